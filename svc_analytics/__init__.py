@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from svc_analytics.closing.close import close_all_due as close_all_due
     from svc_analytics.closing.differences import StatementDiff as StatementDiff
     from svc_analytics.closing.differences import diff_statements as diff_statements
-    from svc_analytics.closing.package import Package as Package
-    from svc_analytics.closing.package import package as package
+    from svc_analytics.closing.handover.package import Package as Package
+    from svc_analytics.closing.handover.package import package as package
     from svc_analytics.closing.result import CloseResult as CloseResult
+    from svc_analytics.closing.states.stated import compare as compare
+    from svc_analytics.closing.states.stated import statement as statement
     from svc_analytics.closing.verification.verify import SealVerification as SealVerification
     from svc_analytics.closing.verification.verify import verify_statement as verify_statement
     from svc_analytics.config import Settings as Settings
@@ -79,16 +81,14 @@ if TYPE_CHECKING:
     from svc_analytics.signing.secrets import SigningSecret as SigningSecret
     from svc_analytics.signing.webhooks import verify_webhook as verify_webhook
     from svc_analytics.statements.comparison import Comparison as Comparison
-    from svc_analytics.statements.comparison import compare as compare
     from svc_analytics.statements.explain import Explanation as Explanation
     from svc_analytics.statements.statement import Statement as Statement
-    from svc_analytics.statements.statement import statement as statement
     from svc_analytics.webhooks.reconcile import verify_webhooks as verify_webhooks
 
 _FUNCTIONS = {
     "close": "closing.close",
     "close_all_due": "closing.close",
-    "compare": "statements.comparison",
+    "compare": "closing.states.stated",
     "demo_lake": "demo",
     "desk": "notebook.desk.panel",
     "diff_statements": "closing.differences",
@@ -99,12 +99,12 @@ _FUNCTIONS = {
     "notebook_errors": "notebook.errors",
     "open_lake": "lakehouse",
     "open_lakes": "lakes.lakes",
-    "package": "closing.package",
+    "package": "closing.handover.package",
     "pick": "notebook.pickers",
     "read_settings": "config",
     "search": "notebook.search",
     "show": "notebook.show",
-    "statement": "statements.statement",
+    "statement": "closing.states.stated",
     "verify_receipt": "signing.receipts",
     "verify_receipts": "receipts.verify_files",
     "verify_statement": "closing.verification.verify",
@@ -122,7 +122,7 @@ _TYPES = {
     "Lakehouse": "lakehouse",
     "Lakes": "lakes.lakes",
     "Message": "messages",
-    "Package": "closing.package",
+    "Package": "closing.handover.package",
     "Period": "periods",
     "Reason": "render.document",
     "Request": "extraction.plan",

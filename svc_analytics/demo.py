@@ -12,6 +12,7 @@ from svc_analytics.arguments import check, check_path
 from svc_analytics.closing.close import close
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import STATEMENTS
+from svc_analytics.closing.states.stated import statement
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, LakeBusy, needs_extra
 from svc_analytics.extraction import update
@@ -21,7 +22,7 @@ from svc_analytics.lake.layout import data_folders
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month_of
 from svc_analytics.receipts.verify_lake import verify_lake
-from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.database import write_views
 
 FILLING, FILLED, _LOCK = ".demo-filling", ".demo-filled", ".demo.lock"

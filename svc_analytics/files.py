@@ -50,20 +50,30 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return base / "svc-analytics"
 
 
-def keep_made(kind: str, made_of: str, make: Callable[[], bytes]) -> bytes:
+def keep_made(kind: str, made_of: str, make: Callable[[], bytes], most: int = MOST_MADE) -> bytes:
     """Return a kept result, or make it and keep it for the next commands.
 
     It lies in the cache folder, as Python keeps its bytecode. Its name is a hash of all that it is
     made of, so none of another version is taken; nor is one that is damaged, or another user's.
+    `most` of one kind are kept.
     """
-    name = hashlib.sha256(made_of.encode()).hexdigest()
-    with suppress(*_NO_FOLDER):
-        if made := _read_made(cache_folder() / kind / name):
-            return made
+    if made := find_made(kind, made_of):
+        return made
     made = make()
     with suppress(*_NO_FOLDER):
-        _write_made(cache_folder() / kind / name, made)
+        _write_made(cache_folder() / kind / _name_of(made_of), made, most)
     return made
+
+
+def find_made(kind: str, made_of: str) -> bytes | None:
+    """Return a kept result; None where there is none."""
+    with suppress(*_NO_FOLDER):
+        return _read_made(cache_folder() / kind / _name_of(made_of))
+    return None
+
+
+def _name_of(made_of: str) -> str:
+    return hashlib.sha256(made_of.encode()).hexdigest()
 
 
 def _read_made(path: Path) -> bytes | None:
@@ -73,12 +83,12 @@ def _read_made(path: Path) -> bytes | None:
     return made if is_ours and hashlib.sha256(made).digest() == kept[:_HASH] else None
 
 
-def _write_made(path: Path, made: bytes) -> None:
+def _write_made(path: Path, made: bytes, most: int) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with atomic_write(path, suffix=f".{os.getpid()}", is_durable=False) as temporary:
         temporary.write_bytes(hashlib.sha256(made).digest() + made)
     kept = sorted(path.parent.iterdir(), key=lambda each: each.stat().st_mtime)
-    for each in kept[:-MOST_MADE]:
+    for each in kept[:-most]:
         each.unlink(missing_ok=True)
 
 

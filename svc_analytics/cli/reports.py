@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -19,15 +20,16 @@ from svc_analytics.lake.status import LakeStatus, StreamStatus
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import MANIFEST
-from svc_analytics.render.standing import status_note
+from svc_analytics.render.month_state import MonthState
+from svc_analytics.render.standing import sealed_state, status_note, status_word
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.models import count_findings
 from svc_analytics.webhooks.findings import SAYINGS, describe
 
 
-def status_text(status: LakeStatus) -> str:
-    """Describe the state of a lake to a person."""
+def status_text(status: LakeStatus, months: Sequence[MonthState]) -> str:
+    """Describe the state of a lake, and the months that wait for a close, to a person."""
     merchant = status.merchant
     account = single_line(str(merchant.get("status", "status unknown")))
     lines = [
@@ -37,7 +39,8 @@ def status_text(status: LakeStatus) -> str:
     ]
     for stream in status.streams:
         lines += ["", *_stream_lines(stream)]
-    return "\n".join(lines)
+    waiting = [f"  {each.label}     {each.word}: {single_line(each.note)}" for each in months]
+    return "\n".join([*lines, "", "months to close", *(waiting or ["  none"])])
 
 
 def _clock_lines(status: LakeStatus) -> list[str]:
@@ -83,8 +86,8 @@ def _confirmed_lines(stream: StreamStatus) -> list[str]:
     return [f"  confirmed   {describe_span(span)}" for span in stream.confirmed]
 
 
-def status_document(status: LakeStatus) -> dict[str, Any]:
-    """Describe the state of a lake to a program."""
+def status_document(status: LakeStatus, months: Sequence[MonthState]) -> dict[str, Any]:
+    """Describe the state of a lake, and the months that wait for a close, to a program."""
     streams = [
         {
             "stream": stream.name,
@@ -107,7 +110,18 @@ def status_document(status: LakeStatus) -> dict[str, Any]:
     ]
     clocks = {name: format_instant(at) for name, at in status.clocks.items()}
     document = {"data_dir": status.path, "merchant": status.merchant, "streams": streams}
-    return document | {"clocks": clocks}
+    return document | {"clocks": clocks} | _waiting(months)
+
+
+def _waiting(months: Sequence[MonthState]) -> dict[str, Any]:
+    """Return the months that are over and not sealed, and those that changed since."""
+    due = [
+        {"label": each.label, "since": format_instant(each.period.end), "reason": each.note}
+        for each in months
+        if each.is_open
+    ]
+    changed = [{"label": each.label, "version": each.version} for each in months if each.is_sealed]
+    return {"due": due, "changed": changed}
 
 
 def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool = False) -> str:
@@ -116,7 +130,8 @@ def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool
         return statement_text(new, folder, exact=exact)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     summary = tables.to_objects(new.tables["summary"])
-    return tables.to_json(manifest | {"folder": str(folder), "summary": summary})
+    state = {"state": new.state.to_json()} if new.state else {}
+    return tables.to_json(manifest | state | {"folder": str(folder), "summary": summary})
 
 
 def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
@@ -127,9 +142,9 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
     head = [
         f"Statement {period.folder} of {name}",
         f"{period.title}: {period.local_bounds}; data as of {format_instant(new.as_of)}",
-        f"status: {new.status}",
+        f"status: {status_word(new)}",
         *(f"  because {single_line(reason.text)}" for reason in new.reasons),
-        *([] if new.reasons else [f"  {status_note(new)}"]),
+        *([f"  {status_note(new)}"] if sealed_state(new) or not new.reasons else []),
         *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
         *_readings(new),
         *_accepted(new),

@@ -31,6 +31,7 @@ from svc_analytics.closing.rederive import rederive, restatement
 from svc_analytics.closing.register import seal_in
 from svc_analytics.closing.result import CloseResult, State
 from svc_analytics.closing.seals import Sealed
+from svc_analytics.closing.states.month_states import keep_result
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, parse_period
@@ -110,6 +111,7 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
     with one_at_a_time(lake):
         doubts = () if period.is_longer else Readings(job).doubts(period)
         closed = neighbours.say_unmet(_close(job, period, doubts), job.places(period), lake)
+        keep_result(lake, closed)
         return closed.with_notes(job.notes).logged()
 
 
@@ -147,6 +149,8 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
                 notes += due.name_untried(months, {*results, closed.label})
             results[closed.label] = closed.with_notes(notes).logged()
             options["on_closed"](results[closed.label])
+    for closed in results.values():
+        keep_result(lake, closed)
     return [*results.values()]
 
 

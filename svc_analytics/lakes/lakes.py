@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.arguments import Instant, as_instant, check, check_path, described
+from svc_analytics.closing.states.stated import statement
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
@@ -18,7 +19,6 @@ from svc_analytics.lakes.queries import query_lakes
 from svc_analytics.lakes.statement import GroupStatement
 from svc_analytics.lakes.sums import figures_of
 from svc_analytics.statements.comparison import side_of
-from svc_analytics.statements.statement import statement
 
 if TYPE_CHECKING:
     import pandas as pd

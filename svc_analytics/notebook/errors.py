@@ -22,9 +22,19 @@ def one_line_of(error: BaseException) -> str:
     """Return an error as one line: its class, its message, and what to do in a notebook."""
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
+    return f"{class_name(error)}: {_message(error)}"
+
+
+def sentence_of(error: BaseException) -> str:
+    """Return an error as a sentence for people; of one that is not ours, its class too."""
+    return _message(error) if isinstance(error, SvcError) else one_line_of(error)
+
+
+def _message(error: BaseException) -> str:
+    """Return the message of an error, and what to do in a notebook."""
     if isinstance(error, pa.ArrowInvalid) and _TOO_PRECISE in str(error):
-        return f"ArrowInvalid: {IN_SQL}"
-    text = f"{class_name(error)}: {error}"
+        return IN_SQL
+    text = str(error)
     if isinstance(error, NoLake):
         text += (
             f". Here: lake = svc.demo_lake({str(error.path)!r}) fills it with a made-up "

@@ -9,7 +9,9 @@ from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.instants import format_instant
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.desk.panel import Desk
 from svc_analytics.notebook.show import is_statement
+from svc_analytics.render.standing import status_word
 
 # Runs behind the last cell; what it prints is read and taken out again.
 QUESTION = "print(__import__('svc_analytics.notebook.facts', fromlist=['_']).page_facts(globals()))"
@@ -21,6 +23,8 @@ def page_facts(names: Mapping[str, Any]) -> str:
     They are those of its statement `st`, or of the last one that it made; without a
     statement, those of its lake.
     """
+    for desk in (value for value in names.values() if isinstance(value, Desk)):
+        desk.settle()
     return json.dumps(_of_statement(names) or _of_lake(names.values()), ensure_ascii=False)
 
 
@@ -32,7 +36,7 @@ def _of_statement(names: Mapping[str, Any]) -> dict[str, str]:
     return {
         "merchant": names_of(made.merchant),
         "period": made.period.label,
-        "status": made.status,
+        "status": status_word(made),
         "standing": standing_of(made.tables["summary"]).text,
         "read_to": format_instant(made.as_of),
     }

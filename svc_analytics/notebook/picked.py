@@ -11,7 +11,7 @@ from svc_analytics.formatting.display import Display, arrow_of, display_table, n
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import now
 from svc_analytics.notebook.agreement import Claim, compared
-from svc_analytics.notebook.errors import ipython_shell, one_line_of
+from svc_analytics.notebook.errors import ipython_shell, sentence_of
 from svc_analytics.notebook.outputs import (
     Code,
     display,
@@ -185,7 +185,7 @@ class Picked:
 
     def _make(self) -> None:
         """Make the statement of the choice; meanwhile, no figure of another one stays."""
-        from svc_analytics.statements.statement import statement
+        from svc_analytics.closing.states.stated import statement
 
         wanted, self._count = self.choice, self._count + 1
         for output in self._outputs:
@@ -193,7 +193,7 @@ class Picked:
         try:
             made = statement(self.lake, wanted.month, zone=wanted.zone, calendar=wanted.calendar)
         except SvcError as error:
-            self._made, self._error = None, one_line_of(error)
+            self._made, self._error = None, sentence_of(error)
         else:
             self._made, period = made, made.period
             self.choice = replace(wanted, month=period.label, calendar=period.calendar)
@@ -210,7 +210,7 @@ class Picked:
         try:
             return displayable(content(self._made, self.coin))
         except Exception as error:  # of one cell, in the middle of others
-            return line(one_line_of(error))
+            return line(sentence_of(error))
 
     def follow(self, live: Live, handle: Any) -> None:
         """Keep what a cell displays up to date, until the cell runs again."""

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from svc_analytics import charts
+from svc_analytics.closing.states.stated import statement
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.formatting.standing import RUNNING
 from svc_analytics.instants import now
@@ -17,7 +18,7 @@ from svc_analytics.notebook.picked import Choice, Picked, rows_of_coin
 from svc_analytics.notebook.pictures import draw
 from svc_analytics.notebook.show import show
 from svc_analytics.periods import CALENDARS, GREGORIAN, month_of
-from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.statement import Statement
 
 Parts = Callable[[Statement, str], Sequence[Any]]
 ALL_COINS = "all coins"

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from svc_analytics.messages import Message, english_templates, listed
 from svc_analytics.periods import Period
+from svc_analytics.render.month_state import MonthState
 from svc_analytics.warehouse.definitions import in_sentence
 
 Hashes = Mapping[str, str]  # of tables that were just written as CSV, by name
@@ -139,6 +140,9 @@ class Document(Protocol):
     def unknown(self) -> Sequence[Unknown]: ...
 
     @property
+    def state(self) -> MonthState | None: ...
+
+    @property
     def as_of(self) -> int: ...
 
     @property
@@ -146,5 +150,7 @@ class Document(Protocol):
 
     @property
     def options(self) -> dict[str, Any]: ...
+
+    def as_version(self, version: int) -> "Document": ...
 
     def manifest(self, files: dict[str, Any], hashes: Hashes | None = None) -> dict[str, Any]: ...

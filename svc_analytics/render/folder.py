@@ -139,7 +139,10 @@ def _fill(
     """Write a statement's files, then the manifest that names and seals them."""
     rows, hashes = _write_tables(statement, folder, output.formats)
     manifest = statement.manifest({}, hashes) | dict(chain)
+    statement = statement.as_version(manifest["version"]) if seal else statement
     facts = printed(manifest, is_sealed=bool(seal))
+    if statement.state and not seal:  # of its month, of which this folder is no version
+        facts["state"] = statement.state.to_json()
     rows |= _write_documents(statement, facts, folder, output)
     if not output.language.is_english:  # so that the same pages can be rendered again
         manifest["language"] = asdict(output.language)

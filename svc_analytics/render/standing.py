@@ -7,19 +7,18 @@ from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import GREGORIAN, load_zone, month_of
 from svc_analytics.render.document import Document
+from svc_analytics.render.month_state import MonthState
 
 _AMOUNTS = ("currency", "gross", "fee", "net")  # of a line: the places of its coin
 
 
-def document_standing(
-    statement: Document, *, is_sealed: bool = False, language: Language = ENGLISH
-) -> Standing:
+def document_standing(statement: Document, language: Language = ENGLISH) -> Standing:
     """Return the standing that every table and picture of a statement carries."""
     period, at = statement.period, from_micros(statement.as_of)
     lines = statement.tables["lines"]
     amounts = lines.select([name for name in _AMOUNTS if name in lines.column_names])
     return Standing(
-        text=standing_text(statement, is_sealed=is_sealed),
+        text=standing_text(statement),
         first_open_day=f"{at.astimezone(load_zone(period.zone)):%Y-%m-%d}",
         first_open_month=month_of(statement.as_of, period.zone, period.calendar).label,
         scales=coin_scales([statement.tables["summary"], amounts]),
@@ -29,9 +28,20 @@ def document_standing(
     )
 
 
-def standing_text(statement: Document, *, is_sealed: bool = False) -> Message:
+def sealed_state(statement: Document) -> MonthState | None:
+    """Return the state of a statement's month, if a version of it is sealed."""
+    return statement.state if statement.state and statement.state.is_sealed else None
+
+
+def status_word(statement: Document) -> str:
+    """Return the status of a statement for people: of a sealed month, with its version."""
+    state = sealed_state(statement)
+    return state.word if state else statement.status
+
+
+def standing_text(statement: Document) -> Message:
     """Return a statement's period, zone and status in one line, with the first reason."""
-    head = _head(statement, "sealed" if is_sealed and not statement.reasons else statement.status)
+    head = _head(statement, status_word(statement))
     if not statement.reasons:
         return head
     read = f"{from_micros(statement.as_of):%Y-%m-%d %H:%MZ}"
@@ -50,13 +60,17 @@ def _head(statement: Document, status: str) -> Message:
     return Message("standing.settled_in", CALENDAR=period.calendar, **values)
 
 
-def status_note(statement: Document, *, is_sealed: bool = False) -> Message:
+def status_note(statement: Document) -> Message:
     """Explain a statement's status, in sentences for people."""
+    period, state = statement.period, sealed_state(statement)
+    version = state.version if state else 0
+    if state and state.kind == "changed":
+        return Message("standing.changed", version=version, REISSUE=state.reissue)
     if statement.reasons:
         reasons = clauses(*(reason.text for reason in statement.reasons))
-        return Message("standing.provisional", REASONS=reasons)
-    period = statement.period
+        code = "standing.sealed_open" if state else "standing.provisional"
+        return Message(code, PERIOD=period.noun, REASONS=reasons, version=version)
     if period.is_longer:
-        code = "standing.longer_sealed" if is_sealed else "standing.longer_final"
-        return Message(code, PERIOD=period.noun)
-    return Message("standing.sealed" if is_sealed else "standing.final")
+        code = "standing.longer_sealed" if state else "standing.longer_final"
+        return Message(code, PERIOD=period.noun, version=version)
+    return Message("standing.sealed" if state else "standing.final", version=version)

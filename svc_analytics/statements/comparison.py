@@ -79,6 +79,11 @@ class Comparison(Displayable):
         """Both statements, as they are compared."""
         return side_of(self.old), side_of(self.new)
 
+    def of_statements(self, old: Statement, new: Statement) -> Comparison:
+        """Return the same of statements that say more of their periods."""
+        table = attach(self.table, _standing(old, new))
+        return replace(self, old=old, new=new, table=table)
+
     def trend(self, figure: str = "net_settlement", months: int = MONTHS) -> pd.DataFrame:
         """Return a figure of each coin in the 12 months that end with the later one.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -39,8 +39,9 @@ from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Hashes, Reason, Unknown, reason_facts
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import Note, Output, write_folder
+from svc_analytics.render.month_state import MonthState
 from svc_analytics.render.pricing import describe_pricing
-from svc_analytics.render.standing import document_standing, status_note
+from svc_analytics.render.standing import document_standing, status_note, status_word
 from svc_analytics.signing.secrets import Secrets
 from svc_analytics.statements.balance_assertions import (
     asserted_within,
@@ -59,7 +60,7 @@ from svc_analytics.warehouse.definitions import definitions_digest
 if TYPE_CHECKING:
     import pandas as pd
 
-_INNER = {"content_digest", "controls", "manifest", "read"}
+_INNER = {"as_version", "content_digest", "controls", "manifest", "read"}
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class Statement(Displayable):
     tables: dict[str, pa.Table]
     options: dict[str, Any] = field(default_factory=dict)
     read: frozenset[str] = frozenset()  # what figures need that was read, whatever the coin
+    state: MonthState | None = None  # of its month, where it was looked up
 
     def __post_init__(self) -> None:
         standing = document_standing(self)
@@ -161,7 +163,13 @@ class Statement(Displayable):
         return Display(title, lines, [table] if table.rows else [])
 
     def __repr__(self) -> str:
-        return f"Statement({self.period.folder}, {self.status}, {len(self.tables['lines'])} lines)"
+        status, count = status_word(self), len(self.tables["lines"])
+        return f"Statement({self.period.folder}, {status}, {count} lines)"
+
+    def as_version(self, version: int) -> Statement:
+        """Return it as a sealed version of its month says it."""
+        state = MonthState(self.period, "sealed", self.period.end, version=version)
+        return replace(self, state=state)
 
     def manifest(self, files: dict[str, Any], hashes: Hashes | None = None) -> dict[str, Any]:
         """Describe the statement and its files; nothing in it depends on the clock."""

@@ -307,6 +307,19 @@ def test_status_shows_coverage_gaps_and_freshness(filled: Path, run: Run) -> Non
     assert [stream["gaps"] for stream in streams] == [[], []]
 
 
+def test_status_lists_the_months_that_wait_for_a_close(filled: Path, run: Run) -> None:
+    """Since when, and why: a gap blocks September, and the gap is of its payments."""
+    (filled / "payments" / "2026-09.parquet").unlink()
+    assert "2026-09     blocked: payments" in run("status").out
+    due = json.loads(run("status", "--json").out)["due"]
+    assert due[-2]["label"] == "2026-09" and "were not read" in due[-2]["reason"]
+    assert due[-1] == {
+        "label": "2026-10",
+        "since": "2026-11-01T00:00:00Z",
+        "reason": "over since 2026-11-01, and not closed yet",
+    }
+
+
 def test_status_names_a_gap(filled: Path, run: Run) -> None:
     """A month that is missing is said, not skipped."""
     (filled / "payments" / "2026-09.parquet").unlink()
@@ -330,7 +343,7 @@ def test_without_a_lake_the_next_step_is_named(run: Run) -> None:
 def test_demo_runs_the_whole_path(run: Run) -> None:
     """Sandbox, extraction over HTTP, statement, and what to try next."""
     done = run("demo", "--months", "2", "--payments", "300", "--data-dir", "demo")
-    assert done.code == 0 and "status: final" in done.out and "Try next:" in done.out
+    assert done.code == 0 and "status: sealed, version 1" in done.out and "Try next:" in done.out
     assert list(Path("demo/statements").glob("*/summary.parquet"))
     again = run("demo", "--months", "2", "--payments", "300", "--data-dir", "demo", "--json")
     assert again.code == 0 and json.loads(again.out)["status"] == "final"

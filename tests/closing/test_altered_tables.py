@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from svc_analytics import diff_statements, verify_statement
-from svc_analytics.closing.package import pack_folder
+from svc_analytics.closing.handover.package import pack_folder
 from svc_analytics.errors import LakeError
 from tests.support.closings import Closer
 from tests.support.rings import sample

@@ -3,9 +3,9 @@
 import pytest
 
 from svc_analytics.closing.due import GRACE_HOURS, months_over
+from svc_analytics.closing.states.month_states import month_states
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.instants import HOUR
-from svc_analytics.notebook.desk.tiles import read_tiles
 from svc_analytics.periods import CALENDARS, month
 from tests.support.closings import Closer, table
 from tests.support.fiscal_calendar import FISCAL
@@ -22,7 +22,7 @@ def test_the_desk_offers_the_months_that_close_takes(
     """From the first record to the last month that ended a day ago, to the microsecond."""
     closer.desk.extract()
     lake, zone = closer.desk.lake, "America/New_York"
-    tiles = read_tiles(lake, zone, "gregorian", clock, {})
+    tiles = month_states(lake, clock, zone, "gregorian")
     offered = [tile.label for tile in reversed(tiles) if tile.can_be_closed]
     assert offered == [each.label for each in months_over(lake, clock, GRACE, zone, None)]
     assert (offered[0], offered[-1]) == ("2026-08", newest)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics import verify_statement
-from svc_analytics.closing.package import pack_folder
+from svc_analytics.closing.handover.package import pack_folder
 from svc_analytics.closing.rederive import rederive
 from svc_analytics.closing.register import register_seal
 from svc_analytics.closing.seals import read_manifest, seal_of

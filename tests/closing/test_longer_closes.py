@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from svc_analytics.closing.close import close
-from svc_analytics.closing.package import package
+from svc_analytics.closing.handover.package import package
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.extraction.plan import Request

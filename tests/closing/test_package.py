@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.closing.package import pack_folder, package
+from svc_analytics.closing.handover.package import pack_folder, package
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError, LakeError

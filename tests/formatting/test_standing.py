@@ -111,7 +111,7 @@ def test_a_final_statement_says_what_it_rests_on(desk: Desk) -> None:
     desk.extract()
     shown = repr(svc.show(svc.statement(desk.lake, "2026-10")))
     assert "2026-10, UTC · final" in shown
-    assert "Final is not sealed" in str(svc.statement(desk.lake, "2026-10"))
+    assert "Final, and not closed yet" in str(svc.statement(desk.lake, "2026-10"))
 
 
 def test_files_hold_no_standing(running: Statement, tmp_path: Path) -> None:

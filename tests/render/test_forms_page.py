@@ -211,7 +211,7 @@ def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
     assert "2026-10, UTC · sealed" in text and "· final" not in text
     unsealed = html(made.save(tmp_path / "other", ("html",)))
     assert '<div class="badge final">final</div>' in unsealed
-    assert "Final is not sealed: a late record can still change" in unsealed
+    assert "A late record can still change these figures" in unsealed
 
 
 def test_a_merchant_of_few_words_has_a_page(make: Make, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from svc_analytics.cli import options
 from svc_analytics.cli.commands.several_lakes import beside, open_each
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.closing.differences import StatementDiff, diff_statements
+from svc_analytics.closing.states.stated import compare as compare_months
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
@@ -19,7 +20,6 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.views import MERCHANT
 from svc_analytics.render.comparison import Side
 from svc_analytics.statements.comparison import Comparison
-from svc_analytics.statements.comparison import compare as compare_months
 
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV, every digit.")
 _SEE = "--rows, --csv or --json give each record that differs; --out diff.html writes a page."

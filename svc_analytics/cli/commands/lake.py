@@ -17,9 +17,11 @@ from svc_analytics.cli.options import (
     wide_option,
 )
 from svc_analytics.closing.neighbours import unmet_findings
+from svc_analytics.closing.states.month_states import months_to_close
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
+from svc_analytics.instants import now
 from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.queries import query_lakes
@@ -35,15 +37,18 @@ from svc_analytics.warehouse.models import models_used_by, read_checks
 def status(data_dir: tuple[str, ...], as_json: bool) -> None:
     """Show what the lake holds and how complete it is.
 
-    Shows rows, coverage, gaps, freshness and quarantine of each stream; with --data-dir
-    several times, of each merchant.
+    Shows rows, coverage, gaps, freshness and quarantine of each stream, and the months that
+    are over and not sealed, since when and why; with --data-dir several times, of each merchant.
     """
-    statuses = [lake_status(lake) for lake in open_each(LakeOptions(data_dir))]
+    statuses = [
+        (lake_status(lake), months_to_close(lake, now(), echo_progress))
+        for lake in open_each(LakeOptions(data_dir))
+    ]
     if as_json:
-        documents = [reports.status_document(each) for each in statuses]
+        documents = [reports.status_document(*each) for each in statuses]
         click.echo(tables.to_json(documents[0] if len(statuses) == 1 else {"lakes": documents}))
     else:
-        click.echo("\n\n".join(map(reports.status_text, statuses)))
+        click.echo("\n\n".join(reports.status_text(*each) for each in statuses))
 
 
 @click.command()

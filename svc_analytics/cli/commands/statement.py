@@ -15,6 +15,7 @@ from svc_analytics.cli.commands.several_lakes import (
 )
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress
 from svc_analytics.closing.seals import STATEMENTS, versions
+from svc_analytics.closing.states.stated import statement as make_statement
 from svc_analytics.formatting.row_files import check_form
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
@@ -22,7 +23,6 @@ from svc_analytics.render.folder import FORMATS, Output, write_folder
 from svc_analytics.statements.explain import Explanation
 from svc_analytics.statements.metadata import name_empty
 from svc_analytics.statements.statement import Statement
-from svc_analytics.statements.statement import statement as make_statement
 
 _OTHERS = ", --last-month, --this-month and --year-to-date alone"
 _this_month_option = click.option(

@@ -64,7 +64,7 @@ def sealed_statement(manifest: seals.Manifest, period: Period, tables: Tables) -
         unknown=unknown_of(manifest),
         tables=tables,
         options=_options(manifest),
-    )
+    ).as_version(manifest["version"])
 
 
 def _options(manifest: seals.Manifest) -> dict[str, Any]:

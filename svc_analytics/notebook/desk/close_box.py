@@ -12,7 +12,8 @@ from svc_analytics.formatting.display import Display
 from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.runs import CloseRun
-from svc_analytics.notebook.errors import one_line_of
+from svc_analytics.notebook.errors import sentence_of
+from svc_analytics.render.month_state import MonthState
 
 
 class CloseBox:
@@ -24,7 +25,6 @@ class CloseBox:
         self._began = 0.0
         self._results: list[CloseResult] = []
         self.close = controls.button("close", self._close_one)
-        self.close.button_style = "primary"
         self.all_due = controls.button("close every month that is due", self._close_all)
         self.stop = controls.button("stop", self._stop, tip="stop as Ctrl-C does")
         self.again = controls.button("read again", self._read_again, tip="read the lake again")
@@ -41,15 +41,26 @@ class CloseBox:
     def show(self) -> None:
         """Offer what can be done with the month that is shown."""
         tile, is_idle = self._desk.tile, not self.is_running
-        word = "check and restate" if tile.versions else "close"
-        self.close.description = f"{word} {tile.label}"
+        self.close.description = _offer(tile)
+        self.close.button_style = "" if tile.kind == "sealed" else "primary"
         self.close.disabled = not (is_idle and tile.can_be_closed)
         self.all_due.disabled = self.again.disabled = not is_idle
         self.stop.disabled = is_idle
         self.stop.layout.display = "none" if is_idle else ""
-        later = self._desk.chosen_later
-        text = f"{later} is shown when the close is over" if later else ""
-        self.later.value = looks.line_html(text, is_told=True)
+        self.later.value = looks.line_html(self._hint(), is_told=True)
+
+    def _hint(self) -> str:
+        """Say what comes after a close, or before one."""
+        if later := self._desk.chosen_later:
+            return f"{later} is shown when the close is over"
+        first = self._desk.first_open
+        if first is None or self.is_running or self._desk.tile.is_sealed:
+            return ""
+        return f"Close {first.label} first: each seal names that of the month before."
+
+    def clear(self) -> None:
+        """Take away the outcome of the last close."""
+        self.outcome.value = ""
 
     def _close_one(self) -> None:
         self._start(self._desk.tile.label)
@@ -66,7 +77,7 @@ class CloseBox:
             self.run.start()
         except SvcError as error:
             self.note("")
-            self.outcome.value = looks.line_html(one_line_of(error), is_told=True)
+            self.outcome.value = looks.line_html(sentence_of(error), is_told=True)
         self.show()
 
     def _stop(self) -> None:
@@ -104,6 +115,13 @@ class CloseBox:
         passed = f" \N{MIDDLE DOT} {monotonic() - self._began:.0f} s" if self.is_running else ""
         passed *= bool(text)
         self.progress.value = looks.line_html(text + passed, is_told=True)
+
+
+def _offer(state: MonthState) -> str:
+    """Word the button: a sealed month is only looked at again, unless something has changed."""
+    if state.kind == "changed":
+        return f"close {state.label} again as version {state.version + 1}"
+    return f"check {state.label} again" if state.is_sealed else f"close {state.label}"
 
 
 def _outcome(result: CloseResult) -> str:

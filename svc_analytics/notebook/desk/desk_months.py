@@ -9,6 +9,13 @@ from threading import RLock
 from svc_analytics.closing import seals
 from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.differences import StatementDiff, diff_statements
+from svc_analytics.closing.states.month_states import (
+    is_judged,
+    judged,
+    keep_open,
+    month_states,
+)
+from svc_analytics.closing.states.stated import statement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
@@ -17,10 +24,10 @@ from svc_analytics.notebook.agreement import Claim, compared
 from svc_analytics.notebook.desk.findings import Finding, accept, findings_of
 from svc_analytics.notebook.desk.records import MonthRecords
 from svc_analytics.notebook.desk.runs import CloseRun, Tell
-from svc_analytics.notebook.desk.tiles import Reasons, Tile, calendar_of, first_to_close, read_tiles
-from svc_analytics.notebook.errors import one_line_of
-from svc_analytics.statements.digests import table_digest
-from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.notebook.errors import sentence_of
+from svc_analytics.periods import GREGORIAN
+from svc_analytics.render.month_state import MonthState
+from svc_analytics.statements.statement import Statement
 
 WARNING = "\N{WARNING SIGN}"
 
@@ -31,10 +38,10 @@ class DeskMonths:
     def __init__(
         self, lake: Lakehouse, zone: str, calendar: str | None, settings: Settings | None
     ) -> None:
-        self.lake, self.zone, self.calendar = lake, zone, calendar_of(calendar)
+        self.lake, self.zone, self.calendar = lake, zone, calendar or GREGORIAN
         self._settings = settings
         self._lock = RLock()  # a close ends in a thread, while somebody looks at records
-        self._judged: dict[str, Reasons] = {}
+        self._judged: set[str] = set()  # months that were compared with the lake as it is
         self._records: MonthRecords | None = None
         self.statement: Statement | None = None
         self.problem = ""  # why there is no statement
@@ -42,7 +49,7 @@ class DeskMonths:
         self.agreement = ""  # whether the figures are what they are claimed to be made of
         self.chosen_later = ""  # the month to show once a close is over
         self.tiles = self._read_tiles()
-        self.tile = first_to_close(self.tiles)
+        self.tile = _first_to_close(self.tiles)
         self.choose(self.tile.label)
 
     def choose(self, label: str) -> None:
@@ -56,22 +63,22 @@ class DeskMonths:
         try:
             made = statement(self.lake, label, zone=self.zone, calendar=self.calendar)
         except SvcError as error:
-            self.problem = one_line_of(error)
-            self._judged.pop(label, None)
+            self.problem = sentence_of(error)
         else:
             self.statement = made
             self.agreement = self._agreement(made)
-            self._judged[label] = tuple(reason.text for reason in made.reasons)
+            keep_open(self.lake, made)
         self.tiles = self._read_tiles()
         self.tile = next(tile for tile in self.tiles if tile.label == label)
+        if self.statement and self.statement.state:
+            self._place(self.statement.state)
 
     def choose_later(self, label: str) -> None:
         """Choose a month that is shown once a close, which reads the lake, is over."""
         self.chosen_later = "" if label == self.tile.label else label
 
     def refresh(self) -> None:
-        """Read everything anew; what was judged before may have changed."""
-        self._judged.clear()
+        """Read everything anew."""
         label, self.chosen_later = self.chosen_later or self.tile.label, ""
         self.choose(label)
 
@@ -125,33 +132,41 @@ class DeskMonths:
                 self._records = MonthRecords(self.lake, self.statement.period)
             yield self._records
 
-    @property
-    def is_as_sealed(self) -> bool:
-        """Whether the statement that is shown has the figures of the month's newest seal."""
-        if self.statement is None or self.statement.reasons or not self.tile.versions:
+    def judge_next(self) -> bool:
+        """Compare one more month with the lake, the newest first; False when all of them are."""
+        with self._lock:
+            tiles = self.tiles
+        left = (tile for tile in tiles if tile.label not in self._judged)
+        state = next((tile for tile in left if not is_judged(self.lake, tile)), None)
+        if state is None:
             return False
-        sealed = seals.read_manifest(self.tile.versions[-1])["control"].get("summary")
-        return bool(sealed == table_digest(self.statement.tables["summary"]))
+        found = judged(self.lake, state, now())
+        with self._lock:
+            if tiles is self.tiles:  # else they were read anew meanwhile
+                self._place(found)
+        return True
+
+    def _place(self, state: MonthState) -> None:
+        """Put a month that was judged in the place of the same month."""
+        self._judged.add(state.label)
+        self.tiles = [state if tile.label == state.label else tile for tile in self.tiles]
+        self.tile = state if self.tile.label == state.label else self.tile
 
     @property
-    def standing(self) -> str:
-        """How the statement that is shown compares with the sealed one, if there is one."""
-        count = len(self.tile.versions)
-        if self.statement is None or not count:
+    def first_open(self) -> MonthState | None:
+        """The oldest month before the one that is shown that is not sealed and could be."""
+        start = self.tile.period.start
+        older = (each for each in reversed(self.tiles) if each.period.start < start)
+        return next((each for each in older if each.is_open), None)
+
+    @property
+    def notes(self) -> str:
+        """What assertions.csv says of a sealed month that was not sealed with it."""
+        if self.statement is None or not self.tile.versions:
             return ""
-        if self.is_as_sealed:
-            return f"These are the figures that were sealed, as version {count}.{self._notes}"
-        return (
-            f"The lake now gives something else than version {count}, which was sealed: "
-            "close the month again to restate it."
-        )
-
-    @property
-    def _notes(self) -> str:
-        """What assertions.csv says of the month that was not sealed with it."""
         manifest = seals.read_manifest(self.tile.versions[-1])
         texts = balance_notes(self.lake, manifest, self.tile.period)
-        return f" Note: {'; '.join(texts)}." if texts else ""
+        return f"Note: {'; '.join(texts)}." if texts else ""
 
     @property
     def changes(self) -> StatementDiff | None:
@@ -161,10 +176,21 @@ class DeskMonths:
         before, newest = self.tile.versions[-2:]
         return diff_statements(before, newest)
 
-    def _read_tiles(self) -> list[Tile]:
-        return read_tiles(self.lake, self.zone, self.calendar, now(), self._judged)
+    def _read_tiles(self) -> list[MonthState]:
+        self._judged.clear()
+        return month_states(self.lake, now(), self.zone, self.calendar)
 
     def _close_records(self) -> None:
         if self._records is not None:
             self._records.close()
             self._records = None
+
+
+def _first_to_close(tiles: list[MonthState]) -> MonthState:
+    """Return the month that a person came for: the first to close after the newest sealed one.
+
+    Where there is none, it is the newest sealed month.
+    """
+    newest = next((place for place, tile in enumerate(tiles) if tile.versions), len(tiles))
+    later = [tile for tile in tiles[:newest] if tile.can_be_closed]
+    return (later[-1:] or tiles[newest : newest + 1] or tiles[:1])[0]

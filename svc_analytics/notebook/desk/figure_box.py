@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.desk.records import Wanted
 from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
 from svc_analytics.notebook.picked import heading
-from svc_analytics.render.standing import status_note
-from svc_analytics.statements.statement import Statement
 
 
 class FigureBox:
@@ -38,8 +35,8 @@ class FigureBox:
         if made is None:
             self.head.value = looks.line_html(self._desk.problem, is_told=True)
         else:
-            lines = map(looks.line_html, (self._desk.standing, self._desk.agreement))
-            self.head.value = self._heading(made)._repr_html_() + "".join(lines) + self._changes()
+            lines = map(looks.line_html, (self._desk.notes, self._desk.agreement))
+            self.head.value = heading(made)._repr_html_() + "".join(lines) + self._changes()
         chosen, titles = self.which.value, list(self._tables)
         if list(self.which.options) != titles:
             self.which.options = titles
@@ -71,12 +68,3 @@ class FigureBox:
             return ""
         title = f"What changed from version {count - 1} to version {count}"
         return f"<details><summary>{title}</summary>{changes._repr_html_()}</details>"
-
-    def _heading(self, made: Statement) -> Display:
-        """Return merchant, month, local bounds and status; a sealed month is called so."""
-        if not self._desk.is_as_sealed:
-            return heading(made)
-        title = f"{made.period.title} \N{MIDDLE DOT} {names_of(made.merchant)}"
-        unknown = [each.text for each in made.unknown]
-        note = status_note(made, is_sealed=True)
-        return Display(title, [made.period.local_bounds, note, *unknown])

@@ -10,7 +10,7 @@ from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN, Finding, last_name
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
-from svc_analytics.notebook.errors import one_line_of
+from svc_analytics.notebook.errors import sentence_of
 
 MOST_FINDINGS = 500  # in the table; the statement has them all
 
@@ -45,6 +45,10 @@ class FindingBox:
         self._parts.layout.display = "" if found else "none"
         self._show_table()
 
+    def clear(self) -> None:
+        """Take away what was said of the last acceptance."""
+        self.answer.value = ""
+
     @property
     def chosen(self) -> Finding | None:
         """The finding that is chosen in the table."""
@@ -72,7 +76,7 @@ class FindingBox:
         try:
             self._desk.accept(finding, self.reason.value, self.name.value)
         except SvcError as error:
-            self.answer.value = looks.line_html(one_line_of(error), is_told=True)
+            self.answer.value = looks.line_html(sentence_of(error), is_told=True)
             return
         self.reason.value = ""
         text = f"accepted: {finding.check} {finding.record_id}".strip()

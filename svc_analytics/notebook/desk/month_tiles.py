@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 from svc_analytics.notebook.desk import controls
@@ -18,6 +19,7 @@ class MonthTiles:
         import ipywidgets  # an optional extra
 
         self._desk, self._choose, self._is_quiet = desk, choose, False
+        self._lock = Lock()  # they are judged in a thread
         self._tiles = controls.row()
         self.tiles: dict[str, Any] = {}
         self.earlier = ipywidgets.Dropdown(description="any month")
@@ -27,6 +29,10 @@ class MonthTiles:
 
     def show(self) -> None:
         """Show the months as they are now; the tiles keep the place that a key had reached."""
+        with self._lock:
+            self._show()
+
+    def _show(self) -> None:
         chosen = self._desk.tile.label
         newest = {tile.label for tile in self._desk.tiles[:MOST_TILES]} | {chosen}
         shown = [tile for tile in self._desk.tiles if tile.label in newest]

@@ -17,6 +17,7 @@ from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.figure_box import FigureBox
 from svc_analytics.notebook.desk.finding_box import FindingBox
 from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN
+from svc_analytics.notebook.desk.judging import Judging
 from svc_analytics.notebook.desk.month_tiles import MonthTiles
 from svc_analytics.notebook.desk.record_box import RecordBox
 from svc_analytics.notebook.errors import ipython_shell
@@ -92,6 +93,15 @@ class Desk:
         if self._panel is not None:
             display(self._panel.box)
 
+    def settle(self) -> None:
+        """Wait until each month was compared with the lake; the page to read then says so."""
+        if self._panel is None:
+            while self._months.judge_next():
+                pass
+        else:
+            self._panel.judging.wait()
+        self._keep()
+
     def _keep(self) -> None:
         """Bring the page to read up to date: it is what a saved notebook shows."""
         if self._handle is not None:
@@ -102,7 +112,7 @@ class Desk:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _page(self) -> Display:
-        rows = [[tile.label, tile.state, tile.note] for tile in self._months.tiles]
+        rows = [[tile.label, tile.word, tile.note] for tile in self._months.tiles]
         months = text_table("months", ["month", "state", "note"], rows)
         title = f"Close desk of {names_of(self._months.lake.merchant)}"
         found = [each.cells for each in self._months.findings]
@@ -125,10 +135,12 @@ class Panel:
         self.findings = FindingBox(desk, self.records.show_record, self.follow)
         self.closing = CloseBox(desk, self.follow)
         self.months = MonthTiles(desk, self.choose)
+        self.judging = Judging(desk, self._show_months)
         self.records.leave = self.figures.table.focus
         parts = (self.months, self.closing, self.findings, self.figures, self.records)
         self.box = controls.column(controls.html(looks.STYLE), *(part.box for part in parts))
         self.box.add_class("svc-desk")
+        self.judging.start()
 
     def choose(self, label: str) -> None:
         """Show another month; while one is closed, which reads the lake too, only afterwards."""
@@ -137,6 +149,8 @@ class Panel:
             self.closing.show()
             self.months.show()
             return
+        for part in (self.closing, self.findings):
+            part.clear()  # what was said there was said of another month
         self.closing.note(f"reading {label}")
         self._desk.choose(label)
         self.closing.note("")
@@ -147,6 +161,11 @@ class Panel:
         self.records.clear()
         for part in (self.months, self.closing, self.findings, self.figures):
             part.show()
+        self._keep()
+        self.judging.start()
+
+    def _show_months(self) -> None:
+        self.months.show()
         self._keep()
 
 

@@ -21,7 +21,7 @@ from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.desk.record_tables import record_columns, record_table, value_text
 from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted
 from svc_analytics.notebook.desk.statement_tables import called
-from svc_analytics.notebook.errors import one_line_of
+from svc_analytics.notebook.errors import sentence_of
 from svc_analytics.warehouse.definitions import find_figure, label_of
 
 HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the record
@@ -72,7 +72,7 @@ class RecordBox:
             with self._desk.records() as records:
                 found = records.find(kind, record_id)
         except SvcError as error:
-            self.record.value = looks.line_html(one_line_of(error), is_told=True)
+            self.record.value = looks.line_html(sentence_of(error), is_told=True)
             return
         told = looks.line_html("" if found else f"the lake has no record {record_id}")
         tables = "".join(_record_html(form, table) for form, table in found.items())
@@ -128,7 +128,7 @@ class RecordBox:
             with self._desk.records() as records:
                 found = records.behind(self._wanted, view)
         except SvcError as error:
-            self.head.value = looks.line_html(one_line_of(error), is_told=True)
+            self.head.value = looks.line_html(sentence_of(error), is_told=True)
             return
         self._page, self._chosen = found, None
         self._show(found, self._wanted)

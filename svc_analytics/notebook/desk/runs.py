@@ -16,7 +16,7 @@ from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.interrupts import check_stop, stopped_by
 from svc_analytics.lake.lake import Lake
-from svc_analytics.notebook.errors import one_line_of
+from svc_analytics.notebook.errors import sentence_of
 from svc_analytics.schema import Stream
 
 STOPPED = "Stopped. What the lake holds is sound: close again to go on."
@@ -67,7 +67,7 @@ class CloseRun:
         except KeyboardInterrupt:
             self._tell("failed", STOPPED)
         except Exception as error:  # a thread has nobody else to tell it to
-            self._tell("failed", one_line_of(error))
+            self._tell("failed", sentence_of(error))
         finally:
             self._tell("over", None)
 

@@ -22,7 +22,12 @@ from svc_analytics.render.page.template import instant_text, load_template
 from svc_analytics.render.page.words import PageWords
 from svc_analytics.render.picture import Look, draw_svg
 from svc_analytics.render.pricing import describe_pricing
-from svc_analytics.render.standing import document_standing, status_note
+from svc_analytics.render.standing import (
+    document_standing,
+    sealed_state,
+    status_note,
+    status_word,
+)
 from svc_analytics.webhooks.findings import describe
 
 MOST_CHARTED = 8  # coins
@@ -52,7 +57,7 @@ def make_page(
     statement: Document, facts: dict[str, Any], language: Language = ENGLISH
 ) -> tuple[str, int]:
     """Return the page as HTML, and how many rows of tables it shows."""
-    standing = document_standing(statement, is_sealed=facts["is_sealed"], language=language)
+    standing = document_standing(statement, language)
     tables = PageTables(statement, standing)
     parts = _tables(tables)
     shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
@@ -84,14 +89,15 @@ def make_page(
 
 def _head(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
     """Return the head of the page: which month it is, and how far it can be relied on."""
-    period = statement.period
+    period, state = statement.period, sealed_state(statement)
     reasons = [reason.text for reason in statement.reasons]
     return {
         "title": period.title,
         "bounds": period.local_bounds,
         "is_local": (period.zone, period.calendar) != ("UTC", GREGORIAN),
-        "status": "sealed" if facts["is_sealed"] else statement.status,
-        "rests": "" if reasons else status_note(statement, is_sealed=facts["is_sealed"]),
+        "status": status_word(statement),
+        "look": state.kind if state else statement.status,
+        "rests": "" if reasons and not state else status_note(statement),
         "reasons": reasons,
         "unknown": unknown_lines(facts),
         "most": MOST_REASONS,

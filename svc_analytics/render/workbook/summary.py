@@ -19,7 +19,7 @@ from svc_analytics.messages import Message
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import FigureCells, summary_groups
 from svc_analytics.render.pricing import describe_pricing
-from svc_analytics.render.standing import status_note
+from svc_analytics.render.standing import status_note, status_word
 from svc_analytics.render.workbook.cells import (
     CellWriter,
     lines_in,
@@ -73,7 +73,6 @@ def _write_head(
     pen: CellWriter, sheet: Any, statement: Document, facts: dict[str, Any], width: int
 ) -> int:
     """Write what the statement is, and return the row below."""
-    is_sealed = facts["is_sealed"]
     names = single_line(names_of(statement.merchant, own=pen.language.code))
     texts = [
         (
@@ -89,8 +88,8 @@ def _write_head(
             ),
             {},
         ),
-        ("sealed" if is_sealed else facts["status"], {"bold": True, "font_size": 14}),
-        (status_note(statement, is_sealed=is_sealed), {}),
+        (status_word(statement), {"bold": True, "font_size": 14}),
+        (status_note(statement), {}),
         *((text, {}) for text in unknown_lines(facts)),
         *((text, {}) for text in describe_pricing(statement.tables)),
     ]

@@ -23,7 +23,7 @@ from svc_analytics.language.catalogue import (
 )
 from svc_analytics.language.words import name_keys
 from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.standing import document_standing
+from svc_analytics.render.standing import document_standing, status_word
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
 from svc_analytics.render.workbook.summary import write_summary
 from svc_analytics.render.workbook.tables import Page, set_up_print, write_table
@@ -46,7 +46,8 @@ def write_workbook(
 ) -> None:
     """Write the workbook; the same statement gives the same bytes."""
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    standing = document_standing(statement, is_sealed=facts["is_sealed"], language=language)
+    standing = document_standing(statement, language)
+    facts = facts | {"status": status_word(statement)}
     with xlsxwriter.Workbook(str(path), options) as workbook:
         made_at = from_micros(statement.as_of).replace(tzinfo=None)
         title = language.text("Statement {label}", label=facts["label"])
@@ -129,7 +130,7 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield where the figures come from, one fact a row: status, coverage, digest."""
     merchant = facts["merchant"]
     yield "statement", facts["label"]
-    yield "status", "sealed" if facts["is_sealed"] else facts["status"]
+    yield "status", facts["status"]
     yield from (("because", reason) for reason in facts["reasons"])
     yield from (("unknown", text) for text in unknown_lines(facts))
     for name in (*name_keys().values(), "id"):

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from svc_analytics.closing import recipe, seals
+from svc_analytics.closing import seals
+from svc_analytics.closing.handover import recipe
 from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.seals import README, SUMS
 from svc_analytics.closing.verification.proof import prove

@@ -1,0 +1,1 @@
+"""A sealed month is handed over: its readable forms, and its package."""

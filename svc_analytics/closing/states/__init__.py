@@ -1,0 +1,1 @@
+"""The state of each month: one function decides it, and its answers are kept."""

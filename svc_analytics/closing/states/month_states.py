@@ -1,0 +1,145 @@
+"""The state of each month of a lake, which the desk, commands, statements and notebooks repeat."""
+
+from dataclasses import replace
+
+from svc_analytics.closing import neighbours, seals
+from svc_analytics.closing.due import closes_at, lake_months
+from svc_analytics.closing.rederive import read_until, rederive, restatement
+from svc_analytics.closing.result import CloseResult
+from svc_analytics.closing.seals import Manifest
+from svc_analytics.closing.states.judgements import Judgement, find_judgement, keep_judgement
+from svc_analytics.errors import SvcError
+from svc_analytics.lake.lake import Lake, known_months
+from svc_analytics.periods import GREGORIAN, Period, read_label
+from svc_analytics.render.folder import Note
+from svc_analytics.render.month_state import Kind, MonthState
+from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.reading import Basis
+from svc_analytics.statements.statement import Statement, prepare
+
+
+def month_states(lake: Lake, clock: int, zone: str, calendar: str) -> list[MonthState]:
+    """Return the months of a lake, newest first, up to the one that the clock is in.
+
+    They are told as far as they are known: `judged` compares one with the lake.
+    """
+    # Refuses a lake into which nothing was read, and bounds the months that people look through.
+    oldest = read_label(known_months(lake, zone, calendar)[-1], zone, calendar)
+    months = lake_months(lake, clock, zone, calendar)
+    periods = [month for month in months if month.start >= oldest.start]
+    return [state_of(lake, period, clock) for period in reversed(periods)]
+
+
+def months_to_close(lake: Lake, clock: int, note: Note) -> list[MonthState]:
+    """Return the UTC months that wait for a close, oldest first, and why.
+
+    A sealed month is among them where it is known to have changed: it is not compared here.
+    `note` is told which month is being looked at.
+    """
+    if read_until(lake) is None:
+        return []
+    states = [
+        state
+        for state in reversed(month_states(lake, clock, "UTC", GREGORIAN))
+        if state.is_open or state.kind == "changed"
+    ]
+    for place, state in enumerate(states):
+        if not is_judged(lake, state):
+            note(f"looking at {state.label}")
+            states[place] = judged(lake, state, clock)
+    return states
+
+
+def state_of(lake: Lake, period: Period, clock: int) -> MonthState:
+    """Return the state of a period, as far as it is known."""
+    versions = seals.versions((lake.path / seals.STATEMENTS / period.folder).absolute())
+    state = MonthState(
+        period, "due", closes_at(period), version=len(versions), versions=tuple(versions)
+    )
+    return _as_judged(state, find_judgement(lake, period, _manifest(state)), clock)
+
+
+def judged(lake: Lake, state: MonthState, clock: int) -> MonthState:
+    """Return the state of a month after it was compared with the lake as it is now."""
+    if state.kind == "running":
+        return state
+
+    def judge() -> Judgement:
+        return _judge(lake, state, clock)
+
+    answer = keep_judgement(lake, state.period, _manifest(state), judge)
+    return _as_judged(state, answer, clock)
+
+
+def is_judged(lake: Lake, state: MonthState) -> bool:
+    """Whether the state is that of the lake as it is now."""
+    known = find_judgement(lake, state.period, _manifest(state))
+    return state.kind == "running" or known is not None
+
+
+def with_state(lake: Lake, made: Statement, clock: int) -> Statement:
+    """Return a statement that knows what became of its month."""
+    state = state_of(lake, made.period, clock)
+    if state.is_sealed:
+        return replace(made, state=judged(lake, state, clock))
+    return replace(made, state=_as_judged(state, _of_open(lake, made), clock))
+
+
+def keep_open(lake: Lake, made: Statement) -> None:
+    """Keep what a statement of a month without a seal says of it."""
+    state = made.state
+    if state and state.is_open:
+        keep_judgement(lake, made.period, None, lambda: Judgement(state.reasons))
+
+
+def keep_result(lake: Lake, closed: CloseResult) -> None:
+    """Keep what a close has found of a month that it sealed, or left as it was sealed."""
+    if closed.seal and closed.folder.parent == (lake.path / seals.STATEMENTS).absolute():
+        manifest = seals.read_manifest(closed.folder)
+        answer = Judgement(tuple(reason.text for reason in closed.reasons))
+        keep_judgement(lake, seals.stated_period(manifest), manifest, lambda: answer)
+
+
+def _manifest(state: MonthState) -> Manifest | None:
+    return seals.read_manifest(state.versions[-1]) if state.versions else None
+
+
+def _as_judged(state: MonthState, answer: Judgement | None, clock: int) -> MonthState:
+    """Return a state of the kind that follows from an answer."""
+    answer = answer or Judgement()
+    return replace(state, kind=_kind(state, answer, clock), reasons=answer.reasons)
+
+
+def _kind(state: MonthState, answer: Judgement, clock: int) -> Kind:
+    if state.versions:
+        return "changed" if answer.has_changed else "sealed"
+    if state.closes_at > clock:
+        return "running"
+    if answer.reasons:
+        return "blocked"
+    return "late" if closes_at(state.period.shift(1)) <= clock else "due"
+
+
+def _judge(lake: Lake, state: MonthState, clock: int) -> Judgement:
+    """Compare a month with its newest seal, as `close` does; without one, ask what keeps it open.
+
+    What hinders the comparison is a reason too.
+    """
+    manifest = _manifest(state)
+    try:
+        if manifest is None:
+            basis = Basis(clock, read_assertions(lake.path))
+            return _of_open(lake, prepare(lake, state.period, basis))
+        new = rederive(lake, manifest)
+        table = restatement(lake, state.versions[-1], manifest, new)
+        return Judgement(tuple(each.text for each in new.reasons), table.num_rows > 0)
+    except SvcError as error:
+        return Judgement((str(error),))
+
+
+def _of_open(lake: Lake, made: Statement) -> Judgement:
+    """Say why a statement cannot be sealed: its own reasons, and where it meets no neighbour."""
+    place = lake.path / seals.STATEMENTS / made.period.folder
+    before = neighbours.newest_sealed(made.period.shift(-1), [place], lake.merchant_id)
+    held = neighbours.held_to(before, made, lake)
+    return Judgement(tuple(str(reason.text) for reason in held.reasons))

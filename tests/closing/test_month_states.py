@@ -1,0 +1,120 @@
+"""The state of a month: decided once, told alike, and compared with the lake as it is now."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import svc_analytics as svc
+from svc_analytics.closing.due import GRACE_HOURS
+from svc_analytics.closing.states import month_states as states
+from svc_analytics.closing.states.judgements import Judgement
+from svc_analytics.closing.states.month_states import judged, month_states, months_to_close
+from svc_analytics.instants import HOUR, now
+from svc_analytics.lake.lake import Lake
+from svc_analytics.periods import month
+from svc_analytics.render.month_state import MonthState
+from tests.support.closings import Closer
+from tests.support.fake_service import payment
+
+OCTOBER = "2026-10"
+LATE = payment(99, "2026-10-20T08:00:00Z", "7", "0", currency="btc")
+
+
+def state(closer: Closer, label: str = OCTOBER, clock: int | None = None) -> MonthState:
+    """The state of a month after it was compared with the lake."""
+    lake, clock = closer.desk.lake, clock or now()
+    found = {each.label: each for each in month_states(lake, clock, "UTC", "gregorian")}
+    return judged(lake, found[label], clock)
+
+
+@pytest.mark.parametrize(
+    ("hours", "kind", "note"),
+    [
+        (GRACE_HOURS - 1, "running", "can be closed from 2026-11-02"),
+        (GRACE_HOURS, "due", "over since 2026-11-01, and not closed yet"),
+        (24 * 31 + GRACE_HOURS, "late", "over since 2026-11-01, and not closed yet"),
+    ],
+)
+def test_a_month_without_a_seal_is_running_then_due_then_late(
+    closer: Closer, hours: int, kind: str, note: str
+) -> None:
+    """It is late when the month after it can be closed as well."""
+    closer.desk.extract()
+    found = state(closer, clock=month(OCTOBER).end + hours * HOUR)
+    assert (found.kind, found.note) == (kind, note)
+
+
+def test_a_month_is_blocked_before_anybody_looked_at_it(closer: Closer) -> None:
+    """Its note is the reason, and it is judged by what its statement says."""
+    closer.desk.service.payments[-1]["charged_amount"] = "-1"
+    closer.desk.extract()
+    [*_, found] = months_to_close(closer.desk.lake, now(), lambda text: None)
+    reasons = svc.statement(closer.desk.lake, OCTOBER).reasons
+    assert (found.label, found.kind) == (OCTOBER, "blocked")
+    assert found.reasons == tuple(each.text for each in reasons)
+
+
+def test_a_sealed_month_changes_when_the_lake_does_and_keeps_its_version(closer: Closer) -> None:
+    """Then it is sealed again as version 2."""
+    closer.sealed()
+    assert state(closer).word == "sealed, version 1"
+    closer.desk.service.payments.append(LATE)
+    closer.desk.extract(start=month(OCTOBER).start, rereads=True)
+    found = state(closer)
+    assert found.word == "changed since it was sealed" and found.version == 1
+    assert found.note == "Close it again to issue version 2; version 1 stays as it is"
+    closer.close()
+    assert state(closer).word == "sealed, version 2"
+
+
+def test_a_month_is_compared_once_while_the_lake_stays_as_it_is(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What close has found is known already."""
+    monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "cache"))
+    closer.close("2026-09")
+    compared: list[str] = []
+    judge = states._judge
+
+    def counted(lake: Lake, each: MonthState, at: int) -> Judgement:
+        compared.append(each.label)
+        return judge(lake, each, at)
+
+    monkeypatch.setattr(states, "_judge", counted)
+    for _ in range(2):
+        assert [state(closer, label).kind for label in ("2026-09", OCTOBER)] == ["sealed", "due"]
+    assert compared == [OCTOBER]
+    closer.accept("amounts_are_not_zero", "p-1")
+    state(closer)
+    assert compared == [OCTOBER, OCTOBER]
+
+
+def forms(closer: Closer, folder: Path) -> dict[str, str]:
+    """A statement of October in every form that says a state, by the form."""
+    made: Any = svc.statement(closer.desk.lake, OCTOBER)
+    made.save(folder, ("html", "json"))
+    return {
+        "repr": repr(made),
+        "display": str(made),
+        "tables": svc.show(made)._repr_html_(),
+        "html": (folder / "statement.html").read_text(),
+        "json": (folder / "statement.json").read_text(),
+        "compare": str(svc.compare(closer.desk.lake, "2026-09", OCTOBER)),
+    }
+
+
+def test_a_statement_says_in_every_form_that_its_month_is_sealed(
+    closer: Closer, tmp_path: Path
+) -> None:
+    """And that it changed since; never that it waits for a close."""
+    closer.sealed()
+    for form, text in forms(closer, tmp_path / "out").items():
+        assert "ealed, version 1" in text, form
+        assert "not closed yet" not in text, form
+    closer.desk.service.payments.append(LATE)
+    closer.desk.extract(start=month(OCTOBER).start, rereads=True)
+    for form, text in forms(closer, tmp_path / "other").items():
+        assert "hanged since it was sealed" in text, form
+    shown = str(svc.statement(closer.desk.lake, OCTOBER))
+    assert "Close it again to issue version 2; version 1 stays as it is" in shown
