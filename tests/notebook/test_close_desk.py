@@ -199,7 +199,7 @@ def test_a_record_is_opened_by_its_kind(
     service: FakeService, opened: CloseDesk, figure: str, title: str, forms: list[str]
 ) -> None:
     """A payout is a payout; a refund is itself, with its payment of another month beside it."""
-    panel = Panel(opened._desk, lambda: None)
+    panel = Panel(opened._months, lambda: None)
     panel.months.tiles[OCTOBER].click()
     press_figure(panel, figure)
     panel.records.table.press(0, 0)
@@ -273,7 +273,7 @@ def test_records_are_found_by_what_is_shown_of_them(
     service.payments, service.payouts = read_ledger(LEDGER)
     service.payments[2] |= {"metadata": {"customer": {"id": "C-3"}}, "usd_value": "1000.126"}
     desk.extract()
-    panel = Panel(svc.desk(desk.lake)._desk, lambda: None)
+    panel = Panel(svc.desk(desk.lake)._months, lambda: None)
     panel.months.tiles[OCTOBER].click()
     press_figure(panel, "Net movement, btc")
     panel.records.find.value = text
