@@ -54,14 +54,14 @@ class Causes:
         name, coin = entry["name"], entry.get("currency", "")
         if name in _ASSERTED and coin in self._asserted:
             return "asserted"
-        found = self._of_rows.get(coin, set())
+        causes = self._of_rows.get(coin, set())
         if coin in self._openings and name in _ON_OPENING:
             is_all = name == _OPENING or entry.get("delta") == self._openings[coin]
             has_other = coin in self._movements and not is_all
-            found = {_EARLIER_MONTH} | (found if has_other else set())
+            causes = {_EARLIER_MONTH} | (causes if has_other else set())
         elif coin in self._openings and entry["change"] != "changed":
-            found = found or {_EARLIER_MONTH}  # the coin has a row because it has a position
-        return ", ".join(sorted(found)) or "elsewhere"
+            causes = causes or {_EARLIER_MONTH}  # the coin has a row because it has a position
+        return ", ".join(sorted(causes)) or "elsewhere"
 
 
 def _moved(column: str, old: Tables, new: Tables) -> dict[str, str | None]:

@@ -45,8 +45,8 @@ def _named_of(name: str, seal: str | None) -> str:
     return f"{name}, with the seal {seal}, is missing"
 
 
-def _missing(text: str, seal: str | None, found: list[seals.Manifest]) -> Iterator[str]:
-    if seal and not any(one["seal"] == seal for one in found):
+def _missing(text: str, seal: str | None, manifests: list[seals.Manifest]) -> Iterator[str]:
+    if seal and not any(one["seal"] == seal for one in manifests):
         yield text
 
 

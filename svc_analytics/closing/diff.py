@@ -57,7 +57,7 @@ def as_texts(tables: Tables) -> Tables:
 
 def _as_texts(table: pa.Table) -> pa.Table:
     schema = pa.schema([(name, pa.string()) for name in table.column_names])
-    batches = [pa.RecordBatch.from_arrays(found, schema=schema) for found in text_columns(table)]
+    batches = [pa.RecordBatch.from_arrays(texts, schema=schema) for texts in text_columns(table)]
     return pa.Table.from_batches(batches, schema)
 
 

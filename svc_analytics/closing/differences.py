@@ -170,8 +170,8 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     Examples:
         >>> svc.diff_statements("statements/2026-10", "statements/2026-10-v2")  # doctest: +SKIP
     """
-    for name, given in (("a", a), ("b", b)):
-        check_path(name, given, seals.EXAMPLE)
+    for name, folder in (("a", a), ("b", b)):
+        check_path(name, folder, seals.EXAMPLE)
     folders = [statement_folder(each).absolute() for each in (a, b)]
     old, new = manifests = list(map(seals.read_manifest, folders))
     files = [manifest["files"] for manifest in manifests]
@@ -212,15 +212,15 @@ def _names(old: seals.Manifest, new: seals.Manifest) -> list[str]:
 
 def _figures(folder: Path, tables: Tables) -> Figures:
     """Return a folder's figures by coin; raise `LakeError` naming the table with no number."""
-    found: Figures = {}
+    by_coin: Figures = {}
     for name in (name for name in _FIGURES if name in tables):
         try:
             for coin, figures in figures_by_coin({name: tables[name]}).items():
-                found.setdefault(coin, {}).update(figures)
+                by_coin.setdefault(coin, {}).update(figures)
         except DataError as error:
             message = f"the table {name} of {folder} holds a figure that is no number: {error}"
             raise LakeError(message) from error
-    return found
+    return by_coin
 
 
 def _side(manifest: seals.Manifest, figures: Figures, name: str) -> Side:
@@ -266,8 +266,8 @@ def _with_cause(comparison: pa.Table, differences: pa.Table) -> pa.Table:
         if row["table_name"] in _FIGURES
     }
     keys = _keys(comparison)
-    found = comparison.append_column("cause", pa.array(map(causes.get, keys), pa.string()))
-    return found.filter(pa.array([key in causes for key in keys], pa.bool_()))
+    figures = comparison.append_column("cause", pa.array(map(causes.get, keys), pa.string()))
+    return figures.filter(pa.array([key in causes for key in keys], pa.bool_()))
 
 
 def _alterations(folder: Path, manifest: seals.Manifest) -> list[str]:

@@ -37,10 +37,10 @@ def sealed_months(period: Period, folders: Collection[Path]) -> list[Sealed]:
     They are looked for beside these folders. Raises `PeriodNotClosed` with the months that are
     not sealed, and the command that seals the first of them.
     """
-    found = {month: _versions(month, folders) for month in period.months}
-    if missing := [month for month, versions in found.items() if not versions]:
+    sealed = {month: _versions(month, folders) for month in period.months}
+    if missing := [month for month, versions in sealed.items() if not versions]:
         raise PeriodNotClosed(_not_sealed(period, missing))
-    return [max(versions, key=lambda one: one[1]["version"]) for versions in found.values()]
+    return [max(versions, key=lambda one: one[1]["version"]) for versions in sealed.values()]
 
 
 def _not_sealed(period: Period, missing: Sequence[Period]) -> str:
@@ -109,17 +109,17 @@ def broken_months(
     if [each["label"] for each in named] != labels:
         return [f"{MONTH_SEALS} does not name the seals of {labels[0]} to {labels[-1]}"]
     broken: list[str] = []
-    found: list[Sealed] = []
+    sealed: list[Sealed] = []
     for month, facts in zip(period.months, named, strict=True):
         versions = _versions(month, folders)
-        found += [one for one in versions if one[1]["seal"] == facts["seal"]][:1]
-        if not found or found[-1][1]["seal"] != facts["seal"]:
+        sealed += [one for one in versions if one[1]["seal"] == facts["seal"]][:1]
+        if not sealed or sealed[-1][1]["seal"] != facts["seal"]:
             text = f"the statement of {month.folder}, with the seal {facts['seal']}, is missing"
             broken.append(text)
         else:
-            broken += _broken_month(found[-1], facts, register)
+            broken += _broken_month(sealed[-1], facts, register)
     if table is not None and not broken:
-        broken += unfooted(table, found)
+        broken += unfooted(table, sealed)
     return broken
 
 

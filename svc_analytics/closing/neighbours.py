@@ -118,12 +118,12 @@ def mismatches(
         values = {"closed": before.name, "opened": after.name}
         positions = {"CLOSING": closing or UNKNOWN, "OPENING": opening or UNKNOWN}
         text = Message("reason.unmet", coin=coin, **values, **positions)
-        given = closing if now is None else _position(now, coin)
+        current = closing if now is None else _position(now, coin)
         sides = ((before, closing), (after, opening))
         stale = [
             each.again
             for each, position in sides
-            if each.again and now is not None and position != given
+            if each.again and now is not None and position != current
         ]
         yield Mismatch(clauses(text, *stale), bool(closing and opening))
 

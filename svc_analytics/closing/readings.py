@@ -47,9 +47,9 @@ class Readings:
         if period in self._doubts:
             return self._doubts.pop(period)
         self._job.note(f"reading {period.folder} again")
-        found = self._read(period.start, period.end)
-        if found is not None:
-            return found
+        unread = self._read(period.start, period.end)
+        if unread is not None:
+            return unread
         return [Reason(Message("reason.still_changes", count=MOST_PASSES))]
 
     def _following(self, first: Period) -> list[Period]:
@@ -57,8 +57,8 @@ class Readings:
         behind = (month for month in self._due if month.start > first.start)
         months = [first, *takewhile(self._is_unsealed, behind)]
         counts = accumulate(_records(self._job.lake, months))
-        found = zip(months, counts, strict=True)
-        return [month for month, count in found if count <= MOST_TOGETHER]
+        counted = zip(months, counts, strict=True)
+        return [month for month, count in counted if count <= MOST_TOGETHER]
 
     def _is_unsealed(self, month: Period) -> bool:
         return not seals.versions(self._job.folder(month))
@@ -67,11 +67,11 @@ class Readings:
         """Read several months at once; where something moves, each is read alone from then on."""
         if len(months) > 1:
             self._job.note(f"reading {months[0].folder} to {months[-1].folder} again")
-            found = self._read(months[0].start, months[-1].end)
-            if found is None:
+            unread = self._read(months[0].start, months[-1].end)
+            if unread is None:
                 self._due = ()
             else:
-                self._doubts = dict.fromkeys(months, found)
+                self._doubts = dict.fromkeys(months, unread)
 
     def _read(self, start: int, end: int) -> list[Reason] | None:
         """Read an interval again and again, until one pass sees what the pass before it saw.

@@ -43,11 +43,11 @@ class Register:
 
     def contradicts(self, manifest: dict[str, Any]) -> str | None:
         """Say which seal was made of a version of a month, where the manifest has another."""
-        made = self.seals_of(manifest)
-        if not made or manifest["seal"] in made:
+        known = self.seals_of(manifest)
+        if not known or manifest["seal"] in known:
             return None
         name = f"{manifest['label']} version {manifest['version']}"
-        return f"the lake sealed {name} as {made[-1]}, not as {manifest['seal']}"
+        return f"the lake sealed {name} as {known[-1]}, not as {manifest['seal']}"
 
     def is_before(self, seal: str, other: str) -> bool | None:
         """Whether a seal was made before another one; None if that is not known."""
@@ -68,11 +68,11 @@ def read_register(statements: Path) -> Register:
     except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
         message = f"{path} cannot be read: restore it from a copy, or move it away"
         raise LakeError(message) from error
-    found = [row[:-1] for row in rows]
-    if [header, *rows] != _lines(found):
+    seals = [row[:-1] for row in rows]
+    if [header, *rows] != _lines(seals):
         message = f"{path} is torn or altered: restore it from a copy, or move it away"
         raise LakeError(message)
-    return Register(tuple(found))
+    return Register(tuple(seals))
 
 
 def seal_in(lake: Lake, manifest: dict[str, Any]) -> str:

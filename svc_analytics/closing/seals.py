@@ -108,15 +108,15 @@ def sealed_folders(period: Period, folder: Path) -> list[Sealed]:
     They are looked for in a folder and the folders next to it, and may have been altered.
     """
     wanted = (period.folder, period.calendar, period.zone)
-    found = [one for one in all_sealed(folder.absolute().parent) if period_key(one[1]) == wanted]
-    return sorted(found, key=lambda one: one[1]["version"])
+    sealed = [one for one in all_sealed(folder.absolute().parent) if period_key(one[1]) == wanted]
+    return sorted(sealed, key=lambda one: one[1]["version"])
 
 
 def all_sealed(statements: Path) -> list[Sealed]:
     """Return every sealed statement of a folder of statements, by the names of their folders."""
     paths = sorted(statements.absolute().glob(f"*/{MANIFEST}"))
-    found = [(path.parent, _find_manifest(path.parent)) for path in paths]
-    return [(path, manifest) for path, manifest in found if manifest and manifest.get("seal")]
+    folders = [(path.parent, _find_manifest(path.parent)) for path in paths]
+    return [(path, manifest) for path, manifest in folders if manifest and manifest.get("seal")]
 
 
 def stated_period(manifest: Manifest) -> Period:
@@ -131,8 +131,8 @@ def period_key(manifest: Manifest) -> tuple[str, str, str]:
 
 def manifests_of(period: Period, folder: Path) -> list[Manifest]:
     """Return the manifests of a month's sealed versions, oldest first, that fit their seal."""
-    found = (manifest for _, manifest in sealed_folders(period, folder))
-    return [manifest for manifest in found if manifest["seal"] == seal_of(manifest)]
+    manifests = (manifest for _, manifest in sealed_folders(period, folder))
+    return [manifest for manifest in manifests if manifest["seal"] == seal_of(manifest)]
 
 
 def newest_seal(period: Period, folder: Path) -> str | None:
@@ -195,19 +195,19 @@ def parse_manifest(content: bytes) -> Manifest | None:
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse an object that names a fact twice: readers would take one or the other."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    facts = dict(pairs)
+    if len(facts) < len(pairs):
         raise ValueError("a fact stands twice")
-    return found
+    return facts
 
 
-def _is_manifest(found: Any) -> bool:
+def _is_manifest(document: Any) -> bool:
     """Whether a document has what every manifest has."""
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         return False
-    is_typed = all(isinstance(found.get(name, ...), kind) for name, kind in _REQUIRED.items())
-    is_typed = is_typed and not isinstance(found["version"], bool)
+    is_typed = all(isinstance(document.get(name, ...), kind) for name, kind in _REQUIRED.items())
+    is_typed = is_typed and not isinstance(document["version"], bool)
     return is_typed and all(
         isinstance(facts, dict) and isinstance(facts.get("sha256"), str)
-        for facts in found["files"].values()
+        for facts in document["files"].values()
     )

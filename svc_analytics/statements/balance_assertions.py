@@ -69,12 +69,12 @@ def read_assertions(folder: Path) -> tuple[Assertion, ...]:
     """
     last: dict[tuple[int, str], Assertion] = {}
     for row in read_rows(folder / FILE, COLUMNS, OPTIONAL):
-        found = _read_row(row)
-        before = last.pop((found.at, found.currency), None)
+        assertion = _read_row(row)
+        before = last.pop((assertion.at, assertion.currency), None)
         if before:
             earlier = filter(None, [before.replaced, format_amount(before.balance)])
-            found = replace(found, replaced=", ".join(earlier))
-        last[found.at, found.currency] = found
+            assertion = replace(assertion, replaced=", ".join(earlier))
+        last[assertion.at, assertion.currency] = assertion
     return tuple(last.values())
 
 
@@ -88,8 +88,8 @@ def parse_assertions(facts: object) -> tuple[Assertion, ...]:
 
 def asserted_within(assertions: Iterable[Assertion], period: Period) -> list[Assertion]:
     """Return the balances that were read off in a period, at its end too, in their order."""
-    found = [each for each in assertions if period.start < each.at <= period.end]
-    return sorted(found, key=lambda each: (each.at, each.currency))
+    within = [each for each in assertions if period.start < each.at <= period.end]
+    return sorted(within, key=lambda each: (each.at, each.currency))
 
 
 def unplaced_balances(
@@ -142,15 +142,15 @@ def _month_of(period: Period, at: int) -> str:
 
 def _read_row(row: TypedRow) -> Assertion:
     try:
-        found = _parse(row.cells["at"], row.cells["currency"], row.cells["balance"])
-        return replace(found, line=row.line)
+        assertion = _parse(row.cells["at"], row.cells["currency"], row.cells["balance"])
+        return replace(assertion, line=row.line)
     except (DataError, ConfigError) as error:
         raise row.refused(error) from error
 
 
 def _from_json(fact: dict[str, Any]) -> Assertion:
-    found = _parse(fact["at"], fact["currency"], fact["balance"])
-    return replace(found, line=int(fact["line"]), replaced=str(fact.get("replaced", "")))
+    assertion = _parse(fact["at"], fact["currency"], fact["balance"])
+    return replace(assertion, line=int(fact["line"]), replaced=str(fact.get("replaced", "")))
 
 
 def _parse(at: str, currency: str, balance: str) -> Assertion:

@@ -96,10 +96,10 @@ class Comparison(Displayable):
     def trend_table(self, figure: str = "net_settlement", months: int = MONTHS) -> pa.Table:
         """Return the same as an Arrow table."""
         later = max(self.old, self.new, key=lambda made: made.period.start)
-        found = monthly_figure(self.lake, figure, later.period.months[-1], months, self.now)
+        figures = monthly_figure(self.lake, figure, later.period.months[-1], months, self.now)
         own = standing_of(later.tables["summary"])
         # The status is the last month's: the months before it may have another.
-        return attach(found, replace(own, text=f"status of the last month: {own.text}"))
+        return attach(figures, replace(own, text=f"status of the last month: {own.text}"))
 
     def _display(self) -> Display:
         old, new = self.sides
@@ -180,24 +180,24 @@ def _require_alike(earlier: Period, later: Period) -> None:
 
 def _standing(old: Statement, new: Statement) -> Standing:
     """Return the standing of a table of both, and the places of each coin's amounts."""
-    before, after = (standing_of(made.tables["summary"]) for made in (old, new))
+    before, after = (standing_of(each.tables["summary"]) for each in (old, new))
     scales = dict(before.scales)
     for coin, places in after.scales.items():
         scales[coin] = max(places, scales.get(coin, 0))
     return Standing(f"old: {before.text}; new: {after.text}", scales=scales)
 
 
-def side_of(made: Statement) -> Side:
+def side_of(statement: Statement) -> Side:
     """Return a statement as a side of a comparison."""
     return Side(
-        name=made.period.label,
-        status=made.status,
-        standing=standing_text(made),
-        read_to=format_instant(made.as_of),
-        reasons=made.reasons,
-        unknown=made.unknown,
-        figures=figures_by_coin(made.tables),
-        is_running=any(reason.is_unfinished for reason in made.reasons),
-        noun=made.period.noun,
-        read=made.read,
+        name=statement.period.label,
+        status=statement.status,
+        standing=standing_text(statement),
+        read_to=format_instant(statement.as_of),
+        reasons=statement.reasons,
+        unknown=statement.unknown,
+        figures=figures_by_coin(statement.tables),
+        is_running=any(reason.is_unfinished for reason in statement.reasons),
+        noun=statement.period.noun,
+        read=statement.read,
     )

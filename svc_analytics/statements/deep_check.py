@@ -39,16 +39,16 @@ Note = Callable[[str], object]
 Tables = dict[str, pa.Table]
 
 
-def check_deeply(lake: Lake, found: pa.Table, note: Note = lambda text: None) -> pa.Table:
+def check_deeply(lake: Lake, known: pa.Table, note: Note = lambda text: None) -> pa.Table:
     """Return a finding for each month whose tables differ from those over all rows.
 
-    `found` are the findings of `check`. Where a file's totals are not those of its rows, every
+    `known` are the findings of `check`. Where a file's totals are not those of its rows, every
     later month would differ for that alone: the file is named once, and no month is checked.
     `note` is told which month is being checked.
     """
-    broken = {row["record_id"] for row in found.to_pylist() if row["check_name"] == _TOTALS}
+    broken = {row["record_id"] for row in known.to_pylist() if row["check_name"] == _TOTALS}
     findings = map(_unchecked, sorted(broken)) if broken else _findings(lake, note)
-    return pa.Table.from_pylist(list(findings), found.schema)
+    return pa.Table.from_pylist(list(findings), known.schema)
 
 
 def _findings(lake: Lake, note: Note) -> Iterator[dict[str, str | None]]:

@@ -77,8 +77,8 @@ def call_of(name: str) -> str:
     """
     takes = filter(None, _signatures()[name].strip("()").split(", "))
     parts = (each.partition(" := ") for each in takes)
-    given = [f"{each} := {_GIVEN[each]}" if named else _GIVEN[each] for each, named, _ in parts]
-    return f"{name}({', '.join(given)})" if given else name
+    values = [f"{each} := {_GIVEN[each]}" if named else _GIVEN[each] for each, named, _ in parts]
+    return f"{name}({', '.join(values)})" if values else name
 
 
 def used_in(query: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -142,11 +142,11 @@ def _months_until(warehouse: Warehouse, period: Period) -> list[Period]:
     first = warehouse.sources.first_at(PAYMENTS)
     if first is None or first >= period.end:
         return []
-    found = month_of(first, period.zone, period.calendar)
+    month = month_of(first, period.zone, period.calendar)
     months = []
-    while found.start < period.end:
-        months.append(replace(found, end=min(found.end, period.end)))
-        found = found.shift(1)
+    while month.start < period.end:
+        months.append(replace(month, end=min(month.end, period.end)))
+        month = month.shift(1)
     return months
 
 

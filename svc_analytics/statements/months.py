@@ -55,8 +55,8 @@ def read_months(warehouse: Warehouse, period: Period, as_of: int, known_to: int)
     A figure is NULL where it is unknown. What is known of each must be kept before.
     """
     begun = months_begun(period, known_to)
-    found = count_months(warehouse, begun, _figures(), as_of, known_to)
-    return pa.concat_tables([_schema().empty_table(), *(table.cast(_schema()) for table in found)])
+    tables = count_months(warehouse, begun, _figures(), as_of, known_to)
+    return pa.concat_tables([_schema().empty_table(), *(table.cast(_schema()) for table in tables)])
 
 
 def count_months(
@@ -87,8 +87,8 @@ def count_months(
             scan=partial(_counted, at_once, of_month),
         )
         query = f"{fill(query, _places(month, as_of, known_to))} order by counted.currency"
-        found = warehouse.query(query)
-        tables.append(found.add_column(0, "month", pa.repeat(month.label, len(found))))
+        rows = warehouse.query(query)
+        tables.append(rows.add_column(0, "month", pa.repeat(month.label, len(rows))))
     return tables
 
 

@@ -36,7 +36,7 @@ def require_begun_by(period: Period, as_of: int) -> None:
 
 def read_until(lake: Lake, coverage: dict[str, Coverage], as_of: int | None) -> int:
     """Return the end of the newest read; refuse an `as_of` that is later than that."""
-    read_to = max((end for found in coverage.values() for _, end in found.read), default=None)
+    read_to = max((end for each in coverage.values() for _, end in each.read), default=None)
     if read_to is None:
         raise ConfigError(f"nothing was read into {lake.place} yet: run svc-analytics extract")
     if as_of is not None and read_to < as_of:

@@ -318,21 +318,22 @@ def prepare(
     webhook_secrets: Secrets | None = None,
 ) -> Statement:
     """Make the statement of a period on a basis, with the findings of a log of webhooks."""
-    found = read_period(lake, period, basis)
-    tables, seen = found.tables, basis.assertions
+    reading = read_period(lake, period, basis)
+    tables, seen = reading.tables, basis.assertions
     options: dict[str, Any] = {"metadata": [*basis.metadata]} if basis.metadata else {}
     options["assertions"] = [each.to_json() for each in asserted_within(seen, period)]
     options |= add_findings(tables, webhooks, webhook_secrets, lake, period)
-    is_over = period.end <= found.clock
-    unread = unread_balances(seen, period, tables["summary"]["currency"].to_pylist(), found.read_to)
+    is_over = period.end <= reading.clock
+    coins = tables["summary"]["currency"].to_pylist()
+    unread = unread_balances(seen, period, coins, reading.read_to)
     return Statement(
         period=period,
         merchant=lake.merchant,
-        as_of=found.as_of,
-        coverage=found.within,
-        reasons=find_reasons(period, found.coverage, tables["checks"], found.known_to, is_over),
-        unknown=(*unknown_figures(tables, found.omissions), *unread),
+        as_of=reading.as_of,
+        coverage=reading.within,
+        reasons=find_reasons(period, reading.coverage, tables["checks"], reading.known_to, is_over),
+        unknown=(*unknown_figures(tables, reading.omissions), *unread),
         tables=tables,
         options=options,
-        read=needs_met(found.omissions),
+        read=needs_met(reading.omissions),
     )

@@ -85,11 +85,11 @@ def read_tables(
     months = read_months(warehouse, period, as_of, known_to)
     tables = _answers(warehouse, everything)
     tables |= {MONTHS: months} if period.is_longer else {}
-    found = warehouse.query(_footings(tables), tables=tables, is_short=True)
+    footings = warehouse.query(_footings(tables), tables=tables, is_short=True)
     drop_pages()
     checks, coins = tables["checks"], tables["summary"]["currency"].to_pylist()
     unplaced = pa.Table.from_pylist(unplaced_balances(assertions, period, coins), checks.schema)
-    tables["checks"] = pa.concat_tables([checks, found.cast(checks.schema), unplaced])
+    tables["checks"] = pa.concat_tables([checks, footings.cast(checks.schema), unplaced])
     tables["lines"] = _flagged(warehouse, tables["lines"], tables["checks"])
     drop_pages()
     return tables
@@ -172,5 +172,5 @@ def _models() -> frozenset[str] | None:
 def read_omissions(warehouse: Warehouse, period: Period) -> list[dict[str, Any]]:
     """Read what figures of the period may lack, behind `read_tables`, which keeps it."""
     bounds = {"start": period.start, "end": period.end}
-    found = warehouse.query(f"from int_period_omissions({BOUNDS})", bounds)
-    return list(found.to_pylist())
+    omissions = warehouse.query(f"from int_period_omissions({BOUNDS})", bounds)
+    return list(omissions.to_pylist())

@@ -12,6 +12,7 @@ from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.periods import Period
 from svc_analytics.render.comparison import chosen_figures
 from svc_analytics.statements.months import count_months, keep_known
+from svc_analytics.statements.reasons import read_until
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import Figure
 from svc_analytics.warehouse.models import models_used_by
@@ -48,8 +49,7 @@ def monthly_figure(
     def work(warehouse: Warehouse) -> pa.Table:
         for name in filter(used.__contains__, _KEPT):
             warehouse.keep(name, f"from {name}", {}, "")
-        ends = [end for found in warehouse.coverage().values() for _, end in found.read]
-        read_to = max(ends, default=periods[0].end)
+        read_to = read_until(lake, warehouse.coverage(), None)
         clock = max(local, read_to)
         keep_known(warehouse, periods, read_to, clock)
         tables = count_months(warehouse, periods, chosen, read_to, clock, every_coin=True)
@@ -60,10 +60,10 @@ def monthly_figure(
 
 def _chosen(name: str) -> Figure:
     """Return the figure of that name or label; asserted balances have no trend."""
-    [found] = chosen_figures([name])
-    if found.name in _ASSERTED:
-        raise ConfigError(f"{found.name} has no trend: a person asserts it for single days")
-    return found
+    [figure] = chosen_figures([name])
+    if figure.name in _ASSERTED:
+        raise ConfigError(f"{figure.name} has no trend: a person asserts it for single days")
+    return figure
 
 
 def _marked(table: pa.Table, is_running: bool) -> pa.Table:

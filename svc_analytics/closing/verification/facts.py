@@ -133,13 +133,13 @@ def _as_kept(sealed: Any, expected: Any) -> Any:
     if not (isinstance(sealed, list) and isinstance(expected, list)):
         return expected
     pairs = zip(sealed, expected, strict=False)
-    kept = [
+    known = [
         {name: each[name] for name in each if name != "message"}
         if isinstance(each, dict) and isinstance(one, dict) and "message" not in one
         else each
         for one, each in pairs
     ]
-    return kept + expected[len(sealed) :]
+    return known + expected[len(sealed) :]
 
 
 def _without_words(fact: Any) -> Any:

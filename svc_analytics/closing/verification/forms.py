@@ -60,9 +60,9 @@ def compare_forms(
 
     `is_own` says whether this release wrote it: then the words must be the same too.
     """
-    found = Findings()
+    findings = Findings()
     formats = formats_of(manifest["files"], sealed.tables)
-    left_out = _leave_out_unprintable(formats, found)
+    left_out = _leave_out_unprintable(formats, findings)
     with TemporaryDirectory() as place:
         try:
             language = Language(**manifest.get("language", {}))
@@ -70,18 +70,18 @@ def compare_forms(
         except OSError as error:
             raise _unwritable(place, error) from error
         except Exception as error:  # forged tables and facts can be anything
-            found.broken.append(f"the files cannot be rendered from the tables: {error}")
-            return found
+            findings.broken.append(f"the files cannot be rendered from the tables: {error}")
+            return findings
         known = None if is_own else known_of(sealed, folder, skip)
         for name, count in rows.items():
             if name not in manifest["files"]:
-                found.broken.append(f"{name} is missing, with its entry in the manifest")
+                findings.broken.append(f"{name} is missing, with its entry in the manifest")
             elif name not in skip:
-                _compare(Path(place) / name, folder / name, known, found)
+                _compare(Path(place) / name, folder / name, known, findings)
                 if is_own or name != DEFINITIONS:
-                    found.broken += _wrong_entry(name, manifest["files"][name], count)
-    found.broken += _strange(manifest, {*rows, *left_out})
-    return found
+                    findings.broken += _wrong_entry(name, manifest["files"][name], count)
+    findings.broken += _strange(manifest, {*rows, *left_out})
+    return findings
 
 
 def _unwritable(place: str, error: OSError) -> LakeError:
@@ -108,7 +108,7 @@ def formats_of(files: Collection[str], tables: Collection[str]) -> list[str]:
     return [*formats, *forms]
 
 
-def _leave_out_unprintable(formats: list[str], found: Findings) -> list[str]:
+def _leave_out_unprintable(formats: list[str], findings: Findings) -> list[str]:
     """Leave out the forms that cannot be made here, and say so; return their files."""
     files: list[str] = []
     for form in [DOCUMENTS[name] for name in formats if name in DOCUMENTS]:
@@ -117,31 +117,32 @@ def _leave_out_unprintable(formats: list[str], found: Findings) -> list[str]:
         except ConfigError as error:
             formats.remove(form.name)
             files += form.files
-            found.unproven += [
+            findings.unproven += [
                 f"{file} could not be rendered again: {error}" for file in form.files
             ]
     return files
 
 
-def _compare(again: Path, file: Path, known: Known | None, found: Findings) -> None:
+def _compare(again: Path, file: Path, known: Known | None, findings: Findings) -> None:
     """Compare a file with the same made again; what is `known` allows it other words."""
     if filecmp.cmp(again, file, shallow=False):
         return
     name, form = file.name, form_of(file.name)
     if form and form.read is None:
-        found.unproven.append(f"{name} was written by other libraries, or its words were altered")
+        text = f"{name} was written by other libraries, or its words were altered"
+        findings.unproven.append(text)
         return
     try:
         wrong = list(_differences(form, again, file, known))
     except _UNREADABLE as error:
-        found.broken.append(f"{name} is not what the tables and the manifest say: {error}")
+        findings.broken.append(f"{name} is not what the tables and the manifest say: {error}")
         return
     if wrong:
-        found.broken.append(f"{name} is not what the tables and the manifest say{wrong[0]}")
+        findings.broken.append(f"{name} is not what the tables and the manifest say{wrong[0]}")
     elif known:
-        found.reworded.append(name)
+        findings.reworded.append(name)
     else:
-        found.unproven.append(f"{name} was written by other libraries, or its look was altered")
+        findings.unproven.append(f"{name} was written by other libraries, or its look was altered")
 
 
 def _differences(form: Form | None, again: Path, file: Path, known: Known | None) -> Iterator[str]:

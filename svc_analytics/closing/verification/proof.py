@@ -230,7 +230,7 @@ def _check_forms(
     """Compare each file with the same made again; say in a line which are worded otherwise."""
     manifest = proof.manifest
     facts = expected | {name: manifest.get(name) for name in _CHAIN if name in expected}
-    found = compare_forms(
+    forms = compare_forms(
         sealed,
         manifest,
         printed(facts if proof.is_own else manifest, is_sealed=True),
@@ -238,12 +238,12 @@ def _check_forms(
         altered,
         is_own=proof.is_own,
     )
-    proof.broken += found.broken
-    proof.unproven += found.unproven
+    proof.broken += forms.broken
+    proof.unproven += forms.unproven
     if not proof.is_own:
         text = f"svc-analytics {manifest.get('tool_version')} sealed it, with other definitions"
-        worded = f": the words and the look of {', '.join(found.reworded)} were not compared"
-        proof.notes.append(text + (worded if found.reworded else ""))
+        worded = f": the words and the look of {', '.join(forms.reworded)} were not compared"
+        proof.notes.append(text + (worded if forms.reworded else ""))
 
 
 def _is_given(proof: Proof, tables: Tables) -> bool:

@@ -99,8 +99,8 @@ def _values(contents: Contents, known: Known, labels: Labels) -> list[Row]:
     """Return the rows with a number, words left out; a figure's label stands for its name."""
     if contents.is_exact:
         return contents.rows
-    found = (tuple(_cells(row, known, labels)) for row in contents.rows)
-    return [row for row in found if any(map(_NUMBER.search, row))]
+    rows = (tuple(_cells(row, known, labels)) for row in contents.rows)
+    return [row for row in rows if any(map(_NUMBER.search, row))]
 
 
 def _cells(row: Row, known: Known, labels: Labels) -> Iterator[str]:

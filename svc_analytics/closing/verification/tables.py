@@ -64,17 +64,17 @@ def sealed_tables(
     figures. A table without a readable file is the lake's; one of CSV alone that has no types,
     for the lake is not there, is left out.
     """
-    found = {}
+    tables = {}
     for name in names:
         candidates = list(_candidates(folder, name, files, lake.get(name)))
-        given = _given(name, lake.get(name), candidates)
-        if given is not None:
-            found[name] = given
+        table = _given(name, lake.get(name), candidates)
+        if table is not None:
+            tables[name] = table
         elif candidates:
             control = manifest["control"].get(name)
             sealed = (table for table in candidates if table_digest(table) == control)
-            found[name] = next(sealed, candidates[0])
-    return found
+            tables[name] = next(sealed, candidates[0])
+    return tables
 
 
 def _given(name: str, lake: pa.Table | None, candidates: list[pa.Table]) -> pa.Table | None:
