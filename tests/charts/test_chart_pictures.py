@@ -192,7 +192,6 @@ def changed(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
 LARGER = changed(DAILY, "net_settlement", amounts(*SETTLED[:-1], "1"))
 WITHOUT_SIGN = changed(DAILY, "net_settlement", pc.abs(DAILY["net_settlement"]))
 LATER = changed(POSITION, "closing", amounts(*["4"] * 12))
-UNREAD = COVERAGE.slice(1)
 OVER = changed(MONTHLY, "is_running", pa.array([False] * 6))
 
 

@@ -12,7 +12,7 @@ from svc_analytics.instants import to_micros
 from tests.support.closings import Closer
 from tests.support.commands import Run, runner
 from tests.support.desks import Desk
-from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, payment, refusal
+from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, payment
 from tests.support.rings import sample
 
 OCTOBER = Path("data/statements/2026-10")
@@ -223,13 +223,6 @@ def test_what_cannot_be_closed_is_one_line(
     """What, and from when on or how to say it."""
     done = call("close", *words)
     assert done.code == code and said in done.err and len(done.lines) == 1
-
-
-def test_a_service_that_is_away_is_75(call: Run, closer: Closer) -> None:
-    """A timer tries again."""
-    closer.desk.service.intercept = lambda request: refusal(503, "MAINTENANCE")
-    done = call("close", "--all-due")
-    assert done.code == 75 and len(done.lines) == 1 and not OCTOBER.exists()
 
 
 def test_what_cannot_be_proven_is_3_and_said(call: Run, closer: Closer) -> None:

@@ -18,7 +18,7 @@ from svc_analytics.instants import (
 )
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, ids, once, payment, refusal, spread
+from tests.support.fake_service import FakeService, ids, payment, refusal, spread
 
 
 def test_without_order_a_broken_run_claims_nothing(history: FakeService, desk: Desk) -> None:
@@ -129,23 +129,6 @@ def test_a_key_revoked_during_the_run_stops_it_and_keeps_what_was_proven(
     with pytest.raises(KeyRefused, match="allowlist"):
         desk.extract()
     assert desk.rows()
-
-
-def test_failures_in_between_change_nothing(history: FakeService, desk: Desk) -> None:
-    """A1, A2, A5, A6: resets, half bodies, HTML and 5xx are retried to the same rows."""
-    history.page_size = lambda page: 40
-    trouble: list[httpx.Response | Exception] = [
-        httpx.ReadTimeout("late"),
-        httpx.RemoteProtocolError("cut"),
-        httpx.Response(200, content=b'{"data": ['),
-        httpx.Response(200, html="<html>proxy</html>"),
-        httpx.Response(502, html="<html>bad gateway</html>"),
-        refusal(500, "INTERNAL_SERVER_ERROR"),
-        refusal(429, "RATE_LIMITED", retry_after="0"),
-    ]
-    history.intercept = once(*trouble, path="/payments")
-    desk.extract(workers=1)
-    assert desk.ids() == ids(history.payments)
 
 
 def test_without_a_payout_key_payout_records_are_not_extracted(

@@ -8,19 +8,11 @@ import duckdb
 import httpx
 import pytest
 
-from svc_analytics.config import Settings
-from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.signing.secrets import Secret
 from svc_analytics.statements.statement import statement
 from tests.support.desks import Desk
 from tests.support.fake_service import (
-    BASE_URL,
-    CHECKOUT_KEY,
-    PAYOUT_KEY,
-    FakeService,
     Record,
     payment,
-    payout,
     refund,
 )
 from tests.support.rings import sample
@@ -102,58 +94,6 @@ def test_an_amount_as_a_bare_nan_costs_its_own_record_only(desk: Desk) -> None:
 
 def sale(number: int, **more: Any) -> Record:
     return payment(number, "2026-10-02T00:00:00Z", **more)
-
-
-# What breaks which rule; each has payments and payout records of its own.
-CONTRADICTIONS: dict[str, tuple[str, list[Record]]] = {
-    "more refunded than charged": (
-        "refunds_stay_within_charged_amount",
-        [sale(1), refund(1, sale(1), AT, "6"), refund(2, sale(1), AT, "5")],
-    ),
-    "another currency": (
-        "refund_currency_is_its_payments",
-        [sale(2), refund(3, sale(2), AT) | {"currency": "btc"}],
-    ),
-    "an unknown payment": ("refund_has_its_payment", [refund(4, sale(99), AT)]),
-    "no payment at all": (
-        "refund_has_its_payment",
-        [refund(5, sale(99), AT) | {"payment_id": None}],
-    ),
-    "debited is not amount and fee": (
-        "payout_debited_equals_amount_plus_fee",
-        [payout(6, AT) | {"debited_amount": "2.03"}],
-    ),
-    "a refund with a fee": (
-        "refund_is_debited_without_fee",
-        [sale(7), refund(7, sale(7), AT) | {"fee_amount": "0.1"}],
-    ),
-    "an unknown kind": ("kind_is_known", [payout(8, AT) | {"kind": "chargeback"}]),
-    "an unknown status": ("status_is_known", [sale(9, status="disputed")]),
-    "a number on two payments": (
-        "receipt_number_is_unique",
-        [sale(10), sale(11) | {"receipt_no": sale(10)["receipt_no"]}],
-    ),
-}
-
-
-@pytest.fixture(scope="module")
-def contradicting(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    """A lake of everything that contradicts itself."""
-    records = [record for _, records in CONTRADICTIONS.values() for record in records]
-    service = FakeService(
-        payments=[record for record in records if "paid_at" in record],
-        payouts=[record for record in records if "paid_at" not in record],
-    )
-    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY))
-    desk = Desk(service, settings, Lakehouse(tmp_path_factory.mktemp("odd") / "data"))
-    desk.extract()
-    return desk
-
-
-@pytest.fixture(scope="module")
-def blocking(contradicting: Desk) -> set[tuple[str, str]]:
-    query = "select check_name, record_id from exceptions where severity = 'blocking'"
-    return {(row.check_name, row.record_id) for row in contradicting.lake.sql(query).itertuples()}
 
 
 def test_a_blocking_finding_keeps_a_statement_from_being_final(desk: Desk) -> None:

@@ -1,6 +1,5 @@
 """A service in trouble, met in a run: what came is kept once, the rest not claimed (A, B)."""
 
-import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -13,7 +12,6 @@ from svc_analytics.api import transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.errors import (
-    ApiError,
     ProtocolError,
     Unavailable,
 )
@@ -32,9 +30,6 @@ from tests.support.fake_service import (
     spread,
 )
 from tests.support.model_ledger import assert_no_false_claim, assert_same
-from tests.support.rings import sample
-
-JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture
@@ -237,26 +232,3 @@ def test_an_ordered_list_is_said_nothing_of(october: FakeService, desk: Desk) ->
         record["paid_at"] = october.payments[20]["paid_at"]
     assert desk.extract(workers=1).notes == []
     assert_same(desk)
-
-
-@pytest.mark.parametrize("depth", sample([100_000, 100], 2))
-@pytest.mark.parametrize("place", sample(["record", "page", "profile", "error"], 3))
-def test_depth_breaks_no_run(october: FakeService, desk: Desk, depth: int, place: str) -> None:
-    """D6: brackets a hundred thousand deep, wherever they stand."""
-    deep = f'{{"deep":{"[" * depth}{"]" * depth}}}'
-    record = json.dumps(payment(900, AT))[:-1] + f',"more":{deep}}}'
-    bodies = {
-        "record": (200, "/payments", f'{{"data":[{record}],"next_cursor":null}}'),
-        "page": (200, "/payments", f'{{"data":[],"more":{deep},"next_cursor":null}}'),
-        "profile": (200, "/me", f'{{"id":"{october.merchant["id"]}","more":{deep}}}'),
-        "error": (400, "/payments", deep),
-    }
-    status, path, body = bodies[place]
-    answer = httpx.Response(status, headers=JSON, content=body.encode())
-    october.intercept = lambda request: answer if request.url.path.endswith(path) else None
-    try:
-        desk.extract(workers=1)
-    except ApiError as error:
-        assert place in ("error", "page", "profile") and error.exit_code in (1, 75)
-    else:
-        assert place != "error"

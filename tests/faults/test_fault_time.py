@@ -1,6 +1,6 @@
 """Time in trouble: late records, wrong clocks, a hundred thousand records at once (C)."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import httpx
 import pytest
@@ -9,39 +9,8 @@ from svc_analytics.instants import parse_instant, to_micros
 from svc_analytics.schema import PAYMENTS
 from tests.support.closings import Closer, table
 from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, payment, spread
+from tests.support.fake_service import payment
 from tests.support.model_ledger import assert_same
-
-NOON = datetime(2026, 11, 10, 12, tzinfo=UTC)
-
-
-def stamp(at: datetime) -> str:
-    return at.isoformat().replace("+00:00", "Z")
-
-
-@pytest.fixture
-def busy(service: FakeService) -> FakeService:
-    """A payment every three hours of the ten days before noon."""
-    service.payments = spread(80, NOON - timedelta(days=10), timedelta(hours=3))
-    return service
-
-
-@pytest.mark.parametrize(
-    "delay",
-    [timedelta(seconds=1), timedelta(minutes=4), timedelta(hours=20)],
-    ids=["a second", "four minutes", "twenty hours"],
-)
-def test_a_record_that_appears_late_is_found(
-    busy: FakeService, desk: Desk, delay: timedelta
-) -> None:
-    """C1: with runs all the while before it appears, the next one has it."""
-    for part in (0.1, 0.4, 0.99):
-        busy.now = NOON + delay * part
-        desk.extract()
-    busy.payments.append(payment(900, stamp(NOON)))
-    busy.now = NOON + delay
-    desk.extract()
-    assert_same(desk)
 
 
 def test_a_record_older_than_any_overlap_is_found_by_the_close(desk: Desk) -> None:

@@ -15,7 +15,6 @@ from tests.support.fake_service import payment
 
 STANDING = Standing("2026-11, UTC · provisional", "2026-11-20", "2026-11", {"btc": 8})
 TABLE = attach(pa.table({"day": [date(2026, 11, 19), date(2026, 11, 20)]}), STANDING)
-AT = "2026-11-20T12:00:00Z"
 
 
 @pytest.fixture

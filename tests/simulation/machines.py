@@ -54,8 +54,6 @@ from tests.support.buckets import MemoryStore
 
 URL = "s3://simulated/lake"
 MOST = 16  # machines at work at the same time
-# What a run may end in, besides an error of the service or of a disk.
-KNOWN = ("LakeBusy", "LakeChanged", "StoreUnavailable")
 
 
 class Network:
