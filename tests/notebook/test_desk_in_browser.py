@@ -2,10 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.sandbox.server import serve
 from svc_analytics.schema import PAYMENTS
 from tests.support.browsers import chromium, ready
+from tests.support.demos import demo_copy
 from tests.support.keys import press, tab_to, timed
 from tests.support.rings import rings
 
@@ -56,19 +58,24 @@ def settings(service: tuple[sandbox.Store, dict[str, str]], tmp_path: Path) -> d
 @pytest.fixture
 def address(settings: dict[str, str], tmp_path: Path) -> Iterator[str]:
     """`svc-analytics lab` over that lake, and where the desk is open in it."""
+    yield from lab_at(tmp_path, tmp_path / "data", settings)
+
+
+def lab_at(folder: Path, data: Path, settings: Mapping[str, str]) -> Iterator[str]:
+    """Run `svc-analytics lab` over a lake; yield where the desk is open in it."""
     names = ("RUNTIME", "CONFIG")
-    private = {f"JUPYTER_{name}_DIR": str(tmp_path / name.lower()) for name in names}
+    private = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in names}
     private |= {
-        "IPYTHONDIR": str(tmp_path / "ipython"),
+        "IPYTHONDIR": str(folder / "ipython"),
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }
-    own = ["--data-dir", str(tmp_path / "data"), "--no-browser", "--allow-root"]
+    own = ["--data-dir", str(data), "--no-browser", "--allow-root"]
     words = [sys.executable, "-m", "svc_analytics", "lab", *own, "--ServerApp.port=0"]
-    with (tmp_path / "lab.log").open("w") as log:
+    with (folder / "lab.log").open("w") as log:
         environment = os.environ | settings | private
-        process = subprocess.Popen(words, cwd=tmp_path, env=environment, stdout=log, stderr=log)
+        process = subprocess.Popen(words, cwd=folder, env=environment, stdout=log, stderr=log)
         try:
-            server = _server(tmp_path / "runtime")
+            server = _server(folder / "runtime")
             yield f"{server['url']}lab/tree/00-close-desk.ipynb?token={server['token']}&reset"
         finally:
             process.terminate()
@@ -182,7 +189,7 @@ def look_into(page: Page, panel: Locator) -> None:
     press(page, "Shift+Tab")
     with timed("all records in another order"):
         press(page, "Enter")
-        expect(panel.locator("th[aria-sort=ascending]")).to_contain_text("USD value")
+        expect(panel.locator("th[aria-sort=ascending]")).to_contain_text("Record id")
     press(page, "Tab", "Escape")
     expect(panel.locator(".svc-figures button:focus")).to_have_count(1)
 
@@ -200,3 +207,48 @@ def restate(page: Page, panel: Locator, tile: Locator, store: sandbox.Store) -> 
     tab_to(page, panel.locator("summary", has_text="What changed"))
     press(page, "Enter")
     expect(panel.locator("details[open] tr", has_text="Payments").first).to_be_visible()
+
+
+@pytest.fixture
+def demo_address(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """`svc-analytics lab` over the demo's lake, in which a payout, refunds and receipts are."""
+    yield from lab_at(tmp_path, demo_copy(tmp_path_factory).path, {})
+
+
+@pytest.mark.thorough
+def test_records_are_found_opened_by_their_kind_and_saved(page: Page, demo_address: str) -> None:
+    """A payout, a refund with its payment and verdict, and a payment typed letter by letter.
+
+    The last row of each table is the figure that stands in its heading.
+    """
+    panel = opened(page, demo_address)
+    panel.locator("button.svc-tile", has_text="2026-10").click()
+    head, record = panel.locator(".svc-records h4"), panel.locator(".svc-record")
+    drill(panel, "Payouts sent, usdt")
+    panel.locator(ROW).first.click()
+    expect(record.locator("h4")).to_contain_text("Payout ")
+    expect(record).to_contain_text("its payout")
+    drill(panel, "Refunds of earlier sales, usdt")
+    figure = (head.text_content() or "").partition(": ")[2].removesuffix(" usdt")
+    expect(panel.locator("tfoot")).to_contain_text(figure)
+    panel.locator(ROW).first.click()
+    for text in ("Refund of SVC-", "its refund", "its payment", "its receipt", "receipt valid"):
+        expect(record).to_contain_text(text)
+    drill(panel, "Net movement, usdt")
+    number = panel.locator(ROW).nth(3).locator("td").nth(3).text_content() or ""
+    panel.get_by_role("textbox", name="find").press_sequentially(number)
+    expect(panel.get_by_text("1 to 1 of 1 records")).to_be_visible()
+    panel.locator(ROW).first.click()
+    expect(record.locator("h4")).to_contain_text(number)
+    with page.expect_download() as download:
+        panel.get_by_role("button", name="CSV").click()
+    assert number in download.value.path().read_text()
+
+
+ROW = "table[aria-label=records] tbody tr"
+
+
+def drill(panel: Locator, figure: str) -> None:
+    """Press a figure, and wait for its records."""
+    panel.get_by_role("button", name=re.compile(f"^{figure}: ")).click()
+    expect(panel.locator(".svc-records h4")).to_contain_text(f"{figure}: ")

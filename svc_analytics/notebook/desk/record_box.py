@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from io import StringIO
 from typing import Any
 
@@ -15,6 +16,7 @@ from svc_analytics.formatting.numbers import USD, kind_of, readable_text
 from svc_analytics.formatting.row_files import write_csv
 from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import display_text
+from svc_analytics.instants import readable_instant
 from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
@@ -76,7 +78,7 @@ class RecordBox:
             return
         told = looks.line_html("" if found else f"the lake has no record {record_id}")
         tables = "".join(_record_html(form, table) for form, table in found.items())
-        head = looks.heading_html(_title(found) if found else f"Record {record_id}")
+        head = looks.heading_html(_title(found, record_id) if found else f"Record {record_id}")
         self.record.value = f'{head}{told}<div class="svc-forms">{tables}</div>'
         self.table.reveal(f".{RECORD}")
 
@@ -167,26 +169,28 @@ class RecordBox:
         return Standing() if made is None else standing_of(made.tables["summary"])
 
 
-def _title(found: dict[str, pa.Table]) -> str:
+def _title(found: dict[str, pa.Table], record_id: str) -> str:
     """Return a record's kind, the names that people know it by, and its receipt's verdict."""
     [kind, *_] = found
     rows = {name: table.slice(0, 1).to_pylist()[0] for name, table in found.items()}
     known = rows.get("payment", rows[kind])
-    names = [known.get("receipt_no"), known.get("reference_id")]
-    verdict = [f"receipt {display_text(rows['receipt']['verdict'])}"] if "receipt" in rows else []
+    names = [*filter(None, (known.get("receipt_no"), known.get("reference_id")))] or [record_id]
+    verdicts = [rows["receipt"]["verdict"]] if "receipt" in rows else []
+    verdict = [f"receipt {' '.join(each.split('_'))}" for each in verdicts]
     of = "Refund of" if kind == "refund" and "payment" in rows else kind.capitalize()
-    parts = [*filter(None, names), *verdict]
-    return " ".join([of, f" {chr(0xB7)} ".join(parts)])
+    known_by = " \N{MIDDLE DOT} ".join([*names, *verdict])
+    return f"{of} {known_by}"
 
 
 def _record_html(form: str, table: pa.Table) -> str:
     """Return a record as a table of its names and values: every digit, but USD at two places."""
     [row] = table.slice(0, 1).to_pylist()
-    texts = [
-        readable_text(row[field.name], USD)
-        if kind_of(field) == USD and row[field.name] is not None
-        else display_text(row[field.name])
-        for field in table.schema
-    ]
+    texts = [_text(row[field.name], kind_of(field)) for field in table.schema]
     pairs = pa.table({"name": [label_of(name) for name in row], "value": texts})
     return f"<div>{table_html(display_table(pairs, f'its {form}', most=len(pairs)))}</div>"
+
+
+def _text(value: Any, kind: str) -> str:
+    if isinstance(value, datetime):
+        return readable_instant(value)
+    return display_text(value) if value is None or kind != USD else readable_text(value, USD)
