@@ -7,6 +7,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from svc_analytics.charts.dates import CALENDARS_NAMED, tick_text
+from svc_analytics.charts.words import apart, in_line, language_of
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.money import group_digits
 
@@ -157,7 +159,13 @@ def mark_unknown(axes: Axes, places: Sequence[float], width: float = 1.0) -> Non
 def label_places(axes: Axes, labels: list[str]) -> None:
     """Label the ticks 0, 1, 2 …; of many labels only some are written."""
     step = -(-len(labels) // MOST_TICKS) or 1
-    axes.set_xticks(range(0, len(labels), step), labels[::step])
+    label_ticks(axes.xaxis, range(0, len(labels), step), labels[::step])
+
+
+def label_ticks(axis: Any, places: Sequence[int], texts: Sequence[str]) -> None:
+    """Write texts at places of an axis; a month with those of the other calendar, if displayed."""
+    language, between = language_of(axis.axes), "\n" if axis.axis_name == "x" else " "
+    axis.set_ticks(places, labels=[tick_text(text, language, between) for text in texts])
 
 
 def label_days(axes: Axes, days: list[int]) -> None:
@@ -165,6 +173,7 @@ def label_days(axes: Axes, days: list[int]) -> None:
     from svc_analytics.charts.ticks import DayFormatter  # loads matplotlib
 
     if not days:
+        amounts(axes.xaxis)
         return
     first, last = days[0], max(days[-1], days[0] + MOST_TICKS)
     ticks, form = list(range(first, last + 1)), "%m-%d"
@@ -172,7 +181,9 @@ def label_days(axes: Axes, days: list[int]) -> None:
         ticks, form = [day for day in ticks if date.fromordinal(day).day == 1], "%Y-%m"
     shown = ticks[:: -(-len(ticks) // MOST_TICKS)]
     axes.set_xticks(shown)
-    axes.xaxis.set_major_formatter(DayFormatter(form))
+    axes.xaxis.set_major_formatter(DayFormatter(form, language_of(axes)))
+    if language_of(axes).has_jalali:
+        axes.set_xlabel(apart(axes, CALENDARS_NAMED), fontsize="small")
     axes.set_xlim(first - 0.8, last + 0.8)
 
 
@@ -181,7 +192,7 @@ def finish_days(axes: Axes, table: Table, unit: str) -> None:
     mark_running_day(axes, table)
     label_days(axes, all_days(table))
     amounts(axes.yaxis)
-    axes.set_ylabel(unit)
+    axes.set_ylabel(apart(axes, unit))
     legend_below(axes)
 
 
@@ -189,7 +200,7 @@ def amounts(axis: Any) -> None:
     """Write the ticks of an axis as plain amounts, all with the same places."""
     from svc_analytics.charts.ticks import AmountFormatter  # loads matplotlib
 
-    axis.set_major_formatter(AmountFormatter())
+    axis.set_major_formatter(AmountFormatter(language_of(axis.axes)))
 
 
 def quotient(part: Decimal | None, whole: Decimal | None) -> float:
@@ -199,38 +210,47 @@ def quotient(part: Decimal | None, whole: Decimal | None) -> float:
 
 def percent_axis(axis: Any, drawn: list[float]) -> None:
     """Write the ticks of an axis as percentages of the same places, from zero up."""
-    from matplotlib.ticker import PercentFormatter  # takes long to load
+    from svc_analytics.charts.ticks import ShareFormatter  # loads matplotlib
 
-    axis.set_major_formatter(PercentFormatter(1))
+    axis.set_major_formatter(ShareFormatter(language_of(axis.axes)))
     known = [value for value in drawn if value == value]
     axis.axes.set_ylim(0, max(known, default=0) * 1.25 or 0.01)
 
 
 def finish(axes: Axes, title: str, drawn: Sequence[Any], why: str) -> None:
     """Write the title, and why nothing is drawn: empty axes would look like zero."""
-    axes.set_title(title, y=1.0)  # where it would stand anyway: the library would search
+    axes.set_title(apart(axes, title), y=1.0)  # where it would stand: the library would search
     if not drawn:
-        axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center", color=GREY)
+        axes.text(
+            0.5,
+            0.5,
+            apart(axes, why),
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+            color=GREY,
+        )
 
 
 def add_legend(axes: Axes, label: str = "", **options: Any) -> None:
     """Add a legend in small letters, without a frame."""
-    axes.legend(frameon=False, fontsize="small", **options).set_label(label)
+    handles, names = axes.get_legend_handles_labels()
+    entries: dict[str, Any] = {
+        "handles": handles,
+        "labels": [in_line(axes, name) for name in names],
+    }
+    entries["markerfirst"] = language_of(axes).direction == "ltr"
+    axes.legend(frameon=False, fontsize="small", **entries | options).set_label(label)
 
 
 def legend_below(axes: Axes) -> None:
     """Add a legend below the axes, unless only one kind of mark is drawn."""
-    handles, names = axes.get_legend_handles_labels()
+    names = axes.get_legend_handles_labels()[1]
     if len(names) > 1 or names == ["unknown"]:
-        place_legend(axes, handles, names)
-
-
-def place_legend(axes: Axes, handles: Sequence[Any], names: list[str], **look: Any) -> None:
-    """Set the legend below the axes and the labels of their ticks."""
-    below = -0.12 - 0.08 * len(axes.get_xlabel().splitlines())
-    where = look | {"loc": "upper center", "bbox_to_anchor": (0.5, below)}
-    columns = legend_columns(axes, names)
-    add_legend(axes, label=BELOW, handles=handles, labels=names, ncols=columns, **where)
+        below = -0.12 - 0.08 * len(axes.get_xlabel().splitlines())
+        where: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, below)}
+        columns = legend_columns(axes, [in_line(axes, name) for name in names])
+        add_legend(axes, label=BELOW, ncols=columns, **where)
 
 
 def legend_columns(axes: Axes, names: list[str]) -> int:
@@ -258,4 +278,4 @@ def _legend_width(names: list[str], columns: int) -> float:
 
 def annotate(axes: Axes, place: tuple[float, float], text: str, **look: Any) -> None:
     """Write a small text next to a place."""
-    axes.annotate(text, place, textcoords="offset points", fontsize="small", **look)
+    axes.annotate(apart(axes, text), place, textcoords="offset points", fontsize="small", **look)

@@ -32,8 +32,10 @@ from svc_analytics.charts.axes import (
     signed_bars,
 )
 from svc_analytics.charts.trend import label_amounts
+from svc_analytics.charts.words import apart
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.messages import Message
 from svc_analytics.money import format_amount, group_digits
 from svc_analytics.warehouse.definitions import in_sentence, label_of
 from svc_analytics.warehouse.figures import read_figures
@@ -94,8 +96,14 @@ def column_chart(
     _label_places(axes, table, places)
     _label_values(axes, y, rows)
     legend_below(axes)
-    title = f"{label_of(y)} by {in_sentence(x)}" + f", {currency}" * bool(currency)
-    finish(axes, title, known, "unknown" if rows else "no rows")
+    finish(axes, _title(y, x, currency), known, "unknown" if rows else "no rows")
+
+
+def _title(y: str, x: str, currency: str | None) -> Message:
+    names = {"OWN_FIGURE": label_of(y), "OWN_COLUMN": in_sentence(x)}
+    if currency:
+        return Message("{OWN_FIGURE} by {OWN_COLUMN}, {coin}", **names, coin=currency)
+    return Message("{OWN_FIGURE} by {OWN_COLUMN}", **names)
 
 
 def check_columns(rows: Sequence[Row], x: str, y: str, kind: str, by: str) -> None:
@@ -210,10 +218,11 @@ def _label_values(axes: Axes, name: str, rows: Sequence[Row]) -> None:
     """Name the figure's unit beside the values, or the column itself if it is no figure."""
     coins = {row["currency"] for row in rows} if rows and "currency" in rows[0] else set()
     coin = str(*coins) if len(coins) == 1 else "coin"
+    unit = label_of(name)
     if name in read_figures():
-        label_amounts(axes, name, coin, [row[name] for row in rows if row[name] is not None])
+        unit = label_amounts(axes, name, coin, [row[name] for row in rows if row[name] is not None])
     else:
         amounts(axes.yaxis)
-        axes.set_ylabel(label_of(name))
     if axes.get_ylim()[0] > 0:
-        axes.set_ylabel(f"{axes.get_ylabel()} (axis not from zero)")
+        unit = Message("{OWN_LABEL} (axis not from zero)", OWN_LABEL=unit)
+    axes.set_ylabel(apart(axes, unit))

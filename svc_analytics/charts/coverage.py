@@ -11,9 +11,12 @@ from svc_analytics.charts.axes import (
     Table,
     finish,
     hatched,
+    label_ticks,
     legend_below,
     rows_of,
 )
+from svc_analytics.charts.words import apart
+from svc_analytics.messages import Message
 
 _DAY = timedelta(days=1)
 UNREAD = "not read"
@@ -45,11 +48,14 @@ def coverage_calendar(
             axes.bar([x for x, _ in own], 0.8, 0.8, bottom=heights, label=wanted, **look)
     if unread := [(x, y) for x, y, state in drawn if state == UNREAD]:
         axes.plot(*zip(*unread, strict=True), "x", color=GREY, markersize=3, label=UNREAD)
-    axes.set_yticks(range(len(labels)), [f"{first:%Y-%m}" for first in labels])
-    axes.set_xticks(range(1, 32, 5))
+    label_ticks(axes.yaxis, range(len(labels)), [f"{first:%Y-%m}" for first in labels])
+    days = range(1, 32, 5)
+    label_ticks(axes.xaxis, days, list(map(str, days)))
     axes.set_xlim(0.2, 31.8)
     axes.set_ylim(max(len(labels), 1) - 0.4, -0.6)
-    axes.set_xlabel(f"day ({zone}); days after the newest read are blank")
+    axes.set_xlabel(
+        apart(axes, Message("day ({zone}); days after the newest read are blank", zone=zone))
+    )
     legend_below(axes)
     finish(axes, f"{stream.capitalize().replace('_', ' ')} read, by day", spans, "never read")
 

@@ -13,10 +13,20 @@ from svc_analytics.charts.axes import (
     annotate,
     cents,
     finish,
+    label_ticks,
     legend_below,
     percent,
     rows_of,
     signed_bars,
+)
+from svc_analytics.charts.words import apart
+from svc_analytics.messages import Message
+
+# By how many shares are known: none, that of the coin, and that with the larger ones.
+_WORTH = (
+    "{amount} USD",
+    "{amount} USD, {share}",
+    "{amount} USD, {share} ({together} with the larger coins)",
 )
 
 
@@ -33,17 +43,17 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     values = [value for _, value in known]
     _hatch_unknown(axes, range(len(known), len(pairs)))
     signed_bars(axes.barh, list(enumerate(values)))
-    shares = [""] * len(known) if unknown else _shares(values)
+    shares = [{} for _ in known] if unknown else _shares(values)
     for place, (value, share) in enumerate(zip(values, shares, strict=True)):
-        text = f"{cents(value)} USD{share}"
+        text = Message(_WORTH[len(share)], amount=cents(value), **share)
         annotate(axes, (max(float(value), 0.0), place), text, xytext=(4, 0), va="center")
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(pairs)), [*(currency for currency, _ in known), *unknown])
+    label_ticks(axes.yaxis, range(len(pairs)), [*(currency for currency, _ in known), *unknown])
     amounts(axes.xaxis)
     least, most = (float(choose([Decimal(0), *values])) for choose in (min, max))
     # There is room for the texts to the right of the bars.
     axes.set_xlim(1.08 * least, most + 0.95 * ((most - least) or 1.0))
-    axes.set_xlabel(_axis_text(values, unknown))
+    axes.set_xlabel(apart(axes, _axis_text(values, unknown)))
     legend_below(axes)
     finish(axes, "Position in USD by coin", known, "no position in USD is known")
 
@@ -58,23 +68,27 @@ def _hatch_unknown(axes: Axes, places: Sequence[int]) -> None:
 def _axis_text(values: list[Decimal], unknown: list[str]) -> str:
     """Label the axis: the total, or which coins' worth is unknown."""
     if unknown:
-        return f"worth in USD; unknown: {', '.join(unknown)}, so there is no total"
+        sentence = "worth in USD; unknown: {coins}, so there is no total"
+        return Message(sentence, coins=", ".join(unknown))
     if not values:
         return "worth in USD"
     total = cents(reduce(ROUNDED.add, values, Decimal(0)))
-    apart = "; shares are of the worth without sign" * any(value < 0 for value in values)
-    return f"total {total} USD{apart}"
+    if any(value < 0 for value in values):
+        return Message("total {total} USD; shares are of the worth without sign", total=total)
+    return Message("total {total} USD", total=total)
 
 
-def _shares(values: list[Decimal]) -> list[str]:
+def _shares(values: list[Decimal]) -> list[dict[str, str]]:
     """Return each value's share, and that with all larger ones; the smallest value first."""
     worth = [abs(value) for value in values]
     total = sum(worth, Decimal(0))
     if not total:
-        return [""] * len(values)
-    texts = []
+        return [{} for _ in values]
+    shares = []
     for place, own in enumerate(worth):
-        together = percent(ROUNDED.divide(sum(worth[place:], Decimal(0)), total))
-        tail = f" ({together} with the larger coins)" * (place < len(worth) - 1)
-        texts.append(f", {percent(ROUNDED.divide(own, total))}{tail}")
-    return texts
+        share = {"share": percent(ROUNDED.divide(own, total))}
+        if place < len(worth) - 1:
+            together = ROUNDED.divide(sum(worth[place:], Decimal(0)), total)
+            share["together"] = percent(together)
+        shares.append(share)
+    return shares

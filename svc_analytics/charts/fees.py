@@ -29,6 +29,7 @@ from svc_analytics.charts.axes import (
     rows_of,
     running_place,
 )
+from svc_analytics.messages import Message
 
 
 def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> None:
@@ -54,7 +55,7 @@ def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> Non
     percent_axis(axes.yaxis, [*rates, *paid])
     if rows:
         add_legend(axes, loc="lower left", ncols=3)
-    finish(axes, f"Fee rate and tiers, {currency}", rows, "nothing sold")
+    finish(axes, Message("Fee rate and tiers, {coin}", coin=currency), rows, "nothing sold")
 
 
 def _steps(rows: list[Row]) -> list[int]:
@@ -97,4 +98,4 @@ def fee_rate(axes: Axes, table: Table, currency: str) -> None:
     legend_below(axes)
     why = "unknown" if unknown else "nothing sold"
     known = [share for share in shares if share == share]
-    finish(axes, f"Fees over gross sales, {currency}", known, why)
+    finish(axes, Message("Fees over gross sales, {coin}", coin=currency), known, why)

@@ -14,6 +14,7 @@ from svc_analytics.charts.axes import (
     mark_unknown,
     rows_of,
 )
+from svc_analytics.messages import Message
 
 
 def usd_rates(axes: Axes, table: Table, currency: str) -> None:
@@ -38,9 +39,10 @@ def usd_rates(axes: Axes, table: Table, currency: str) -> None:
         axes.stairs(high, edges, baseline=low, fill=True, **look)
         axes.stairs(median, edges, baseline=None, color="black", label="median of the day")
     mark_unknown(axes, [day for day, row in rows.items() if row["median"] is None])
-    finish_days(axes, table, f"USD per {currency}")
+    finish_days(axes, table, Message("USD per {coin}", coin=currency))
     why = "unknown: no record of this coin has a USD value" if rows else "no movement"
-    finish(axes, f"USD rates by day, {currency} (axis not from zero)", known, why)
+    title = Message("USD rates by day, {coin} (axis not from zero)", coin=currency)
+    finish(axes, title, known, why)
 
 
 def _places(rows: dict[int, Row], days: range, name: str) -> list[float]:

@@ -10,8 +10,10 @@ from svc_analytics.charts.axes import (
     amounts,
     finish,
     hatched,
+    label_ticks,
     rows_of,
 )
+from svc_analytics.charts.words import apart, in_line
 from svc_analytics.signing.receipts import PROVEN
 
 
@@ -26,13 +28,18 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
         own = [n for n, (name, _) in enumerate(ordered) if (name in PROVEN) == (label == "proven")]
         if own:
             bars = axes.barh(own, [ordered[n][1] for n in own], 0.7, label=label, **look)
-            axes.bar_label(bars, [f"{ordered[n][1]:,}" for n in own], padding=3, fontsize="small")
-    axes.set_yticks(range(len(ordered)), [verdict for verdict, _ in ordered])
+            axes.bar_label(
+                bars,
+                [in_line(axes, f"{ordered[n][1]:,}") for n in own],
+                padding=3,
+                fontsize="small",
+            )
+    label_ticks(axes.yaxis, range(len(ordered)), [verdict for verdict, _ in ordered])
     axes.set_ylim(max(len(ordered), 1) - 0.4, -0.6)
     axes.set_xlim(0, max(counts.values(), default=1) * 1.15)
     amounts(axes.xaxis)
     axes.locator_params(axis="x", integer=True)
-    axes.set_xlabel("receipts")
+    axes.set_xlabel(apart(axes, "receipts"))
     if len(axes.containers) > 1:
         add_legend(axes, loc="lower right")
     finish(axes, "Receipts by verdict", ordered, "no receipt")

@@ -14,6 +14,7 @@ from svc_analytics.charts.axes import (
     finish,
     hatched,
     label_places,
+    label_ticks,
     labels,
     legend_below,
     mark_running,
@@ -23,7 +24,9 @@ from svc_analytics.charts.axes import (
     rows_of,
     running_place,
 )
+from svc_analytics.charts.words import apart, in_line
 from svc_analytics.formatting.standing import RUNNING, standing_of
+from svc_analytics.messages import Message
 
 
 def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
@@ -47,7 +50,7 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
         places = [months.index(month) + shift for month in labels(known)]
         bars = axes.bar(places, heights, 0.36, label=label, **look)
         if len(months) <= MOST_TICKS:
-            texts = [percent(row[name]) for row in known]
+            texts = [in_line(axes, percent(row[name])) for row in known]
             axes.bar_label(bars, texts, padding=2, fontsize="small")
         drawn += heights
         lost += [months.index(month) + shift for month in labels(_unknown(rows, name))]
@@ -58,7 +61,8 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
     axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
     if drawn or lost:
         legend_below(axes)
-    finish(axes, f"Refunds over total charged, {currency}", drawn, "unknown, or nothing charged")
+    title = Message("Refunds over total charged, {coin}", coin=currency)
+    finish(axes, title, drawn, "unknown, or nothing charged")
 
 
 def _unknown(rows: list[Row], name: str) -> list[Row]:
@@ -93,10 +97,11 @@ def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
     axes.set_xlim(-0.5, max(len(returned), 1) - 0.5)
     axes.set_ylim(max(len(paid), 1) - 0.5, -0.5)
     label_places(axes, _marked(table, returned, "\n"))
-    axes.set_yticks(range(len(paid)), _marked(table, paid, " "))
-    axes.set_xlabel(f"month of the refund\nshades, the same for all coins: {_key(known)}")
-    axes.set_ylabel("month of the payment")
-    title = f"Refunded share of each month's total charged, {currency}"
+    label_ticks(axes.yaxis, range(len(paid)), _marked(table, paid, " "))
+    lines = [apart(axes, text) for text in ("month of the refund", _key(known))]
+    axes.set_xlabel("\n".join(lines))
+    axes.set_ylabel(apart(axes, "month of the payment"))
+    title = Message("Refunded share of each month's total charged, {coin}", coin=currency)
     finish(axes, title, list(ratios), "no refund")
 
 
@@ -108,7 +113,11 @@ def _marked(table: Table, months: list[str], before: str) -> list[str]:
 
 def _key(known: list[Decimal]) -> str:
     """Say which percentages the lightest and the darkest shade stand for."""
-    return f"white 0%, darkest {_short(max(known, default=None))}"
+    return Message(
+        "shades, the same for all coins: white {least}, darkest {share}",
+        least="0%",
+        share=_short(max(known, default=None)),
+    )
 
 
 def _field(
@@ -124,7 +133,7 @@ def _field(
         behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
         box = {"bbox": behind} if ratio is None else {}
         centred: dict[str, Any] = {"ha": "center", "va": "center", "color": ink, "fontsize": size}
-        axes.text(x, y, _short(ratio), **centred, **box)
+        axes.text(x, y, in_line(axes, _short(ratio)), **centred, **box)
 
 
 def _short(ratio: Decimal | None) -> str:

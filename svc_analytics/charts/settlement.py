@@ -13,6 +13,7 @@ from svc_analytics.charts.axes import (
     rows_of,
     signed_bars,
 )
+from svc_analytics.messages import Message
 from svc_analytics.warehouse.definitions import label_of
 
 
@@ -21,7 +22,7 @@ def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:
 
     `table` has `day`, `currency`, `net_settlement`. A day of unknown figure is hatched grey.
     """
-    title = f"{label_of('net_settlement')} by day"
+    title = Message("{FIGURE} by day, {coin}", FIGURE=label_of("net_settlement"), coin=currency)
     _daily_bars(axes, table, currency, "net_settlement", title)
 
 
@@ -40,7 +41,8 @@ def position(axes: Axes, table: Table, currency: str) -> None:
     label = "position at the day's end" if is_known else "position unknown"
     axes.step(days, closing, where="mid", color="black", linewidth=1.4, label=label)
     _mark_opening(axes, rows)
-    _daily_bars(axes, table, currency, "movement", "Rail position and movements")
+    title = Message("Rail position and movements, {coin}", coin=currency)
+    _daily_bars(axes, table, currency, "movement", title)
 
 
 def _mark_opening(axes: Axes, rows: list[Row]) -> None:
@@ -64,4 +66,4 @@ def _daily_bars(axes: Axes, table: Table, currency: str, name: str, title: str) 
     mark_unknown(axes, [day for day, value in figures if value is None])
     axes.axhline(0, color="black", linewidth=0.8)
     finish_days(axes, table, currency)
-    finish(axes, f"{title}, {currency}", figures, "no movement")
+    finish(axes, title, figures, "no movement")

@@ -14,13 +14,16 @@ from svc_analytics.charts.axes import (
     all_months,
     amounts,
     finish,
+    label_ticks,
     legend_below,
     mark_unknown,
     percent_axis,
     rows_of,
     signed_bars,
 )
+from svc_analytics.charts.words import apart
 from svc_analytics.formatting.standing import RUNNING, standing_of
+from svc_analytics.messages import Message
 from svc_analytics.warehouse.definitions import label_of
 from svc_analytics.warehouse.figures import read_figures
 
@@ -54,10 +57,12 @@ def monthly_trend(
     _mark_missing(axes, [place for place, month in enumerate(months) if month not in rows])
     axes.axhline(0, color="black", linewidth=0.8)
     _label_months(axes, months, running)
-    label_amounts(axes, figure, currency, [row[figure] for _, row in known])
+    unit = label_amounts(axes, figure, currency, [row[figure] for _, row in known])
+    axes.set_ylabel(apart(axes, unit))
     legend_below(axes)
     why = "unknown" if rows else "no record"
-    finish(axes, f"{label_of(figure)} by month, {currency}", known, why)
+    title = Message("{FIGURE} by month, {coin}", FIGURE=label_of(figure), coin=currency)
+    finish(axes, title, known, why)
 
 
 def _bars(
@@ -85,16 +90,18 @@ def _label_months(axes: Axes, months: list[str], running: Collection[str]) -> No
         f"{months[place]}\n{RUNNING}" if months[place] in running else months[place]
         for place in places
     ]
-    axes.set_xticks(places, texts)
+    label_ticks(axes.xaxis, places, texts)
     axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
 
 
-def label_amounts(axes: Axes, figure: str, currency: str, values: Sequence[Decimal]) -> None:
-    """Name the unit beside the amounts; a ratio's are percentages."""
+def label_amounts(axes: Axes, figure: str, currency: str, values: Sequence[Decimal]) -> str:
+    """Write the ticks of the amounts, and return their unit; a ratio's are percentages."""
     known = read_figures().get(figure)
     unit = known.unit if known else "coin"
     if unit == "ratio":
         percent_axis(axes.yaxis, list(map(float, values)))
-        return
+        return ""
     amounts(axes.yaxis)
-    axes.set_ylabel(currency if unit == "coin" else unit.replace("per coin", f"per {currency}"))
+    if unit == "USD per coin":
+        return Message("USD per {coin}", coin=currency)
+    return currency if unit == "coin" else unit

@@ -18,7 +18,6 @@ from svc_analytics.language.isolation import isolate, isolate_right_to_left
 from svc_analytics.language.words import (
     PLACE,
     RULES,
-    TITLES,
     Catalogue,
     other_languages,
     read_catalogue,
@@ -156,16 +155,6 @@ class Language:
         """Return a text of the other language, isolated within English."""
         return (isolate_right_to_left if self.has_right_to_left else isolate)(translated)
 
-    def title(self, english: str) -> str | None:
-        """Return the translated title of a chart of two columns, or None.
-
-        The name of a column that is nobody's but the user's stays, isolated.
-
-        >>> Language("fa").title("Gross sales by shop").translate({0x2066: "<", 0x2069: ">"})
-        'فروش ناخالص به تفکیک <shop>'
-        """
-        return _found(self, english) or self._match(english, TITLES)
-
     def number(self, text: str) -> str:
         """Return a number, a day or an instant in the digits of the language, one by one.
 
@@ -202,9 +191,9 @@ class Language:
         is_text = isinstance(text, Message) or name.isupper()
         return (self.translation(text) if is_text else None) or self.value(text)
 
-    def _match(self, english: str, section: str = "") -> str | None:
+    def _match(self, english: str) -> str | None:
         """Return the words of a sentence that a file has kept, found by its pattern."""
-        for pattern, template in self._catalogue.patterns(section):
+        for pattern, template in self._catalogue.patterns:
             if (match := pattern.fullmatch(english)) and (values := self._values(match)):
                 return _fill(template, values)
         return None

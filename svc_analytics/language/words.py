@@ -68,19 +68,12 @@ class Catalogue:
         upper = code[:1].upper() + code[1:]  # a label as it stands within a sentence
         return self.messages.get(code) or self.labels.get(code) or self.labels.get(upper)
 
-    def patterns(self, section: str = "") -> tuple[tuple[re.Pattern[str], str], ...]:
-        """Return the texts that have values, those with the longest words first.
+    @cached_property
+    def patterns(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+        """The texts that have values, those with the longest words first.
 
-        Titles of one's own would fit many a sentence: they are in a section that is asked for.
+        Titles of one's own would fit many a sentence: no pattern finds them.
         """
-        return self._own_titles if section else self._sentences
-
-    @cached_property
-    def _own_titles(self) -> tuple[tuple[re.Pattern[str], str], ...]:
-        return _patterns(self.sections.get(TITLES, {}))
-
-    @cached_property
-    def _sentences(self) -> tuple[tuple[re.Pattern[str], str], ...]:
         parts = {text for code, text in english_templates().items() if code.startswith(_PARTS)}
         others = parts | self.sections.get(TITLES, {}).keys()
         return _patterns({text: own for text, own in self.labels.items() if text not in others})

@@ -14,6 +14,7 @@ import pyarrow as pa
 from svc_analytics.arguments import described
 from svc_analytics.charts.axes import all_months, rows_of
 from svc_analytics.charts.columns import check_columns, column_chart
+from svc_analytics.charts.words import worded
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
 from svc_analytics.formatting.standing import standing_of
@@ -199,8 +200,6 @@ def _source(
 
 def _caption(standing: str, table: Any, width: float, language: Language) -> str:
     """Return the lines below a picture: period, zone and status, then the merchant's names."""
-    from svc_analytics.render.wording import worded  # loads matplotlib
-
     texts = map(_whole, worded(standing, language, "\n").split("\n"))
     lines = [line for text in texts for line in wrap(text, round(width * LETTERS))]
     is_named = is_statement(table) or has_trend(table)

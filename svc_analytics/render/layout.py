@@ -13,7 +13,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator
 
-from svc_analytics.charts.axes import BELOW, legend_columns
+from svc_analytics.charts.axes import BELOW, legend_columns, picture_width
 
 _LINE = 1.2  # times the size of the letters
 _TICK = 7.0  # points, from the axis to the label of a tick
@@ -21,6 +21,7 @@ _GAP = 4.0  # points, between two texts and at the edge
 _SMALL = 6.0  # points, the letters of a caption
 _LEGEND_LINE, _LEGEND_EDGE = 11.0, 9.0  # points
 _INCH = 72.0  # points
+_ROOM, _LABEL = 0.82, 1.12  # of the width for the ticks; of a label, with what parts it
 _LEAST = 0.4  # of the height of a picture, for the axes themselves
 
 
@@ -98,15 +99,22 @@ def _texts(axis: Any) -> list[str]:
 
 def _widths(axis: Any) -> list[float]:
     """Return the widths of an axis's tick labels."""
-    return text_widths(axis, _texts(axis))
+    return _text_widths(axis, _texts(axis))
 
 
-def widest(axis: Any, texts: Sequence[str]) -> float:
-    """Return the width of the widest line of labels of an axis, in points."""
-    return max(text_widths(axis, texts), default=0.0)
+def thin_out(axes: Axes) -> None:
+    """Keep as many labels below the axes as fit beside one another, the first of them."""
+    if not isinstance(axes.xaxis.get_major_locator(), FixedLocator):
+        return
+    places = list(axes.xaxis.get_major_locator()())
+    texts = axes.xaxis.get_major_formatter().format_ticks(places)
+    needed = max(_text_widths(axes.xaxis, texts), default=0.0) * _LABEL * len(texts)
+    step = int(-(-needed // (picture_width(axes) * _INCH * _ROOM)))
+    if step > 1:
+        axes.set_xticks(places[::step], texts[::step])
 
 
-def text_widths(axis: Any, labels: Sequence[str]) -> list[float]:
+def _text_widths(axis: Any, labels: Sequence[str]) -> list[float]:
     """Return the widths of the lines of labels of an axis, in points."""
     letters = FontProperties(size=axis.get_major_ticks(1)[0].label1.get_fontsize())
     return _line_widths([line for text in labels for line in text.split("\n")], letters)

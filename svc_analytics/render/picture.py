@@ -12,11 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.formatting.sanitize import escape_invisible, visible
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.language.fonts import OF_PICTURES, picture_families
-from svc_analytics.render.layout import arrange
-from svc_analytics.render.wording import mark_missing, word
+from svc_analytics.render.layout import arrange, thin_out
+from svc_analytics.render.letters import mark_missing
 
 # Letters become outlines: the picture does not depend on the reader's fonts.
 STYLE: dict[str, Any] = {
@@ -63,10 +64,13 @@ def save_picture(
         if look.language.has_right_to_left:
             settings.update({"font.family": picture_families()})
         figure = Figure(figsize=look.size)
-        axes = figure.add_axes((0, 0, 1, 1))
+        options: Any = {"axes_class": WordedAxes, "language": look.language}
+        axes = figure.add_axes((0, 0, 1, 1), **options)
         draw(axes)
-        word(axes, look.language)
-        arrange(figure, axes, mark_missing(axes, look.caption, look.language))
+        caption = mark_missing(axes, look.caption, look.language)
+        if look.language.has_jalali:  # with a day of each calendar, labels are wider
+            thin_out(axes)
+        arrange(figure, axes, caption)
         if form == "svg":  # drawn once: savefig would draw the same a second time
             canvas: Any = FigureCanvasSVG(figure)
             canvas.print_svg(out, metadata=_UNDATED)

@@ -13,14 +13,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from svc_analytics import charts, draw
+from svc_analytics.charts.dates import CALENDARS_NAMED
+from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.language import fonts
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.language.words import _pattern
 from svc_analytics.notebook.pictures import _caption
-from svc_analytics.render.dates import CALENDARS_NAMED
+from svc_analytics.render.layout import thin_out
+from svc_analytics.render.letters import mark_missing
 from svc_analytics.render.picture import STYLE, Look, draw_svg
-from svc_analytics.render.wording import mark_missing, word
 from tests.charts.test_chart_pictures import (
     COHORTS,
     COVERAGE,
@@ -96,9 +98,12 @@ OTHERS = {"btc", "eth", "sol", "usdt", "Net by month"}  # names, and a column of
 def drawn(draw: Callable[[Axes], None], language: Language, width: float = 5.4) -> Axes:
     """Return axes whose texts are in a language."""
     with mpl.rc_context(STYLE):
-        axes = Figure(figsize=(width, 2.5)).subplots()
+        figure = Figure(figsize=(width, 2.5))
+        options: Any = {"axes_class": WordedAxes, "language": language}
+        axes = figure.add_axes((0.125, 0.11, 0.775, 0.77), **options)
         draw(axes)
-        word(axes, language)
+        if language.has_jalali:
+            thin_out(axes)
     return axes
 
 
@@ -106,14 +111,9 @@ def drawn(draw: Callable[[Axes], None], language: Language, width: float = 5.4) 
 def test_every_text_of_ours_is_translated(name: str) -> None:
     """No Latin letter is left but those of names and codes."""
     draw_chart = (DRAWN | STATES)[name]
-    english = all_texts(drawn(draw_chart, ENGLISH))
-    lines = {line for text in english for line in text.split("\n")} - OTHERS
-    words = {line for line in lines if any(letter.isalpha() for letter in line)}
-    persian = Language("fa")
-    untranslated = {
-        line for line in words if not (persian.translation(line) or persian.title(line))
-    }
-    assert not untranslated
+    english, persian = (lines_of(draw_chart, Language(code)) for code in ("en", "fa"))
+    words = {line for line in english if any(letter.isalpha() for letter in line)}
+    assert words & {*persian} <= OTHERS
 
 
 def test_every_text_of_the_catalogue_for_charts_is_drawn() -> None:
@@ -131,9 +131,9 @@ def test_every_text_of_the_catalogue_for_charts_is_drawn() -> None:
     assert unused == set()
 
 
-def lines_of(chart: Callable[[Axes], None]) -> list[str]:
-    """Return the lines of a chart's texts in English."""
-    texts = all_texts(drawn(chart, ENGLISH))
+def lines_of(chart: Callable[[Axes], None], language: Language = ENGLISH) -> list[str]:
+    """Return the lines of a chart's texts in a language."""
+    texts = all_texts(drawn(chart, language))
     return [line for text in texts for line in text.split("\n")]
 
 

@@ -4,18 +4,19 @@ import json
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
 from openpyxl import load_workbook
 
 from svc_analytics import charts
+from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import names_of
 from svc_analytics.language import words
 from svc_analytics.language.catalogue import Language, languages
 from svc_analytics.messages import ENGLISH, Message, english_templates
-from svc_analytics.render.wording import word
 from svc_analytics.render.workbook.cells import in_digits
 from tests.charts.test_chart_pictures import DAILY
 from tests.support.artists import all_texts
@@ -100,8 +101,8 @@ def test_a_page_and_a_workbook_are_written_in_it(
 
 def test_a_chart_is_written_in_it(pseudo: Language) -> None:
     """Its title and its legend."""
-    axes = Figure().subplots()
+    options: Any = {"axes_class": WordedAxes, "language": pseudo}
+    axes = Figure().add_axes((0, 0, 1, 1), **options)
     charts.net_settlement_daily(axes, table=DAILY, currency="btc")
-    word(axes, pseudo)
     texts = [text for text in all_texts(axes) if re.search("[a-z]{4}", text)]
     assert texts and all(text.startswith("«") for text in texts), texts

@@ -28,6 +28,7 @@ from svc_analytics.render.standing import (
     status_note,
     status_word,
 )
+from svc_analytics.warehouse.definitions import in_sentence
 from svc_analytics.webhooks.findings import describe
 
 MOST_CHARTED = 8  # coins
@@ -155,7 +156,7 @@ def _of_coin(
         (
             charts.net_settlement_daily,
             daily,
-            "sales less fees and refunds by day, {coin}",
+            "{FIGURE} by day, {coin}",
             (7.2, 2.1),
         ),
         (charts.fee_rate, daily, "fees over gross sales, {coin}", (3.5, 1.9)),
@@ -163,7 +164,7 @@ def _of_coin(
     )
     for number, (draw, table, title, size) in enumerate(parts):
         drawn = partial(draw, table=table, currency=currency)
-        chart = Message(title, coin=currency)
+        chart = Message(title, coin=currency, FIGURE=in_sentence("net_settlement"))
         name = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
         svg = draw_svg(f"c{place}-{number}", drawn, name, Look(size, language=language))
         yield ChartSvg(svg, is_wide=not number)

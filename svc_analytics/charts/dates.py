@@ -1,0 +1,45 @@
+"""The days and months on an axis of a picture, in both calendars where a language has two."""
+
+import re
+from datetime import timedelta
+
+from svc_analytics.charts.words import worded
+from svc_analytics.language.catalogue import Language
+from svc_analytics.language.isolation import isolate
+from svc_analytics.periods import CALENDARS, GREGORIAN, JALALI
+
+CALENDARS_NAMED = "Jalali (Gregorian)"  # below an axis of days
+_MONTH = re.compile(r"([0-9]{4})-([0-9]{2})(?: (.+))?")
+_FIRST_GREGORIAN = 1900  # an earlier year is of the Jalali calendar
+
+
+def tick_text(text: str, language: Language, between: str) -> str:
+    """Return the label of a tick, a month in it with those of the other calendar."""
+    lines = text.split("\n")
+    found = _MONTH.fullmatch(lines[0]) if language.has_jalali else None
+    beside = months_beside(int(found[1]), int(found[2])) if found else ""
+    if not found or not beside:
+        return "\n".join(worded(line, language) for line in lines)
+    month = isolate(language.number(f"{found[1]}-{found[2]}"))
+    first = f"{month}{between}({isolate(language.number(beside))})"
+    marks = [worded(mark, language) for mark in [found[3], *lines[1:]] if mark]
+    return between.join([first, *marks])
+
+
+def months_beside(year: int, month: int) -> str:
+    """Return the months of the other calendar that a month lies in.
+
+    >>> months_beside(2026, 10), months_beside(1405, 8)
+    ('1405-07/08', '2026-10/11')
+    """
+    own, other = GREGORIAN, JALALI
+    if year < _FIRST_GREGORIAN:
+        own, other = other, own
+    try:
+        first = CALENDARS[own].first_day(year, month)
+        after = CALENDARS[own].first_day(year + month // 12, month % 12 + 1)
+        starts, ends = map(CALENDARS[other].split, (first, after - timedelta(days=1)))
+    except (ValueError, OverflowError):  # no month of these calendars
+        return ""
+    text = f"{starts[0]:04}-{starts[1]:02}"
+    return text if starts[:2] == ends[:2] else f"{text}/{ends[1]:02}"
