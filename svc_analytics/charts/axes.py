@@ -173,7 +173,8 @@ def label_days(axes: Axes, days: list[int]) -> None:
     from svc_analytics.charts.ticks import DayFormatter  # loads matplotlib
 
     if not days:
-        amounts(axes.xaxis)
+        if language_of(axes).has_own_digits:
+            amounts(axes.xaxis)
         return
     first, last = days[0], max(days[-1], days[0] + MOST_TICKS)
     ticks, form = list(range(first, last + 1)), "%m-%d"
