@@ -48,9 +48,6 @@ COMPOSED = {
     *("changed, late", "changed, reclassified"),
     "so far (running)",
     *("running day", "Payments read, by day", "Payout records read, by day"),
-    "• is a letter that the font lacks: {codes}",
-    "shades, the same for all coins: white {least}, darkest {share}",
-    "total {total} USD; shares are of the worth without sign",
 }
 
 
