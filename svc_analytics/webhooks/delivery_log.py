@@ -46,7 +46,7 @@ AUTHENTIC = Message("webhook.authentic")
 Lines = str | os.PathLike[str] | Iterable[str | bytes | Mapping[str, Any]]
 
 
-class _Line(msgspec.Struct):
+class _LogLine(msgspec.Struct):
     received_at: str
     body_base64: str
     signature: str | None = None
@@ -161,12 +161,12 @@ def _classify(number: int, line: bytes | None, ring: Sequence[SigningSecret]) ->
     return _read_event(body, WebhookDelivery(number, "valid", AUTHENTIC, received_at=at))
 
 
-def _parse_line(line: bytes | None) -> tuple[_Line, int, bytes]:
+def _parse_line(line: bytes | None) -> tuple[_LogLine, int, bytes]:
     """Return the fields of a line, the instant it was received, and the raw body."""
     if line is None:
         raise DataError(Message("webhook.long_line"))
     try:
-        entry = msgspec.json.decode(line, type=_Line)
+        entry = msgspec.json.decode(line, type=_LogLine)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise DataError(Message("webhook.other_line")) from error
     try:

@@ -38,15 +38,15 @@ def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> N
         check_form(out)
     settings = read_settings(data_dir)
     lake = Lake(settings.data_dir)
-    tally = _Tally()
+    counts = _DeliveryCounts()
     batches = reconcile(file, lake, settings.webhook_secrets)
-    _write(tally.count(batches), tally, out, as_json)
+    _write(counts.count(batches), counts, out, as_json)
     if not lake.exists:
         echo_note(f"no lake in {lake.place}: in_lake is unknown for every delivery")
-    raise SystemExit(tally.conclude())
+    raise SystemExit(counts.conclude())
 
 
-class _Tally:
+class _DeliveryCounts:
     """Counts of deliveries and missing records, for the summary and the exit code."""
 
     def __init__(self) -> None:
@@ -92,15 +92,17 @@ class _Tally:
         return EXIT_ATTENTION if is_odd else 0
 
 
-def _write(tables: Iterator[pa.Table], tally: _Tally, out: str | None, as_json: bool) -> None:
+def _write(
+    tables: Iterator[pa.Table], counts: _DeliveryCounts, out: str | None, as_json: bool
+) -> None:
     rows = write_rows(tables, OUTPUT, "deliveries", out, as_json)
     if as_json:
         document = {
-            "verdicts": dict(sorted(tally.verdicts.items())),
-            "invalid": tally.invalid,
-            "missing": _named(tally.missing),
-            "contradicting": _named(tally.contradicting),
-            "not_in_lake_yet": _named(tally.absent),
+            "verdicts": dict(sorted(counts.verdicts.items())),
+            "invalid": counts.invalid,
+            "missing": _named(counts.missing),
+            "contradicting": _named(counts.contradicting),
+            "not_in_lake_yet": _named(counts.absent),
         }
         click.echo(to_json(document | rows))
 
