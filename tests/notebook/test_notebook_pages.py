@@ -51,7 +51,7 @@ def paths(demo: Lakehouse, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 def page(browser: Browser) -> Iterator[Page]:
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(60_000)
         yield page
 
 

@@ -26,7 +26,7 @@ def page(browser, running, request, tmp_path):
     """A tab that knows the shop's own pages; a failed test leaves a picture of it."""
     with browser.new_context(viewport={"width": 900, "height": 900}) as context:
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.route(f"{SHOP}/**", showing("<h1>The shop</h1>"))
         failures = request.session.testsfailed
         yield page

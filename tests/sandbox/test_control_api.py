@@ -211,11 +211,11 @@ def test_foreign_host_is_forbidden_beside_the_api(site, path):
 
 
 def test_served_shop_expires_and_delivers_unasked(shop):
-    """Within a moment, without any request."""
+    """Within a moment, without any request; a busy machine may take longer."""
     shop.session(ttl_minutes=5)
     shop.clock.advance(10**9)
     with serve(shop.service):
-        for _ in range(100):
+        for _ in range(3_000):
             if shop.service.webhooks.log() and shop.service.webhooks.log()[0]["attempts"]:
                 break
             time.sleep(0.02)
