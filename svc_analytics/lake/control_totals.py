@@ -21,9 +21,9 @@ from svc_analytics.schema import Stream
 if TYPE_CHECKING:
     import duckdb
 
-Group = tuple[str, ...]  # currency, kind, status
-_KEY = ("currency", "kind", "status")
-_FIXED = len(_KEY) + 2  # columns of each group's row before its sums: also a count and a digest
+Group = tuple[str, ...]  # as `GROUP` names its parts
+GROUP = ("currency", "kind", "status")
+_FIXED = len(GROUP) + 2  # columns of each group's row before its sums: also a count and a digest
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,12 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 
 def _key(stream: Stream) -> list[str]:
-    return [name for name in _KEY if name in stream.names]
+    return [name for name in GROUP if name in stream.names]
 
 
 def _grouped(stream: Stream) -> str:
     """Return the SQL of a group's currency, kind and status."""
-    return ", ".join([name if name in stream.names else f"'payment' as {name}" for name in _KEY])
+    return ", ".join([name if name in stream.names else f"'payment' as {name}" for name in GROUP])
 
 
 @interruptible()

@@ -2,21 +2,22 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file
-from svc_analytics.lake.checksums import BLANK, find_signature, read_signed_footer
-from svc_analytics.lake.control_totals import ControlTotals, Group, GroupEnds, PricedRow
+from svc_analytics.lake.checksums import BLANK, DAMAGE, find_signature, read_signed_footer
+from svc_analytics.lake.control_totals import GROUP, ControlTotals, Group, GroupEnds, PricedRow
 from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, require_layout, tool_version
-from svc_analytics.lake.unlisted import Unlisted, unlisted_from_json, unlisted_to_json
+from svc_analytics.lake.unlisted import Unlisted
 from svc_analytics.money import format_amount
 from svc_analytics.schema import STREAMS, schema_digest
 
@@ -72,18 +73,12 @@ class PartitionFooter:
             "shared": self.shared,
             "tool_version": self.tool_version,
             "schema": schema_digest(STREAMS[self.stream].schema),
-            **self._counted,
-            **unlisted_to_json(self.unlisted),
+            **({} if self.without_receipt is None else {"without_receipt": self.without_receipt}),
+            **({"unlisted": [asdict(each) for each in self.unlisted]} if self.unlisted else {}),
             **({"mark": self.mark} if self.mark else {}),
             **BLANK,
         }
         return json.dumps(document)
-
-    @property
-    def _counted(self) -> dict[str, int]:
-        """Return the entries that only files of payments state, and they not always did."""
-        count = self.without_receipt
-        return {} if count is None else {"without_receipt": count}
 
     def _group(self, group: Group) -> dict[str, Any]:
         """Return the totals that the file states of one currency, kind and status."""
@@ -105,59 +100,40 @@ class PartitionFooter:
         """Read a footer; raise `LakeError` for one of another layout."""
         document = json.loads(text)
         require_layout(document["layout"])
-        groups = list(map(_read_group, document["groups"]))
-        sums = {group: _read_sums(each["sums"]) for group, each in groups}
-        counts = {group: each["rows"] for group, each in groups}
-        spans = _read_coverage(document["coverage"])
+        groups = {tuple(each[name] for name in GROUP): each for each in document["groups"]}
+        sums = {group: _read_sums(each["sums"]) for group, each in groups.items()}
+        counts = {group: each["rows"] for group, each in groups.items()}
+        shared = document["shared"] or {}  # a file without rows says null
+        complete, provisional = (
+            tuple((start, end) for start, end, state in document["coverage"] if state == wanted)
+            for wanted in ("complete", "provisional")
+        )
         return cls(
             stream=document["stream"],
             merchant_id=document["merchant_id"],
             owns=tuple(document["owns"]),
-            coverage=Coverage(tuple(spans["complete"]), tuple(spans["provisional"])),
+            coverage=Coverage(complete, provisional),
             quarantined=document["quarantined"],
             written_at=document["written_at"],
             totals=ControlTotals(document["rows"], int(document["ids_digest"], 16), sums, counts),
             tool_version=document["tool_version"],
             confirmed=_read_spans(document.get("confirmed", ())),
-            unlisted=unlisted_from_json(document),
+            unlisted=tuple(Unlisted(**each) for each in document.get("unlisted", ())),
             # A file that does not say it may have been read at once.
-            fresh=_read_spans(document.get("fresh", spans["complete"])),
+            fresh=_read_spans(document.get("fresh", complete)),
             judged_at=document.get("judged_at"),
-            shared=_read_shared(document["shared"] or {}),  # a file without rows says null
-            ends={group: _read_ends(each) for group, each in groups},
+            shared={name: each and tuple(each) for name, each in shared.items()},
+            ends={group: msgspec.convert(each, GroupEnds) for group, each in groups.items()},
             without_receipt=document.get("without_receipt"),
         )
-
-
-def _read_coverage(intervals: Sequence[tuple[int, int, str]]) -> dict[str, list[Span]]:
-    spans: dict[str, list[Span]] = {"complete": [], "provisional": []}
-    for start, end, state in intervals:
-        spans[state].append((start, end))
-    return spans
 
 
 def _read_spans(pairs: Iterable[Sequence[int]]) -> Spans:
     return tuple((start, end) for start, end in pairs)
 
 
-def _read_group(document: dict[str, Any]) -> tuple[Group, dict[str, Any]]:
-    return (document["currency"], document["kind"], document["status"]), document
-
-
 def _read_sums(amounts: dict[str, str]) -> dict[str, Decimal]:
     return {name: Decimal(value) for name, value in amounts.items()}
-
-
-def _read_ends(document: dict[str, Any]) -> GroupEnds:
-    row = document["newest_priced"]
-    priced = row and PricedRow(
-        id=row["id"],
-        at=row["at"],
-        amount=Decimal(row["amount"]),
-        usd_value=Decimal(row["usd_value"]),
-        usd_rate=None if row["usd_rate"] is None else Decimal(row["usd_rate"]),
-    )
-    return GroupEnds(document["first"], document["last"], priced)
 
 
 def _write_priced(row: PricedRow) -> dict[str, Any]:
@@ -168,10 +144,6 @@ def _write_priced(row: PricedRow) -> dict[str, Any]:
         "usd_value": format_amount(row.usd_value),
         "usd_rate": None if row.usd_rate is None else format_amount(row.usd_rate),
     }
-
-
-def _read_shared(shared: dict[str, list[str] | None]) -> Shared:
-    return {name: None if values is None else tuple(values) for name, values in shared.items()}
 
 
 def read_footer(path: Path) -> PartitionFooter:
@@ -186,7 +158,7 @@ def read_footer(path: Path) -> PartitionFooter:
         raise LakeError(f"{path}: {error}") from error
     except KeyError as error:
         raise LakeError(f"{path} is not a month file of ours: move it out of the lake") from error
-    except (pa.ArrowException, OSError, ValueError, TypeError, ArithmeticError) as error:
+    except (*DAMAGE, TypeError, ArithmeticError, msgspec.MsgspecError) as error:
         raise damaged_file(path, error) from error
     stream = STREAMS.get(footer.stream)
     if stream and not metadata.schema.to_arrow_schema().equals(stream.schema):

@@ -19,6 +19,10 @@ from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import INSTANT, Stream
 from svc_analytics.storage import Storage
 
+_WITH_NUMBERS = pa.schema(
+    [each.with_type(pa.int64()) if each.type == INSTANT else each for each in QUARANTINE]
+)
+
 
 @dataclass(frozen=True)
 class QuarantinedRecord:
@@ -176,8 +180,4 @@ def _read_rows(lake: Path, stream: Stream) -> dict[str, dict[str, Any]]:
     table = read_side_file(path) if path.exists() else QUARANTINE.empty_table()
     if not len(table):
         return {}
-    instants = [field.name for field in QUARANTINE if field.type == INSTANT]
-    for name in instants:
-        place = table.schema.get_field_index(name)
-        table = table.set_column(place, name, table[name].cast(pa.int64()))
-    return {row["sha256"]: row for row in table.to_pylist()}
+    return {row["sha256"]: row for row in table.cast(_WITH_NUMBERS).to_pylist()}

@@ -1,8 +1,7 @@
 """Unlisted records: those that a month file holds, and the service's list lacks."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any, Literal, Self
@@ -45,13 +44,3 @@ def _plain(row: pa.Table, column: Column) -> Any:
     values = row[column.name]
     [value] = (values.cast(pa.int64()) if column.kind == "instant" else values).to_pylist()
     return format_amount(value) if isinstance(value, Decimal) else value
-
-
-def unlisted_to_json(records: Sequence[Unlisted]) -> dict[str, Any]:
-    """Write a footer's entry of unlisted records; none without any."""
-    return {"unlisted": [asdict(each) for each in records]} if records else {}
-
-
-def unlisted_from_json(document: dict[str, Any]) -> tuple[Unlisted, ...]:
-    """Return the unlisted records that a footer states."""
-    return tuple(Unlisted(**each) for each in document.get("unlisted", ()))
