@@ -94,4 +94,7 @@ def test_a_form_says_what_it_said(texts: dict[str, str], name: str) -> None:
         kept.write_text(text, encoding="utf-8")
     before = kept.read_text("utf-8").splitlines()
     differing = unified_diff(before, text.splitlines(), "kept", "now", lineterm="", n=1)
-    assert not (told := "\n".join(differing)), told
+    told = "\n".join(differing)
+    assert not told, (
+        f"{told}\nIf that is wanted: SVC_GOLDEN=write pytest -n0 tests/render/test_golden.py"
+    )
