@@ -39,7 +39,7 @@ WORDED = {
 }
 BETWEEN = " · "  # an English text and its Persian
 _NUMBER = re.compile(
-    r"[\N{ALMOST EQUAL TO}+-]?[0-9][0-9,]*(\.[0-9]+)?%?"
+    r"\N{ALMOST EQUAL TO}?[+-]?[0-9][0-9,]*(\.[0-9]+)?%?"
     r"|[0-9]{4}-[0-9]{2}[-0-9T: .()]*(?:Z|\+00)?|[0-9]{1,2}:[0-9]{2}"
 )
 
@@ -240,7 +240,7 @@ def jalali_day(text: str) -> str:
 def is_number(text: str) -> bool:
     """Whether a text is a number, a day or an instant, and no name or id.
 
-    >>> [is_number(text) for text in ("-1,234.5%", "2026-10-23 00:00Z", "SVC-12", "usdt")]
+    >>> [is_number(text) for text in ("≈-1,234.5%", "2026-10-23 00:00Z", "SVC-12", "usdt")]
     [True, True, False, False]
     """
     return bool(_NUMBER.fullmatch(text))

@@ -49,6 +49,12 @@ def test_an_unknown_language_is_refused_in_one_line() -> None:
         Language("en", "fa")
 
 
+def test_a_rounded_number_below_zero_is_a_number() -> None:
+    """It has two signs, and Persian digits as any other."""
+    assert is_number("≈-0.32")
+    assert Language("fa", "fa").value("≈-0.32") == "\u2066≈-۰٫۳۲\u2069"
+
+
 def test_an_id_is_no_number() -> None:
     """Its digits stay as the service wrote them."""
     assert is_number("2026-10-23 00:00Z")
