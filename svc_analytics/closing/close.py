@@ -32,7 +32,8 @@ from svc_analytics.closing.register import seal_in
 from svc_analytics.closing.result import CloseResult, State
 from svc_analytics.closing.seals import Sealed
 from svc_analytics.closing.states.month_states import keep_result
-from svc_analytics.closing.verification.proof import require_same, require_unaltered
+from svc_analytics.closing.verification.derived_forms import write_forms
+from svc_analytics.closing.verification.proof import Proof, require_same, require_unaltered
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.receipts.verify_lake import verify_month
@@ -245,8 +246,15 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     new, table = proof.new or rederive(job.lake, manifest), proof.table
     label, seal = period.folder, manifest["seal"]
     result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons, new.unknown)
-    note = "; ".join(balance_notes(job.lake, manifest, period)) or None
-    return replace(result, table=table if table.num_rows else None, note=note)
+    result = replace(result, table=table if table.num_rows else None)
+    written = None if result.table else _write_forms(job, proof)
+    return result.with_notes([*balance_notes(job.lake, manifest, period), *filter(None, [written])])
+
+
+def _write_forms(job: Job, proof: Proof) -> str | None:
+    """Write what was asked for and the seal lacks beside it; say where it is."""
+    place = proof.sealed and write_forms(proof.sealed, job.output, job.lake.storage)
+    return f"the forms that the seal lacks are in {place}" if place else None
 
 
 def _sealed_before(job: Job, period: Period) -> Sealed | None:

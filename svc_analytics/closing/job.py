@@ -10,7 +10,6 @@ from svc_analytics.arguments import PeriodOptions, as_names, check
 from svc_analytics.bucket.address import local_path
 from svc_analytics.closing import seals
 from svc_analytics.config import Settings, read_settings
-from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.files import locked
@@ -18,7 +17,7 @@ from svc_analytics.instants import HOUR
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import Period
-from svc_analytics.render.folder import Note, Output
+from svc_analytics.render.folder import TABLE_FORMATS, Note, Output
 from svc_analytics.statements.metadata import check_names
 
 Read = Callable[[Request], ExtractionResult]
@@ -97,11 +96,10 @@ def start(lake: Lake, options: JobOptions, out: str | Path | None = None) -> Job
 
 def _output(options: JobOptions) -> Output:
     formats = as_names("formats", options["formats"], "csv")
+    if formats and not {*TABLE_FORMATS} & {*formats}:
+        formats = ("csv", *formats)  # a restatement is made from tables
     output = Output(formats, Language(options["lang"], options["digits"]), options["note"])
     output.check()
-    if not {"csv", "parquet"} & set(formats):
-        message = "csv or parquet must be among the formats: a restatement is made from them"
-        raise ConfigError(message)
     return output
 
 

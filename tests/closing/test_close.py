@@ -325,12 +325,6 @@ def test_two_do_not_close_at_once(closer: Closer) -> None:
         Closer.close(type("Other", (), {"desk": closer.desk, "read": staticmethod(read)})())
 
 
-def test_a_seal_needs_a_table_to_compare_with(closer: Closer) -> None:
-    """A form for people alone could never be verified."""
-    with pytest.raises(ConfigError, match="csv or parquet"):
-        closer.close(formats=("html",))
-
-
 KILLED = """
 import os, sys
 from pathlib import Path

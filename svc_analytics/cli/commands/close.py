@@ -97,7 +97,7 @@ def _job(
 @options.zone_option
 @options.calendar_option
 @options.format_option(
-    "The forms to write, with commas between; csv or parquet must be one of them."
+    "The forms to write, with commas between; csv is added where neither it nor parquet is named."
 )
 @options.out_option
 @options.number_option(

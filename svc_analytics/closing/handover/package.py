@@ -4,23 +4,27 @@ The zip is the same, byte for byte, whenever the same folder is packed.
 """
 
 import hashlib
+import importlib.util
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.handover import recipe
 from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.seals import README, SUMS
+from svc_analytics.closing.verification.derived_forms import Sealed, fill
 from svc_analytics.closing.verification.proof import prove
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import atomic_write, hash_file
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.periods import parse_period
-from svc_analytics.render.folder import MANIFEST
+from svc_analytics.render.folder import MANIFEST, Output
+from svc_analytics.render.formats import DOCUMENTS
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
 _CHUNK = 1 << 20
@@ -92,7 +96,7 @@ def pack_folder(
         raise ConfigError(f"--out {target}: its suffix must be .zip")
     try:
         with atomic_write(target) as temporary:
-            _write(temporary, folder, manifest)
+            _write(temporary, folder, manifest, proof.sealed)
             digest = hash_file(temporary)
     except OSError as error:
         raise ConfigError(f"cannot write {target}: {error.strerror}") from error
@@ -103,7 +107,7 @@ def _is_plain(name: str) -> bool:
     return Path(name).name == name and "\\" not in name and name.isprintable()
 
 
-def _write(target: Path, folder: Path, manifest: seals.Manifest) -> None:
+def _write(target: Path, folder: Path, manifest: seals.Manifest, sealed: Sealed | None) -> None:
     readme = recipe.readme_text(manifest).encode()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         sums = {README: hashlib.sha256(readme).hexdigest()}
@@ -118,6 +122,21 @@ def _write(target: Path, folder: Path, manifest: seals.Manifest) -> None:
             _require(is_whole, folder / name)
         lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
         _add_text(archive, f"{folder.name}/{SUMS}", lines.encode())
+        if sealed:
+            _add_readable(archive, sealed)
+
+
+def _add_readable(archive: zipfile.ZipFile, sealed: Sealed) -> None:
+    """Add the page, and where it can be made the PDF, beside the folder: no seal covers them."""
+    formats = ["html"] if importlib.util.find_spec("weasyprint") is None else ["html", "pdf"]
+    lacking = [
+        name for name in formats if not {*DOCUMENTS[name].files} & {*sealed.manifest["files"]}
+    ]
+    with TemporaryDirectory() as place:
+        if lacking:
+            fill(sealed, Output(tuple(lacking)), Path(place))
+        for path in sorted(Path(place).iterdir()):
+            _add_file(archive, f"{sealed.place.name}/{path.name}", _chunks(path))
 
 
 def _add_text(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

@@ -33,6 +33,7 @@ from svc_analytics.closing.rederive import (
 )
 from svc_analytics.closing.reduction import comparable, no_longer_stated
 from svc_analytics.closing.register import FILE, Register, read_register
+from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.closing.verification.facts import (
     changed_profile,
     expected_facts,
@@ -79,6 +80,7 @@ class Proof:
     register: Register = field(default_factory=Register)
     # Where it does not meet its neighbours: no fault of this folder alone.
     unmet: list[Mismatch] = field(default_factory=list)
+    sealed: Sealed | None = None  # the statement that was sealed, if its tables can be read
 
     @property
     def is_own(self) -> bool:
@@ -230,14 +232,9 @@ def _check_forms(
     """Compare each file with the same made again; say in a line which are worded otherwise."""
     manifest = proof.manifest
     facts = expected | {name: manifest.get(name) for name in _CHAIN if name in expected}
-    forms = compare_forms(
-        sealed,
-        manifest,
-        printed(facts if proof.is_own else manifest, is_sealed=True),
-        proof.folder,
-        altered,
-        is_own=proof.is_own,
-    )
+    facts = printed(facts if proof.is_own else manifest, is_sealed=True)
+    proof.sealed = Sealed(proof.folder, manifest, sealed, facts)
+    forms = compare_forms(sealed, manifest, facts, proof.folder, altered, is_own=proof.is_own)
     proof.broken += forms.broken
     proof.unproven += forms.unproven
     if not proof.is_own:

@@ -13,6 +13,8 @@ from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
 from svc_analytics.closing.diff import compare
 from svc_analytics.closing.register import lake_around
+from svc_analytics.closing.verification.derived_forms import compare_derived
+from svc_analytics.closing.verification.forms import Findings
 from svc_analytics.closing.verification.proof import prove
 from svc_analytics.config import read_data_dir
 from svc_analytics.formatting.tables import to_frame
@@ -97,9 +99,15 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
     lake, doubts = _find_lake(path, manifest, lake)
     proof = prove(path, manifest, lake)
     reasons = proof.new.reasons if proof.new else ()
-    wrong = (*broken, *proof.broken, *(each.text for each in proof.unmet if each.is_known))
+    derived = compare_derived(proof.sealed) if proof.sealed else Findings()
+    wrong = (
+        *broken,
+        *proof.broken,
+        *derived.broken,
+        *(each.text for each in proof.unmet if each.is_known),
+    )
     unknown = (each.text for each in proof.unmet if not each.is_known)
-    unproven = (*doubts, *proof.unproven, *unknown)
+    unproven = (*doubts, *proof.unproven, *derived.unproven, *unknown)
     notes = tuple(proof.notes)
     return SealVerification(path, seal, wrong, reasons, proof.table, unproven, notes)
 

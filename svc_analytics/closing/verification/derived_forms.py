@@ -1,0 +1,108 @@
+"""Readable forms of a sealed statement, made when somebody asks, in a folder beside the sealed one.
+
+The sealed folder stays as it is, byte for byte, so its seal holds whatever lies here. The forms
+are made of the sealed tables, and a verification renders them again and compares.
+"""
+
+import json
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from svc_analytics.closing import seals
+from svc_analytics.closing.verification.facts import is_this_release
+from svc_analytics.closing.verification.forms import Findings, compare_forms, formats_of
+from svc_analytics.files import hash_file
+from svc_analytics.render.folder import Output, write_files
+from svc_analytics.render.formats import DOCUMENTS
+from svc_analytics.statements.statement import Statement
+from svc_analytics.storage import Storage
+
+ENDING, FACTS = "-forms", "forms.json"
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A sealed statement that was proven: what its forms are made of."""
+
+    folder: Path
+    manifest: seals.Manifest
+    statement: Statement
+    facts: dict[str, Any]  # as its documents print them
+
+    @property
+    def place(self) -> Path:
+        """The folder of its derived forms."""
+        return forms_folder(self.folder)
+
+    def lacking(self, formats: Collection[str]) -> list[str]:
+        """Return those of the readable formats that neither the seal nor its forms have."""
+        known = _read_facts(self.place)
+        is_current = known.get("seal") == self.manifest["seal"] and is_this_release(known)
+        files = {*self.manifest["files"], *(known["files"] if is_current else ())}
+        had = formats_of(files, self.statement.tables)
+        return [name for name in formats if name in DOCUMENTS and name not in had]
+
+
+def forms_folder(folder: Path) -> Path:
+    """Return the folder of the forms that are derived from a sealed one."""
+    return folder.with_name(f"{folder.name}{ENDING}")
+
+
+def write_forms(sealed: Sealed, output: Output, storage: Storage) -> Path | None:
+    """Write the formats that the seal lacks beside it, with those written earlier.
+
+    Returns their folder; None where nothing was lacking.
+    """
+    output.check()
+    lacking = sealed.lacking(output.formats)
+    if not lacking:
+        return None
+    earlier = formats_of(_read_facts(sealed.place).get("files", ()), sealed.statement.tables)
+    formats = tuple(dict.fromkeys([*earlier, *lacking]))
+    with storage.merging(), storage.write_folder(sealed.place) as folder:
+        fill(sealed, Output(formats, output.language, output.note), folder)
+    return sealed.place
+
+
+def fill(sealed: Sealed, output: Output, folder: Path) -> None:
+    """Write forms of a sealed statement into a folder, and what they are."""
+    rows = write_files(sealed.statement, sealed.facts, folder, output)
+    files = {name: {"sha256": hash_file(folder / name), "rows": rows[name]} for name in rows}
+    own = sealed.statement.manifest(files)
+    kept = {name: own[name] for name in ("tool_version", "definitions_digest", "files")}
+    facts = kept | {"seal": sealed.manifest["seal"], "language": asdict(output.language)}
+    text = json.dumps(facts, ensure_ascii=False, indent=2)
+    (folder / FACTS).write_text(f"{text}\n", encoding="utf-8", newline="\n")
+
+
+def compare_derived(sealed: Sealed) -> Findings:
+    """Render the forms beside a seal again, and compare; nothing is found where there are none."""
+    found, facts = Findings(), _read_facts(sealed.place)
+    name = sealed.place.name
+    if not sealed.place.is_dir():
+        return found
+    if facts.get("seal") != sealed.manifest["seal"]:
+        found.broken.append(f"{name} is not of this seal")
+        return found
+    altered = seals.broken_files(sealed.place, facts)
+    found = compare_forms(
+        sealed.statement, facts, sealed.facts, sealed.place, altered, is_own=is_this_release(facts)
+    )
+    strange = {path.name for path in sealed.place.iterdir()} - {FACTS, *facts["files"]}
+    found.broken += [f"{file} {fault}" for file, fault in altered.items()]
+    found.broken += [f"{file} is none of the forms" for file in sorted(strange)]
+    found.broken = [f"{name}: {text}" for text in found.broken]
+    found.unproven = [f"{name}: {text}" for text in found.unproven]
+    return found
+
+
+def _read_facts(folder: Path) -> dict[str, Any]:
+    """Return what a folder of forms says of itself; nothing where there is none."""
+    try:
+        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        is_whole = isinstance(facts["files"], dict) and isinstance(facts["language"], dict)
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+    return dict(facts) if is_whole else {}
