@@ -1,4 +1,4 @@
-"""Readable forms of a sealed statement, made when somebody asks, in a folder beside the sealed one.
+"""Readable forms of a sealed statement, made on demand in a folder beside the sealed one.
 
 The sealed folder stays as it is, byte for byte, so its seal holds whatever lies here. The forms
 are made of the sealed tables, and a verification renders them again and compares.
@@ -99,7 +99,7 @@ def compare_derived(sealed: Sealed) -> Findings:
 
 
 def _read_facts(folder: Path) -> dict[str, Any]:
-    """Return what a folder of forms says of itself; nothing where there is none."""
+    """Return the facts that a folder of forms states; {} where there is none."""
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
         is_whole = isinstance(facts["files"], dict) and isinstance(facts["language"], dict)
