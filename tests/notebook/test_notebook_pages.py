@@ -70,7 +70,8 @@ def test_a_page_says_at_its_head_what_it_is_worth(
     title = f"What is the statement of the month? {month} \N{EN DASH} Saffron & Tile"
     assert page.title().startswith(title)
     head = page.locator(".page-head")
-    assert f"{month}, UTC · final" in head.inner_text() and "Saffron & Tile" in head.inner_text()
+    assert f"{month}, UTC · sealed, version 1" in head.inner_text()
+    assert "Saffron & Tile" in head.inner_text()
     assert "data read up to 20" in page.locator(".page-foot").inner_text()
 
 
