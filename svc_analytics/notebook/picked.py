@@ -21,6 +21,7 @@ from svc_analytics.notebook.outputs import (
 )
 from svc_analytics.periods import GREGORIAN, month, month_of
 from svc_analytics.render.standing import status_note
+from svc_analytics.statements.records import record_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -258,7 +259,8 @@ def explained(lake: Lakehouse, statement: Statement, figure: str, coin: str | No
     period = statement.period
     found = lake.explain(period.label, coin, figure, zone=period.zone, calendar=period.calendar)
     value = "unknown" if found.value is None else value_text(found.value)
-    records = display_table(found.table, "its records", most=MOST_RECORDS)
+    columns = record_columns(found.table)
+    records = display_table(found.table, "its records", most=MOST_RECORDS, only=columns)
     return line(f"{figure} of {coin}: {value}"), Code(found.sql), Display("", [], [records])
 
 

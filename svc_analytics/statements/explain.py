@@ -47,7 +47,9 @@ class Explanation:
     """One figure of one coin: its value, the SQL that yields it, and the records it is made of.
 
     `value` is what the statement says, in the unit of the figure: None where it is unknown
-    because not all of its records were read, whatever the records at hand add up to. `sql`
+    because not all of its records were read, whatever the records at hand add up to. Each record
+    says what it adds, in `contribution`, or, to a ratio, in `numerator` and `denominator`; `totals`
+    are their sums, and `made_of` the figures that a derived figure is made of. `sql`
     stands on its own: `lake.sql` and `svc-analytics sql` run it.
 
     Examples:

@@ -15,6 +15,13 @@ from svc_analytics.warehouse.warehouse import Warehouse
 CONTRIBUTION, NUMERATOR, DENOMINATOR = "contribution", "numerator", "denominator"
 # The instants by which records stand in order, oldest first.
 MOMENTS = ("paid_at", "settled_at", "incurred_at", "occurred_at", "asserted_at")
+# The columns of records that fit a line, in order; a record itself shows them all.
+_COLUMNS = (
+    *(*MOMENTS, "kind", "order_reference", "receipt_no", "customer"),
+    *(CONTRIBUTION, NUMERATOR, DENOMINATOR, "gross", "net", "base"),
+    *("amount", "charged_amount", "fee", "fee_amount", "net_amount", "rate", "usd_value"),
+    *("balance", "record_id"),
+)
 _NAMES = ("receipt_no", "metadata")  # of some sources, and of every record's names
 _CUSTOMER = "try(coalesce(names.metadata, elsewhere.metadata)::json) ->> '$.customer.id'"
 ELSEWHERE = "refunded_elsewhere"  # a table that the records of a month are asked with
@@ -51,6 +58,11 @@ from ({steps}) as records
 left join int_named_records as names
     on names.kind = records.kind and names.record_id = records.record_id
 left join {ELSEWHERE} as elsewhere on elsewhere.id = names.payment_id"""
+
+
+def record_columns(table: pa.Table) -> list[str]:
+    """Return the columns of records that are shown in a line."""
+    return [name for name in _COLUMNS if name in table.column_names]
 
 
 def order_of(figure: Figure) -> str:

@@ -20,10 +20,11 @@ from svc_analytics.instants import readable_instant
 from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
-from svc_analytics.notebook.desk.record_tables import record_columns, record_table, value_text
+from svc_analytics.notebook.desk.record_tables import record_table, value_text
 from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted
 from svc_analytics.notebook.desk.statement_tables import called
 from svc_analytics.notebook.errors import sentence_of
+from svc_analytics.statements.records import record_columns
 from svc_analytics.warehouse.definitions import find_figure, label_of
 
 HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the record

@@ -6,8 +6,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-import pyarrow as pa
-
 from svc_analytics.formatting.cells import Cell, number_cell
 from svc_analytics.formatting.display import display_table, label, lined_up
 from svc_analytics.formatting.display_table import DisplayTable
@@ -15,24 +13,12 @@ from svc_analytics.formatting.numbers import RATE, RATIO, USD, kind_of_unit, uni
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.instants import readable_instant
 from svc_analytics.notebook.desk.records import RecordPage, Wanted
-from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, MOMENTS, NUMERATOR
+from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, NUMERATOR, record_columns
 from svc_analytics.warehouse.definitions import find_figure, label_of
 from svc_analytics.warehouse.figures import Figure, read_figures
 
-# The columns of records that fit a line, in order; a record itself shows them all.
-_COLUMNS = (
-    *(*MOMENTS, "kind", "order_reference", "receipt_no", "customer"),
-    *(CONTRIBUTION, NUMERATOR, DENOMINATOR, "gross", "net", "base"),
-    *("amount", "charged_amount", "fee", "fee_amount", "net_amount", "rate", "usd_value"),
-    *("balance", "record_id"),
-)
 # What a column of contributions is called for the eye, so that its numbers are of their kind.
 _CALLED = {USD: "usd_contribution", RATE: "contribution_rate", RATIO: "contribution_rate"}
-
-
-def record_columns(table: pa.Table) -> list[str]:
-    """Return the columns of records that are shown in a line."""
-    return [name for name in _COLUMNS if name in table.column_names]
 
 
 def value_text(value: Any, wanted: Wanted) -> str:
