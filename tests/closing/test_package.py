@@ -25,7 +25,7 @@ def unpacked(file: Path, target: Path) -> Path:
     """Unpack as a stranger does; return the one folder inside."""
     with zipfile.ZipFile(file) as archive:
         archive.extractall(target)
-    (folder,) = target.iterdir()
+    [folder] = (each for each in target.iterdir() if not each.name.endswith("-forms"))
     return folder
 
 
