@@ -22,7 +22,7 @@ __all__ = ["rewrite", "sealed"]  # fixtures
 
 
 def unpacked(file: Path, target: Path) -> Path:
-    """Unpack as a stranger does; return the one folder inside."""
+    """Unpack as a stranger does; return the sealed folder inside."""
     with zipfile.ZipFile(file) as archive:
         archive.extractall(target)
     [folder] = (each for each in target.iterdir() if not each.name.endswith("-forms"))
