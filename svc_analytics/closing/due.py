@@ -5,9 +5,9 @@ and `seals.versions` finds no seal of it.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from svc_analytics.arguments import as_names
-from svc_analytics.closing.job import Job
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.instants import HOUR, duration, format_instant
@@ -17,6 +17,9 @@ from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN, QUARTER, YEAR, Period, month_of
 from svc_analytics.render.document import Reason
 from svc_analytics.schema import STREAMS
+
+if TYPE_CHECKING:
+    from svc_analytics.closing.job import Job  # it loads the client of the service
 
 GRACE_HOURS = 24
 
@@ -63,7 +66,7 @@ def _too_recent(period: Period, clock: int, grace: int) -> str:
 
 
 def waiting_for_a_clock(
-    job: Job, months: Sequence[Period], zone: str, calendar: str | None
+    job: "Job", months: Sequence[Period], zone: str, calendar: str | None
 ) -> list[CloseResult]:
     """Return the first month that is due by one clock and not by the other; nothing if none is.
 

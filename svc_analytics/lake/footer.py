@@ -122,7 +122,7 @@ class PartitionFooter:
             # A file that does not say it may have been read at once.
             fresh=_read_spans(document.get("fresh", complete)),
             judged_at=document.get("judged_at"),
-            shared={name: each and tuple(each) for name, each in shared.items()},
+            shared={name: None if each is None else tuple(each) for name, each in shared.items()},
             ends={group: msgspec.convert(each, GroupEnds) for group, each in groups.items()},
             without_receipt=document.get("without_receipt"),
         )

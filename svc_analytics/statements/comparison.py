@@ -130,27 +130,7 @@ def compare(
     after: str | None = None,
     **options: Unpack[CompareOptions],
 ) -> Comparison:
-    """Compare two months, quarters or years, figure by figure and coin by coin.
-
-    Two quarters are `2026-Q2` and `2026-Q3`, two years `2025` and `2026`.
-
-    Without months, the last full month is compared with the one before; with one alone, it is
-    compared with the month before it, a year to date with the same months of the year before.
-    `only` names figures, `coins` coins; with `exact` every digit is displayed. `now` replaces this
-    machine's clock: a datetime with a zone, RFC 3339 text, or UTC microseconds.
-
-    Returns:
-        A `Comparison`, which displays itself: `.rows` is a frame with one row per figure and
-        coin (old, new, difference, percent), `.trend()` a figure of the year by month.
-
-    Raises:
-        ConfigError: for a month that does not exist or has not begun, for a month beside a
-            year, and for a figure or a coin that neither has.
-        LakeError: when there is no lake, or a file of it was altered.
-
-    Examples:
-        >>> svc.compare(lake, "2026-09", "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
-    """
+    """Compare two periods; what became of them the public function of this name adds."""
     check_lake(lake)
     only, coins, now = options["only"], options["coins"], options["now"]
     figures = None if only is None else as_names("only", only, "net_settlement")

@@ -269,37 +269,7 @@ class StatementOptions(PeriodOptions, total=False):
     metadata=(),
 )
 def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> Statement:
-    """Make the statement of a month, such as `2026-10`, `oct 2026` or `last month`.
-
-    Or of a quarter, such as `2026-Q3`, of a year, such as `2026` or `1405`, or of a year to date:
-    `2026-10-ytd` ends with October, `ytd` with the newest month that is over. What is written in
-    the Jalali calendar, such as `1405-08` or `aban 1405`, needs no `calendar`; the last month and
-    this year do. A period begins and ends at midnight in `zone`, an IANA name.
-
-    `as_of` makes the statement of an earlier instant again; by default it is the end of the
-    newest read. As of an instant within the period, it is that of a period which was still
-    running. `now` replaces this machine's clock. Both are a datetime with a zone, text such as
-    `2026-11-01T00:00:00Z`, or UTC microseconds. `webhooks` is a log of deliveries: a record that
-    it names and the lake lacks becomes a finding; `webhook_secrets` verify it, by default those
-    of the settings. `metadata` names properties of the payments' metadata to add to `lines` as
-    columns.
-
-    Returns:
-        A `Statement`: `summary` (a row per currency, a column per figure: `payments_count`,
-        `gross_sales`, `payment_fees`, `net_sales`, `net_settlement`, `closing_position` ...),
-        `daily`, `lines`, `figures`, `checks`, and `status` with its `reasons`. A figure that
-        needs time that was not read is empty, never zero.
-
-    Raises:
-        ConfigError: for a month that does not exist, has not begun, or had not by `as_of`, a
-            zone that does not exist, or a lake into which nothing was read.
-        LakeError: when there is no lake, a file of it was altered, or it was read only up to
-            an instant before `as_of`.
-
-    Examples:
-        >>> st = svc.statement(lake, "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
-        >>> st.summary[["currency", "net_settlement"]]  # doctest: +SKIP
-    """
+    """Make the statement of a month; what became of it the public function of this name adds."""
     check_lake(lake)
     names = check_names(options["metadata"])
     now, as_of = options["now"], options["as_of"]

@@ -166,13 +166,13 @@ def test_once_the_machines_clock_is_mended_all_is_complete(desk: Desk) -> None:
     machine_at(desk, NOW - DAYS)
     desk.extract()
     assert_same(desk)
-    text = reports.status_text(lake_status(desk.lake))
+    text = reports.status_text(lake_status(desk.lake), ())
     assert "the service's was 1 day ahead of this machine's at the newest run" in text
     desk.machine = None
     run = desk.extract()
     assert not run.notes and not run.needs_attention
     assert covered(desk) == (NOW - minutes(5), NOW)
-    assert "clocks" not in reports.status_text(lake_status(desk.lake))
+    assert "clocks" not in reports.status_text(lake_status(desk.lake), ())
 
 
 def test_a_clock_behind_for_one_run_takes_back_no_earlier_claim(desk: Desk) -> None:
@@ -208,7 +208,7 @@ def findings(desk: Desk) -> set[str]:
 def test_a_lake_that_claims_the_future_says_so(misled: Desk) -> None:
     """Before it heals, `check` blocks and `status` warns."""
     assert "coverage_does_not_claim_the_future" in findings(misled)
-    text = reports.status_text(lake_status(misled.lake))
+    text = reports.status_text(lake_status(misled.lake), ())
     assert "too early   2026-11-20T12:00:00Z .. 2026-12-20T12:00:00Z: run extract" in text
 
 

@@ -133,7 +133,7 @@ def test_what_a_vanished_row_hides_is_called_a_single_reading(desk: Desk) -> Non
     while_read(desk.service, vanish, 7)
     read(desk)
     assert missing(desk)
-    text = reports.status_text(lake_status(desk.lake))
+    text = reports.status_text(lake_status(desk.lake), ())
     assert "confirmed   nothing yet: all of it is a single reading" in text
     october = "'2026-10-01 00:00:00Z', '2026-11-01 00:00:00Z'"
     made = desk.lake.sql(f"select reading from statement_reading({october})")
@@ -168,7 +168,7 @@ def test_a_closed_month_has_all_that_was_there(desk: Desk, act: Act, times: int)
     assert (closed.state == "sealed") == (not gone) and not missing(desk)
     [payments, _] = table(closed.folder, "reading")
     assert payments["reading"] == ("single" if gone else "confirmed")
-    text, _, _ = reports.status_text(lake_status(desk.lake)).partition("payout_records")
+    text, _, _ = reports.status_text(lake_status(desk.lake), ()).partition("payout_records")
     assert ("confirmed   2026-10-01T00:00:00Z .. 2026-11-01" in text) == (not gone)
 
 

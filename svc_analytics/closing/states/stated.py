@@ -14,21 +14,71 @@ from svc_analytics.statements.comparison import CompareOptions, Comparison
 from svc_analytics.statements.statement import Statement, StatementOptions
 
 
-@wraps(statements.statement)
+@wraps(statements.statement, assigned=())  # `help` and Tab list its options
 def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> Statement:
-    """Make the statement of a month; that of a sealed month says so."""
+    """Make the statement of a month, such as `2026-10`, `oct 2026` or `last month`.
+
+    Or of a quarter, such as `2026-Q3`, of a year, such as `2026` or `1405`, or of a year to date:
+    `2026-10-ytd` ends with October, `ytd` with the newest month that is over. What is written in
+    the Jalali calendar, such as `1405-08` or `aban 1405`, needs no `calendar`; the last month and
+    this year do. A period begins and ends at midnight in `zone`, an IANA name.
+
+    `as_of` makes the statement of an earlier instant again; by default it is the end of the
+    newest read. As of an instant within the period, it is that of a period which was still
+    running. `now` replaces this machine's clock. Both are a datetime with a zone, text such as
+    `2026-11-01T00:00:00Z`, or UTC microseconds. `webhooks` is a log of deliveries: a record that
+    it names and the lake lacks becomes a finding; `webhook_secrets` verify it, by default those
+    of the settings. `metadata` names properties of the payments' metadata to add to `lines` as
+    columns.
+
+    Returns:
+        A `Statement`: `summary` (a row per currency, a column per figure: `payments_count`,
+        `gross_sales`, `payment_fees`, `net_sales`, `net_settlement`, `closing_position` ...),
+        `daily`, `lines`, `figures`, `checks`, and `status` with its `reasons`; that of
+        a sealed month says so. A figure that needs time that was not read is empty, never zero.
+
+    Raises:
+        ConfigError: for a month that does not exist, has not begun, or had not by `as_of`, a
+            zone that does not exist, or a lake into which nothing was read.
+        LakeError: when there is no lake, a file of it was altered, or it was read only up to
+            an instant before `as_of`.
+
+    Examples:
+        >>> st = svc.statement(lake, "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
+        >>> st.summary[["currency", "net_settlement"]]  # doctest: +SKIP
+    """
     made = statements.statement(lake, month, **options)
     return made if options.get("as_of") is not None else _stated(lake, made, options.get("now"))
 
 
-@wraps(comparisons.compare)
+@wraps(comparisons.compare, assigned=())
 def compare(
     lake: Lake,
     before: str | None = None,
     after: str | None = None,
     **options: Unpack[CompareOptions],
 ) -> Comparison:
-    """Compare two periods; a sealed one is called so."""
+    """Compare two months, quarters or years, figure by figure and coin by coin.
+
+    Two quarters are `2026-Q2` and `2026-Q3`, two years `2025` and `2026`.
+
+    Without months, the last full month is compared with the one before; with one alone, it is
+    compared with the month before it, a year to date with the same months of the year before.
+    `only` names figures, `coins` coins; with `exact` every digit is displayed. `now` replaces this
+    machine's clock: a datetime with a zone, RFC 3339 text, or UTC microseconds.
+
+    Returns:
+        A `Comparison`, which displays itself: `.rows` is a frame with one row per figure and
+        coin (old, new, difference, percent), `.trend()` a figure of the year by month.
+
+    Raises:
+        ConfigError: for a month that does not exist or has not begun, for a month beside a
+            year, and for a figure or a coin that neither has.
+        LakeError: when there is no lake, or a file of it was altered.
+
+    Examples:
+        >>> svc.compare(lake, "2026-09", "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
+    """
     both = comparisons.compare(lake, before, after, **options)
     old, new = (_stated(lake, made, options.get("now")) for made in (both.old, both.new))
     return both.of_statements(old, new)
