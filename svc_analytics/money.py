@@ -83,13 +83,13 @@ def percent_change(old: Decimal, new: Decimal) -> Decimal | None:
     """Reckon the change of a figure, in per cent of `old` without its sign.
 
     So plus always says that the figure rose, and minus that it fell, also where `old` is
-    negative. The quotient is exact, rounded once, half up, to 8 places. Nothing is a part of
-    zero: then None.
+    negative. The quotient is exact, rounded once, half up, to 8 places. None where it would mean
+    nothing: of zero, and where the sign changes.
 
     >>> percent_change(Decimal("40"), Decimal("50")), percent_change(Decimal("-50"), Decimal("-25"))
     (Decimal('25.00000000'), Decimal('50.00000000'))
     """
-    if not old:
+    if not old or (new and old.is_signed() != new.is_signed()):
         return None
     exact = 100 * (Fraction(new) - Fraction(old)) / abs(Fraction(old))
     steps = int(abs(exact) * 10**PERCENT_SCALE + Fraction(1, 2))

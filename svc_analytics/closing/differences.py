@@ -180,7 +180,8 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     is_one = _is_one_period(old, new)
     names = _names(old, new)
     figures_of = map(_figures, folders, tables)
-    before, after = map(_side, manifests, figures_of, names)
+    ages = [None if is_one else _age(manifest) for manifest in manifests]
+    before, after = map(_side, manifests, figures_of, names, ages)
     comparison = compare_sides(before, after)
     comparison = attach(comparison, Standing(scales=amount_scales(comparison)))
     if is_one:
@@ -223,7 +224,12 @@ def _figures(folder: Path, tables: Tables) -> Figures:
     return by_coin
 
 
-def _side(manifest: seals.Manifest, figures: Figures, name: str) -> Side:
+def _age(manifest: seals.Manifest) -> int:
+    """Return how long after its period a statement was made; two versions need no age."""
+    return parse_bound(manifest["as_of"]) - seals.stated_period(manifest).end
+
+
+def _side(manifest: seals.Manifest, figures: Figures, name: str, age: int | None) -> Side:
     """Return a folder's statement as a side of a comparison, as its manifest has it."""
     reasons = reasons_of(manifest)
     return Side(
@@ -236,6 +242,7 @@ def _side(manifest: seals.Manifest, figures: Figures, name: str) -> Side:
         figures=figures,
         is_running=_was_running(manifest, reasons),
         noun=noun_of(manifest["label"]),
+        age=age,
     )
 
 

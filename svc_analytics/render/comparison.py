@@ -13,6 +13,7 @@ import pyarrow as pa
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import select_known
 from svc_analytics.formatting.numbers import is_divided
+from svc_analytics.instants import DAY
 from svc_analytics.money import (
     EXACT,
     PERCENT_SCALE,
@@ -27,9 +28,11 @@ from svc_analytics.warehouse.definitions import find_figures
 from svc_analytics.warehouse.figures import Figure, stated_figures
 
 _NO_NUMBER = ("instant", "id")
+_SIGN = "no percentage: the sign changes"
 # What a coin without a payment and a refund in the period needs nothing of.
 _OF_NONE = {"parents", "parents_within", "refunds_to_date", "verdicts"}
 _OF_THE_PERIOD = {"payments", "payouts"}
+TO_DATE = "refunds_to_date"  # what figures need that grow as their period gets older
 _AMOUNT = pa.decimal128(38, SCALE)
 # A difference of two amounts may have a digit more, and a percentage many.
 COMPARISON = pa.schema(
@@ -58,6 +61,8 @@ class Side:
     is_running: bool  # whether its month, or other period, is not over
     noun: str = "month"  # what it is of
     read: frozenset[str] = frozenset()  # the needs of figures that are met for any coin
+    age: int | None = None  # microseconds from its end to where refunds to date end
+    counted_to: str = ""  # up to when refunds to date were counted, if that is before `read_to`
 
     def value(self, coin: str, figure: Figure) -> Decimal | None:
         """Return a figure of a coin; None where it is unknown or undefined."""
@@ -87,6 +92,18 @@ class Side:
             return False  # no receipt of any coin was verified
         read = self.read | (_OF_THE_PERIOD if self.status == "final" else set())
         return read >= {*figure.needs} - _OF_NONE
+
+
+def is_to_date(figure: Figure) -> bool:
+    """Whether a figure grows with the refunds that still come of the period's payments."""
+    return TO_DATE in figure.needs
+
+
+def is_same_age(old: Side, new: Side) -> bool:
+    """Whether refunds had as much time on both sides, to the day; without ages nobody asks."""
+    if old.age is None or new.age is None:
+        return True
+    return min(old.age, new.age) >= 0 and abs(old.age - new.age) < DAY
 
 
 def figures_by_coin(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, Decimal | None]]:
@@ -151,7 +168,8 @@ def amount_scales(comparison: pa.Table) -> dict[str, int]:
 def _row(old: Side, new: Side, figure: Figure, coin: str) -> Row:
     before, after = old.value(coin, figure), new.value(coin, figure)
     changes: Row = {"difference": None, "percent": None}
-    if before is not None and after is not None:
+    is_comparable = not is_to_date(figure) or is_same_age(old, new)
+    if before is not None and after is not None and is_comparable:
         changes["difference"] = EXACT.subtract(after, before)
         changes["percent"] = percent_change(before, after)
     return changes | {
@@ -169,9 +187,14 @@ def _row(old: Side, new: Side, figure: Figure, coin: str) -> Row:
 
 
 def _notes(old: Side, new: Side, figure: Figure, coin: str) -> Iterator[str]:
-    """Say why a side has no value, and why there is no percentage."""
+    """Say why a side has no value, up to when it was counted, and what cannot be said of both."""
     for side in (old, new):
         if coin not in side.figures or side.value(coin, figure) is None:
             yield f"{side.name}: {side.why(coin, figure)}"
-    if old.value(coin, figure) == 0 and new.value(coin, figure) is not None:
-        yield f"no percentage: {old.name} is zero"
+        elif side.counted_to and is_to_date(figure):
+            yield f"{side.name}: refunds before {side.counted_to}"
+    before, after = old.value(coin, figure), new.value(coin, figure)
+    if is_to_date(figure) and not is_same_age(old, new):
+        yield "no difference: refunds of the younger sales had less time to come"
+    elif before is not None and after is not None and percent_change(before, after) is None:
+        yield _SIGN if before else f"no percentage: {old.name} is zero"

@@ -22,15 +22,18 @@ from svc_analytics.formatting.numbers import (
     unit_name,
 )
 from svc_analytics.formatting.standing import RUNNING, standing_of
+from svc_analytics.instants import DAY
 from svc_analytics.money import EXACT
-from svc_analytics.render.comparison import Side
+from svc_analytics.render.comparison import Side, is_to_date
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 
 _POINTS = " pp"  # the difference of two percentages
 _MEANING = (
-    "difference: new less old. %: the difference in per cent of the old figure without its sign, "
-    "so + says that the figure rose. pp: percentage points."
+    "Difference = {new} minus {old}; % of {old}. + is an increase. "
+    "pp: percentage points. n/m: not meaningful."
 )
+_NOT_MEANINGFUL = "n/m"
+_WHY_NOT = "no percentage of zero, and none where the sign changes"
 
 Row = Mapping[str, Any]
 
@@ -43,8 +46,23 @@ def head_lines(old: Side, new: Side, *, has_percentage: bool = True) -> list[str
         for side in (old, new)
         if side.is_running
     ]
-    meaning = [_MEANING] if has_percentage else []
+    meaning = [_MEANING.format(old=old.name, new=new.name)] if has_percentage else []
     return [f"old: {old.standing}", f"new: {new.standing}", *running, *meaning]
+
+
+def age_line(old: Side, new: Side, table: pa.Table) -> str:
+    """Say up to when refunds to date were counted on the older side; "" if no figure tells."""
+    aged = next((side for side in (old, new) if side.counted_to), None)
+    names = [name for name, each in read_figures().items() if is_to_date(each)]
+    if aged is None or not set(names) & set(table["figure"].to_pylist()):
+        return ""
+    days = (aged.age or 0) // DAY
+    since = f"{days} day{'s' * (days != 1)} after its end"
+    other = new if aged is old else old
+    return (
+        f"{aged.name}: refunds by sale date before {aged.counted_to}, {since}: "
+        f"as old as {other.name} is."
+    )
 
 
 def comparison_tables(
@@ -126,6 +144,8 @@ class _Maker:
 
     def _percent(self, row: Row) -> Cell:
         value = row["percent"]
+        if value is None and row["difference"] is not None:
+            return Cell(_NOT_MEANINGFUL, note=_WHY_NOT, is_number=True)
         if value is None:
             return unknown_cell(row["note"], is_number=True)
         found = number_cell(value.scaleb(-2, EXACT), RATIO, is_exact=self._is_exact)

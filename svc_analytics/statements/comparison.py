@@ -26,9 +26,10 @@ from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake, last_full_month
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.render.comparison import Side, compare_sides, figures_by_coin
-from svc_analytics.render.side_by_side import comparison_tables, head_lines
+from svc_analytics.render.side_by_side import age_line, comparison_tables, head_lines
 from svc_analytics.render.standing import standing_text
 from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.compared.same_age import at_same_age
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.statements.trend import MONTHS, monthly_figure
@@ -53,6 +54,7 @@ class Comparison(Displayable):
     now: int | None = field(default=None, repr=False)
     is_narrowed: bool = False  # whether some figures were chosen
     is_exact: bool = False  # whether every digit is displayed
+    same_age: str = ""  # up to when the older side's refunds to date were counted
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -108,7 +110,7 @@ class Comparison(Displayable):
         tables = comparison_tables(
             self.table, old, new, is_narrowed=self.is_narrowed, is_exact=self.is_exact
         )
-        return Display(title, head_lines(old, new), tables)
+        return Display(title, [*head_lines(old, new), *filter(None, [self.same_age])], tables)
 
     def __repr__(self) -> str:
         return f"Comparison({self.old.period.folder}, {self.new.period.folder})"
@@ -145,8 +147,10 @@ def compare(
     _require_alike(earlier, later)
     basis = Basis(clock, read_assertions(lake.path))
     old, new = (prepare(lake, period, basis) for period in (earlier, later))
-    table = attach(compare_sides(side_of(old), side_of(new), figures, named), _standing(old, new))
-    return Comparison(old, new, table, lake, clock, only is not None, options["exact"])
+    sides = at_same_age(lake, (side_of(old), earlier), (side_of(new), later))
+    table = attach(compare_sides(*sides, figures, named), _standing(old, new))
+    is_narrowed, same_age = only is not None, age_line(*sides, table)
+    return Comparison(old, new, table, lake, clock, is_narrowed, options["exact"], same_age)
 
 
 def _require_alike(earlier: Period, later: Period) -> None:
@@ -180,4 +184,5 @@ def side_of(statement: Statement) -> Side:
         is_running=any(reason.is_unfinished for reason in statement.reasons),
         noun=statement.period.noun,
         read=statement.read,
+        age=statement.as_of - statement.period.end,
     )

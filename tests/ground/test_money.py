@@ -204,7 +204,7 @@ CHANGES = {
     "fell": ("5", "4", "-20"),
     "rose from below zero": ("-50", "-25", "50"),
     "fell further below zero": ("-50", "-75", "-50"),
-    "rose through zero": ("-4.04", "2.02", "150"),
+    "rose to zero": ("-4.04", "0", "100"),
     "fell to zero": ("3", "0", "-100"),
     "stayed": ("7", "7", "0"),
     "a third, half up": ("3", "4", "33.33333333"),
@@ -222,8 +222,10 @@ def test_a_percentage_is_of_the_old_figure_without_its_sign(
     assert found == Decimal(percent) and found.as_tuple().exponent == -8
 
 
-def test_nothing_is_a_percentage_of_zero() -> None:
+def test_nothing_is_a_percentage_of_zero_or_through_zero() -> None:
     """It is undefined, whatever the new figure is, and not infinite."""
+    assert percent_change(Decimal("-4.04"), Decimal("2.02")) is None
+    assert percent_change(Decimal("4"), Decimal("-2")) is None
     assert percent_change(Decimal("0"), Decimal("5")) is None
     assert percent_change(Decimal("-0.00"), Decimal("0")) is None
 

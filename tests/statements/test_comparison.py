@@ -53,11 +53,11 @@ def change(found: Comparison, figure: str, coin: str = "btc") -> tuple[str | Non
 
 
 def test_each_figure_has_its_difference_and_percentage(months: Compare) -> None:
-    """Sales rose by a quarter; from a settlement below zero, what rose is a plus."""
+    """Sales rose by a quarter; of a settlement that rose through zero there is no percentage."""
     found = months("2026-09", "2026-10")
     assert change(found, "gross_sales") == ("4", "5", "1", "25")
     assert change(found, "payments_count") == ("1", "1", "0", "0")
-    assert change(found, "net_settlement") == ("-4.04", "2.02", "6.06", "150")
+    assert change(found, "net_settlement") == ("-4.04", "2.02", "6.06", None)
     assert change(found, "refund_ratio_period") == ("2", "0.586", "-1.414", "-70.7")
 
 
@@ -71,6 +71,44 @@ def test_a_coin_that_was_not_there_before_had_none(months: Compare) -> None:
     assert change(found, "ticket_avg", "usdt") == (None, "100", None, None)
     note = row(found, "gross_sales", "usdt")["note"]
     assert note == "2026-09: no movement and no position in usdt; no percentage: 2026-09 is zero"
+
+
+AGED = """
+ kind     currency  amount  fee   at                of
+ payment  btc       10      0     2026-09-10T09:00
+ refund   btc       1             2026-09-20T09:00  1
+ refund   btc       3             2026-10-25T09:00  1
+ payment  btc       10      0     2026-10-10T09:00
+ refund   btc       2             2026-10-12T09:00  4
+"""
+TO_DATE = "refund_ratio_cohort"
+
+
+def test_refunds_to_date_are_compared_at_the_same_age(months: Compare) -> None:
+    """On 20 November October is 19 days old; of September, refunds up to 20 October count."""
+    found = months("2026-09", "2026-10", ledger=AGED)
+    assert change(found, TO_DATE) == ("0.1", "0.2", "0.1", "100")
+    assert change(found, "open_refundable")[:2] == ("9", "8")
+    assert change(found, "partly_refunded_count")[:2] == ("1", "1")
+    assert change(found, "refund_ratio_period")[:2] == ("0.1", "0.5")
+    assert row(found, TO_DATE)["note"] == "2026-09: refunds before 2026-10-20T12:00:00Z"
+    line = "2026-09: refunds by sale date before 2026-10-20T12:00:00Z, 19 days after its end"
+    assert line in str(found)
+    assert line not in str(months("2026-09", "2026-10", ledger=AGED, only=["net_sales"]))
+
+
+def test_the_younger_month_may_be_named_first(months: Compare) -> None:
+    """The older one is counted at its age all the same."""
+    found = months("2026-10", "2026-09", ledger=AGED)
+    assert change(found, TO_DATE) == ("0.2", "0.1", "-0.1", "-50")
+
+
+def test_a_running_month_has_no_age(months: Compare) -> None:
+    """Its sales cannot be compared with older ones: both ratios, and no difference."""
+    found = months("2026-10", "2026-11")
+    assert change(found, TO_DATE) == ("0.586", "0", None, None)
+    assert "refunds of the younger sales had less time" in row(found, TO_DATE)["note"]
+    assert change(found, "gross_sales") == ("5", "1", "-4", "-80")
 
 
 LATER = """
@@ -176,7 +214,7 @@ def test_the_display_holds_every_coin_and_fits_a_terminal(months: Compare) -> No
     assert max(map(len, text.splitlines()[4:])) <= 120
     label = "Sales less fees and refunds"
     line = next(line for line in text.splitlines() if line.startswith(label))
-    assert line.removeprefix(label).split() == ["-4.04", "2.02", "+6.06", "+150.00%"]
+    assert line.removeprefix(label).split() == ["-4.04", "2.02", "+6.06", "n/m"]
 
 
 def test_a_difference_of_ratios_is_in_percentage_points(months: Compare) -> None:
