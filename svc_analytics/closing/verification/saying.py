@@ -120,7 +120,7 @@ def known_of(
     altered: Collection[str],
     language: Language,
 ) -> Known:
-    """Return what a sealed statement says, in the words of the folder's own definitions too."""
+    """Return the facts, names and numbers of a sealed statement, by its own labels too."""
     rows = [] if DEFINITIONS in altered else _definitions(folder)
     today = definitions_table().to_pylist()
     tables = as_texts(sealed.tables)
@@ -273,7 +273,7 @@ class _Reading:
         return all(value.is_in(texts) for value in values)
 
     def _may_say(self, figure: Figure) -> set[str]:
-        """Return what may be said of a figure: its value, and what today's file says."""
+        """Return each way to write a figure: its value, and that of the file made today."""
         text = self.known.figures.get(figure)
         sealed = self.known.sources.said(figure[0], text) if text else set()
         return sealed | self._today.get(figure, set())
@@ -384,13 +384,13 @@ def _name_of_id(row: Row) -> str | None:
 
 
 def _values(cell: str) -> Iterable[Value]:
-    """Return what a cell says, unless it is a sentence or names its row."""
+    """Return the values in a cell, unless it is a sentence or names its row."""
     is_cell = _DIGIT.search(cell) and not cell.startswith(ID) and not _SENTENCE.search(cell)
     return values_of(cell) if is_cell else ()
 
 
 def _prose(contents: Contents) -> Iterator[str]:
-    """Yield what is said outside of tables, and the sentences in them."""
+    """Yield the texts outside of tables, and the sentences in them."""
     yield from contents.texts
     for row in contents.rows:
         yield from (cell for cell in row if _DIGIT.search(cell) and _SENTENCE.search(cell))

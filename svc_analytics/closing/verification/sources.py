@@ -42,7 +42,7 @@ class Sources:
         return False
 
     def said(self, name: str, text: str) -> set[str]:
-        """Return what may be said of a value of a column."""
+        """Return each way to write a value of a column."""
         known = {*_known(text)}
         return known | negated(known) if name in self.outgoing else known
 

@@ -72,7 +72,7 @@ class Value:
 
 
 def values_of(text: str) -> Iterator[Value]:
-    """Yield what a text says, or a cell of a page or a workbook."""
+    """Yield the values in a text, or in a cell of a page or a workbook."""
     if found := _IN_SHEET.fullmatch(text):
         yield from _of_sheet(Decimal(found[1]), _BUILT_IN.get(found[2], found[2]), text)
         return
@@ -98,7 +98,7 @@ def _parts(token: str) -> Iterator[str]:
 
 
 def known_texts(texts: Iterable[str]) -> frozenset[str]:
-    """Return what sealed texts let others say: an instant to the minute too, a day as Jalali."""
+    """Return the values in sealed texts: an instant to the minute too, a day as Jalali too."""
     found = {value.key for text in texts for value in values_of(text)}
     times = [match for each in found if ":" in each and (match := _INSTANT.fullmatch(each))]
     found |= {f"{time[3]}{seconds}" for time in times for seconds in ("", time[4] or "")}
