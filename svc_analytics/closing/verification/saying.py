@@ -78,7 +78,7 @@ class Known:
         return Sources({**self.tables, **_fact_tables(self.facts)}, self.outgoing)
 
     def named(self, text: str) -> str | None:
-        """Return what a label names, with whatever stands behind a comma."""
+        """Return the figure or column of a label, whatever stands behind its comma."""
         while text:
             if text in self.labels:
                 return self.labels[text]
