@@ -4,8 +4,6 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from svc_analytics.charts.axes import (
-    BLUE,
-    GREY,
     Axes,
     Row,
     Table,
@@ -15,6 +13,7 @@ from svc_analytics.charts.axes import (
     legend_below,
     rows_of,
 )
+from svc_analytics.charts.palette import BLUE, SOFT
 from svc_analytics.charts.words import apart
 from svc_analytics.messages import Message
 
@@ -47,7 +46,7 @@ def coverage_calendar(
             heights = [y - 0.4 for _, y in own]
             axes.bar([x for x, _ in own], 0.8, 0.8, bottom=heights, label=wanted, **look)
     if unread := [(x, y) for x, y, state in drawn if state == UNREAD]:
-        axes.plot(*zip(*unread, strict=True), "x", color=GREY, markersize=3, label=UNREAD)
+        axes.plot(*zip(*unread, strict=True), "x", color=SOFT, markersize=3, label=UNREAD)
     label_ticks(axes.yaxis, range(len(labels)), [f"{first:%Y-%m}" for first in labels])
     days = range(1, 32, 5)
     label_ticks(axes.xaxis, days, list(map(str, days)))
@@ -57,7 +56,10 @@ def coverage_calendar(
         apart(axes, Message("day ({zone}); days after the newest read are blank", zone=zone))
     )
     legend_below(axes)
-    finish(axes, f"{stream.capitalize().replace('_', ' ')} read, by day", spans, "never read")
+    complete = sum(state == "complete" for _, _, state in drawn)
+    counts = {"count": f"{complete:,}", "total": f"{len(drawn):,}"}
+    told = Message("chart.days_read", **counts) if drawn else ""
+    finish(axes, f"{stream.capitalize().replace('_', ' ')} read, by day", spans, "never read", told)
 
 
 def _months_before(last: datetime | None, months: int, zone: str) -> list[date]:

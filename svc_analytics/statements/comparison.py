@@ -27,6 +27,7 @@ from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.formatting.tables import to_frame, to_objects
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake, last_full_month
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.render.compared_folder import Compared, write_compared
 from svc_analytics.render.comparison import Side, compare_sides, figures_by_coin
@@ -37,7 +38,7 @@ from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.compared.same_age import at_same_age
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
-from svc_analytics.statements.trend import MONTHS, monthly_figure
+from svc_analytics.statements.trend import MONTHS, monthly_figures
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,18 +136,19 @@ class Comparison(Displayable):
         """Return a figure of each coin in the 12 months that end with the later one.
 
         One row per `month` and `currency`; the figure is NULL where it is unknown, and
-        `is_running` says whether the month is not over. `svc.draw(charts.monthly_trend,
-        comparison, figure="net_sales")` draws it.
+        `is_running` says whether the month is not over. `svc.draw(comparison.trend("net_sales"),
+        x="month", y="net_sales", by="currency")` draws it.
         """
-        return to_frame(self.trend_table(figure, months))
+        return to_frame(self.trend_table([figure], months))
 
-    def trend_table(self, figure: str = "net_settlement", months: int = MONTHS) -> pa.Table:
-        """Return the same as an Arrow table."""
+    def trend_table(self, figures: Sequence[str], months: int = MONTHS) -> pa.Table:
+        """Return any figures of the same as an Arrow table."""
         later = max(self.old, self.new, key=lambda made: made.period.start)
-        figures = monthly_figure(self.lake, figure, later.period.months[-1], months, self.now)
+        found = monthly_figures(self.lake, figures, later.period.months[-1], months, self.now)
         own = standing_of(later.tables["summary"])
         # The status is the last month's: the months before it may have another.
-        return attach(figures, replace(own, text=f"status of the last month: {own.text}"))
+        told = Message("status of the last month: {STANDING}", STANDING=own.text)
+        return attach(found, replace(own, text=told))
 
     def _display(self) -> Display:
         old, new = self.sides

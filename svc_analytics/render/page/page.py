@@ -1,7 +1,7 @@
 """A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from svc_analytics.language.words import merchant_names
 from svc_analytics.messages import Message, clauses, joined
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.balances import describe_balances
+from svc_analytics.render.bridge import TREND, bridge_table
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import definition_groups
 from svc_analytics.render.page.matrix import matrices
@@ -43,15 +44,20 @@ MONTH_COLUMNS = (
     *("net_settlement", "rail_movement", "opening_position", "closing_position"),
 )
 FURTHER = ("months", "position", "exposure", "restatement")
+_TITLES = {
+    "exposure": "position in USD by coin",
+    "year": "{FIGURE} by month, USD",
+    "bridge": "from opening to closing, USD",
+}
 SEVERITIES = ("blocking", "advisory")
 
 
 @dataclass(frozen=True)
 class ChartSvg:
-    """A chart as an `<svg>` element; a wide one has a line of the page to itself."""
+    """A chart as an `<svg>` element, and its width in inches."""
 
     svg: str
-    is_wide: bool
+    width: float
 
 
 def make_page(
@@ -140,44 +146,42 @@ def _open_part(tables: PageTables) -> str:
 
 
 def _charts(tables: PageTables, language: Language) -> list[tuple[str, list[ChartSvg]]]:
-    """Return the charts of all coins together, then those of each coin."""
-    currencies = tables.statement.tables["summary"]["currency"].to_pylist()
-    found = [("All coins", [_exposure(tables, language)])] if currencies else []
-    for place, currency in enumerate(currencies[:MOST_CHARTED]):
-        found.append((str(currency), list(_of_coin(tables, str(currency), place, language))))
-    return found
+    """Return the charts of all coins together, then the days of each coin."""
+    known = tables.statement.tables
+    currencies = [str(coin) for coin in known["summary"]["currency"].to_pylist()]
+    if not currencies:
+        return []
+    height = 0.9 + 0.25 * len(currencies)
+    exposure = partial(charts.usd_exposure, table=tables.source("summary"))
+    together = [_chart(tables, "exposure", exposure, (7.2, height), language)]
+    if TREND in known:
+        year = partial(charts.usd_year, table=tables.source(TREND))
+        bridge = partial(charts.usd_bridge, table=bridge_table(known, tables.statement.period))
+        together[:0] = [
+            _chart(tables, "year", year, (4.3, 2.6), language),
+            _chart(tables, "bridge", bridge, (2.9, 2.6), language),
+        ]
+    daily = partial(charts.net_settlement_daily, table=tables.source("daily"))
+    days = [
+        _chart(tables, f"c{place}", partial(daily, currency=coin), (3.55, 2.1), language, coin)
+        for place, coin in enumerate(currencies[:MOST_CHARTED])
+    ]
+    return [("All coins", together), ("Each coin by day", days)]
 
 
-def _of_coin(
-    tables: PageTables, currency: str, place: int, language: Language
-) -> Iterator[ChartSvg]:
-    daily, summary = tables.source("daily"), tables.source("summary")
-    parts = (
-        (
-            charts.net_settlement_daily,
-            daily,
-            "{FIGURE} by day, {coin}",
-            (7.2, 2.1),
-        ),
-        (charts.fee_rate, daily, "fees over gross sales, {coin}", (3.5, 1.9)),
-        (charts.refund_ratio, summary, "refunds over total charged, {coin}", (3.5, 1.9)),
-    )
-    for number, (draw, table, title, size) in enumerate(parts):
-        drawn = partial(draw, table=table, currency=currency)
-        chart = Message(title, coin=currency, FIGURE=in_sentence("net_settlement"))
-        name = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
-        svg = draw_svg(f"c{place}-{number}", drawn, name, Look(size, language=language))
-        yield ChartSvg(svg, is_wide=not number)
-
-
-def _exposure(tables: PageTables, language: Language) -> ChartSvg:
-    summary = tables.source("summary")
-    height = 0.9 + 0.25 * summary.num_rows
-    drawn = partial(charts.usd_exposure, table=summary)
-    chart = "position in USD by coin"
-    name = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
-    look = Look((7.2, height), language=language)
-    return ChartSvg(draw_svg("exposure", drawn, name, look), is_wide=True)
+def _chart(
+    tables: PageTables,
+    name: str,
+    draw: partial[None],
+    size: tuple[float, float],
+    language: Language,
+    coin: str = "",
+) -> ChartSvg:
+    """Return a chart, whose name for those who do not see it says what it is worth."""
+    figure = {"FIGURE": in_sentence("net_settlement"), "coin": coin}
+    chart = Message(_TITLES.get(name, "{FIGURE} by day, {coin}"), **figure)
+    told = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
+    return ChartSvg(draw_svg(name, draw, told, Look(size, language=language)), size[0])
 
 
 def _severities(checks: pa.Table) -> str:
