@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from svc_analytics.charts.axes import (
     HATCH,
@@ -20,6 +21,7 @@ from svc_analytics.charts.palette import BLUE, INK, PAPER, RULE, RUST, UP
 from svc_analytics.charts.sentences import sentences, share
 from svc_analytics.charts.usd import total, unpriced, usd_of
 from svc_analytics.messages import Message
+from svc_analytics.warehouse.definitions import label_of
 
 _CENT = Decimal("0.01")
 _PRODUCT = Decimal("1e-18")  # where a product of amounts is rounded, once
@@ -70,7 +72,7 @@ def usd_bridge(axes: Axes, table: Table) -> None:
 
 def _draw(axes: Axes, place: int, step: Step) -> None:
     """Draw a step with its amount: worth dark, what comes in filled, what goes out hatched."""
-    look = {"color": BLUE if step.is_worth else UP}
+    look: dict[str, Any] = {"color": BLUE if step.is_worth else UP}
     if step.amount < 0:
         look = {"facecolor": PAPER, "edgecolor": RUST, "hatch": HATCH}
     axes.barh([place], [float(step.amount)], 0.66, left=float(step.start), **look)
@@ -101,11 +103,11 @@ def bridge_steps(rows: Sequence[Row]) -> list[Step]:
     opening, sales, refunds, payouts, closing = (_in_cents(column) for column in columns)
     moved = [("Sales less fees", sales), ("Refunds", -refunds), ("Payouts and fees", -payouts)]
     rates = closing - opening - total(amount for _, amount in moved)
-    at, steps = opening, [Step("Opening", Decimal(0), opening, is_worth=True)]
+    at, steps = opening, [Step(label_of("opening_position"), Decimal(0), opening, is_worth=True)]
     for name, amount in [*moved, ("Rates", rates)]:
         steps.append(Step(name, at, at + amount))
         at += amount
-    return [*steps, Step("Closing", Decimal(0), closing, is_worth=True)]
+    return [*steps, Step(label_of("closing_position"), Decimal(0), closing, is_worth=True)]
 
 
 def _parts(row: Row) -> tuple[Decimal | None, ...]:

@@ -52,14 +52,18 @@ def coverage_calendar(
     label_ticks(axes.xaxis, days, list(map(str, days)))
     axes.set_xlim(0.2, 31.8)
     axes.set_ylim(max(len(labels), 1) - 0.4, -0.6)
-    axes.set_xlabel(
-        apart(axes, Message("day ({zone}); days after the newest read are blank", zone=zone))
-    )
+    blank = Message("day ({zone}); days after the newest read are blank", zone=zone)
+    axes.set_xlabel(apart(axes, blank))
     legend_below(axes)
+    title = f"{stream.capitalize().replace('_', ' ')} read, by day"
+    finish(axes, title, spans, "never read", _told(drawn))
+
+
+def _told(drawn: list[tuple[int, int, str]]) -> str:
+    """Say how many of the days are complete."""
     complete = sum(state == "complete" for _, _, state in drawn)
     counts = {"count": f"{complete:,}", "total": f"{len(drawn):,}"}
-    told = Message("chart.days_read", **counts) if drawn else ""
-    finish(axes, f"{stream.capitalize().replace('_', ' ')} read, by day", spans, "never read", told)
+    return Message("chart.days_read", **counts) if drawn else ""
 
 
 def _months_before(last: datetime | None, months: int, zone: str) -> list[date]:

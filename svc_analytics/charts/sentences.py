@@ -21,7 +21,7 @@ def calendar_of(label: str) -> str:
 
 
 def period_name(label: str) -> str:
-    """Return what people call a month, a quarter or a year; any other text as it is.
+    """Return the name of a month, a quarter or a year; any other text as it is.
 
     >>> period_name("2026-10"), period_name("1405-08"), period_name("2026-Q3")
     ('October 2026', 'Aban 1405', 'Q3 2026')

@@ -33,6 +33,11 @@ USED = (
     *("usd_net_sales", "usd_refunds", "payments_count", "usd_gross_priced_count"),
     *("refunds_count", "usd_refunds_priced_count"),
 )
+# Without, and with the coin that is the largest part.
+_HIGHEST = ("chart.highest", "chart.highest_of")
+_LOWEST = ("chart.lowest", "chart.lowest_of")
+_ABOVE = ("chart.above", "chart.above_of")
+_BELOW = ("chart.below", "chart.below_of")
 _OTHERS = "other coins"
 _PALER = 0.8  # of the months before the newest one
 Left = dict[str, dict[str, Decimal | None]]  # by month and coin; None is unknown
@@ -70,7 +75,7 @@ def usd_year(axes: Axes, table: Table, months: int = MONTHS) -> None:
 
 
 def _left(rows: Sequence[Row]) -> Left:
-    """Return what sales left of each month and coin."""
+    """Return the sales less fees and refunds of each month and coin."""
     found: Left = {}
     for row in rows:
         sales, refunds = usd_of(row, "usd_net_sales"), usd_of(row, "usd_refunds")
@@ -106,8 +111,10 @@ def _draw_year_before(axes: Axes, left: Left, shown: Sequence[str]) -> None:
     known = [(place, float(worth)) for place, worth in totals if worth is not None]
     if known:
         places, heights = zip(*known, strict=True)
-        ends = [[place + side for place in places] for side in (-0.42, 0.42)]
-        axes.hlines(heights, *ends, color=INK, linewidth=1.2, label="the year before", zorder=3)
+        starts, ends = ([place + side for place in places] for side in (-0.42, 0.42))
+        axes.hlines(
+            heights, starts, ends, color=INK, linewidth=1.2, label="the year before", zorder=3
+        )
 
 
 def year_before(month: str) -> str:
@@ -129,8 +136,8 @@ def _draw_stacks(axes: Axes, left: Left, shown: Sequence[str], coins: Sequence[s
             start = tops[place][value > 0]
             look: dict[str, Any] = {"facecolor": SERIES[number], "edgecolor": PAPER}
             look |= {"alpha": 1.0 if place == len(shown) - 1 else _PALER, "linewidth": 0.5}
-            named = {"label": coin} if place == len(shown) - 1 else {}
-            axes.bar([place], [float(value)], 0.6, float(start), zorder=2, **look, **named)
+            look |= {"label": coin} if place == len(shown) - 1 else {}
+            axes.bar([place], [float(value)], 0.6, float(start), zorder=2, **look)
             tops[place][value > 0] = EXACT.add(start, value)
     newest = _total(left, shown[-1])
     if newest is not None:
@@ -178,16 +185,16 @@ def _told(left: Left, months: Sequence[str], rows: Sequence[Row]) -> str:
 
 def _ranked(newest: str, totals: dict[str, Decimal], largest: dict[str, str]) -> str:
     """Say that it is the highest or the lowest, or how it differs from the month before."""
-    values, end = list(totals.values()), "_of" if largest else ""
+    values, has_largest = list(totals.values()), bool(largest)
     name: dict[str, Any] = {"PERIOD": period_name(newest), **largest}
     if len(values) > 1 and totals[newest] in (max(values), min(values)):
-        code = "highest" if totals[newest] == max(values) else "lowest"
-        return Message(f"chart.{code}{end}", count=len(values), **name)
+        codes = _HIGHEST if totals[newest] == max(values) else _LOWEST
+        return Message(codes[has_largest], count=len(values), **name)
     if len(values) > 1 and values[-2] > 0:
         more = EXACT.subtract(totals[newest], values[-2])
         before = period_name(list(totals)[-2])
-        code = "above" if more >= 0 else "below"
-        return Message(f"chart.{code}{end}", percent=share(more, values[-2]), BEFORE=before, **name)
+        code = (_ABOVE if more >= 0 else _BELOW)[has_largest]
+        return Message(code, percent=share(more, values[-2]), BEFORE=before, **name)
     return Message("chart.largest", **name) if largest else ""
 
 

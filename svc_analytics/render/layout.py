@@ -51,7 +51,11 @@ class Block:
         side = (1 - _GAP / width, "right") if at_right else (_GAP / width, "left")
         for number, line in enumerate(self.lines):
             base = top - (number * _LINE + 1) * self.size
-            look = {"fontsize": self.size, "ha": side[1], "va": "baseline"} | self.look
+            look: dict[str, Any] = {
+                "fontsize": self.size,
+                "ha": side[1],
+                "va": "baseline",
+            } | self.look
             figure.text(side[0], base / height, line, **look)
         return top - self.height
 
@@ -112,10 +116,14 @@ def _broken(text: str, size: float, room: float, weight: str = "normal") -> list
     letters = FontProperties(size=size, weight=weight)
     found: list[str] = []
     for line in filter(None, text.split("\n")):
-        [width] = _line_widths([line], letters)
-        most = max(int(len(line) * room / width), 1) if width > room else len(line)
-        whole = _ISOLATED.sub(lambda part: part[0].replace(" ", "\u00a0"), line)
-        found += wrap(whole, most)
+        whole, most = _ISOLATED.sub(lambda part: part[0].replace(" ", "\u00a0"), line), len(line)
+        lines = [whole]
+        while most > 1 and max(_line_widths(lines, letters), default=0.0) > room:
+            most -= 1
+            lines = wrap(whole, most, break_long_words=False)
+            if max(map(len, lines)) > most:  # a word that is longer than a line
+                break
+        found += lines
     return found
 
 

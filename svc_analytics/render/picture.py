@@ -52,7 +52,9 @@ _UNDATED = {"Date": None, "Creator": None, "Format": None}
 _REFERENCE = re.compile(r'(\bid="|href="#|url\(#)')
 _MARK = re.compile(r'(<defs>\s*<path [^>]*?) style="[^"]*"')  # where it is used has a style too
 _FAMILY = re.compile(r" font-family: [^;\"]*;?")
-_FROM_THE_RIGHT = re.compile(r"(<text [^>]*>)([^<]*[\u0590-\u065f\u066e-\u06ef\u06fa-\u08ff][^<]*)(</text>)")
+_FROM_THE_RIGHT = re.compile(
+    r"(<text [^>]*>)([^<]*[\u0590-\u065f\u066e-\u06ef\u06fa-\u08ff][^<]*)(</text>)"
+)
 _ISOLATES = {ord(mark): f"&#{ord(mark)};" for mark in (LEFT_TO_RIGHT, RIGHT_TO_LEFT, END)}
 
 

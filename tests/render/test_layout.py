@@ -21,7 +21,7 @@ def arranged(draw: Callable[[Axes], None], size: tuple[float, float]) -> tuple[F
     """Return a figure that was laid out and drawn."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(STYLE)
+        mpl.rcParams.update(STYLE | {"text.hinting": "no_hinting"})
         figure = Figure(figsize=size, dpi=72)
         axes = figure.add_axes((0, 0, 1, 1))
         draw(axes)
