@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import cache
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -48,6 +49,18 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     else:
         base = Path(environ.get("XDG_CACHE_HOME") or home / ".cache")
     return base / "svc-analytics"
+
+
+@cache
+def program_digest() -> str:
+    """Return one hash over the program's own files: what has the same one writes the same files."""
+    package = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*")):
+        if path.is_file() and path.suffix != ".pyc":
+            name = path.relative_to(package).as_posix()
+            digest.update(f"{name} {hash_file(path)}\n".encode())
+    return digest.hexdigest()
 
 
 def keep_made(kind: str, made_of: str, make: Callable[[], bytes], most: int = MOST_MADE) -> bytes:

@@ -6,6 +6,7 @@ either ring.
 
 import gc
 import os
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -106,6 +107,12 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     ):
         monkeypatch.delenv(f"SVC_{name}", raising=False)
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def no_printer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without WeasyPrint: a PDF takes ten times as long as all else of a package."""
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
 
 
 @pytest.fixture

@@ -3,33 +3,34 @@
 Tables are Arrow tables or the frames that `lake.sql` returns. A float is a position in
 the picture and nothing else: numbers that are read as text are written from decimals.
 Texts of percentages and of USD are rounded half up to 2 places. Every scale of amounts
-holds its zero, each coin has its own axis, and what differs in colour differs in hatching
-or marker too, so that a grey print can be read.
+holds its zero, amounts of two coins have two axes, and what differs in colour differs in hatching,
+lightness or marker too, so that a grey print can be read.
 """
 
 from svc_analytics.charts.axes import percent
+from svc_analytics.charts.bridge import usd_bridge
 from svc_analytics.charts.columns import column_chart
 from svc_analytics.charts.coverage import coverage_calendar
 from svc_analytics.charts.exposure import usd_exposure
-from svc_analytics.charts.fees import fee_rate, fee_tiers
+from svc_analytics.charts.fees import fee_tiers
 from svc_analytics.charts.rates import usd_rates
 from svc_analytics.charts.receipts import receipt_verdicts
 from svc_analytics.charts.refunds import refund_cohorts, refund_ratio
 from svc_analytics.charts.settlement import net_settlement_daily, position
-from svc_analytics.charts.trend import monthly_trend
+from svc_analytics.charts.year import usd_year
 
 __all__ = [
     "column_chart",
     "coverage_calendar",
-    "fee_rate",
     "fee_tiers",
-    "monthly_trend",
     "net_settlement_daily",
     "percent",
     "position",
     "receipt_verdicts",
     "refund_cohorts",
     "refund_ratio",
+    "usd_bridge",
     "usd_exposure",
     "usd_rates",
+    "usd_year",
 ]

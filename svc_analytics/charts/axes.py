@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from svc_analytics.charts.dates import CALENDARS_NAMED, tick_text
+from svc_analytics.charts.palette import BLUE, PAPER, RULE, RUST, SERIES, SOFT
 from svc_analytics.charts.words import apart, in_line, language_of
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.money import group_digits
@@ -21,23 +22,28 @@ if TYPE_CHECKING:
 Axes: TypeAlias = "matplotlib.axes.Axes"
 Table: TypeAlias = "pa.Table | pd.DataFrame"
 Row = dict[str, Any]
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # distinct to colour-blind readers
-LIGHT = "#e6e6e6"  # behind what is not over yet
 HATCH = "/////"
 # Grey and crossed: it differs from bars below zero in a grey print too.
 UNKNOWN: dict[str, Any] = {
     "facecolor": "none",
-    "edgecolor": "#999999",
+    "edgecolor": SERIES[3],
     "hatch": "xxx",
     "linewidth": 0.0,
     "zorder": 0,
 }
 ROUNDED = Context(prec=80, rounding=ROUND_HALF_UP)  # for texts only: never fed back
 MOST_TICKS = 6
+MOST_SERIES = len(SERIES)
+LINES: tuple[dict[str, Any], ...] = tuple(
+    {"color": colour, "marker": marker, "linestyle": style}
+    for colour, marker, style in zip(
+        SERIES, "os^DvP", ("-", "--", "-.", ":", "-", "--"), strict=True
+    )
+)
 MOST_DAYS = 100  # on an axis labelled by day; a longer one is labelled by month
 MOST_MONTHS = 120  # on an axis without gaps
 BELOW = "below the axes"  # the name of a legend that a picture makes room for there
-_MARK, _LETTER = 0.45, 0.05  # inches, of an entry in a legend and of each letter of it
+_MARK, _LETTER = 0.32, 0.056  # inches, of an entry in a legend and of each letter of it
 NOWHERE = float("nan")  # the place of an unknown value: nothing is drawn
 _MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
 
@@ -77,7 +83,7 @@ def rows_of(table: Table, currency: str | None = None) -> list[Row]:
 
 def hatched() -> dict[str, Any]:
     """Return the look of bars that differ from filled ones even in a grey print."""
-    return {"facecolor": "white", "edgecolor": ORANGE, "hatch": HATCH, "linewidth": 0.8}
+    return {"facecolor": PAPER, "edgecolor": RUST, "hatch": HATCH, "linewidth": 0.8}
 
 
 def signed_bars(bars: Callable[..., Any], values: Sequence[tuple[int, Decimal]]) -> None:
@@ -106,7 +112,7 @@ def mark_running_month(axes: Axes, table: Table, last: float) -> None:
 
 
 def _shade(axes: Axes, start: float, end: float, what: str) -> None:
-    look: dict[str, Any] = {"facecolor": LIGHT, "edgecolor": GREY, "linestyle": ":", "zorder": 0}
+    look: dict[str, Any] = {"facecolor": RULE, "edgecolor": SOFT, "linestyle": ":", "zorder": 0}
     axes.axvspan(start, end, label=f"running {what}", **look)
 
 
@@ -218,19 +224,17 @@ def percent_axis(axis: Any, drawn: list[float]) -> None:
     axis.axes.set_ylim(0, max(known, default=0) * 1.25 or 0.01)
 
 
-def finish(axes: Axes, title: str, drawn: Sequence[Any], why: str) -> None:
-    """Write the title, and why nothing is drawn: empty axes would look like zero."""
+def finish(axes: Axes, title: str, drawn: Sequence[Any], why: str, told: str = "") -> None:
+    """Write the title, a sentence of what is drawn, or why nothing is.
+
+    Empty axes would look like zero. The sentence is what matplotlib calls the left title.
+    """
     axes.set_title(apart(axes, title), y=1.0)  # where it would stand: the library would search
+    if told:
+        axes.set_title(apart(axes, told), loc="left", y=1.0)
     if not drawn:
-        axes.text(
-            0.5,
-            0.5,
-            apart(axes, why),
-            transform=axes.transAxes,
-            ha="center",
-            va="center",
-            color=GREY,
-        )
+        middle: dict[str, Any] = {"ha": "center", "va": "center", "color": SOFT}
+        axes.text(0.5, 0.5, apart(axes, why), transform=axes.transAxes, **middle)
 
 
 def add_legend(axes: Axes, label: str = "", **options: Any) -> None:
@@ -241,6 +245,7 @@ def add_legend(axes: Axes, label: str = "", **options: Any) -> None:
         "labels": [in_line(axes, name) for name in names],
     }
     entries["markerfirst"] = language_of(axes).direction == "ltr"
+    entries |= {"handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.2}
     axes.legend(frameon=False, fontsize="small", **entries | options).set_label(label)
 
 
@@ -257,7 +262,11 @@ def legend_below(axes: Axes) -> None:
 def legend_columns(axes: Axes, names: list[str]) -> int:
     """Return how many entries of a legend stand side by side in the width of the picture."""
     room = picture_width(axes) - 2 * _MARK
-    fitting = (n for n in (3, 2) if n <= len(names) and _legend_width(names, n) <= room)
+    fitting = (
+        n
+        for n in range(MOST_SERIES + 1, 1, -1)
+        if n <= len(names) and _legend_width(names, n) <= room
+    )
     return next(fitting, 1)
 
 

@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 from svc_analytics.charts.axes import (
-    BLUE,
-    GREY,
+    HATCH,
+    LINES,
+    MOST_SERIES,
     MOST_TICKS,
     NOWHERE,
-    ORANGE,
     Axes,
     Row,
     Table,
@@ -19,19 +19,19 @@ from svc_analytics.charts.axes import (
     amounts,
     annotate,
     finish,
-    hatched,
     is_month,
     label_days,
     label_places,
     legend_below,
     mark_running,
     mark_unknown,
+    percent_axis,
     picture_width,
     rows_of,
     running_place,
     signed_bars,
 )
-from svc_analytics.charts.trend import label_amounts
+from svc_analytics.charts.palette import INK, PAPER, SERIES
 from svc_analytics.charts.words import apart
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import single_line
@@ -41,23 +41,13 @@ from svc_analytics.warehouse.definitions import in_sentence, label_of
 from svc_analytics.warehouse.figures import read_figures
 
 KINDS = ("bar", "line")
-_BARS: tuple[dict[str, Any], ...] = (
-    {"color": BLUE},
-    hatched(),
-    {"color": GREY},
-    {"facecolor": "white", "edgecolor": BLUE, "hatch": "...."},
-    {"color": "#56B4E9"},
-    {"facecolor": "white", "edgecolor": GREY, "hatch": "\\\\\\\\\\"},
+_HATCHES = ("", HATCH, "", "....", "", "\\\\\\\\\\")
+_BARS: tuple[dict[str, Any], ...] = tuple(
+    {"facecolor": PAPER, "edgecolor": colour, "hatch": hatch, "linewidth": 0.8}
+    if hatch
+    else {"color": colour}
+    for colour, hatch in zip(SERIES, _HATCHES, strict=True)
 )
-_LINES: tuple[dict[str, Any], ...] = (
-    {"color": BLUE, "marker": "o"},
-    {"color": ORANGE, "marker": "s", "linestyle": "--"},
-    {"color": GREY, "marker": "^", "linestyle": "-."},
-    {"color": "black", "marker": "D", "linestyle": ":"},
-    {"color": "#56B4E9", "marker": "v"},
-    {"color": "#E69F00", "marker": "P", "linestyle": "--"},
-)
-MOST_SERIES = len(_BARS)
 _NUMBERS = (Decimal, int, float, type(None))
 _LETTER = 0.07  # inches, of a text over a bar or below the axis
 _MOST_MARKERS = 60  # of a line; more would hide it
@@ -165,12 +155,12 @@ def _draw(axes: Axes, kind: str, points: list[Point], series: tuple[int, int], n
     points = sorted(points, key=lambda point: point[0])  # a line runs from left to right
     heights = [NOWHERE if value is None else float(value) for _, value in points]
     if kind == "line":
-        look = {"markersize": 3.5, "linewidth": 1.2} | _LINES[number]
+        look = {"markersize": 3.5, "linewidth": 1.2} | LINES[number]
         look |= {"label": name} if count > 1 else {}
         look |= {"marker": ""} if len(points) > _MOST_MARKERS else {}
         axes.plot([place for place, _ in points], heights, **look)
         return
-    axes.axhline(0, color="black", linewidth=0.8)
+    axes.axhline(0, color=INK, linewidth=0.8)
     if count == 1:
         points = [(place, value) for place, value in points if value is not None]
         signed_bars(axes.bar, [(place, Decimal(value)) for place, value in points])
@@ -220,9 +210,24 @@ def _label_values(axes: Axes, name: str, rows: Sequence[Row]) -> None:
     coin = str(*coins) if len(coins) == 1 else "coin"
     unit = label_of(name)
     if name in read_figures():
-        unit = label_amounts(axes, name, coin, [row[name] for row in rows if row[name] is not None])
+        unit = _label_amounts(
+            axes, name, coin, [row[name] for row in rows if row[name] is not None]
+        )
     else:
         amounts(axes.yaxis)
     if axes.get_ylim()[0] > 0:
         unit = Message("{OWN_LABEL} (axis not from zero)", OWN_LABEL=unit)
     axes.set_ylabel(apart(axes, unit))
+
+
+def _label_amounts(axes: Axes, figure: str, currency: str, values: Sequence[Decimal]) -> str:
+    """Write the ticks of the amounts, and return their unit; a ratio's are percentages."""
+    known = read_figures().get(figure)
+    unit = known.unit if known else "coin"
+    if unit == "ratio":
+        percent_axis(axes.yaxis, list(map(float, values)))
+        return ""
+    amounts(axes.yaxis)
+    if unit == "USD per coin":
+        return Message("USD per {coin}", coin=currency)
+    return currency if unit == "coin" else unit

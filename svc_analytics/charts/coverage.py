@@ -4,8 +4,6 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from svc_analytics.charts.axes import (
-    BLUE,
-    GREY,
     Axes,
     Row,
     Table,
@@ -15,6 +13,7 @@ from svc_analytics.charts.axes import (
     legend_below,
     rows_of,
 )
+from svc_analytics.charts.palette import BLUE, SOFT
 from svc_analytics.charts.words import apart
 from svc_analytics.messages import Message
 
@@ -47,17 +46,24 @@ def coverage_calendar(
             heights = [y - 0.4 for _, y in own]
             axes.bar([x for x, _ in own], 0.8, 0.8, bottom=heights, label=wanted, **look)
     if unread := [(x, y) for x, y, state in drawn if state == UNREAD]:
-        axes.plot(*zip(*unread, strict=True), "x", color=GREY, markersize=3, label=UNREAD)
+        axes.plot(*zip(*unread, strict=True), "x", color=SOFT, markersize=3, label=UNREAD)
     label_ticks(axes.yaxis, range(len(labels)), [f"{first:%Y-%m}" for first in labels])
     days = range(1, 32, 5)
     label_ticks(axes.xaxis, days, list(map(str, days)))
     axes.set_xlim(0.2, 31.8)
     axes.set_ylim(max(len(labels), 1) - 0.4, -0.6)
-    axes.set_xlabel(
-        apart(axes, Message("day ({zone}); days after the newest read are blank", zone=zone))
-    )
+    blank = Message("day ({zone}); days after the newest read are blank", zone=zone)
+    axes.set_xlabel(apart(axes, blank))
     legend_below(axes)
-    finish(axes, f"{stream.capitalize().replace('_', ' ')} read, by day", spans, "never read")
+    title = f"{stream.capitalize().replace('_', ' ')} read, by day"
+    finish(axes, title, spans, "never read", _told(drawn))
+
+
+def _told(drawn: list[tuple[int, int, str]]) -> str:
+    """Say how many of the days are complete."""
+    complete = sum(state == "complete" for _, _, state in drawn)
+    counts = {"count": f"{complete:,}", "total": f"{len(drawn):,}"}
+    return Message("chart.days_read", **counts) if drawn else ""
 
 
 def _months_before(last: datetime | None, months: int, zone: str) -> list[date]:

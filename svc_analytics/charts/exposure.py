@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import reduce
 
 from svc_analytics.charts.axes import (
     ROUNDED,
     UNKNOWN,
     Axes,
     Table,
-    amounts,
     annotate,
     cents,
     finish,
@@ -19,15 +17,11 @@ from svc_analytics.charts.axes import (
     rows_of,
     signed_bars,
 )
+from svc_analytics.charts.palette import INK
+from svc_analytics.charts.sentences import share
+from svc_analytics.charts.usd import total
 from svc_analytics.charts.words import apart
-from svc_analytics.messages import Message
-
-# By how many shares are known: none, that of the coin, and that with the larger ones.
-_WORTH = (
-    "{amount} USD",
-    "{amount} USD, {share}",
-    "{amount} USD, {share} ({together} with the larger coins)",
-)
+from svc_analytics.messages import Message, listed
 
 
 def usd_exposure(axes: Axes, table: Table) -> None:
@@ -43,19 +37,25 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     values = [value for _, value in known]
     _hatch_unknown(axes, range(len(known), len(pairs)))
     signed_bars(axes.barh, list(enumerate(values)))
-    shares = [{} for _ in known] if unknown else _shares(values)
-    for place, (value, share) in enumerate(zip(values, shares, strict=True)):
-        text = Message(_WORTH[len(share)], amount=cents(value), **share)
+    shares = ["" for _ in known] if unknown else _shares(values)
+    for place, (value, own) in enumerate(zip(values, shares, strict=True)):
+        amount = {"amount": cents(value)}
+        text = Message("{amount} USD, {share}", share=own, **amount) if own else None
+        text = text or Message("{amount} USD", **amount)
         annotate(axes, (max(float(value), 0.0), place), text, xytext=(4, 0), va="center")
-    axes.axvline(0, color="black", linewidth=0.8)
+    axes.axvline(0, color=INK, linewidth=0.8)
     label_ticks(axes.yaxis, range(len(pairs)), [*(currency for currency, _ in known), *unknown])
-    amounts(axes.xaxis)
+    axes.set_xticks([])
+    axes.spines["left"].set_visible(False)
+    axes.spines["bottom"].set_visible(False)
     least, most = (float(choose([Decimal(0), *values])) for choose in (min, max))
     # There is room for the texts to the right of the bars.
-    axes.set_xlim(1.08 * least, most + 0.95 * ((most - least) or 1.0))
-    axes.set_xlabel(apart(axes, _axis_text(values, unknown)))
+    axes.set_xlim(1.08 * least, most + 0.6 * ((most - least) or 1.0))
+    if not unknown and any(value < 0 for value in values):
+        axes.set_xlabel(apart(axes, "shares are of the worth without sign"))
     legend_below(axes)
-    finish(axes, "Position in USD by coin", known, "no position in USD is known")
+    why, told = "no position in USD is known", _largest(known, unknown)
+    finish(axes, _title(values, unknown), known, why, told)
 
 
 def _hatch_unknown(axes: Axes, places: Sequence[int]) -> None:
@@ -65,30 +65,26 @@ def _hatch_unknown(axes: Axes, places: Sequence[int]) -> None:
         axes.broken_barh([(0, 1)], (places[0] - 0.4, len(places) - 0.2), **look)
 
 
-def _axis_text(values: list[Decimal], unknown: list[str]) -> str:
-    """Label the axis: the total, or which coins' worth is unknown."""
+def _title(values: list[Decimal], unknown: list[str]) -> str:
+    """Name the total, or the coins of which none is known."""
     if unknown:
-        sentence = "worth in USD; unknown: {coins}, so there is no total"
-        return Message(sentence, coins=", ".join(unknown))
+        sentence = "Position by coin: no total, as the worth of {COINS} is unknown"
+        return Message(sentence, COINS=listed(unknown))
     if not values:
-        return "worth in USD"
-    total = cents(reduce(ROUNDED.add, values, Decimal(0)))
-    if any(value < 0 for value in values):
-        return Message("total {total} USD; shares are of the worth without sign", total=total)
-    return Message("total {total} USD", total=total)
+        return "Position by coin, USD"
+    return Message("Position by coin: {total} USD", total=cents(total(values)))
 
 
-def _shares(values: list[Decimal]) -> list[dict[str, str]]:
-    """Return each value's share, and that with all larger ones; the smallest value first."""
-    worth = [abs(value) for value in values]
-    total = sum(worth, Decimal(0))
-    if not total:
-        return [{} for _ in values]
-    shares = []
-    for place, own in enumerate(worth):
-        share = {"share": percent(ROUNDED.divide(own, total))}
-        if place < len(worth) - 1:
-            together = ROUNDED.divide(sum(worth[place:], Decimal(0)), total)
-            share["together"] = percent(together)
-        shares.append(share)
-    return shares
+def _largest(known: list[tuple[str, Decimal]], unknown: list[str]) -> str:
+    """Say which coin is worth most, and its share."""
+    worth = total(abs(value) for _, value in known)
+    if unknown or len(known) < 2 or not worth:
+        return ""
+    coin, value = known[-1]
+    return Message("chart.largest_worth", coin=coin, share=share(value, worth))
+
+
+def _shares(values: list[Decimal]) -> list[str]:
+    """Return each value's share of the sum of all without their signs; none of nothing."""
+    worth = total(map(abs, values))
+    return [percent(ROUNDED.divide(abs(value), worth)) if worth else "" for value in values]

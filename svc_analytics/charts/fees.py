@@ -1,67 +1,86 @@
-"""Charts of the fee rate over time, and of its tiers."""
+"""Chart of the fee tiers: one line where all coins have the same."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from decimal import Decimal
 from itertools import pairwise
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from svc_analytics.charts.axes import (
-    BLUE,
-    NOWHERE,
     Axes,
     Row,
     Table,
-    add_legend,
-    all_days,
-    all_months,
     annotate,
     finish,
     label_days,
-    label_places,
-    labels,
     legend_below,
-    mark_running,
-    mark_running_day,
     mark_running_month,
-    mark_unknown,
     percent,
     percent_axis,
-    quotient,
     rows_of,
-    running_place,
 )
+from svc_analytics.charts.palette import SERIES
 from svc_analytics.messages import Message
 
+ALL_COINS = "All coins"
+_STYLES = ("-", "--", "-.", ":")
 
-def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> None:
-    """Draw fee tiers as steps, and the fees over gross sales as points.
 
-    `table` has `currency`, `rate`, `first_at`, `last_at`, `payment_fees` and `gross_sales`,
-    as the view `fee_tiers`. A tier is inferred from the fees: no record states it.
+def fee_tiers(axes: Axes, table: Table, zone: str = "UTC") -> None:
+    """Draw the fee tiers as steps over time: once for all coins that have the same rates.
+
+    `table` has `currency`, `rate`, `first_at` and `last_at`, as the view `fee_tiers`. A tier is
+    inferred from the fees: no record states it.
     """
-    rows = sorted(rows_of(table, currency), key=lambda row: row["first_at"])
-    starts = [_place(row["first_at"], zone) for row in rows]
+    rows = sorted(rows_of(table), key=lambda row: row["first_at"])
+    groups = _alike(rows)
     ends = [_place(row["last_at"], zone) for row in rows]
-    paid = [quotient(row["payment_fees"], row["gross_sales"]) for row in rows]
-    rates = [float(row["rate"]) for row in rows]
+    for number, (coins, steps) in enumerate(groups.items()):
+        starts = [_place(row["first_at"], zone) for row in steps]
+        last = max(_place(row["last_at"], zone) for row in steps)
+        rates = [float(row["rate"]) for row in steps]
+        look: dict[str, Any] = {"color": SERIES[number % len(SERIES)], "linewidth": 1.6}
+        look["linestyle"] = _STYLES[number % len(_STYLES)]
+        axes.step([*starts, last], [*rates, rates[-1]], where="post", label=coins, **look)
+        for start, row in zip(starts, steps, strict=True):
+            annotate(axes, (start, float(row["rate"])), percent(row["rate"]), xytext=(3, 4))
     if rows:
-        axes.step([*starts, ends[-1]], [*rates, rates[-1]], "k", where="post", label="tier")
-        mark_running_month(axes, table, ends[-1])
-    middles = [(start + end) / 2 for start, end in zip(starts, ends, strict=True)]
-    axes.plot(middles, paid, "o", color=BLUE, markersize=3.5, label="fees over gross sales")
-    for place in _steps(rows):
-        text = percent(rows[place]["rate"])
-        annotate(axes, (starts[place], rates[place]), text, xytext=(3, 4))
-    label_days(axes, [int(place) for place in [*starts, *ends]][:: max(2 * len(rows) - 1, 1)])
-    percent_axis(axes.yaxis, [*rates, *paid])
-    if rows:
-        add_legend(axes, loc="lower left", ncols=3)
-    finish(axes, Message("Fee rate and tiers, {coin}", coin=currency), rows, "nothing sold")
+        mark_running_month(axes, table, max(ends))
+    first = [_place(row["first_at"], zone) for row in rows[:1]]
+    label_days(axes, [int(place) for place in [*first, max(ends, default=0.0)]] if rows else [])
+    percent_axis(axes.yaxis, [float(row["rate"]) for row in rows])
+    legend_below(axes)
+    finish(axes, "Fee rate by tier", rows, "nothing sold", _told(list(groups.values()), zone))
 
 
-def _steps(rows: list[Row]) -> list[int]:
-    """Return the indexes of rows that begin a new tier."""
-    changed = [n for n, (a, b) in enumerate(pairwise(rows), 1) if a["rate"] != b["rate"]]
-    return [0, *changed] if rows else []
+def _alike(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the first row of each step, by the coins that have these steps."""
+    steps: dict[str, list[Row]] = {}
+    for row in rows:
+        own = steps.setdefault(row["currency"], [])
+        if not own or own[-1]["rate"] != row["rate"]:
+            own.append(row)
+        else:
+            own[-1] = own[-1] | {"last_at": row["last_at"]}
+    coins: dict[tuple[Decimal, ...], list[str]] = {}
+    for coin, own in steps.items():
+        coins.setdefault(tuple(row["rate"] for row in own), []).append(coin)
+    if len(coins) == 1 and len(steps) > 1:
+        return {ALL_COINS: _widest(list(steps.values()))}
+    return {", ".join(same): _widest([steps[coin] for coin in same]) for same in coins.values()}
+
+
+def _widest(steps: Sequence[Sequence[Row]]) -> list[Row]:
+    """Return the steps of several coins as one: each from the first sale to the last one."""
+    return [
+        same[0]
+        | {
+            "first_at": min(row["first_at"] for row in same),
+            "last_at": max(row["last_at"] for row in same),
+        }
+        for same in zip(*steps, strict=True)
+    ]
 
 
 def _place(instant: datetime, zone: str) -> float:
@@ -70,32 +89,13 @@ def _place(instant: datetime, zone: str) -> float:
     return local.toordinal() + (local.hour * 60 + local.minute) / 1440
 
 
-def fee_rate(axes: Axes, table: Table, currency: str) -> None:
-    """Draw the fee rate, fees over gross sales, over time.
-
-    `table` has `currency`, `payment_fees`, `gross_sales` and one of `day`, `month`, `period`.
-    Where nothing was sold the line is broken; where the rate is unknown, it is hatched too.
-    """
-    rows = rows_of(table, currency)
-    unknown = [row for row in rows if None in (row["payment_fees"], row["gross_sales"])]
-    shares = [quotient(row["payment_fees"], row["gross_sales"]) for row in rows]
-    if rows and "day" in rows[0]:
-        places = [row["day"].toordinal() for row in rows]
-        mark_unknown(axes, [row["day"].toordinal() for row in unknown])
-        mark_running_day(axes, table)
-        label_days(axes, all_days(table))
-    else:
-        months = all_months(labels(rows))
-        by_month = dict(zip(labels(rows), shares, strict=True))
-        places, shares = list(range(len(months))), [by_month.get(name, NOWHERE) for name in months]
-        mark_unknown(axes, [months.index(name) for name in labels(unknown)])
-        mark_running(axes, running_place(table, months, places), "month")
-        label_places(axes, months)
-    axes.plot(
-        places, shares, marker="o", markersize=3.5, color=BLUE, linewidth=1.2, label="fee rate"
-    )
-    percent_axis(axes.yaxis, shares)
-    legend_below(axes)
-    why = "unknown" if unknown else "nothing sold"
-    known = [share for share in shares if share == share]
-    finish(axes, Message("Fees over gross sales, {coin}", coin=currency), known, why)
+def _told(groups: Sequence[Sequence[Row]], zone: str) -> str:
+    """Say the rate and since when; of coins with different tiers the lines say it."""
+    if len(groups) != 1:
+        return ""
+    [steps] = groups
+    newest = percent(steps[-1]["rate"])
+    for before, after in list(pairwise(steps))[-1:]:
+        day = f"{after['first_at'].astimezone(ZoneInfo(zone)):%Y-%m-%d}"
+        return Message("chart.newest_tier", rate=newest, day=day, before=percent(before["rate"]))
+    return Message("chart.one_tier", rate=newest)

@@ -4,16 +4,19 @@ from decimal import Decimal
 from typing import Any
 
 from svc_analytics.charts.axes import (
-    BLUE,
     NOWHERE,
+    ROUNDED,
     Axes,
     Row,
     Table,
+    cents,
     finish,
     finish_days,
     mark_unknown,
     rows_of,
 )
+from svc_analytics.charts.palette import BLUE, INK
+from svc_analytics.charts.sentences import share
 from svc_analytics.messages import Message
 
 
@@ -24,7 +27,8 @@ def usd_rates(axes: Axes, table: Table, currency: str) -> None:
     day without a rate the line is broken; where there were records, the rate is unknown and
     the day hatched grey. The axis need not hold zero: a rate is no amount.
     """
-    rows = {row["day"].toordinal(): row for row in rows_of(table, currency)}
+    everything = sorted(rows_of(table, currency), key=lambda row: row["day"])
+    rows = {row["day"].toordinal(): row for row in everything}
     days = range(min(rows, default=0), max(rows, default=-1) + 1)
     low, median, high = (_places(rows, days, name) for name in ("low", "median", "high"))
     known = [value for value in median if value == value]
@@ -37,12 +41,24 @@ def usd_rates(axes: Axes, table: Table, currency: str) -> None:
             "label": "lowest to highest",
         }
         axes.stairs(high, edges, baseline=low, fill=True, **look)
-        axes.stairs(median, edges, baseline=None, color="black", label="median of the day")
+        axes.stairs(median, edges, baseline=None, color=INK, label="median of the day")
     mark_unknown(axes, [day for day, row in rows.items() if row["median"] is None])
     finish_days(axes, table, Message("USD per {coin}", coin=currency))
     why = "unknown: no record of this coin has a USD value" if rows else "no movement"
     title = Message("USD rates by day, {coin} (axis not from zero)", coin=currency)
-    finish(axes, title, known, why)
+    finish(axes, title, known, why, _told([row["median"] for row in rows.values()], currency))
+
+
+def _told(medians: list[Decimal | None], currency: str) -> str:
+    """Say from where to where the rate went."""
+    known = [rate for rate in medians if rate]
+    if len(known) < 2:
+        return ""
+    first, last = known[0], known[-1]
+    code = "chart.rate_higher" if last >= first else "chart.rate_lower"
+    change = share(ROUNDED.subtract(last, first), first)
+    texts = {"first": cents(first), "last": cents(last)}
+    return Message(code, coin=currency, percent=change, **texts)
 
 
 def _places(rows: dict[int, Row], days: range, name: str) -> list[float]:

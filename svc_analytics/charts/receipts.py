@@ -3,7 +3,6 @@
 from collections import Counter
 
 from svc_analytics.charts.axes import (
-    BLUE,
     Axes,
     Table,
     add_legend,
@@ -13,7 +12,9 @@ from svc_analytics.charts.axes import (
     label_ticks,
     rows_of,
 )
+from svc_analytics.charts.palette import BLUE
 from svc_analytics.charts.words import apart, in_line
+from svc_analytics.messages import Message
 from svc_analytics.signing.receipts import PROVEN
 
 
@@ -42,4 +43,7 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
     axes.set_xlabel(apart(axes, "receipts"))
     if len(axes.containers) > 1:
         add_legend(axes, loc="lower right")
-    finish(axes, "Receipts by verdict", ordered, "no receipt")
+    proven = sum(count for name, count in ordered if name in PROVEN)
+    counts_told = {"count": f"{proven:,}", "total": f"{sum(counts.values()):,}"}
+    told = Message("chart.proven", **counts_told) if ordered else ""
+    finish(axes, "Receipts by verdict", ordered, "no receipt", told)

@@ -1,5 +1,7 @@
 """Charts of what sales left in the wallet, and of the position, by day."""
 
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from svc_analytics.charts.axes import (
@@ -13,7 +15,10 @@ from svc_analytics.charts.axes import (
     rows_of,
     signed_bars,
 )
+from svc_analytics.charts.palette import INK, PAPER
+from svc_analytics.charts.sentences import sentences
 from svc_analytics.messages import Message
+from svc_analytics.money import format_amount, group_digits
 from svc_analytics.warehouse.definitions import label_of
 
 
@@ -39,10 +44,20 @@ def position(axes: Axes, table: Table, currency: str) -> None:
     closing = [NOWHERE if row["closing"] is None else float(row["closing"]) for row in rows]
     is_known = any(row["closing"] is not None for row in rows)
     label = "position at the day's end" if is_known else "position unknown"
-    axes.step(days, closing, where="mid", color="black", linewidth=1.4, label=label)
+    axes.step(days, closing, where="mid", color=INK, linewidth=1.4, label=label)
     _mark_opening(axes, rows)
-    title = Message("Rail position and movements, {coin}", coin=currency)
-    _daily_bars(axes, table, currency, "movement", title)
+    title = Message("Position and movements, {coin}", coin=currency)
+    _daily_bars(axes, table, currency, "movement", title, _moved(rows, currency))
+
+
+def _moved(rows: list[Row], currency: str) -> str:
+    """Say from where to where the position went."""
+    opening = rows[0].get("opening") if rows else None
+    closing = rows[-1]["closing"] if rows else None
+    if opening is None or closing is None:
+        return ""
+    texts = [group_digits(format_amount(value)) for value in (opening, closing)]
+    return Message("chart.position_moved", opening=texts[0], closing=texts[1], coin=currency)
 
 
 def _mark_opening(axes: Axes, rows: list[Row]) -> None:
@@ -51,19 +66,37 @@ def _mark_opening(axes: Axes, rows: list[Row]) -> None:
     if opening is not None:
         before = rows[0]["day"].toordinal() - 0.6
         look: dict[str, Any] = {
-            "color": "black",
-            "markerfacecolor": "white",
+            "color": INK,
+            "markerfacecolor": PAPER,
             "clip_on": False,
             "markersize": 4.0,
         }
         axes.plot([before], [float(opening)], "D", label="opening position", **look)
 
 
-def _daily_bars(axes: Axes, table: Table, currency: str, name: str, title: str) -> None:
+def _daily_bars(
+    axes: Axes, table: Table, currency: str, name: str, title: str, told: str = ""
+) -> None:
     """Draw a bar for each day's figure, hatched grey where it is unknown."""
-    figures = [(row["day"].toordinal(), row[name]) for row in rows_of(table, currency)]
-    signed_bars(axes.bar, [(day, value) for day, value in figures if value is not None])
-    mark_unknown(axes, [day for day, value in figures if value is None])
-    axes.axhline(0, color="black", linewidth=0.8)
+    figures = [(row["day"], row[name]) for row in rows_of(table, currency)]
+    known = [(day.toordinal(), value) for day, value in figures if value is not None]
+    signed_bars(axes.bar, known)
+    mark_unknown(axes, [day.toordinal() for day, value in figures if value is None])
+    axes.axhline(0, color=INK, linewidth=0.8)
+    axes.grid(axis="y")
     finish_days(axes, table, currency)
-    finish(axes, title, figures, "no movement")
+    finish(axes, title, figures, "no movement", told or _best(known, currency))
+
+
+def _best(known: list[tuple[int, Decimal]], currency: str) -> str:
+    """Say which day is the highest, and how many are below zero."""
+    if len(known) < 2:
+        return ""
+    day, value = max(known, key=lambda pair: pair[1])
+    amount = group_digits(format_amount(value))
+    names = {"day": f"{date.fromordinal(day):%Y-%m-%d}", "amount": amount, "coin": currency}
+    below = sum(value < 0 for _, value in known)
+    return sentences(
+        Message("chart.best_day", count=len(known), **names),
+        Message("chart.days_below", count=below) if below else "",
+    )

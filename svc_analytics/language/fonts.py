@@ -38,12 +38,6 @@ def has_persian_font() -> bool:
     )
 
 
-def picture_families() -> list[str]:
-    """Return the families of a picture with Persian that are there, the last one always."""
-    found = _installed()
-    return [name for name in FAMILIES if name in found and name != OF_PICTURES] + [OF_PICTURES]
-
-
 @cache
 def _installed() -> dict[str, list[Path]]:
     """Return the files of each family that matplotlib knows of."""

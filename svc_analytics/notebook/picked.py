@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from svc_analytics.lakehouse import Lakehouse
+    from svc_analytics.statements.comparison import Comparison
     from svc_analytics.statements.statement import Statement
 
 
@@ -101,6 +102,7 @@ class Picked:
         self._made: Statement | None = made
         self._error, self._count = "", 0
         self._outputs: list[_Output] = []
+        self._compared: dict[tuple[int, str | None], Comparison] = {}
         self._has_parts = parts is not None  # they are of one coin
         self.choice = Choice(period.label, period.zone, period.calendar)
         self._settle_coin()
@@ -149,6 +151,23 @@ class Picked:
         >>> picked.show(lambda st, coin: st.status)     # doctest: +SKIP
         """
         return Live(self, content, content(self.statement, self.coin))
+
+    def comparison(self, before: str | None = None) -> Comparison:
+        """Return the picked month compared with the one before it, or with `before`.
+
+        "previous year" is the same month a year before. It is made once for each pick.
+
+        >>> picked.show(lambda st, coin: picked.comparison())     # doctest: +SKIP
+        """
+        period, made = self.statement.period, (self._count, before)
+        if made not in self._compared:
+            from svc_analytics.closing.states.stated import compare
+
+            named = [before, period.label] if before else [period.label]
+            both = compare(self.lake, *named, zone=period.zone, calendar=period.calendar)
+            self._compared = {made: both}
+        both = self._compared[made]
+        return replace(both, table=rows_of_coin(both.table, self.coin))
 
     def explain(self, figure: str) -> Live:
         """Show where a figure comes from: its value, its SQL, and the first of its records.

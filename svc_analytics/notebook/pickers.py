@@ -46,7 +46,6 @@ PARTS: dict[str, Parts] = {
     ),
     "fees": lambda st, coin: (
         _figures(st, coin, "fees", _FEES),
-        draw(charts.fee_rate, st, coin),
         draw(charts.refund_cohorts, st, coin),
     ),
     "position": lambda st, coin: (

@@ -1,48 +1,49 @@
 """`svc.draw`: charts of a table or a statement, one per coin, to display in a notebook."""
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from html import escape
-from textwrap import wrap
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_analytics.arguments import described
-from svc_analytics.charts.axes import all_months, rows_of
+from svc_analytics.charts.axes import rows_of
 from svc_analytics.charts.columns import check_columns, column_chart
+from svc_analytics.charts.palette import dark_styles
 from svc_analytics.charts.words import worded
+from svc_analytics.charts.year import MONTHS as MONTHS_DRAWN
+from svc_analytics.charts.year import USED as YEAR
+from svc_analytics.charts.year import usd_year
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.language.catalogue import Language
-from svc_analytics.language.isolation import END, LEFT_TO_RIGHT
 from svc_analytics.messages import Message
 from svc_analytics.notebook.picked import Live, Picked
 from svc_analytics.notebook.show import has_trend, is_statement
+from svc_analytics.render.bridge import TREND, bridge_table
 from svc_analytics.render.figures import UNDEFINED, unknown_causes
 from svc_analytics.warehouse.definitions import in_sentence
 
 COIN = "currency"
-_ISOLATED = re.compile(f"{LEFT_TO_RIGHT}[^{END}]*{END}")
 _KINDS = (COIN, "stream")
 _ALONE, _BESIDE = (7.2, 3.0), (5.4, 2.5)  # inches, of one picture and of several
 NOTHING = "nothing to draw: the table has no rows"
-LETTERS = 20  # of a caption in an inch of a picture
 MOST_LETTERS = 32  # of each of the merchant's names, so that the caption fits the picture
-_TREND = "monthly_trend"
 # Each chart's table of a statement, and a figure that is unknown when rows may be missing.
 _TABLES = {
-    "fee_rate": ("daily", "payment_fees"),
     "net_settlement_daily": ("daily", "net_settlement"),
     "position": ("position", "rail_movement"),
     "receipt_verdicts": ("receipts", "payments_count"),
     "refund_cohorts": ("cohorts", "refunds_paid"),
     "refund_ratio": ("summary", "refunds_paid"),
+    "usd_bridge": ("summary", "usd_exposure"),
     "usd_exposure": ("exposure", "usd_exposure"),
+    "usd_year": (TREND, "usd_net_sales"),
 }
 
 
@@ -52,7 +53,6 @@ class Picture:
 
     title: str
     drawings: list[str]
-    width: int = 380  # pixels of each; in a narrower page they are below one another
     why: str = NOTHING  # there is no drawing
     standing: str = ""  # period, zone and status of the statement that is drawn
 
@@ -64,9 +64,8 @@ class Picture:
         if not self.drawings:
             return f"<p>{escape(repr(self))}</p>"
         boxes = "".join(f"<div>{_fluid(drawing)}</div>" for drawing in self.drawings)
-        several = f"repeat(auto-fill,minmax(min(max({self.width}px,34%),100%),1fr))"
-        columns = several if len(self.drawings) > 1 else "minmax(0,760px)"
-        return f'<div style="display:grid;grid-template-columns:{columns};gap:8px">{boxes}</div>'
+        box = "display:flex;flex-wrap:wrap;gap:16px;direction:ltr"
+        return f'<div class="svc-picture" style="{box}"><style>{_dark()}</style>{boxes}</div>'
 
 
 def draw(chart: Any, table: Any = None, *names: str, **options: Any) -> Picture | Live:
@@ -140,8 +139,10 @@ def _picture(
     if not callable(chart):
         message = "give a function of svc.charts, such as svc.charts.position"
         raise ConfigError(f"chart is {described(chart)}: {message}; or a frame with x= and y=")
-    arrow, why = _source(chart, table, options)
+    arrow, why = _source(chart, table)
     kind = next((name for name in inspect.signature(chart).parameters if name in _KINDS), None)
+    if not kind and names and COIN in arrow.column_names:  # one picture of the coins named
+        arrow, names = arrow.filter(pc.is_in(arrow[COIN], pa.array(names))), ()
     names = names or (_names(chart, arrow, kind) if kind else ("",))
     if coin is not None and kind == COIN:
         names = tuple(name for name in names if name == coin)
@@ -169,22 +170,22 @@ def _drawn(
     """Return the charts as pictures; their keys are the names of coins or streams."""
     from svc_analytics.render.picture import Look, draw_svg  # loads matplotlib
 
-    look = Look(size, _caption(standing, table, size[0], language), language)
+    look = Look(size, _caption(standing, table, language), language)
     drawings = []
     for number, (name, drawn) in enumerate(parts.items()):
         label = ", ".join(filter(None, [title, name, standing]))
         salt = f"{title.replace(' ', '_')}-{number}"
         drawings.append(draw_svg(salt, drawn, label, look))
     named = ", ".join([title, *filter(None, parts)])
-    return Picture(named, drawings, round(size[0] * 70), why, standing)
+    return Picture(named, drawings, why, standing)
 
 
-def _source(
-    chart: Callable[..., None], table: Any, options: Mapping[str, Any]
-) -> tuple[pa.Table, str]:
+def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
     """Return the table to draw, and why nothing is drawn if it has no rows."""
     if has_trend(table):
-        return _trend(chart, table, options), NOTHING
+        if chart is not usd_year:
+            raise ConfigError(f"a comparison draws usd_year; give {chart.__name__} a table")
+        return table.trend_table(YEAR, 2 * MONTHS_DRAWN), NOTHING
     if not is_statement(table):
         return arrow_of(table), NOTHING
     if chart.__name__ not in _TABLES:
@@ -195,29 +196,18 @@ def _source(
     is_unread = known.null_count or (table.needs_attention and not len(known))
     causes = unknown_causes(table)
     because = Message("unknown.because_in_chart", REASONS=causes) if causes else UNDEFINED
-    return table.tables[name], because if is_unread else NOTHING
+    why = because if is_unread else NOTHING
+    if chart.__name__ == "usd_bridge":
+        return bridge_table(table.tables, table.period), why
+    return table.tables[name], why
 
 
-def _caption(standing: str, table: Any, width: float, language: Language) -> str:
+def _caption(standing: str, table: Any, language: Language) -> str:
     """Return the lines below a picture: period, zone and status, then the merchant's names."""
-    texts = map(_whole, worded(standing, language, "\n").split("\n"))
-    lines = [line for text in texts for line in wrap(text, round(width * LETTERS))]
     is_named = is_statement(table) or has_trend(table)
     # In a line of their own: right-to-left letters would reverse a date beside them.
     names = [names_of(table.merchant, MOST_LETTERS)] if is_named else []
-    return "\n".join([*lines, *names])
-
-
-def _whole(text: str) -> str:
-    """Return a text whose isolated parts are not broken at the end of a line."""
-    return _ISOLATED.sub(lambda part: part[0].replace(" ", "\u00a0"), text)
-
-
-def _trend(chart: Callable[..., None], comparison: Any, options: Mapping[str, Any]) -> pa.Table:
-    """Return the months that end with a comparison's later one, of the figure to draw."""
-    if chart.__name__ != _TREND:
-        raise ConfigError(f"a comparison draws {_TREND}; give {chart.__name__} a table")
-    return comparison.trend_table(options.get("figure", "net_settlement"))
+    return "\n".join([worded(standing, language, "\n"), *names])
 
 
 def _names(chart: Callable[..., None], table: pa.Table, kind: str) -> tuple[str, ...]:
@@ -232,13 +222,20 @@ def _no_column(chart: Callable[..., None], name: str, table: pa.Table) -> Config
 
 
 def _size(chart: Callable[..., None], table: pa.Table, count: int) -> tuple[float, float]:
-    if chart.__name__ == "refund_cohorts":  # a field for each month
-        months = len(all_months(table["payment_month"].to_pylist())) if table.num_rows else 0
-        return 7.2, max(2.0, 1.0 + 0.17 * months)
+    if chart.__name__ == "refund_cohorts":  # a field for each of twelve months
+        return _ALONE[0], 3.6
     if chart.__name__ == "usd_exposure":  # a bar for each coin
         return _ALONE[0], max(_ALONE[1], 0.9 + 0.25 * table.num_rows)
     return _ALONE if count == 1 else _BESIDE
 
 
 def _fluid(drawing: str) -> str:
-    return drawing.replace("<svg", '<svg style="width:100%;height:auto"', 1)
+    """Return a drawing at its own size, so that its letters are those of all others."""
+    look = "max-width:100%;height:auto;font-family:inherit"
+    return drawing.replace("<svg", f'<svg style="{look}"', 1)
+
+
+@cache
+def _dark() -> str:
+    """Return the colours of pictures in the dark theme of JupyterLab."""
+    return dark_styles('[data-jp-theme-light="false"] .svc-picture svg')

@@ -78,6 +78,17 @@ class Side:
             return "the statement does not have this figure"
         return why_unknown(self, {"currency": coin, **self.figures[coin]}, figure.name)
 
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON has it, without its figures."""
+        return {
+            "month": self.name,
+            "status": self.status,
+            "standing": self.standing,
+            "reasons": [reason.text for reason in self.reasons],
+            "is_running": self.is_running,
+            "read_to": self.read_to,
+        }
+
     def _has_none_of(self, figure: Figure) -> bool:
         """Whether it is known that a coin without a row has none of a figure.
 

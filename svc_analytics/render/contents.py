@@ -8,6 +8,7 @@ import csv
 import json
 import re
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -17,7 +18,10 @@ from xml.etree import ElementTree
 
 Row = tuple[str, ...]
 ID = "#"  # begins the cell that names a row of a page
-_CELLS = ("td", "th")
+_CELLS = ("td", "th", "dt", "dd")
+_ROWS = ("tr", "dt")  # what begins a row: of a table, or of a list of terms
+_ENDS = ("tr", "dl")
+_TABLES = ("table", "dl")  # before the first row of one stands an empty row
 _TOLD = ("title", "aria-label", "alt", "content")  # attributes that a reader sees
 _BLANK = {"", "\N{NO-BREAK SPACE}"}
 _CSS_TEXT = re.compile(r"content:\s*([^;}]+)")
@@ -25,6 +29,8 @@ _SHEET = "xl/worksheets/"
 # Parts of a workbook that hold words, names of sheets or looks of cells.
 _WORDED = ("docProps/app.xml", "docProps/core.xml", "xl/workbook.xml", "xl/sharedStrings.xml")
 _STYLES = "xl/styles.xml"
+_MOST_COLUMNS = 16_384  # of a sheet
+_LEADS = ("href", "src", "action", "data", "srcdoc", "poster", "xlink:href", "formaction")
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _HEADS = {f"{_MAIN}{name}" for name in ("oddHeader", "oddFooter")}
 
@@ -33,8 +39,11 @@ _HEADS = {f"{_MAIN}{name}" for name in ("oddHeader", "oddFooter")}
 class Contents:
     """What a file says."""
 
-    rows: list[Row] = field(default_factory=list)  # the cells of tables
+    rows: list[Row] = field(default_factory=list)  # the cells of tables and of lists of terms
+    heads: set[int] = field(default_factory=set)  # the places of rows that are headings alone
     texts: list[str] = field(default_factory=list)  # what stands outside of tables
+    names: list[str] = field(default_factory=list)  # those of a merchant, where they are marked
+    drawn: list[str] = field(default_factory=list)  # what outlined letters of pictures spell
     parts: set[str] = field(default_factory=set)  # the kinds of parts that it is made of
     is_exact: bool = False  # programs read it: none of its cells is worded
 
@@ -74,7 +83,8 @@ def read_journal(path: Path) -> Contents:
     accounts = _numbered([line.split()[2] for line in lines if _opens(line)])
     entries = "\n".join(line for line in lines if not line.startswith(";")).split("\n\n")
     rows = [tuple(accounts.get(word, word) for word in entry.split()) for entry in entries]
-    return Contents(rows, [line for line in lines if line.startswith(";")], is_exact=True)
+    texts = [line for line in lines if line.startswith(";")]
+    return Contents(rows, texts=texts, is_exact=True)
 
 
 def _opens(line: str) -> bool:
@@ -100,26 +110,44 @@ class _Page(HTMLParser):
         super().__init__()
         self.contents = Contents()
         self._row: list[str] | None = None
+        self._is_head = False
+        self._is_name = False
         self._open = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         told = {name: value or "" for name, value in attrs}
-        self.contents.parts.add(f"<{tag}>")
+        self.contents.parts.update((f"<{tag}>", *_leading(told)))
         self.contents.texts += [told[name] for name in _TOLD if told.get(name)]
         self._open = tag
-        if tag == "tr":
+        self._is_name = tag == "bdi" and told.get("dir") == "auto"
+        if tag in _TABLES:
+            self._end_row()
+            self.contents.rows.append(())
+        if tag in _ROWS:
+            self._end_row()
             self._row = [f"{ID}{told['id']}"] if "id" in told else []
-        elif tag in _CELLS and self._row is not None:
+            self._is_head = True
+        if tag in _CELLS and self._row is not None:
             self._row.append("")
+            self._is_head &= tag == "th"
 
     def handle_endtag(self, tag: str) -> None:
-        self._open = ""
-        if tag == "tr" and self._row is not None:
-            self.contents.rows.append(tuple(self._row))
-            self._row = None
+        self._open, self._is_name = "", False
+        if tag in _ENDS:
+            self._end_row()
+
+    def _end_row(self) -> None:
+        if self._row is None:
+            return
+        if self._is_head:
+            self.contents.heads.add(len(self.contents.rows))
+        self.contents.rows.append(tuple(self._row))
+        self._row = None
 
     def handle_data(self, data: str) -> None:
         text = " ".join(data.split())
+        if self._is_name and text:
+            self.contents.names.append(text)
         if self._open == "style":
             self.contents.texts += _CSS_TEXT.findall(data)
         elif self._row and text not in _BLANK:
@@ -129,7 +157,14 @@ class _Page(HTMLParser):
 
     def handle_comment(self, data: str) -> None:
         """Take what a picture's outlined letters spell: the library notes it in a comment."""
-        self.contents.texts.append(" ".join(data.split()))
+        self.contents.drawn.append(" ".join(data.split()))
+
+
+def _leading(told: dict[str, str]) -> Iterator[str]:
+    """Yield the attributes that do something, or lead out of the page."""
+    for name, value in told.items():
+        if name.startswith("on") or (name in _LEADS and not value.startswith("#")):
+            yield f'{name}="{value}"'
 
 
 def read_workbook(path: Path) -> Contents:
@@ -149,6 +184,8 @@ def read_workbook(path: Path) -> Contents:
             found.texts += ["".join(each.itertext()) for each in _leaves(body)]
         elif name != _STYLES:
             found.parts.add(f"{name} {sha256(body).hexdigest()}")
+        if b"TargetMode" in body:
+            found.parts.add(f"a link out of {name}")
     return found
 
 
@@ -172,17 +209,41 @@ def _number_formats(styles: bytes) -> list[str]:
     codes = {each.get("numFmtId"): each.get("formatCode") for each in root.iter(f"{_MAIN}numFmt")}
     looks = root.find(f"{_MAIN}cellXfs")
     used = [each.get("numFmtId", "") for each in looks] if looks is not None else []
-    return [codes.get(each) or each for each in used]
+    return [codes.get(each) or f"id {each}" for each in used]
 
 
 def _read_sheet(body: bytes, formats: list[str], shared: list[str], found: Contents) -> None:
     root = _parsed(body)
+    found.rows.append(())
     for row in root.iter(f"{_MAIN}row"):
-        found.rows.append(tuple(_cell(each, formats, shared) for each in row))
+        found.rows.append(tuple(_placed(row, formats, shared)))
     for each in root.iter():
         found.parts.add(each.tag.removeprefix(_MAIN))
         if each.tag in _HEADS:
             found.texts.append("".join(each.itertext()))
+
+
+def _placed(row: ElementTree.Element, formats: list[str], shared: list[str]) -> list[str]:
+    """Return the cells of a row, each in its column: one that is empty may be left out."""
+    cells: list[str] = []
+    for each in row:
+        gap = _column(each.get("r", "")) - len(cells)
+        if gap > _MOST_COLUMNS:
+            raise ValueError("a cell stands beyond the last column")
+        cells += [""] * gap + [_cell(each, formats, shared)]
+    return cells
+
+
+def _column(reference: str) -> int:
+    """Return the place of a cell's column; of `B7` it is 1.
+
+    >>> _column("B7"), _column("AA1")
+    (1, 26)
+    """
+    place = 0
+    for letter in reference.rstrip("0123456789"):
+        place = 26 * place + ord(letter) - ord("A") + 1
+    return place - 1
 
 
 def _cell(cell: ElementTree.Element, formats: list[str], shared: list[str]) -> str:

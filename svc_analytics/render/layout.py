@@ -4,7 +4,10 @@ The library's own layout draws every text twice to find that room. Here each mar
 height of the lines in it, or the width of the widest label.
 """
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -14,48 +17,114 @@ from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator
 
 from svc_analytics.charts.axes import BELOW, legend_columns, picture_width
+from svc_analytics.charts.palette import SOFT
+from svc_analytics.charts.words import language_of
+from svc_analytics.language.isolation import END, LEFT_TO_RIGHT
 
 _LINE = 1.2  # times the size of the letters
-_TICK = 7.0  # points, from the axis to the label of a tick
+_TICK = 6.0  # points, from the axis to the label of a tick
 _GAP = 4.0  # points, between two texts and at the edge
-_SMALL = 6.0  # points, the letters of a caption
-_LEGEND_LINE, _LEGEND_EDGE = 11.0, 9.0  # points
+_TOLD, _SMALL = 8.5, 7.0  # points, the letters below the title, and those of a caption
+_LEGEND_LINE, _LEGEND_EDGE = 12.0, 9.0  # points
 _INCH = 72.0  # points
 _ROOM, _LABEL = 0.82, 1.12  # of the width for the ticks; of a label, with what parts it
 _LEAST = 0.4  # of the height of a picture, for the axes themselves
+_ISOLATED = re.compile(f"{LEFT_TO_RIGHT}[^{END}]*{END}")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines of one size that stand above or below the axes."""
+
+    lines: list[str]
+    size: float
+    look: dict[str, Any]
+
+    @property
+    def height(self) -> float:
+        """Its height in points, with the gap below it."""
+        return len(self.lines) * self.size * _LINE + _GAP if self.lines else 0.0
+
+    def write(self, figure: Figure, top: float, *, at_right: bool) -> float:
+        """Write the lines from a height on, each for itself, and return where the next begins."""
+        width, height = (inches * _INCH for inches in figure.get_size_inches())
+        side = (1 - _GAP / width, "right") if at_right else (_GAP / width, "left")
+        for number, line in enumerate(self.lines):
+            base = top - (number * _LINE + 1) * self.size
+            look: dict[str, Any] = {
+                "fontsize": self.size,
+                "ha": side[1],
+                "va": "baseline",
+            } | self.look
+            figure.text(side[0], base / height, line, **look)
+        return top - self.height
 
 
 def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
-    """Place the axes, their labels, the legend below them and the caption of a picture.
+    """Place the axes, the texts above and below them, and the caption of a picture.
 
     A picture whose texts leave too little to the axes becomes higher.
     """
     width, height = (inches * _INCH for inches in figure.get_size_inches())
+    head, foot = _head(axes, width - 2 * _GAP), _foot(caption, width - 2 * _GAP)
     ticks = _TICK + max(map(_lines, _texts(axes.xaxis)), default=0) * _letters(axes.xaxis)
     label = _height(axes.xaxis.label)
-    bottom = _caption_height(caption) + _legend_height(axes) + label + ticks
-    above = _GAP + _height(axes.title)
+    bottom = _GAP + foot.height + _legend_height(axes) + label + ticks
+    above = _GAP + sum(block.height for block in head)
     up = max(height - above - bottom, _LEAST * height, _rows(axes))
     height = above + up + bottom
     figure.set_size_inches(width / _INCH, height / _INCH)
+    _place(axes, (width, height), (bottom, up))
+    axes.xaxis.set_label_coords(0.5, -ticks / up)
+    legend = axes.get_legend()
+    if legend and legend.get_label() == BELOW:
+        below = -(ticks + label) / up
+        legend.set_bbox_to_anchor((0.5, below), transform=axes.transAxes)
+    top = height - _GAP / 2
+    for block in head:
+        top = block.write(figure, top, at_right=language_of(axes).direction == "rtl")
+    foot.write(figure, foot.height, at_right=True)
+
+
+def _place(axes: Axes, size: tuple[float, float], rows: tuple[float, float]) -> None:
+    """Place the axes beside their labels, `rows` points above the foot of the picture."""
+    (width, height), (bottom, up) = size, rows
     axes.set_position((0.1, bottom / height, 0.8, up / height))
     side = _GAP + _height(axes.yaxis.label)
     left = side + _TICK + max(_widths(axes.yaxis), default=0.0)
     across = width - _GAP - _beyond(axes, width - left) - left
     axes.set_position((left / width, bottom / height, across / width, up / height))
-    axes.xaxis.set_label_coords(0.5, -ticks / up)
-    axes.title.set_x((_middle(axes.title, left + across / 2, width) - left) / across)
     axes.yaxis.set_label_coords((side - left - _GAP) / across, 0.5)
-    legend = axes.get_legend()
-    if legend and legend.get_label() == BELOW:
-        below = -(ticks + label) / up
-        legend.set_bbox_to_anchor((0.5, below), transform=axes.transAxes)
-    look: dict[str, Any] = {"fontsize": _SMALL, "color": "#666666"}
-    figure.text(1 - _GAP / width, _GAP / height, caption, ha="right", va="bottom", **look)
 
 
-def _caption_height(caption: str) -> float:
-    return 2 * _GAP + _lines(caption) * _SMALL * _LINE if caption else _GAP
+def _head(axes: Axes, room: float) -> list[Block]:
+    """Take the title and the sentence from the axes, to write them at the edge of the picture."""
+    title, told = axes.get_title(), axes.get_title("left")
+    axes.set_title("")
+    axes.set_title("", loc="left")
+    size = float(axes.title.get_fontsize())
+    named = Block(_broken(title, size, room, "bold"), size, {"fontweight": "bold"})
+    return [named, Block(_broken(told, _TOLD, room), _TOLD, {"color": SOFT})]
+
+
+def _foot(caption: str, room: float) -> Block:
+    return Block(_broken(caption, _SMALL, room), _SMALL, {"color": SOFT})
+
+
+def _broken(text: str, size: float, room: float, weight: str = "normal") -> list[str]:
+    """Return the lines of a text, none wider than the room; no isolated value is broken."""
+    letters = FontProperties(size=size, weight=weight)
+    found: list[str] = []
+    for line in filter(None, text.split("\n")):
+        whole, most = _ISOLATED.sub(lambda part: part[0].replace(" ", "\u00a0"), line), len(line)
+        lines = [whole]
+        while most > 1 and max(_line_widths(lines, letters), default=0.0) > room:
+            most -= 1
+            lines = wrap(whole, most, break_long_words=False)
+            if max(map(len, lines)) > most:  # a word that is longer than a line
+                break
+        found += lines
+    return found
 
 
 def _lines(text: str) -> int:
@@ -66,13 +135,6 @@ def _height(text: Any) -> float:
     """Return the height of a title or a label, with the gap to what follows."""
     written = text.get_text()
     return _lines(written) * text.get_fontsize() * _LINE + _GAP if written else 0.0
-
-
-def _middle(title: Any, middle: float, width: float) -> float:
-    """Return the middle of a title above the axes, moved so that it ends within the picture."""
-    letters = title.get_fontproperties()
-    half = max(_line_widths(title.get_text().split("\n"), letters), default=0.0) / 2
-    return max(min(middle, width - _GAP - half), _GAP + half)
 
 
 def _rows(axes: Axes) -> float:

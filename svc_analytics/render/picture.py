@@ -1,6 +1,7 @@
 """Charts as SVG or PNG pictures: the same bytes for the same chart."""
 
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
@@ -12,28 +13,49 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from svc_analytics.charts.palette import INK, RULE, SOFT
 from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.formatting.sanitize import escape_invisible, visible
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.language.fonts import OF_PICTURES, picture_families
+from svc_analytics.language.fonts import OF_PICTURES, css_families
+from svc_analytics.language.isolation import END, LEFT_TO_RIGHT, RIGHT_TO_LEFT
 from svc_analytics.render.layout import arrange, thin_out
-from svc_analytics.render.letters import mark_missing
 
-# Letters become outlines: the picture does not depend on the reader's fonts.
+# Letters stay letters, so that a page gives them its own font. Their room is measured by a
+# font that comes with the library and is wider than those of pages.
 STYLE: dict[str, Any] = {
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "text.parse_math": False,
     "font.family": [OF_PICTURES],
-    "font.size": 8,
-    "axes.titlesize": 9,
+    "font.size": 9,
+    "text.color": INK,
+    "axes.titlesize": 10,
     "axes.titleweight": "bold",
+    "axes.labelsize": 8,
+    "axes.labelcolor": SOFT,
+    "axes.edgecolor": SOFT,
+    "axes.facecolor": "none",
+    "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "figure.facecolor": "none",
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
     "hatch.linewidth": 0.6,
     "timezone": "UTC",  # the defaults leave it as the machine's own settings have it
+} | {
+    f"{axis}tick.{name}": value
+    for axis in "xy"
+    for name, value in {"color": SOFT, "labelsize": 8, "major.size": 0, "major.pad": 4}.items()
 }
 _UNDATED = {"Date": None, "Creator": None, "Format": None}
 _REFERENCE = re.compile(r'(\bid="|href="#|url\(#)')
+_MARK = re.compile(r'(<defs>\s*<path [^>]*?) style="[^"]*"')  # where it is used has a style too
+_FAMILY = re.compile(r" font-family: [^;\"]*;?")
+_FROM_THE_RIGHT = re.compile(
+    r"(<text [^>]*>)([^<]*[\u0590-\u065f\u066e-\u06ef\u06fa-\u08ff][^<]*)(</text>)"
+)
+_ISOLATES = {ord(mark): f"&#{ord(mark)};" for mark in (LEFT_TO_RIGHT, RIGHT_TO_LEFT, END)}
 
 
 @dataclass(frozen=True)
@@ -49,28 +71,30 @@ def draw_svg(name: str, draw: Callable[[Axes], None], title: str, look: Look) ->
     """Return a chart as an `<svg>` element, with ids that begin with `name`."""
     out = StringIO()
     save_picture(out, "svg", draw, look, salt=name)
+    drawn = out.getvalue()
+    if look.language.has_right_to_left:  # its words isolate the values in them
+        isolated = rf"\1{RIGHT_TO_LEFT}\2{END}\3"
+        drawn = _FROM_THE_RIGHT.sub(isolated, drawn).translate(_ISOLATES)
     told = look.language.text(visible(title))
-    return _embed(escape_invisible(out.getvalue()), name, told)
+    return _embed(escape_invisible(drawn), name, told)
 
 
 def save_picture(
     out: Any, form: str, draw: Callable[[Axes], None], look: Look, salt: str = ""
 ) -> None:
     """Write a chart into a file as `svg` or `png`, whatever style notebooks set."""
-    with mpl.rc_context():
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's fonts may have it
         mpl.rcdefaults()
         settings: Any = mpl.rcParams
         settings.update(STYLE | {"svg.hashsalt": salt})
-        if look.language.has_right_to_left:
-            settings.update({"font.family": picture_families()})
         figure = Figure(figsize=look.size)
         options: Any = {"axes_class": WordedAxes, "language": look.language}
         axes = figure.add_axes((0, 0, 1, 1), **options)
         draw(axes)
-        caption = mark_missing(axes, look.caption, look.language)
         if look.language.has_jalali:  # with a day of each calendar, labels are wider
             thin_out(axes)
-        arrange(figure, axes, caption)
+        arrange(figure, axes, look.caption)
         if form == "svg":  # drawn once: savefig would draw the same a second time
             canvas: Any = FigureCanvasSVG(figure)
             canvas.print_svg(out, metadata=_UNDATED)
@@ -81,7 +105,8 @@ def save_picture(
 def _embed(text: str, name: str, title: str) -> str:
     """Return the `<svg>` element alone, with ids that are unique in the page."""
     text = text[text.index("<svg") :]
-    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.S)
-    text = _REFERENCE.sub(rf"\g<1>{name}-", text)
-    label = f'<svg role="img" aria-label="{escape(title)}"'
-    return text.replace("<svg", label, 1)
+    text = re.sub(r"\s*<(metadata|style).*?</\1>", "", text, flags=re.S)
+    text = _REFERENCE.sub(rf"\g<1>{name}-", _MARK.sub(r"\1", _FAMILY.sub("", text)))
+    families = escape(css_families().replace('"', "'"))
+    label = f'<svg role="img" aria-label="{escape(title)}" font-family="{families}, sans-serif"'
+    return text.replace("<svg", f'{label} stroke-linejoin="round"', 1)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
@@ -14,28 +15,37 @@ from svc_analytics.arguments import (
     PeriodOptions,
     as_instant,
     as_names,
+    check_path,
     option_defaults,
 )
+from svc_analytics.bucket.address import local_path
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing, attach, standing_of
-from svc_analytics.formatting.tables import to_frame
+from svc_analytics.formatting.tables import to_frame, to_objects
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake, last_full_month
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period, parse_period
+from svc_analytics.render.compared_folder import Compared, write_compared
 from svc_analytics.render.comparison import Side, compare_sides, figures_by_coin
+from svc_analytics.render.page.comparison import comparison_page
 from svc_analytics.render.side_by_side import age_line, comparison_tables, head_lines
 from svc_analytics.render.standing import standing_text
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.compared.same_age import at_same_age
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
-from svc_analytics.statements.trend import MONTHS, monthly_figure
+from svc_analytics.statements.trend import MONTHS, monthly_figures
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+PREVIOUS_YEAR = "previous year"  # stands for the same period a year before
+_IN_A_YEAR = {"month": 12, "quarter": 4}
 
 
 @dataclass(frozen=True)
@@ -86,22 +96,59 @@ class Comparison(Displayable):
         table = attach(self.table, _standing(old, new))
         return replace(self, old=old, new=new, table=table)
 
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON has it: both sides, and a row per figure and coin."""
+        old, new = (side.to_json() for side in self.sides)
+        rows = to_objects(self.table)
+        return {"old": old, "new": new, "is_whole": self.is_whole, "rows": rows}
+
+    def to_html(self) -> str:
+        """Return the same as a page that stands alone."""
+        return comparison_page(self._display(), names_of(self.merchant))
+
+    def save(self, out: str | Path, formats: Collection[str] = ("html", "xlsx", "csv")) -> Path:
+        """Write the comparison into a folder of its own and return the folder.
+
+        `formats` are html, xlsx, csv and json, in a list. Replaces an earlier comparison there.
+
+        Returns:
+            The folder's path.
+
+        Raises:
+            ConfigError: for an unknown format, or a text in place of a list.
+            LakeError: when the folder holds anything else, or cannot be written.
+
+        Examples:
+            >>> both.save("out/2026-09-and-10", formats=["xlsx"])  # doctest: +SKIP
+        """
+        check_path("out", out, "out/2026-09-and-10")
+        compared = Compared(
+            shown=self._display(),
+            names=names_of(self.merchant),
+            tables={"comparison": self.table},
+            facts=self.to_json(),
+            zone=self.new.period.zone,
+            made_at=max(self.old.as_of, self.new.as_of),
+        )
+        return write_compared(compared, local_path("out", out), as_names("formats", formats, "csv"))
+
     def trend(self, figure: str = "net_settlement", months: int = MONTHS) -> pd.DataFrame:
         """Return a figure of each coin in the 12 months that end with the later one.
 
         One row per `month` and `currency`; the figure is NULL where it is unknown, and
-        `is_running` says whether the month is not over. `svc.draw(charts.monthly_trend,
-        comparison, figure="net_sales")` draws it.
+        `is_running` says whether the month is not over. `svc.draw(comparison.trend("net_sales"),
+        x="month", y="net_sales", by="currency")` draws it.
         """
-        return to_frame(self.trend_table(figure, months))
+        return to_frame(self.trend_table([figure], months))
 
-    def trend_table(self, figure: str = "net_settlement", months: int = MONTHS) -> pa.Table:
-        """Return the same as an Arrow table."""
+    def trend_table(self, figures: Sequence[str], months: int = MONTHS) -> pa.Table:
+        """Return any figures of the same as an Arrow table."""
         later = max(self.old, self.new, key=lambda made: made.period.start)
-        figures = monthly_figure(self.lake, figure, later.period.months[-1], months, self.now)
+        found = monthly_figures(self.lake, figures, later.period.months[-1], months, self.now)
         own = standing_of(later.tables["summary"])
         # The status is the last month's: the months before it may have another.
-        return attach(figures, replace(own, text=f"status of the last month: {own.text}"))
+        told = Message("status of the last month: {STANDING}", STANDING=own.text)
+        return attach(found, replace(own, text=told))
 
     def _display(self) -> Display:
         old, new = self.sides
@@ -138,19 +185,28 @@ def compare(
     figures = None if only is None else as_names("only", only, "net_settlement")
     named = None if coins is None else as_names("coins", coins, "btc")
     clock = as_instant("now", time.time_ns() // 1000 if now is None else now)
-    zone, calendar = options["zone"], options["calendar"]
-    newest = after or before or last_full_month(lake, zone, calendar)
-    later = parse_period(newest, clock, zone, calendar)
-    earlier = later.shift(-1)
-    if after is not None:
-        earlier = parse_period(before or "", clock, zone, later.calendar)
-    _require_alike(earlier, later)
+    earlier, later = _periods(lake, before, after, clock, options)
     basis = Basis(clock, read_assertions(lake.path))
     old, new = (prepare(lake, period, basis) for period in (earlier, later))
     sides = at_same_age(lake, (side_of(old), earlier), (side_of(new), later))
     table = attach(compare_sides(*sides, figures, named), _standing(old, new))
     is_narrowed, same_age = only is not None, age_line(*sides, table)
     return Comparison(old, new, table, lake, clock, is_narrowed, options["exact"], same_age)
+
+
+def _periods(
+    lake: Lake, before: str | None, after: str | None, clock: int, options: PeriodOptions
+) -> tuple[Period, Period]:
+    """Return the periods that are named: the later one alone is compared with the one before."""
+    zone, calendar = options["zone"], options["calendar"]
+    is_a_year = before == PREVIOUS_YEAR
+    newest = after or (None if is_a_year else before) or last_full_month(lake, zone, calendar)
+    later = parse_period(newest, clock, zone, calendar)
+    earlier = later.shift(-_IN_A_YEAR.get(later.kind, 1) if is_a_year else -1)
+    if after is not None and not is_a_year:
+        earlier = parse_period(before or "", clock, zone, later.calendar)
+    _require_alike(earlier, later)
+    return earlier, later
 
 
 def _require_alike(earlier: Period, later: Period) -> None:

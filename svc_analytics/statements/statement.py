@@ -26,6 +26,7 @@ from svc_analytics.arguments import (
 )
 from svc_analytics.bucket.address import local_path
 from svc_analytics.coverage import Coverage
+from svc_analytics.files import program_digest
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
@@ -193,6 +194,7 @@ class Statement(Displayable):
             },
             "options": self.options,
             "tool_version": version("svc-analytics"),
+            "program_digest": program_digest(),
             "definitions_digest": definitions_digest(),
             "files": files,
             "control": controls,

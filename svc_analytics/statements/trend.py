@@ -1,8 +1,9 @@
-"""One figure of each coin by month, for the months that end with a given one."""
+"""Figures of each coin by month, for the months that end with a given one."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import pyarrow as pa
 
@@ -27,17 +28,17 @@ _KEPT = (
 )
 
 
-def monthly_figure(
-    lake: Lake, figure: str, last: Period, months: int = MONTHS, now: int | None = None
+def monthly_figures(
+    lake: Lake, figures: Sequence[str], last: Period, months: int = MONTHS, now: int | None = None
 ) -> pa.Table:
-    """Return a figure of each coin in each of the last `months`, the oldest first.
+    """Return figures of each coin in each of the last `months`, the oldest first.
 
     The months are those of the calendar and zone of `last`, from the first that has a record.
-    Its columns are `month`, `currency`, the figure (NULL where it is unknown, zero where a
-    month has none of it) and `is_running`: whether the month is not over. Raises
+    Its columns are `month`, `currency`, the figures (NULL where unknown, zero where a month
+    has none of it) and `is_running`: whether the month is not over. Raises
     `ConfigError` for a figure that no statement has.
     """
-    chosen = [_chosen(figure)]
+    chosen = list(map(_chosen, figures))
     local = time.time_ns() // 1000 if now is None else now
     known = set(known_months(lake, last.zone, last.calendar))
     periods = [period for period in map(last.shift, range(1 - months, 1)) if period.label in known]

@@ -15,7 +15,7 @@ from svc_analytics.extraction.workers import BUFFER_LIMIT
 from svc_analytics.instants import DAY, HOUR
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writing.writer import LakeWriter, open_writer
-from svc_analytics.notebook.desk.records import MonthRecords, Order, Wanted
+from svc_analytics.notebook.desk.records import MonthRecords, View, Wanted
 from svc_analytics.periods import Period
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.schema import PAYMENTS, STREAMS, Stream
@@ -86,8 +86,9 @@ def query(folder: Path, text: str = "from fees_monthly") -> None:
 def drill(folder: Path) -> None:
     """Look behind a figure of the newest month, and at one record, as the close desk does."""
     records = MonthRecords(Lake(folder), NEWEST)
-    found = records.behind(Wanted("net_settlement", "usdt"), Order("net", is_descending=True))
-    assert found.count and records.find(found.ids[0])
+    view = View(column="net", is_descending=True)
+    found = records.behind(Wanted("net_settlement", "usdt"), view)
+    assert found.count and records.find(*found.record(0))
     records.close()
 
 

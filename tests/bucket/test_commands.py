@@ -100,6 +100,7 @@ READING = {
 }
 
 
+@pytest.mark.usefixtures("no_printer")
 @pytest.mark.parametrize("name", sample(READING, 3))
 def test_a_command_works_from_a_machine_without_a_copy(name: str, closed: Run) -> None:
     words, code, said = READING[name]

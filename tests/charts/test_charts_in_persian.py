@@ -20,35 +20,45 @@ from svc_analytics.language import fonts
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.language.words import _pattern
 from svc_analytics.notebook.pictures import _caption
-from svc_analytics.render.layout import thin_out
-from svc_analytics.render.letters import mark_missing
+from svc_analytics.render.layout import _broken, thin_out
 from svc_analytics.render.picture import STYLE, Look, draw_svg
 from tests.charts.test_chart_pictures import (
+    BRIDGE,
+    BTC,
     COHORTS,
     COVERAGE,
     DAILY,
     DRAWN,
     EXPOSURE,
-    MONTHLY,
     POSITION,
     RATES,
     RATIOS,
     TIERS,
+    YEAR,
     amounts,
 )
 from tests.support.artists import all_texts
 
-BTC = {"currency": "btc"}
 RUNNING = Standing("2026-10, UTC", first_open_day="2026-10-12", first_open_month="2026-10")
 FAR = DAILY.set_column(2, "net_settlement", pa.array([60_000 + n for n in range(12)]))
 UNPRICED = RATES.set_column(3, "median", pa.nulls(12, pa.decimal128(38, 18)))
+MANY = pa.table(
+    {
+        "month": ["2026-10"] * 7,
+        "currency": [f"c{number}" for number in range(7)],
+        "usd_net_sales": amounts(*"7654321"),
+        "usd_refunds": amounts(*["0"] * 7),
+    }
+)
+TWO_TIERS = pa.concat_tables([TIERS, TIERS.set_column(0, "currency", pa.array(["eth"] * 3))])
+NOTHING_CHARGED = RATIOS.set_column(2, "refund_ratio_period", amounts(*[None] * 6))
 VERDICTS = (
     *("valid", "proven_by_record", "bad_signature", "facts_mismatch", "unknown_payment"),
     "not_checked",
 )
 # Other states of the charts: empty, unknown, running, without a price.
 STATES: dict[str, Callable[[Axes], None]] = {
-    "no tier": partial(charts.fee_tiers, table=TIERS.slice(0, 0), **BTC),
+    "no tier": partial(charts.fee_tiers, table=TIERS.slice(0, 0)),
     "no exposure": partial(charts.usd_exposure, table=EXPOSURE.slice(0, 0)),
     "never read": partial(charts.coverage_calendar, table=COVERAGE, stream="payout_records"),
     "no movement": partial(charts.net_settlement_daily, table=DAILY, currency="eth"),
@@ -59,11 +69,16 @@ STATES: dict[str, Callable[[Axes], None]] = {
         charts.receipt_verdicts, table=pa.table({"verdict": pa.array([], "string")})
     ),
     "all verdicts": partial(charts.receipt_verdicts, table=pa.table({"verdict": VERDICTS})),
-    "no record": partial(charts.monthly_trend, table=MONTHLY, currency="eth"),
-    "a month without": partial(charts.monthly_trend, table=MONTHLY.take([0, 2]), **BTC),
-    "no ratio": partial(charts.refund_ratio, table=RATIOS.slice(0, 0), **BTC),
+    "no year": partial(charts.usd_year, table=YEAR.slice(0, 0)),
+    "a running year": partial(charts.usd_year, table=attach(YEAR, RUNNING)),
+    "many coins": partial(charts.usd_year, table=MANY),
+    "no bridge": partial(charts.usd_bridge, table=BRIDGE.slice(0, 0)),
+    "an unknown bridge": partial(
+        charts.usd_bridge, table=BRIDGE.set_column(2, "usd_opening", amounts(None, None))
+    ),
+    "nothing charged": partial(charts.refund_ratio, table=NOTHING_CHARGED),
     "running day": partial(charts.net_settlement_daily, table=attach(DAILY, RUNNING), **BTC),
-    "running tiers": partial(charts.fee_tiers, table=attach(TIERS, RUNNING), **BTC),
+    "running tiers": partial(charts.fee_tiers, table=attach(TWO_TIERS, RUNNING)),
     "unknown worth": partial(
         charts.usd_exposure,
         table=pa.table({"currency": ["btc", "eth"], "usd_exposure": amounts("1", None)}),
@@ -76,23 +91,14 @@ STATES: dict[str, Callable[[Axes], None]] = {
         charts.position, table=POSITION.set_column(4, "closing", amounts(*[None] * 12)), **BTC
     ),
     "no rows": partial(charts.column_chart, table=DAILY.slice(0, 0), x="day", y="net_settlement"),
-    "an unknown rate": partial(
-        charts.fee_rate, table=DAILY.set_column(4, "gross_sales", amounts(None, *["1"] * 11)), **BTC
-    ),
     "far from zero": partial(
         charts.column_chart, table=FAR, x="day", y="net_settlement", kind="line", **BTC
     ),
 }
-UNKNOWN_LETTER = partial(
-    charts.column_chart,
-    table=pa.table({"name": ["زعفران", "\u4e2d"], "net": [1, 2]}),
-    x="name",
-    y="net",
-)
 SECTIONS = tomllib.loads((Path(fonts.__file__).parent / "fa.toml").read_text("utf-8"))
 LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
 BRACKETS = str.maketrans("\u2066\u2069", "<>")
-OTHERS = {"btc", "eth", "sol", "usdt", "Net by month"}  # names, and a column of one's own
+OTHERS = {"btc", "eth", "sol", "usdt", "Net by month", *MANY["currency"].to_pylist()}
 
 
 def drawn(draw: Callable[[Axes], None], language: Language, width: float = 5.4) -> Axes:
@@ -119,10 +125,7 @@ def test_every_text_of_ours_is_translated(name: str) -> None:
 def test_every_text_of_the_catalogue_for_charts_is_drawn() -> None:
     """No entry is left behind when a chart is reworded: each stands in some picture."""
     texts = [text for chart in (DRAWN | STATES).values() for text in lines_of(chart)]
-    texts += [
-        CALENDARS_NAMED,
-        *mark_missing(drawn(UNKNOWN_LETTER, ENGLISH), "", ENGLISH).split("\n"),
-    ]
+    texts += [CALENDARS_NAMED]
     unused = {
         english
         for english in (*SECTIONS["charts"], *SECTIONS["titles of one's own"])
@@ -184,37 +187,18 @@ def test_the_title_of_a_frame_of_ones_own_is_translated(name: str, title: str) -
     assert drawn(chart, Language("fa")).get_title().translate(BRACKETS) == title
 
 
-def test_a_picture_has_the_fonts_of_the_page_that_are_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """In the order of the page, for Persian alone; one that is not installed is left out."""
-    chart = DRAWN["net_settlement_daily"]
-    before = {lang: picture_of(chart, lang) for lang in ("en", "fa")}
-    monkeypatch.setattr(fonts, "FAMILIES", ("No Such Font", "DejaVu Sans Mono", "DejaVu Sans"))
-    assert fonts.picture_families() == ["DejaVu Sans Mono", "DejaVu Sans"]
-    assert picture_of(chart, "en") == before["en"]
-    assert picture_of(chart, "fa") != before["fa"]
-
-
-def picture_of(chart: Callable[[Axes], None], lang: str) -> str:
-    return draw_svg("a", chart, "a", Look(language=Language(lang)))
-
-
-def test_a_letter_comes_from_the_next_font_that_has_it() -> None:
-    """Only what no font of the list has is told."""
-    with mpl.rc_context({"font.family": ["STIXGeneral", "DejaVu Sans"]}):
-        axes = Figure().subplots()
-        axes.set_title("زعفران")
-        assert mark_missing(axes, "", ENGLISH) == ""
-        axes.set_title("\u4e2d")
-        assert mark_missing(axes, "", ENGLISH).endswith("U+4E2D")
+def test_persian_stays_text_that_runs_from_right_to_left() -> None:
+    """Each of its lines is isolated, with the number in it; a number alone has its minus ahead."""
+    svg = draw_svg("a", DRAWN["usd_bridge"], "a", Look((2.9, 2.6), language=Language("fa", "fa")))
+    assert ">&#8295;از ابتدا تا پایان دوره، دلار&#8297;</text>" in svg
+    assert ">-۱۰٫۵۰</text>" in svg and "font-family:" not in svg
 
 
 def test_persian_digits_stand_on_the_axes_and_the_marks() -> None:
-    """1.50 % in Persian digits, digit by digit; the coin is isolated in the title."""
+    """1.50 % in Persian digits, digit by digit."""
     axes = drawn(DRAWN["fee_tiers"], Language("fa", "fa"))
     assert [text.get_text() for text in axes.texts] == ["۱٫۵۰٪", "۱٫۲۰٪", "۱٫۰۰٪"]
-    assert axes.get_title() == "نرخ و پله‌های کارمزد، \u2066btc\u2069"
+    assert axes.get_title() == "نرخ کارمزد به تفکیک پله"
     assert axes.yaxis.get_major_formatter().format_ticks([0.0, 0.005])[1] == "۰٫۵۰٪"
 
 
@@ -226,19 +210,11 @@ def test_in_two_languages_the_persian_has_a_line_of_its_own() -> None:
     assert names == ["unknown نامعلوم", "above zero بالای صفر", "below zero زیر صفر"]
 
 
-def test_a_letter_that_the_font_lacks_is_told() -> None:
-    """No box stands for it: a mark, and a line below the picture that names the letter."""
-    axes = drawn(UNKNOWN_LETTER, ENGLISH)
-    caption = mark_missing(axes, "2026-10, UTC", ENGLISH)
-    assert caption == "2026-10, UTC\n• is a letter that the font lacks: U+4E2D"
-    assert axes.xaxis.get_major_formatter().format_ticks([0, 1]) == ["زعفران", "•"]
-
-
 def test_a_line_of_the_caption_breaks_no_number_apart() -> None:
     """A day and its hour stay in one line, or their isolation would be broken."""
     standing = "2026-11, UTC · provisional, read up to 2026-11-22 21:58Z: the month is not over: "
     standing += "it ends at 2026-11-30 20:30Z"
-    lines = _caption(standing, None, 2.0, Language("fa")).split("\n")
+    lines = _broken(_caption(standing, None, Language("fa")), 7.0, 144.0)
     assert len(lines) > 3
     assert all(line.count("\u2066") == line.count("\u2069") for line in lines)
 

@@ -7,10 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
 
 from svc_analytics import charts
+from svc_analytics.charts.palette import BLUE
 from svc_analytics.formatting.standing import Standing, attach
 from tests.support.artists import hatched_places
 
@@ -87,13 +88,13 @@ def test_a_running_month_of_cohorts_says_so(axes: Axes) -> None:
     assert [label.get_text() for label in across] == ["2026-09", "2026-10\n(running)"]
 
 
-def test_one_shade_is_one_percentage_for_all_coins(axes: Axes) -> None:
-    """2 % of btc is half as dark as 4 % of eth, and the key says what is darkest."""
+def test_the_key_says_what_is_darkest(axes: Axes) -> None:
+    """2 % of btc, whatever another coin has: each coin's shades are its own."""
     eth = COHORTS.slice(0, 1).set_column(2, "currency", pa.array(["eth"]))
     eth = eth.set_column(3, "ratio", pa.array([Decimal("0.04")], pa.decimal128(38, 8)))
     charts.refund_cohorts(axes, pa.concat_tables([COHORTS, eth]), "btc")
-    assert brightness(axes.patches[0]) == 0.6
-    assert axes.get_xlabel().endswith("white 0%, darkest 4.00%")
+    assert axes.patches[0].get_facecolor() == to_rgba(BLUE)
+    assert axes.get_xlabel().endswith("white 0%, darkest 2.00%")
 
 
 def test_positions_break_where_they_are_unknown(axes: Axes) -> None:
@@ -214,17 +215,29 @@ TIERS = pa.table(
 
 def test_the_running_month_is_shaded_behind_the_tiers(axes: Axes) -> None:
     """From 1 October to the newest sale; where no month is open nothing is shaded."""
-    charts.fee_tiers(axes, attach(TIERS, Standing(first_open_month="2026-10")), "btc")
+    charts.fee_tiers(axes, attach(TIERS, Standing(first_open_month="2026-10")))
     assert "running month" in axes.get_legend_handles_labels()[1]
     whole = Figure().subplots()
-    charts.fee_tiers(whole, TIERS, "btc")
+    charts.fee_tiers(whole, TIERS)
     assert "running month" not in whole.get_legend_handles_labels()[1]
 
 
 def test_a_tier_is_named_where_it_begins(axes: Axes) -> None:
     """1.5 % for two months, then 1 %; zero is in sight."""
-    charts.fee_tiers(axes, TIERS, "btc")
+    charts.fee_tiers(axes, TIERS)
     assert texts(axes) == ["1.50%", "1.00%"] and axes.get_ylim()[0] == 0
+
+
+def test_coins_of_the_same_tiers_have_one_line(axes: Axes) -> None:
+    """eth has those of btc; sol began with 1 %, so it has its own."""
+    eth = TIERS.set_column(0, "currency", pa.array(["eth"] * 3))
+    sol = TIERS.slice(2).set_column(0, "currency", pa.array(["sol"]))
+    charts.fee_tiers(axes, pa.concat_tables([TIERS, eth]))
+    assert [line.get_label() for line in axes.lines] == ["All coins"]
+    assert axes.get_title("left").startswith("The fee rate is 1.00% since 2026-10-01; before")
+    apart = Figure().subplots()
+    charts.fee_tiers(apart, pa.concat_tables([TIERS, eth, sol]))
+    assert [line.get_label() for line in apart.lines] == ["btc, eth", "sol"]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +245,7 @@ def test_a_tier_is_named_where_it_begins(axes: Axes) -> None:
     [
         (lambda axes: charts.refund_cohorts(axes, COHORTS, "eth"), "no refund"),
         (lambda axes: charts.position(axes, POSITION, "eth"), "no movement"),
-        (lambda axes: charts.fee_tiers(axes, TIERS, "eth"), "nothing sold"),
+        (lambda axes: charts.fee_tiers(axes, TIERS.slice(0, 0)), "nothing sold"),
         (lambda axes: charts.usd_rates(axes, RATES, "eth"), "no movement"),
         (lambda axes: charts.receipt_verdicts(axes, COHORTS.slice(0, 0)), "no receipt"),
         (lambda axes: charts.coverage_calendar(axes, COVERAGE, "payout_records"), "never read"),

@@ -254,6 +254,7 @@ def test_a_flipped_byte_is_3_and_named(call: Run, closer: Closer) -> None:
     assert call("statement-verify", "data").code == 1
 
 
+@pytest.mark.usefixtures("no_printer")
 def test_a_sealed_month_is_packed_for_an_auditor(call: Run, closer: Closer) -> None:
     """By its month or its folder, and the seal is said; what is not sealed is refused."""
     closer.desk.extract()

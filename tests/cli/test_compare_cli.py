@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from openpyxl import load_workbook
 
 from tests.cli.test_close_cli import OCTOBER, call, closer
 from tests.support.closings import Closer
@@ -65,6 +66,42 @@ def test_exact_shows_every_digit(call: Run, read: Closer) -> None:
     """Without it, a percentage has two places and a mark."""
     shown = call("compare", "--only", "closing_position", "--exact")
     assert "-10.1010101%" in shown.out and "≈" not in shown.out
+
+
+def test_a_comparison_is_written_in_every_form(call: Run, read: Closer) -> None:
+    """A page, a workbook, CSV and JSON in a folder; another comparison takes their place."""
+    words = ("compare", "--out", "both", "--format", "html,xlsx,csv,json")
+    shown = call(*words)
+    assert shown.code == 0 and "written to" in shown.err
+    names = {path.name for path in Path("both").iterdir()}
+    assert names == {f"comparison.{form}" for form in ("html", "xlsx", "csv", "json")}
+    page = Path("both/comparison.html").read_text()
+    assert page.startswith("<!doctype html>") and "Difference = 2026-10 minus 2026-09" in page
+    assert Path("both/comparison.csv").read_text() == call("compare", "--csv").out
+    rows = load_workbook("both/comparison.xlsx")["Comparison"].iter_rows(values_only=True)
+    closing = next(row for row in rows if row[1:4:2] == ("closing_position", "btc"))
+    assert closing[5:9] == (4.95, 4.45, -0.5, -10.1010101)
+    assert json.loads(Path("both/comparison.json").read_text())["new"]["month"] == "2026-10"
+    assert call("compare", "2026-08", "2026-09", "--out", "both").code == 0
+    assert "2026-08" in Path("both/comparison.html").read_text()
+
+
+def test_a_folder_with_other_files_is_left_alone(call: Run, read: Closer) -> None:
+    """Also one with a file beside those of a comparison; an unknown form is refused."""
+    Path("both").mkdir()
+    Path("both/comparison.csv").touch()
+    Path("both/notes.txt").write_text("mine")
+    done = call("compare", "--out", "both")
+    assert done.code == 1 and "holds something else" in done.err
+    assert {path.name for path in Path("both").iterdir()} == {"comparison.csv", "notes.txt"}
+    assert call("compare", "--out", "new", "--format", "pdf").code == 2
+
+
+def test_a_month_is_compared_with_that_of_the_previous_year(call: Run, read: Closer) -> None:
+    """As if both had been named."""
+    words = ("--only", "gross_sales", "--csv")
+    named = call("compare", "2025-10", "2026-10", *words)
+    assert named.code == 0 and call("compare", "previous year", *words).out == named.out
 
 
 def test_a_wrong_name_is_2_and_one_line(call: Run, read: Closer) -> None:

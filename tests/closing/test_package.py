@@ -6,7 +6,9 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -17,6 +19,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from tests.closing.test_seal import rewrite, sealed
 from tests.support.closings import Closer
 from tests.support.desks import Desk
+from tests.support.prepared import once
 
 __all__ = ["rewrite", "sealed"]  # fixtures
 
@@ -42,53 +45,84 @@ def run_recipe(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=folder, capture_output=True, text=True)
 
 
-def test_a_stranger_computes_the_seal_again(desk: Desk, sealed: Path, tmp_path: Path) -> None:
-    """With the recipe of the README alone; the seal is the one that the command names."""
-    done = package(desk.lake, "2026-10", out=tmp_path / "a.zip")
-    folder = unpacked(done.file, tmp_path / "audit")
-    assert folder.name == "2026-10" and done.seal == read_manifest(sealed)["seal"]
-    assert run_recipe(folder).stdout == f"True {done.seal}\n"
-    text = (folder / "README.txt").read_text(encoding="utf-8")
+@pytest.fixture
+def packed(desk: Desk, sealed: Path, tmp_path: Path, no_printer: None) -> Path:
+    """What a stranger has of a package that was made once for all tests."""
+
+    def make() -> bytes:
+        return package(desk.lake, "2026-10", out=tmp_path / "a.zip").file.read_bytes()
+
+    (tmp_path / "a.zip").write_bytes(once("package", make))
+    return unpacked(tmp_path / "a.zip", tmp_path / "audit")
+
+
+def test_a_stranger_computes_the_seal_again(packed: Path) -> None:
+    """With the recipe of the README alone, which notices an altered fact and an altered file."""
+    assert packed.name == "2026-10"
+    assert run_recipe(packed).stdout == f"True {read_manifest(packed)['seal']}\n"
+    text = (packed / "README.txt").read_text(encoding="utf-8")
     assert "final" in text and "2026-10-01T00:00:00Z" in text and "by another way" in text
+    manifest = (packed / "manifest.json").read_text()
+    (packed / "manifest.json").write_text(manifest.replace('"final"', '"finaI"', 1))
+    assert run_recipe(packed).stdout.startswith("False ")
+    (packed / "manifest.json").write_text(manifest)
+    (packed / "summary.csv").write_text((packed / "summary.csv").read_text() + "\n")
+    assert "summary.csv" in run_recipe(packed).stderr
 
 
-def test_the_recipe_notices_what_was_altered(desk: Desk, sealed: Path, tmp_path: Path) -> None:
-    """A figure in a file, and a fact of the manifest."""
-    done = package(desk.lake, "2026-10", out=tmp_path / "a.zip")
-    folder = unpacked(done.file, tmp_path / "audit")
-    manifest = (folder / "manifest.json").read_text()
-    (folder / "manifest.json").write_text(manifest.replace('"final"', '"finaI"', 1))
-    assert run_recipe(folder).stdout.startswith("False ")
-    (folder / "manifest.json").write_text(manifest)
-    (folder / "summary.csv").write_text((folder / "summary.csv").read_text() + "\n")
-    assert "summary.csv" in run_recipe(folder).stderr
-
-
-def test_the_sums_are_of_every_file(desk: Desk, sealed: Path, tmp_path: Path) -> None:
+def test_the_sums_are_of_every_file(packed: Path) -> None:
     """As `sha256sum -c` reads them: all but the file of sums itself."""
-    folder = unpacked(package(desk.lake, "2026-10", out=tmp_path / "a.zip").file, tmp_path / "b")
     sums = dict(
-        reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines()
+        reversed(line.split("  ")) for line in (packed / "SHA256SUMS").read_text().splitlines()
     )
-    assert sums.keys() == {path.name for path in folder.iterdir()} - {"SHA256SUMS"}
+    assert sums.keys() == {path.name for path in packed.iterdir()} - {"SHA256SUMS"}
     for name, digest in sums.items():
-        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+        assert hashlib.sha256((packed / name).read_bytes()).hexdigest() == digest
 
 
-def test_what_was_unpacked_holds(desk: Desk, sealed: Path, tmp_path: Path) -> None:
-    """The README and the sums are no alteration of the statement."""
+def test_what_was_unpacked_holds(desk: Desk, packed: Path) -> None:
+    """README and sums are no alteration; the page beside the folder is verified with it."""
+    page = packed.with_name("2026-10-forms") / "statement.html"
+    assert verify_statement(packed, desk.lake).holds
+    page.write_text(page.read_text().replace("</main>", "1 btc</main>"))
+    checked = verify_statement(packed, desk.lake)
+    assert any("2026-10-forms: statement.html" in broken for broken in checked.broken)
+
+
+@pytest.mark.thorough
+def test_a_page_that_was_printed_holds(desk: Desk, sealed: Path, tmp_path: Path) -> None:
+    """It is printed again by the same printer, and compared."""
+    pytest.importorskip("weasyprint")
     folder = unpacked(package(desk.lake, "2026-10", out=tmp_path / "a.zip").file, tmp_path / "b")
+    assert (folder.with_name("2026-10-forms") / "statement.pdf").exists()
     assert verify_statement(folder, desk.lake).holds
 
 
-def test_the_same_folder_gives_the_same_file(desk: Desk, sealed: Path, tmp_path: Path) -> None:
-    """Byte for byte, whenever it is packed."""
+@pytest.mark.parametrize(
+    "pages", [["statement.html", "statement.pdf"], ["statement.html"]], ids=["printer", "none"]
+)
+def test_a_package_holds_the_page_as_pdf_where_it_can_be_printed(
+    desk: Desk, sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: list[str]
+) -> None:
+    """Where nothing prints, it is packed without; the printing itself is tried elsewhere."""
+    printer = ModuleType("weasyprint")
+    printer.__spec__ = ModuleSpec("weasyprint", None)
+    monkeypatch.setitem(sys.modules, "weasyprint", printer if len(pages) > 1 else None)
+    monkeypatch.setattr("svc_analytics.render.page.pdf.print_page", lambda page: b"%PDF-")
+    with zipfile.ZipFile(package(desk.lake, "2026-10", out=tmp_path / "a.zip").file) as archive:
+        found = [Path(name).name for name in archive.namelist() if "2026-10-forms/" in name]
+    assert [name for name in found if name.startswith("statement.")] == pages
+
+
+def test_the_same_folder_gives_the_same_file(desk: Desk, sealed: Path, packed: Path) -> None:
+    """Byte for byte, whenever it is packed; the seal is the one that the command names."""
     for path in sealed.iterdir():
         path.touch()
-    first, second = (
-        package(desk.lake, "2026-10", out=tmp_path / name) for name in ("a.zip", "b.zip")
-    )
-    assert first.sha256 == second.sha256 and first.file.read_bytes() == second.file.read_bytes()
+    first = packed.parents[1] / "a.zip"
+    again = package(desk.lake, "2026-10", out=packed.parents[1] / "b.zip")
+    assert again.file.read_bytes() == first.read_bytes()
+    assert again.sha256 == hashlib.sha256(first.read_bytes()).hexdigest()
+    assert again.seal == read_manifest(sealed)["seal"]
 
 
 def test_what_is_not_sealed_is_not_packed(desk: Desk, closer: Closer, tmp_path: Path) -> None:

@@ -108,6 +108,7 @@ def _invoke(command: str, _folder: Path) -> str:
     return done.output
 
 
+@pytest.mark.usefixtures("no_printer")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_shown_runs(files: Path, command: str, monkeypatch: Any) -> None:
     """What a reader copies works, and says something."""
@@ -115,6 +116,7 @@ def test_every_command_shown_runs(files: Path, command: str, monkeypatch: Any) -
     assert invoke(command)
 
 
+@pytest.mark.usefixtures("no_printer")
 @pytest.mark.parametrize(("command", "printed"), CONSOLE, ids=name_of)
 def test_what_is_shown_has_the_words_that_are_printed(
     files: Path, command: str, printed: str, monkeypatch: Any

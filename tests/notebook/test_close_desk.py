@@ -16,9 +16,13 @@ from typing import Any
 import pytest
 
 import svc_analytics as svc
+from svc_analytics.closing.states import month_states
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, NoLake
+from svc_analytics.interrupts import check_stop
+from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.desk import desk_months
 from svc_analytics.notebook.desk import panel as panel_module
 from svc_analytics.notebook.desk.panel import Desk as CloseDesk
 from svc_analytics.notebook.desk.panel import Panel
@@ -26,7 +30,7 @@ from svc_analytics.notebook.desk.records import MonthRecords, View, Wanted
 from svc_analytics.notebook.desk.runs import STOPPED
 from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
 from svc_analytics.periods import month
-from svc_analytics.render.month_state import SIGNS
+from svc_analytics.render.month_state import SIGNS, MonthState
 from svc_analytics.signing.secrets import Secret
 from svc_analytics.warehouse.figures import stated_figures
 from svc_analytics.warehouse.warehouse import open_warehouse
@@ -494,3 +498,26 @@ def test_an_empty_folder_is_told_at_once(lake: Lakehouse) -> None:
 def test_each_state_has_a_sign_of_its_own() -> None:
     """Not by colour alone."""
     assert len({*SIGNS.values()}) == len(SIGNS) == 6
+
+
+def test_a_month_that_is_chosen_does_not_wait_for_others(
+    panel: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comparison of another month gives way at once, and is made afterwards."""
+    panel.judging.wait(60)
+    begun, compared = Event(), month_states.judged
+
+    def endless(lake: Lake, state: MonthState, clock: int) -> MonthState:
+        begun.set()
+        while True:
+            check_stop()
+
+    monkeypatch.setattr(desk_months, "is_judged", lambda *_: False)
+    monkeypatch.setattr(desk_months, "judged", endless)
+    panel._desk.refresh()
+    panel.judging.start()
+    assert begun.wait(20)
+    panel.months.tiles[OCTOBER].click()
+    monkeypatch.setattr(desk_months, "judged", compared)
+    assert "October 2026" in panel.figures.head.value
+    assert states(panel)[OCTOBER] == "due"

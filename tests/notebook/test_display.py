@@ -231,8 +231,8 @@ def test_a_display_tells_an_error_in_one_line(desk: Desk) -> None:
 
 def test_a_chart_of_another_table_names_the_column_it_lacks() -> None:
     """One line that says what is there."""
-    with pytest.raises(ConfigError, match="fee_rate needs a column 'payment_fees'; the table has"):
-        svc.draw(charts.fee_rate, TABLE, "btc")
+    with pytest.raises(ConfigError, match="position needs a column 'day'; the table has"):
+        svc.draw(charts.position, TABLE, "btc")
 
 
 def test_a_verdict_says_what_differs_and_what_the_receipt_states() -> None:

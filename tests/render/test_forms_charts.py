@@ -32,10 +32,11 @@ DAYS = pa.table(
 )
 MONTHS = pa.table(
     {
-        "month": ["2026-09", "2026-10"],
-        "currency": ["btc", "btc"],
-        "refund_ratio_period": pa.array([Decimal("0.01273686"), None], pa.decimal128(38, 8)),
-        "refund_ratio_cohort": pa.array([Decimal("0.5"), Decimal("1.2")], pa.decimal128(38, 8)),
+        "month": ["2026-09", "2026-10", "2026-09", "2026-10"],
+        "currency": ["btc", "btc", "eth", "eth"],
+        "refund_ratio_period": pa.array(
+            [Decimal("0.0127"), None, Decimal("0.5"), Decimal("1.2")], pa.decimal128(38, 8)
+        ),
     }
 )
 WORTH = {"currency": ["btc", "eth", "sol"], "usd_exposure": [Decimal(3), Decimal(1), None]}
@@ -65,28 +66,21 @@ def test_days_below_zero_and_unknown_ones_are_hatched_otherwise(axes: Axes) -> N
     assert hatched_places(axes) == [date(2026, 10, 3).toordinal()]
 
 
-def test_a_rate_over_nothing_breaks_the_line(axes: Axes) -> None:
-    """1 % on the first day; where nothing was sold there is no point, and zero is in sight."""
-    charts.fee_rate(axes, DAYS, "btc")
-    first, *others = list(axes.lines[0].get_ydata())
-    assert first == 0.01 and all(value != value for value in others)
-    assert axes.get_ylim()[0] == 0
-
-
-def test_refund_ratios_are_written_with_two_places(axes: Axes) -> None:
-    """Two kinds of bars, the second hatched; a ratio may exceed 1."""
-    charts.refund_ratio(axes, MONTHS, "btc")
-    assert texts(axes) == ["1.27%", "50.00%", "120.00%"]
-    assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True, True]
+def test_ratios_of_all_coins_have_one_axis(axes: Axes) -> None:
+    """A line for each coin, broken where a ratio is unknown; a ratio may exceed 1."""
+    charts.refund_ratio(axes, MONTHS)
+    btc, eth = ([float(at) for at in list(line.get_ydata())] for line in axes.lines)
+    assert btc[0] == 0.0127 and btc[1] != btc[1] and eth == [0.5, 1.2]
     assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 1.2
 
 
 def test_a_month_that_is_not_over_is_shaded(axes: Axes) -> None:
     """Its ratios do not stand beside those of full months without a word."""
-    charts.refund_ratio(axes, attach(MONTHS, Standing(first_open_month="2026-10")), "btc")
+    charts.refund_ratio(axes, attach(MONTHS, Standing(first_open_month="2026-10")))
     (shade,) = [patch for patch in axes.patches if patch.get_label() == "running month"]
     assert (shade.get_x(), shade.get_width()) == (0.5, 1.0)
     assert "running month" in [text.get_text() for text in axes.get_legend().get_texts()]
+    assert axes.get_title("left") == "In September 2026 the share is highest in eth: 50.00%."
 
 
 def test_a_day_that_is_not_over_is_shaded(axes: Axes) -> None:
@@ -96,29 +90,27 @@ def test_a_day_that_is_not_over_is_shaded(axes: Axes) -> None:
     assert shade.get_x() == date(2026, 10, 3).toordinal() - 0.5
 
 
-def test_exposure_says_shares_and_concentration(axes: Axes) -> None:
+def test_exposure_says_shares(axes: Axes) -> None:
     """3, -4 and 1 USD are 8 without sign: 37.5 %, 50 % and 12.5 %, the largest first."""
     charts.usd_exposure(axes, pa.table(WORTH | {"usd_exposure": list(map(Decimal, (3, -4, 1)))}))
-    assert texts(axes) == [
-        "1.00 USD, 12.50% (100.00% with the larger coins)",
-        "3.00 USD, 37.50% (87.50% with the larger coins)",
-        "-4.00 USD, 50.00%",
-    ]
-    assert axes.get_xlabel() == "total 0.00 USD; shares are of the worth without sign"
+    assert texts(axes) == ["1.00 USD, 12.50%", "3.00 USD, 37.50%", "-4.00 USD, 50.00%"]
+    assert axes.get_title() == "Position by coin: 0.00 USD"
+    assert axes.get_xlabel() == "shares are of the worth without sign"
 
 
-def test_the_total_worth_is_told_in_plain_words(axes: Axes) -> None:
+def test_the_total_worth_is_in_the_title(axes: Axes) -> None:
     """70,000.355 + 251 USD is 70,251.36 USD, rounded half up."""
     values = list(map(Decimal, ("70000.355", "250", "1")))
     charts.usd_exposure(axes, pa.table(WORTH | {"usd_exposure": values}))
-    assert axes.get_xlabel() == "total 70,251.36 USD"
+    assert axes.get_title() == "Position by coin: 70,251.36 USD"
+    assert axes.get_title("left") == "btc is 100% of the worth of all coins."
 
 
 def test_shares_need_a_whole(axes: Axes) -> None:
     """Where one worth is unknown, so is the total; that coin is not drawn as zero."""
     charts.usd_exposure(axes, pa.table(WORTH))
     assert texts(axes) == ["1.00 USD", "3.00 USD"]
-    assert axes.get_xlabel() == "worth in USD; unknown: sol, so there is no total"
+    assert axes.get_title() == "Position by coin: no total, as the worth of sol is unknown"
 
 
 def test_frames_can_be_drawn_as_tables_can(axes: Axes) -> None:
@@ -134,12 +126,6 @@ def test_a_coin_without_data_says_so(axes: Axes) -> None:
     assert texts(axes) == ["no movement"]
 
 
-def test_unknown_fees_are_not_called_nothing_sold(axes: Axes) -> None:
-    """What was not read may have been sold."""
-    charts.fee_rate(axes, DAYS.slice(2, 1), "btc")
-    assert texts(axes) == ["unknown"]
-
-
 def test_days_all_unknown_are_not_called_days_without_a_movement(axes: Axes) -> None:
     """Only the hatching stands there, and what it means."""
     charts.net_settlement_daily(axes, DAYS.slice(2, 1), "btc")
@@ -149,9 +135,10 @@ def test_days_all_unknown_are_not_called_days_without_a_movement(axes: Axes) -> 
 
 def test_a_month_without_a_refund_keeps_its_place(axes: Axes) -> None:
     """September and November stand two apart, not side by side."""
-    later = MONTHS.set_column(0, "month", pa.array(["2026-09", "2026-11"]))
-    charts.refund_ratio(axes, later, "btc")
-    assert [round(bar.get_x() + 0.18, 1) for bar in axes.patches] == [-0.2, 0.2, 2.2]
+    later = MONTHS.set_column(0, "month", pa.array(["2026-09", "2026-11"] * 2))
+    charts.refund_ratio(axes, later)
+    broken = [float(height) for height in list(axes.lines[1].get_ydata())]
+    assert len(broken) == 3 and broken[1] != broken[1]
 
 
 def test_ticks_are_plain_numbers() -> None:

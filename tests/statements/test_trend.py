@@ -9,7 +9,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.periods import month
 from svc_analytics.statements.statement import statement
-from svc_analytics.statements.trend import monthly_figure
+from svc_analytics.statements.trend import monthly_figures
 from tests.statements.test_comparison import LEDGER, NOW
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
@@ -28,7 +28,7 @@ def read(desk: Desk) -> Desk:
 
 def trend(desk: Desk, figure: str = "net_settlement", **options: Any) -> list[tuple[Any, ...]]:
     last = options.pop("last", NOVEMBER)
-    table = monthly_figure(desk.lake, figure, last, now=parse_bound(NOW), **options)
+    table = monthly_figures(desk.lake, [figure], last, now=parse_bound(NOW), **options)
     return [tuple(row.values()) for row in table.to_pylist()]
 
 

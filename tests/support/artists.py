@@ -14,8 +14,8 @@ def hatched_places(axes: Axes) -> list[float]:
 
 
 def all_texts(axes: Axes) -> list[str]:
-    """Return the title, labels, ticks, annotations and legend of axes."""
-    found = [axes.get_title(), axes.get_xlabel(), axes.get_ylabel()]
+    """Return the title, the sentence below it, labels, ticks, annotations and legend of axes."""
+    found = [axes.get_title(), axes.get_title("left"), axes.get_xlabel(), axes.get_ylabel()]
     found += [text.get_text() for text in axes.texts]
     for axis in (axes.xaxis, axes.yaxis):
         found += axis.get_major_formatter().format_ticks(axis.get_major_locator()())

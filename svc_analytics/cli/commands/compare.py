@@ -1,7 +1,7 @@
 """`compare`, `statement-diff`: two months of the lake, or two statements in folders."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,49 @@ from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.views import MERCHANT
-from svc_analytics.render.comparison import Side
+from svc_analytics.render.compared_folder import check_forms
 from svc_analytics.statements.comparison import Comparison
 
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV, every digit.")
 _SEE = "--rows, --csv or --json give each record that differs; --out diff.html writes a page."
 exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The periods, figures and coins that are compared."""
+
+    before: str | None
+    period: str | None
+    currency: str | None
+    only: str | None
+
+    def compare(self, lake: Lakehouse, at: PeriodOptions, *, exact: bool) -> Comparison:
+        """Compare them in a lake."""
+        only = options.split_names(self.only) or None
+        coins = options.split_names(self.currency) or None
+        named = (self.before, self.period)
+        return compare_months(lake, *named, **at, only=only, coins=coins, exact=exact)
+
+
+@dataclass(frozen=True)
+class Written:
+    """The folder that a comparison is written into, if any, and its forms."""
+
+    out: str | None
+    formats: str
+
+    def check(self, lakes: options.LakeOptions) -> None:
+        """Refuse a folder of several merchants, and a form that there is not."""
+        check_forms(options.split_names(self.formats))
+        if self.out and lakes.are_several:
+            raise ConfigError("--out holds the comparison of one merchant: give --data-dir once")
+
+    def write(self, comparison: Comparison) -> None:
+        """Write the comparison, if that is wanted."""
+        if self.out:
+            out = comparison.save(self.out, options.split_names(self.formats))
+            echo_note(f"written to {out}")
 
 
 @click.command()
@@ -34,16 +71,24 @@ exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
 @click.option("--only", metavar="FIGURE,...", help="Only these figures, with commas between.")
 @exact_option
 @csv_option
+@click.option("--out", metavar="DIR", help="Write the comparison into this folder too.")
+@click.option(
+    "--format",
+    "formats",
+    default="html,xlsx,csv",
+    show_default=True,
+    help="Forms to write into --out: csv, html, json, xlsx; with commas between.",
+)
+@options.as_value("written", Written)
+@options.as_value("asked", Asked)
 @options.engine_options
 @options.several_lakes_options
 @options.as_value("lakes", options.LakeOptions)
 @options.as_value("printed", options.Printed)
 def compare(
-    before: str | None,
-    period: str | None,
+    asked: Asked,
     at: PeriodOptions,
-    currency: str | None,
-    only: str | None,
+    written: Written,
     lakes: options.LakeOptions,
     printed: options.Printed,
 ) -> None:
@@ -52,17 +97,15 @@ def compare(
     Without months, the last full month is compared with the one before it; with one
     month, that one with the month before it. So are quarters, such as 2026-Q3, and years,
     such as 2026; a year to date, 2026-10-ytd, is compared with the same months of the year
-    before. With --data-dir several times, each merchant is compared with itself.
+    before, and so is any period with "previous year" in the place of BEFORE. With --data-dir
+    several times, each merchant is compared with itself.
     """
     printed.check()
-    named = options.split_names(only) or None
-    coins = options.split_names(currency) or None
+    written.check(lakes)
     opened = open_each(lakes)
-    comparisons = [
-        compare_months(lake, before, period, **at, only=named, coins=coins, exact=printed.exact)
-        for lake in opened
-    ]
+    comparisons = [asked.compare(lake, at, exact=printed.exact) for lake in opened]
     _require_same_months(comparisons)
+    written.write(comparisons[0])
     if printed.as_json:
         click.echo(to_json(_compared(opened, comparisons)))
     elif printed.as_csv:
@@ -84,14 +127,9 @@ def _require_same_months(comparisons: Sequence[Comparison]) -> None:
 def _compared(lakes: Sequence[Lakehouse], comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Return the JSON document of one comparison, or of one for each merchant."""
     if len(comparisons) == 1:
-        return _comparison(comparisons[0])
+        return comparisons[0].to_json()
     named = zip((lake.merchant_id for lake in lakes), comparisons, strict=True)
-    return {"merchants": [{MERCHANT: name} | _comparison(each) for name, each in named]}
-
-
-def _comparison(comparison: Comparison) -> dict[str, Any]:
-    sides = {name: _side(each) for name, each in zip(("old", "new"), comparison.sides, strict=True)}
-    return sides | {"is_whole": comparison.is_whole, "rows": to_objects(comparison.table)}
+    return {"merchants": [{MERCHANT: name} | each.to_json() for name, each in named]}
 
 
 @click.command("statement-diff")
@@ -132,17 +170,6 @@ def statement_diff(
         echo_note(f"altered: {text}")
     if diff.altered:
         raise SystemExit(EXIT_ATTENTION)
-
-
-def _side(side: Side) -> dict[str, Any]:
-    return {
-        "month": side.name,
-        "status": side.status,
-        "standing": side.standing,
-        "reasons": [reason.text for reason in side.reasons],
-        "is_running": side.is_running,
-        "read_to": side.read_to,
-    }
 
 
 def _document(diff: StatementDiff) -> dict[str, Any]:

@@ -13,14 +13,13 @@ from pathlib import Path
 
 from svc_analytics.closing.register import FILE as REGISTER
 from svc_analytics.closing.seals import STATEMENTS, Manifest
-from svc_analytics.files import find_made, keep_made
+from svc_analytics.files import find_made, keep_made, program_digest
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.layout import data_folders, tool_version
+from svc_analytics.lake.layout import data_folders
 from svc_analytics.periods import Period, month_of
 from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS
 from svc_analytics.warehouse.acknowledgements import FILE as ACCEPTED
-from svc_analytics.warehouse.definitions import definitions_digest
 
 _KIND = "months"
 _MOST = 1000  # answers that are kept
@@ -59,14 +58,14 @@ def keep_judgement(
 
 
 def _rests_on(lake: Lake, period: Period, sealed: Manifest | None) -> str:
-    """Name all that an answer is made of: the month, its seal, the files, the definitions.
+    """Name all that an answer is made of: the month, its seal, the files, the program.
 
     A sealed month is stated as of its seal, so months behind that have no part in it.
     """
     until = month_of(parse_bound(sealed["as_of"])).label if sealed else ""
     seal = sealed["seal"] if sealed else ""
     facts = (lake.place, lake.merchant_id, period.folder, period.calendar, seal)
-    return "\n".join([*facts, tool_version(), definitions_digest(), *_files(lake, until)])
+    return "\n".join([*facts, program_digest(), *_files(lake, until)])
 
 
 def _files(lake: Lake, until: str) -> Iterator[str]:

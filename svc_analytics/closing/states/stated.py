@@ -64,6 +64,7 @@ def compare(
 
     Without months, the last full month is compared with the one before; with one alone, it is
     compared with the month before it, a year to date with the same months of the year before.
+    With "previous year" as the earlier one, any period is compared with the same one a year before.
     `only` names figures, `coins` coins; with `exact` every digit is displayed. `now` replaces this
     machine's clock: a datetime with a zone, RFC 3339 text, or UTC microseconds.
 

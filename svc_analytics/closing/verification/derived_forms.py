@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.verification.facts import is_this_release
+from svc_analytics.closing.verification.facts import PROGRAM, is_this_release
 from svc_analytics.closing.verification.forms import Findings, compare_forms, formats_of
 from svc_analytics.files import hash_file
 from svc_analytics.render.folder import Output, write_files
@@ -71,7 +71,7 @@ def fill(sealed: Sealed, output: Output, folder: Path) -> None:
     rows = write_files(sealed.statement, sealed.facts, folder, output)
     files = {name: {"sha256": hash_file(folder / name), "rows": rows[name]} for name in rows}
     own = sealed.statement.manifest(files)
-    kept = {name: own[name] for name in ("tool_version", "definitions_digest", "files")}
+    kept = {name: own[name] for name in (*PROGRAM, "files")}
     facts = kept | {"seal": sealed.manifest["seal"], "language": asdict(output.language)}
     text = json.dumps(facts, ensure_ascii=False, indent=2)
     (folder / FACTS).write_text(f"{text}\n", encoding="utf-8", newline="\n")

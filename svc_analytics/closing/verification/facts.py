@@ -10,6 +10,7 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.diff import Tables
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
+from svc_analytics.files import program_digest
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
@@ -20,10 +21,11 @@ from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import definitions_digest
 
 LONGEST = 80
+PROGRAM = ("tool_version", "program_digest", "definitions_digest")  # what wrote a statement
 # Facts that other parts of a verification hold: files and chain, the clock, the profile.
 _OTHERS = {
     *("files", "version", "supersedes", "previous_seal", "seal", "as_of", "merchant"),
-    *("month_seals", "tool_version", "definitions_digest"),
+    *("month_seals", *PROGRAM),
 }
 # What every manifest says, whichever release sealed it: later facts are missing in earlier ones.
 _ALWAYS = {
@@ -35,9 +37,9 @@ _OF_TODAY = {"status", "reasons", "coverage"}  # what a lake that gives the same
 
 
 def is_this_release(manifest: seals.Manifest) -> bool:
-    """Whether the statement was written by the release that verifies it."""
-    is_same = manifest.get("tool_version") == version("svc-analytics")
-    return is_same and manifest.get("definitions_digest") == definitions_digest()
+    """Whether the statement was written by this very program: then it writes the same again."""
+    own = (version("svc-analytics"), program_digest(), definitions_digest())
+    return tuple(map(manifest.get, PROGRAM)) == own
 
 
 def period_of(manifest: seals.Manifest) -> Period:

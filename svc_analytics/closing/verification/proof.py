@@ -238,8 +238,8 @@ def _check_forms(
     proof.broken += forms.broken
     proof.unproven += forms.unproven
     if not proof.is_own:
-        text = f"svc-analytics {manifest.get('tool_version')} sealed it, with other definitions"
-        worded = f": the words and the look of {', '.join(forms.reworded)} were not compared"
+        text = f"svc-analytics {manifest.get('tool_version')} sealed it, another release"
+        worded = f": the words and the layout of {', '.join(forms.reworded)} were not compared"
         proof.notes.append(text + (worded if forms.reworded else ""))
 
 

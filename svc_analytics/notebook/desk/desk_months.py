@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import RLock
+from threading import Event, RLock
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.balances import balance_notes
@@ -19,6 +19,7 @@ from svc_analytics.closing.states.stated import statement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
+from svc_analytics.interrupts import check_stop, stopped_by
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.agreement import Claim, compared
 from svc_analytics.notebook.desk.findings import Finding, accept, findings_of
@@ -40,7 +41,10 @@ class DeskMonths:
     ) -> None:
         self.lake, self.zone, self.calendar = lake, zone, calendar or GREGORIAN
         self._settings = settings
-        self._lock = RLock()  # a close ends in a thread, while somebody looks at records
+        self._lock = RLock()  # who holds it reads the lake: a person, or the thread that compares
+        self._is_asked, self._is_free = Event(), Event()  # whether a person waits for the lake
+        self._is_free.set()
+        self._is_closing = False  # then nothing is compared: the lake changes
         self._judged: set[str] = set()  # months that were compared with the lake as it is
         self._records: MonthRecords | None = None
         self.statement: Statement | None = None
@@ -54,7 +58,7 @@ class DeskMonths:
 
     def choose(self, label: str) -> None:
         """Show a month: make its statement from the lake as it is now, and judge it."""
-        with self._lock:
+        with self._at_once():
             self._choose(label)
 
     def _choose(self, label: str) -> None:
@@ -78,7 +82,8 @@ class DeskMonths:
         self.chosen_later = "" if label == self.tile.label else label
 
     def refresh(self) -> None:
-        """Read everything anew."""
+        """Read everything anew, when a close is over or when somebody asks for it."""
+        self._is_closing = False
         label, self.chosen_later = self.chosen_later or self.tile.label, ""
         self.choose(label)
 
@@ -89,8 +94,9 @@ class DeskMonths:
         """
         settings = self._settings or read_settings(self.lake.path)
         settings.require_service()
-        with self._lock:
+        with self._at_once():
             self._close_records()
+            self._is_closing = True
         return CloseRun(self.lake, label, self.zone, self.calendar, settings, tell)
 
     def check(self, claims: dict[str, Claim]) -> str:
@@ -125,26 +131,46 @@ class DeskMonths:
     @contextmanager
     def records(self) -> Iterator[MonthRecords]:
         """Give the records of the month that is shown, which no close takes away meanwhile."""
-        with self._lock:
+        with self._at_once():
             if self.statement is None:
                 raise ConfigError(self.problem)
             if self._records is None:
                 self._records = MonthRecords(self.lake, self.statement.period)
             yield self._records
 
+    @contextmanager
+    def _at_once(self) -> Iterator[None]:
+        """Read the lake for a person: a month that is being compared is left for later."""
+        self._is_free.clear()
+        self._is_asked.set()
+        try:
+            with self._lock:
+                self._is_asked.clear()
+                yield
+        finally:
+            self._is_free.set()
+
     def judge_next(self) -> bool:
-        """Compare one more month with the lake, the newest first; False when all of them are."""
-        with self._lock:
-            tiles = self.tiles
-        left = (tile for tile in tiles if tile.label not in self._judged)
+        """Compare one more month with the lake, the newest first; False when all of them are.
+
+        It waits while a person reads the lake, gives way to one who wants to, and ends at a close.
+        """
+        self._is_free.wait()
+        try:
+            with self._lock, stopped_by(self._is_asked):
+                check_stop()
+                return not self._is_closing and self._judge_one()
+        except KeyboardInterrupt:
+            if self._is_free.is_set():  # nobody waits for the lake: somebody pressed Ctrl-C
+                raise
+            return True
+
+    def _judge_one(self) -> bool:
+        left = (tile for tile in self.tiles if tile.label not in self._judged)
         state = next((tile for tile in left if not is_judged(self.lake, tile)), None)
-        if state is None:
-            return False
-        found = judged(self.lake, state, now())
-        with self._lock:
-            if tiles is self.tiles:  # else they were read anew meanwhile
-                self._place(found)
-        return True
+        if state is not None:
+            self._place(judged(self.lake, state, now()))
+        return state is not None
 
     def _place(self, state: MonthState) -> None:
         """Put a month that was judged in the place of the same month."""

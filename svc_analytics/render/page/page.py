@@ -1,27 +1,22 @@
 """A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from svc_analytics import charts
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
 from svc_analytics.language.words import merchant_names
-from svc_analytics.messages import Message, clauses
+from svc_analytics.messages import Message, clauses, joined
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.balances import describe_balances
+from svc_analytics.render.bridge import TREND, bridge_table
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import definition_groups
-from svc_analytics.render.page.band import Band
-from svc_analytics.render.page.face import FigureTables
-from svc_analytics.render.page.front import (
-    foot_of,
-    front_lines,
-    page_symbols,
-    receipts_of,
-    severities,
-)
 from svc_analytics.render.page.matrix import matrices
 from svc_analytics.render.page.tables import PageTables
 from svc_analytics.render.page.template import instant_text, load_template
@@ -49,14 +44,20 @@ MONTH_COLUMNS = (
     *("net_settlement", "rail_movement", "opening_position", "closing_position"),
 )
 FURTHER = ("months", "position", "exposure", "restatement")
+_TITLES = {
+    "exposure": "position in USD by coin",
+    "year": "{FIGURE} by month, USD",
+    "bridge": "from opening to closing, USD",
+}
+SEVERITIES = ("blocking", "advisory")
 
 
 @dataclass(frozen=True)
 class ChartSvg:
-    """A chart as an `<svg>` element; a wide one has a line of the page to itself."""
+    """A chart as an `<svg>` element, and its width in inches."""
 
     svg: str
-    is_wide: bool
+    width: float
 
 
 def make_page(
@@ -64,15 +65,22 @@ def make_page(
 ) -> tuple[str, int]:
     """Return the page as HTML, and how many rows of tables it shows."""
     standing = document_standing(statement, language)
-    tables, own = PageTables(statement, standing), FigureTables(statement, standing)
-    parts = _tables(tables, own)
+    tables = PageTables(statement, standing)
+    parts = _tables(tables)
     shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
-    figures = parts["figures"] + parts["details"] + parts["more"]
+    figures = parts["figures"] + parts["more"]
     page = load_template("statement.html").render(
         facts=facts,
         standing=standing.text,
         head=_head(statement, facts, language),
-        band=Band(statement, own.face.coins, standing.is_running(statement.period.label)),
+        worded=() if language.is_english else WORDED,
+        lang="en" if language.is_both else language.code,
+        direction=language.direction,
+        checks=_severities(statement.tables["checks"]),
+        coverage={name: _spans(spans) for name, spans in facts["coverage"].items()},
+        notes=describe_pricing(statement.tables) + describe_balances(statement.tables),
+        receipts=_receipts(statement.tables["summary"]),
+        webhooks=describe(log) if (log := facts["options"].get("webhooks")) else "",
         charts=_charts(tables, language),
         charted=MOST_CHARTED,
         coins=statement.tables["summary"].num_rows,
@@ -80,36 +88,10 @@ def make_page(
         open_part=_open_part(tables),
         definitions=definition_groups(),
         shown={name for table in figures for name in table.names},
-        **_lines(statement, facts),
-        **_of_language(statement, facts, language),
         **parts,
+        **PageWords(language).functions,
     )
     return page, shown_rows
-
-
-def _of_language(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
-    """Return direction, words and foot of the page in its language."""
-    return {
-        "worded": () if language.is_english else WORDED,
-        "lang": "en" if language.is_both else language.code,
-        "direction": language.direction,
-        "foot": foot_of(statement, facts, language),
-        "symbols": page_symbols(language),
-        **PageWords(language).functions,
-    }
-
-
-def _lines(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the sentences around the tables: what is open, what was read, what was proven."""
-    log = facts["options"].get("webhooks")
-    return {
-        "front": list(front_lines(statement)),
-        "checks": severities(statement.tables["checks"]),
-        "coverage": {name: _spans(spans) for name, spans in facts["coverage"].items()},
-        "notes": describe_pricing(statement.tables) + describe_balances(statement.tables),
-        "receipts": receipts_of(statement.tables["summary"]),
-        "webhooks": describe(log) if log else "",
-    }
 
 
 def _head(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
@@ -123,7 +105,6 @@ def _head(statement: Document, facts: dict[str, Any], language: Language) -> dic
         "status": status_word(statement),
         "look": state.kind if state else statement.status,
         "rests": "" if reasons and not state else status_note(statement),
-        "is_settled": bool(state and state.kind == "sealed" and not reasons),
         "reasons": reasons,
         "unknown": unknown_lines(facts),
         "most": MOST_REASONS,
@@ -140,12 +121,10 @@ def _names(merchant: dict[str, Any], language: Language) -> dict[str, list[tuple
     return {"lead": lead or [("", str(merchant["id"]))], "others": others}
 
 
-def _tables(tables: PageTables, own: FigureTables) -> dict[str, list[Any]]:
+def _tables(tables: PageTables) -> dict[str, list[Any]]:
     known = tables.statement.tables
-    has_coins = known["summary"].num_rows > 0
     return {
-        "figures": [own.main()] if has_coins else [],
-        "details": [own.details()] if has_coins else [],
+        "figures": [tables.figures()] if known["summary"].num_rows else [],
         "more": list(tables.more_figures()),
         "daily": list(tables.days()),
         "further": [
@@ -167,44 +146,54 @@ def _open_part(tables: PageTables) -> str:
 
 
 def _charts(tables: PageTables, language: Language) -> list[tuple[str, list[ChartSvg]]]:
-    """Return the charts of all coins together, then those of each coin."""
-    currencies = tables.statement.tables["summary"]["currency"].to_pylist()
-    found = [("All coins", [_exposure(tables, language)])] if currencies else []
-    for place, currency in enumerate(currencies[:MOST_CHARTED]):
-        found.append((str(currency), list(_of_coin(tables, str(currency), place, language))))
-    return found
+    """Return the charts of all coins together, then the days of each coin."""
+    known = tables.statement.tables
+    currencies = [str(coin) for coin in known["summary"]["currency"].to_pylist()]
+    if not currencies:
+        return []
+    height = 0.9 + 0.25 * len(currencies)
+    exposure = partial(charts.usd_exposure, table=tables.source("summary"))
+    together = [_chart(tables, "exposure", exposure, (7.2, height), language)]
+    if TREND in known:
+        year = partial(charts.usd_year, table=tables.source(TREND))
+        bridge = partial(charts.usd_bridge, table=bridge_table(known, tables.statement.period))
+        together[:0] = [
+            _chart(tables, "year", year, (4.3, 2.6), language),
+            _chart(tables, "bridge", bridge, (2.9, 2.6), language),
+        ]
+    daily = partial(charts.net_settlement_daily, table=tables.source("daily"))
+    days = [
+        _chart(tables, f"c{place}", partial(daily, currency=coin), (3.55, 2.1), language, coin)
+        for place, coin in enumerate(currencies[:MOST_CHARTED])
+    ]
+    return [("All coins", together), ("Each coin by day", days)]
 
 
-def _of_coin(
-    tables: PageTables, currency: str, place: int, language: Language
-) -> Iterator[ChartSvg]:
-    daily, summary = tables.source("daily"), tables.source("summary")
-    parts = (
-        (
-            charts.net_settlement_daily,
-            daily,
-            "{FIGURE} by day, {coin}",
-            (7.2, 2.1),
-        ),
-        (charts.fee_rate, daily, "fees over gross sales, {coin}", (3.5, 1.9)),
-        (charts.refund_ratio, summary, "refunds over total charged, {coin}", (3.5, 1.9)),
-    )
-    for number, (draw, table, title, size) in enumerate(parts):
-        drawn = partial(draw, table=table, currency=currency)
-        chart = Message(title, coin=currency, FIGURE=in_sentence("net_settlement"))
-        name = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
-        svg = draw_svg(f"c{place}-{number}", drawn, name, Look(size, language=language))
-        yield ChartSvg(svg, is_wide=not number)
+def _chart(
+    tables: PageTables,
+    name: str,
+    draw: partial[None],
+    size: tuple[float, float],
+    language: Language,
+    coin: str = "",
+) -> ChartSvg:
+    """Return a chart, whose name for those who do not see it says what it is worth."""
+    figure = {"FIGURE": in_sentence("net_settlement"), "coin": coin}
+    chart = Message(_TITLES.get(name, "{FIGURE} by day, {coin}"), **figure)
+    told = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
+    return ChartSvg(draw_svg(name, draw, told, Look(size, language=language)), size[0])
 
 
-def _exposure(tables: PageTables, language: Language) -> ChartSvg:
-    summary = tables.source("summary")
-    height = 0.9 + 0.25 * summary.num_rows
-    drawn = partial(charts.usd_exposure, table=summary)
-    chart = "position in USD by coin"
-    name = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
-    look = Look((7.2, height), language=language)
-    return ChartSvg(draw_svg("exposure", drawn, name, look), is_wide=True)
+def _severities(checks: pa.Table) -> str:
+    """Say how many findings there are of each severity."""
+    counts = Counter(checks["severity"].to_pylist())
+    found = [(name, counts.pop(name, 0)) for name in SEVERITIES] + sorted(counts.items())
+    return joined("list.comma", [_counted(*each) for each in found])
+
+
+def _counted(severity: str, count: int) -> Message:
+    sentence = "{count} {SEVERITY} finding" if count == 1 else "{count} {SEVERITY} findings"
+    return Message(sentence, count=count, SEVERITY=severity)
 
 
 def _spans(spans: Sequence[tuple[str, str, str]]) -> str:
@@ -219,3 +208,17 @@ def _spans(spans: Sequence[tuple[str, str, str]]) -> str:
         for start, end, state in spans
     ]
     return clauses(*known) if known else ""
+
+
+def _receipts(summary: pa.Table) -> tuple[int, int] | None:
+    """Return how many receipts were checked and are valid; None if none was verified.
+
+    Of a coin both are known or neither is; an unknown count is no zero.
+    """
+    counts = [
+        (row.get("receipts_checked"), row.get("receipts_valid")) for row in summary.to_pylist()
+    ]
+    known = [(checked, valid) for checked, valid in counts if None not in (checked, valid)]
+    if not known:
+        return None
+    return sum(checked for checked, _ in known), sum(valid for _, valid in known)

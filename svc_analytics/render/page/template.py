@@ -4,6 +4,7 @@ from functools import cache, partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from svc_analytics.charts.palette import dark_styles
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.language.fonts import css_families
@@ -24,6 +25,7 @@ def load_template(name: str) -> Template:
     environment.filters["instant"] = instant_text
     environment.globals["families"] = css_families()
     environment.globals["narrow_families"] = css_families("DejaVu Sans Condensed")
+    environment.globals["dark_charts"] = dark_styles("figure svg")
     environment.globals["meaning"] = partial(meaning, "summary")
     return environment.get_template(name)
 

@@ -1,0 +1,142 @@
+"""Chart of how the position became what it is worth, from the opening to the closing, in USD."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from svc_analytics.charts.axes import (
+    HATCH,
+    ROUNDED,
+    Axes,
+    Row,
+    Table,
+    annotate,
+    cents,
+    finish,
+    label_ticks,
+    rows_of,
+)
+from svc_analytics.charts.palette import BLUE, INK, PAPER, RULE, RUST, UP
+from svc_analytics.charts.sentences import sentences, share
+from svc_analytics.charts.usd import total, unpriced, usd_of
+from svc_analytics.messages import Message
+from svc_analytics.warehouse.definitions import label_of
+
+_CENT = Decimal("0.01")
+_PRODUCT = Decimal("1e-18")  # where a product of amounts is rounded, once
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of the bridge: from where to where it leads, in USD and cents."""
+
+    name: str
+    start: Decimal
+    end: Decimal
+    is_worth: bool = False  # what the position is worth, and no movement
+
+    @property
+    def amount(self) -> Decimal:
+        """What it adds; of the opening and the closing all of it."""
+        return self.end - self.start
+
+
+def usd_bridge(axes: Axes, table: Table) -> None:
+    """Draw what the opening position was worth, what moved it, and what the closing one is worth.
+
+    `table` has a row per coin, with `opening_position`, `usd_opening`, `usd_net_sales`,
+    `usd_refunds`, `usd_payouts`, `payouts_sent`, `payouts_debited`, `closing_position` and
+    `usd_exposure`. The steps are rounded to cents, and add up: what no movement explains, mostly
+    other rates at the end than before, is the step of the rates. Of an unknown step nothing
+    is drawn.
+    """
+    rows = rows_of(table)
+    steps = bridge_steps(rows)
+    for place, step in enumerate(steps):
+        _draw(axes, place, step)
+    for place, step in enumerate(steps[:-1]):
+        axes.plot([float(step.end)] * 2, [place, place + 1], color=RULE, linewidth=0.8, zorder=0)
+    axes.axvline(0, color=INK, linewidth=0.8)
+    label_ticks(axes.yaxis, range(len(steps)), [step.name for step in steps])
+    axes.set_xticks([])
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+    axes.set_ylim(max(len(steps), 1) - 0.4, -0.6)
+    ends = [float(value) for step in steps for value in (step.start, step.end)]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    axes.set_xlim(low, high + 0.6 * ((high - low) or 1.0))  # room for the amounts
+    why = "unknown: a value in USD is missing" if rows else "no record"
+    finish(axes, "From opening to closing, USD", steps, why, _told(steps, rows))
+
+
+def _draw(axes: Axes, place: int, step: Step) -> None:
+    """Draw a step with its amount: worth dark, what comes in filled, what goes out hatched."""
+    look: dict[str, Any] = {"color": BLUE if step.is_worth else UP}
+    if step.amount < 0:
+        look = {"facecolor": PAPER, "edgecolor": RUST, "hatch": HATCH}
+    axes.barh([place], [float(step.amount)], 0.66, left=float(step.start), **look)
+    text = cents(step.amount)
+    if not step.is_worth and step.amount > 0:
+        text = f"+{text}"
+    right = float(max(step.start, step.end))
+    annotate(axes, (right, place), text, xytext=(4, 0), va="center")
+
+
+def bridge_steps(rows: Sequence[Row]) -> list[Step]:
+    """Return the steps, which add up to the cent; none where one of them is unknown.
+
+    100 USD, and 50 of sales, less 10 of refunds and 30.30 of payouts with their fee, are 109.70;
+    the closing is worth 112, so the rates gave 2.30.
+
+    >>> given = {"opening_position": 1, "usd_opening": Decimal(100), "closing_position": 2}
+    >>> given |= {"usd_net_sales": Decimal(50), "usd_refunds": Decimal(10)}
+    >>> given |= {"usd_payouts": Decimal(30), "payouts_sent": Decimal(1)}
+    >>> given |= {"payouts_debited": Decimal("1.01"), "usd_exposure": Decimal(112)}
+    >>> [str(step.amount) for step in bridge_steps([given])]
+    ['100.00', '50.00', '-10.00', '-30.30', '2.30', '112.00']
+    """
+    parts = [_parts(row) for row in rows]
+    if not parts or any(value is None for row in parts for value in row):
+        return []
+    columns = zip(*parts, strict=True)
+    opening, sales, refunds, payouts, closing = (_in_cents(column) for column in columns)
+    moved = [("Sales less fees", sales), ("Refunds", -refunds), ("Payouts and fees", -payouts)]
+    rates = closing - opening - total(amount for _, amount in moved)
+    at, steps = opening, [Step(label_of("opening_position"), Decimal(0), opening, is_worth=True)]
+    for name, amount in [*moved, ("Rates", rates)]:
+        steps.append(Step(name, at, at + amount))
+        at += amount
+    return [*steps, Step(label_of("closing_position"), Decimal(0), closing, is_worth=True)]
+
+
+def _parts(row: Row) -> tuple[Decimal | None, ...]:
+    """Return a coin's worths and movements in USD; a payout's fee has the payouts' mean rate."""
+    sent, payouts = row["payouts_sent"], usd_of(row, "usd_payouts")
+    if payouts and sent:
+        product = ROUNDED.multiply(payouts, row["payouts_debited"])
+        payouts = ROUNDED.divide(product, sent).quantize(_PRODUCT, context=ROUNDED)
+    return (
+        Decimal(0) if row["opening_position"] == 0 else row["usd_opening"],
+        usd_of(row, "usd_net_sales"),
+        usd_of(row, "usd_refunds"),
+        payouts,
+        Decimal(0) if row["closing_position"] == 0 else row["usd_exposure"],
+    )
+
+
+def _in_cents(values: Sequence[Decimal | None]) -> Decimal:
+    return total([value for value in values if value is not None]).quantize(_CENT, context=ROUNDED)
+
+
+def _told(steps: Sequence[Step], rows: Sequence[Row]) -> str:
+    """Say how much of what sales left was paid out, and what the position gained or lost."""
+    if not steps:
+        return unpriced(rows, has_payouts=True)
+    opening, sales, refunds, payouts, _, closing = (step.amount for step in steps)
+    kept, gained = sales + refunds, closing - opening
+    taken = Message("chart.paid_out", share=share(payouts, kept)) if kept > 0 and payouts else ""
+    code = "chart.worth_more" if gained >= 0 else "chart.worth_less"
+    return sentences(
+        taken, Message(code, amount=cents(abs(gained))), unpriced(rows, has_payouts=True)
+    )

@@ -1,0 +1,137 @@
+"""The numbers, instants and ids that a text says, alike in whatever way they are written.
+
+Signs, separators, digits of another script, percents and rounding are ways of writing.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Context, Decimal
+
+from svc_analytics.formatting.numbers import ROUNDED
+from svc_analytics.language.catalogue import jalali_day
+
+_UNSEEN = (0x061C, 0x200E, 0x200F, *range(0x2066, 0x206A))
+_LATIN = {
+    **dict.fromkeys(_UNSEEN),
+    **{start + digit: str(digit) for start in (0x660, 0x6F0) for digit in range(10)},
+    0x2212: "-",
+    0x066B: ".",
+    0x066C: ",",
+    0x066A: "%",
+}
+_TOKEN = re.compile(rf"{ROUNDED}?[\w.,:+-]*\d[\w.,:+%-]*")
+_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?%?")
+_INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)?T?((\d\d:\d\d)(:\d\d)?(\.\d+)?)?(Z|\+00(:00)?)?")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_IN_SHEET = re.compile(r"(-?[\d.]+(?:E[+-]?\d+)?) \[(.*)\]")
+_IN_SHEETS = Context(prec=15)  # the digits that a cell of a workbook keeps
+_NO_DATE = datetime(1899, 12, 30)  # day 0 of a workbook
+_DAY_SECONDS = 86400
+# Formats by their number in every workbook, and the parts of a format that change no digit.
+_BUILT_IN = {
+    "id 0": f"0.{15 * '0'}",
+    "id 1": "0",
+    "id 2": "0.00",
+    "id 3": "#,##0",
+    "id 4": "#,##0.00",
+}
+_LOOK = re.compile(r"\[\$-[0-9A-Fa-f]+\]|_.")
+_QUOTED = re.compile(rf'"([{ROUNDED}\N{{MINUS SIGN}}-])"')
+_DIGITS = re.compile(rf"{ROUNDED}?-?(?:#,##0|0)(?:\.(0+))?(%?)")
+_CLOCK = re.compile(r"[ymdhs:. /-]+")
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number, plain, or the part of an instant or an id that a text says."""
+
+    text: str
+    places: int | None = None  # of a number that says it is rounded
+    is_short: bool = False  # a number of a workbook's cell: of 15 digits
+
+    @property
+    def key(self) -> str:
+        """The number, marked where it is rounded."""
+        return self.text if self.places is None else f"{ROUNDED}{self.text}"
+
+    def is_in(self, known: Collection[str]) -> bool:
+        """Whether it is among known texts, or says one of them in fewer digits."""
+        if self.key in known:
+            return True
+        if self.places is None and not self.is_short:
+            return False
+        return any(self._says(Decimal(each)) for each in known if _NUMBER.fullmatch(each))
+
+    def _says(self, number: Decimal) -> bool:
+        mine = Decimal(self.text)
+        if self.places is None:
+            return _IN_SHEETS.plus(number) == _IN_SHEETS.plus(mine)
+        return abs(number - mine) * 2 <= Decimal(1).scaleb(-self.places)
+
+
+def values_of(text: str) -> Iterator[Value]:
+    """Yield the values in a text, or in a cell of a page or a workbook."""
+    if found := _IN_SHEET.fullmatch(text):
+        yield from _of_sheet(Decimal(found[1]), _BUILT_IN.get(found[2], found[2]), text)
+        return
+    for token in _TOKEN.findall(text.translate(_LATIN)):
+        bare = token.lstrip(ROUNDED).rstrip(".,:-").lstrip(".,:")
+        if not _NUMBER.fullmatch(bare):
+            yield from map(Value, _parts(bare))
+            continue
+        number = Decimal(bare.rstrip("%").replace(",", ""))
+        places = max(-int(number.as_tuple().exponent), 0)
+        if bare.endswith("%"):
+            number, places = number.scaleb(-2, Context(prec=80)), places + 2
+        yield Value(_plain(number), places if token.startswith(ROUNDED) else None)
+
+
+def _parts(token: str) -> Iterator[str]:
+    """Yield the day and the time of an instant; of anything else itself."""
+    found = _INSTANT.fullmatch(token)
+    if not found:
+        yield token
+        return
+    yield from filter(None, (found[1], found[2]))
+
+
+def known_texts(texts: Iterable[str]) -> frozenset[str]:
+    """Return the values in sealed texts: an instant to the minute too, a day as Jalali too."""
+    found = {value.key for text in texts for value in values_of(text)}
+    times = [match for each in found if ":" in each and (match := _INSTANT.fullmatch(each))]
+    found |= {f"{time[3]}{seconds}" for time in times for seconds in ("", time[4] or "")}
+    return frozenset(found | {jalali_day(each) for each in found if _DAY.fullmatch(each)})
+
+
+def negated(texts: Iterable[str]) -> set[str]:
+    """Return numbers with the other sign."""
+    return {_plain(-Decimal(each)) for each in texts if _NUMBER.fullmatch(each)}
+
+
+def _plain(number: Decimal) -> str:
+    return f"{number.normalize(Context(prec=80)):f}" if number else "0"
+
+
+def _of_sheet(number: Decimal, look: str, cell: str) -> Iterator[Value]:
+    """Yield the value of a cell, if its format shows it; else the cell, which nothing says."""
+    look = _QUOTED.sub(r"\1", _LOOK.sub("", look)).replace("\N{MINUS SIGN}", "-")
+    if _CLOCK.fullmatch(look):
+        at = _NO_DATE + timedelta(seconds=int((number * _DAY_SECONDS).to_integral_value()))
+        yield from map(Value, (f"{at:%Y-%m-%d}", *([f"{at:%H:%M:%S}"] if "h" in look else [])))
+    elif _shows(look, number):
+        yield Value(_plain(number), is_short=True)
+    else:
+        yield Value(cell)
+
+
+def _shows(look: str, number: Decimal) -> bool:
+    """Whether a format shows a number with its sign, and every digit or that it is rounded."""
+    positive, _, negative = look.partition(";")
+    found = _DIGITS.fullmatch(positive)
+    is_known = found and (not negative or (_DIGITS.fullmatch(negative) and "-" in negative))
+    if not found or not is_known:
+        return False
+    places = len(found[1] or "") + 2 * len(found[2])
+    return ROUNDED in look or number == round(number, places)

@@ -1,0 +1,34 @@
+"""What the bridge of a statement is drawn of: its figures, and what its opening was worth."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from svc_analytics.periods import Period
+from svc_analytics.schema import MONEY
+
+TREND = "trend"  # the table of the months up to that of the statement
+_PRICED = ("usd_gross_priced_count", "usd_refunds_priced_count", "usd_payouts_priced_count")
+
+
+def bridge_table(tables: Mapping[str, pa.Table], period: Period) -> pa.Table:
+    """Return a statement's summary with `usd_opening` and the counts of records with a USD value.
+
+    The opening position is worth what the month before closed with; it is unknown where the
+    statement has no such month.
+    """
+    summary, before = tables["summary"], period.months[0].shift(-1).label
+    months = tables[TREND].to_pylist() if TREND in tables else []
+    worth = {row["currency"]: row["usd_exposure"] for row in months if row["month"] == before}
+    figures = {
+        (row["name"], row["currency"]): row["value"] for row in tables["figures"].to_pylist()
+    }
+    coins = summary["currency"].to_pylist()
+    columns = {"usd_opening": pa.array([worth.get(coin) for coin in coins], MONEY)}
+    for name in _PRICED:
+        counts = [figures.get((name, coin)) for coin in coins]
+        kept = [None if count is None else int(count) for count in counts]
+        columns[name] = pa.array(kept, pa.int64())
+    for name, column in columns.items():
+        summary = summary.append_column(name, column)
+    return summary

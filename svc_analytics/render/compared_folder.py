@@ -1,0 +1,116 @@
+"""The folder of a comparison: its page, its workbook, its tables and its JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import xlsxwriter
+
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.formatting.display import Display, label
+from svc_analytics.formatting.standing import standing_of
+from svc_analytics.formatting.tables import to_json
+from svc_analytics.instants import from_micros
+from svc_analytics.render.folder import write_csv
+from svc_analytics.render.page.comparison import comparison_page
+from svc_analytics.render.workbook.cells import CellWriter
+from svc_analytics.render.workbook.tables import Page, set_up_print, write_table
+from svc_analytics.storage import open_storage
+from svc_analytics.working_folders import restore_folders
+
+NAME = "comparison"  # of its documents, and of its first table
+_LINES = "About"  # the sheet of what stands above the tables
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What the forms of a comparison are made of."""
+
+    shown: Display
+    names: str  # of the merchant
+    tables: Mapping[str, pa.Table]
+    facts: Mapping[str, Any]  # what its JSON document says
+    zone: str
+    made_at: int  # UTC microseconds: up to when its records were read
+
+
+def _write_tables(compared: Compared, folder: Path) -> None:
+    for name, table in compared.tables.items():
+        write_csv(table, folder / f"{name}.csv")
+
+
+def _write_page(compared: Compared, folder: Path) -> None:
+    text = comparison_page(compared.shown, compared.names)
+    (folder / f"{NAME}.html").write_text(text, encoding="utf-8", newline="\n")
+
+
+def _write_json(compared: Compared, folder: Path) -> None:
+    text = f"{to_json(compared.facts)}\n"
+    (folder / f"{NAME}.json").write_text(text, encoding="utf-8", newline="\n")
+
+
+def _write_workbook(compared: Compared, folder: Path) -> None:
+    """Write a sheet for each table, and one of the lines above them; the same gives the same."""
+    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    with xlsxwriter.Workbook(str(folder / f"{NAME}.xlsx"), options) as workbook:
+        made_at = from_micros(compared.made_at).replace(tzinfo=None)
+        workbook.set_properties({"title": compared.shown.title, "created": made_at})
+        pen = CellWriter(workbook)
+        for name, table in compared.tables.items():
+            sheet, standing = label(name), standing_of(table)
+            write_table(pen, Page(sheet, sheet, table, standing, compared.zone))
+        _write_lines(pen, compared)
+
+
+def _write_lines(pen: CellWriter, compared: Compared) -> None:
+    sheet = pen.sheet(_LINES)
+    sheet.set_column(0, 0, 110)
+    for row, text in enumerate([compared.shown.title, compared.names, *compared.shown.lines]):
+        pen.text(sheet, row, 0, text, text_wrap=True, valign="top", bold=row == 0)
+    set_up_print(sheet, standing_of(compared.tables[NAME]), is_wide=True)
+
+
+_FORMS: dict[str, Callable[[Compared, Path], None]] = {
+    "csv": _write_tables,
+    "html": _write_page,
+    "json": _write_json,
+    "xlsx": _write_workbook,
+}
+COMPARED_FORMS = tuple(_FORMS)
+
+
+def check_forms(formats: Sequence[str]) -> None:
+    """Raise `ConfigError` for a form that a comparison does not have, or for none."""
+    for name in formats or [""]:
+        if name not in _FORMS:
+            raise ConfigError(f"no format {name!r}: choose of {', '.join(_FORMS)}")
+
+
+def write_compared(compared: Compared, out: Path, formats: Sequence[str]) -> Path:
+    """Write the forms of a comparison into a folder of its own, all of them or nothing.
+
+    It replaces an earlier comparison there, and nothing else.
+    """
+    check_forms(formats)
+    out = out.absolute()
+    try:
+        restore_folders(out.parent)
+        _check_replaceable(out, compared.tables)
+        with open_storage(out.parent).write_folder(out) as folder:
+            for name in dict.fromkeys(formats):
+                _FORMS[name](compared, folder)
+    except OSError as error:
+        message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
+        raise LakeError(message) from error
+    return out
+
+
+def _check_replaceable(out: Path, tables: Mapping[str, pa.Table]) -> None:
+    """Raise `LakeError` for a folder with anything but files of a comparison."""
+    own = {f"{NAME}.{name}" for name in _FORMS} | {f"{name}.csv" for name in tables}
+    if out.exists() and not (out.is_dir() and {each.name for each in out.iterdir()} <= own):
+        raise LakeError(f"{out} holds something else than a comparison: choose another folder")
