@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.arguments import described
 from svc_analytics.charts.axes import rows_of
+from svc_analytics.charts.bridge import usd_bridge
 from svc_analytics.charts.columns import check_columns, column_chart
 from svc_analytics.charts.palette import dark_styles
 from svc_analytics.charts.words import worded
@@ -183,9 +184,7 @@ def _drawn(
 def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
     """Return the table to draw, and why nothing is drawn if it has no rows."""
     if has_trend(table):
-        if chart is not usd_year:
-            raise ConfigError(f"a comparison draws usd_year; give {chart.__name__} a table")
-        return table.trend_table(YEAR, 2 * MONTHS_DRAWN), NOTHING
+        return _of_comparison(chart, table), NOTHING
     if not is_statement(table):
         return arrow_of(table), NOTHING
     if chart.__name__ not in _TABLES:
@@ -200,6 +199,17 @@ def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
     if chart.__name__ == "usd_bridge":
         return bridge_table(table.tables, table.period), why
     return table.tables[name], why
+
+
+def _of_comparison(chart: Callable[..., None], comparison: Any) -> pa.Table:
+    """Return the year up to the later of two months, or the bridge from one to the next."""
+    old, new = comparison.old, comparison.new
+    if chart is usd_year:
+        return comparison.trend_table(YEAR, 2 * MONTHS_DRAWN)
+    if chart is usd_bridge and old.period.end == new.period.start:
+        return bridge_table(new.tables, new.period, old.tables["summary"])
+    text = "a comparison draws usd_year and, of a month with the one before it, usd_bridge"
+    raise ConfigError(f"{text}; give {chart.__name__} a table")
 
 
 def _caption(standing: str, table: Any, language: Language) -> str:

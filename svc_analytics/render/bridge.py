@@ -11,15 +11,22 @@ TREND = "trend"  # the table of the months up to that of the statement
 _PRICED = ("usd_gross_priced_count", "usd_refunds_priced_count", "usd_payouts_priced_count")
 
 
-def bridge_table(tables: Mapping[str, pa.Table], period: Period) -> pa.Table:
+def bridge_table(
+    tables: Mapping[str, pa.Table], period: Period, before: pa.Table | None = None
+) -> pa.Table:
     """Return a statement's summary with `usd_opening` and the counts of records with a USD value.
 
-    The opening position is worth what the month before closed with; it is unknown where the
-    statement has no such month.
+    The opening position is worth what the month before closed with: the summary of that month, if
+    it is given, or the statement's own table of the months. Without either it is unknown.
     """
-    summary, before = tables["summary"], period.months[0].shift(-1).label
+    summary, label = tables["summary"], period.months[0].shift(-1).label
     months = tables[TREND].to_pylist() if TREND in tables else []
-    worth = {row["currency"]: row["usd_exposure"] for row in months if row["month"] == before}
+    rows = (
+        before.to_pylist()
+        if before is not None
+        else [row for row in months if row["month"] == label]
+    )
+    worth = {row["currency"]: row["usd_exposure"] for row in rows}
     figures = {
         (row["name"], row["currency"]): row["value"] for row in tables["figures"].to_pylist()
     }
