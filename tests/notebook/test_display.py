@@ -211,6 +211,20 @@ def test_a_picture_of_a_statement_says_its_status(desk: Desk) -> None:
     assert label in drawn._repr_html_() and repr(drawn).endswith("2026-10, Asia/Tehran · final")
 
 
+def test_a_comparison_draws_the_year_and_the_bridge_in_usd(desk: Desk) -> None:
+    """One picture of all coins; the opening is worth what the month before closed with."""
+    desk.service.payments = [payment(n, f"2026-{8 + n:02}-01T00:00:00Z") for n in (1, 2)]
+    desk.extract()
+    compared = svc.compare(desk.lake, "2026-09", "2026-10")
+    [year] = svc.draw(charts.usd_year, compared).drawings
+    assert "October 2026 is the highest of 2 months." in year
+    [bridge] = svc.draw(charts.usd_bridge, compared).drawings
+    worth = compared.old.tables["summary"]["usd_exposure"][0].as_py()
+    assert f">{worth:,.2f}</text>" in bridge
+    with pytest.raises(ConfigError, match="usd_bridge; give position a table"):
+        svc.draw(charts.position, compared)
+
+
 def test_a_picture_of_what_was_not_read_is_unknown_not_empty(desk: Desk) -> None:
     """Without a payout key nobody knows whether there were refunds."""
     desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
