@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.closings import Closer
 from tests.support.fake_service import Record, payment
+from tests.support.findings import findings_of
 from tests.support.rings import sample
 
 GOOD = payment(50, "2026-10-12T12:00:00Z", "9", "0")
@@ -16,8 +17,7 @@ def unreadable(at: str) -> Record:
 
 
 def rejected(closer: Closer) -> list[Any]:
-    query = "select record_id from exceptions where check_name = 'record_could_be_held'"
-    return list(closer.desk.lake.sql(query)["record_id"])
+    return list(findings_of(closer.desk.lake, "record_could_be_held")["record_id"])
 
 
 @pytest.mark.parametrize("page_size", sample([2, 1, 100], 3))

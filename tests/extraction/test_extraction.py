@@ -19,6 +19,7 @@ from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.simulation.disk import Disk, failure
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, ids, payment, payout
+from tests.support.findings import findings_of
 
 NUMBER = {payment(n, "")["id"]: n for n in range(400)}
 
@@ -52,7 +53,7 @@ def test_a_record_without_an_instant_is_counted_where_its_neighbours_are(
     history.payments[200]["paid_at"] = None
     history.order = lambda rows: sorted(rows, key=lambda row: -NUMBER.get(row["id"], 0))
     desk.extract(workers=1)
-    month = desk.lake.sql("select month from exceptions where check_name = 'record_could_be_held'")
+    month = findings_of(desk.lake, "record_could_be_held")
     footers = desk.lake.footers(PAYMENTS)
     counted = [label for label in footers if footers[label].quarantined]
     assert counted == month["month"].to_list() == ["2026-10"]
@@ -127,8 +128,7 @@ def test_unknown_properties_values_and_kinds_are_kept(history: FakeService, desk
     desk.extract()
     row = next(row for row in desk.rows() if row["id"] == history.payments[3]["id"])
     assert row["extra"] == '{"tip":1.1}'
-    names = desk.lake.sql("select distinct check_name from exceptions")["check_name"].to_list()
-    assert {"status_is_known", "kind_is_known"} <= set(names)
+    assert all(len(findings_of(desk.lake, name)) for name in ("status_is_known", "kind_is_known"))
 
 
 def stop_at(patch: pytest.MonkeyPatch, is_time: Callable[[PageBatch], bool]) -> None:

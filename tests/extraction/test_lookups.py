@@ -25,6 +25,7 @@ from tests.cli.test_cli import connected, run, running
 from tests.support.commands import Run
 from tests.support.desks import Desk, VirtualTime
 from tests.support.fake_service import FakeService, binding, once, payment, refusal, session
+from tests.support.findings import findings_of
 
 OCTOBER = (parse_instant("2026-10-01T00:00:00Z")[0], parse_instant("2026-11-01T00:00:00Z")[0])
 EVER = (0, parse_instant("2027-01-01T00:00:00Z")[0])
@@ -93,9 +94,10 @@ def test_a_lost_file_of_sessions_is_missed(filled: Desk) -> None:
     files = {path.stem: path for path in (filled.lake.path / "sessions").glob("*.parquet")}
     [name] = files.keys() - {"0000-00"}
     files[name].unlink()
-    query = "select record_id, severity from exceptions where check_name = $rule"
-    found = filled.lake.sql(query, {"rule": "looked_up_objects_are_on_file"}).to_dict("records")
-    assert found == [{"record_id": f"sessions/{name}", "severity": "advisory"}]
+    found = findings_of(filled.lake, "looked_up_objects_are_on_file")
+    assert found[["record_id", "severity"]].to_dict("records") == [
+        {"record_id": f"sessions/{name}", "severity": "advisory"}
+    ]
 
 
 def test_a_session_that_is_not_there_is_noted(filled: Desk, service: FakeService) -> None:

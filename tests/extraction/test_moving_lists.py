@@ -18,6 +18,7 @@ from svc_analytics.schema import PAYMENTS
 from tests.support.closings import Closer, table
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, Record, ids, payment, spread
+from tests.support.findings import findings_of
 from tests.support.rings import rings, sample
 
 START = datetime(2026, 10, 2, tzinfo=UTC)
@@ -150,8 +151,7 @@ ACTS: dict[str, tuple[Act, int]] = {
 def vanished(desk: Desk) -> set[str]:
     """What the lake holds and the service has no more; each blocks its month."""
     gone = set(desk.ids()) - {row["id"] for row in desk.service.payments}
-    found = desk.lake.sql("from exceptions where check_name = 'record_is_still_listed'")
-    assert set(found["record_id"]) == gone
+    assert set(findings_of(desk.lake, "record_is_still_listed")["record_id"]) == gone
     return gone
 
 

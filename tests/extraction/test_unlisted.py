@@ -15,6 +15,7 @@ from svc_analytics.lake.status import lake_status
 from svc_analytics.schema import PAYMENTS
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, Record, ids, payment, payout, refund, refusal
+from tests.support.findings import findings_of
 from tests.support.rings import sample
 
 RULE = "record_is_still_listed"
@@ -31,7 +32,7 @@ def october(service: FakeService) -> None:
 
 
 def findings(desk: Desk) -> list[tuple[str, str]]:
-    found = desk.lake.sql("from exceptions where check_name = $rule", {"rule": RULE})
+    found = findings_of(desk.lake, RULE)
     assert set(found["severity"]) <= {"blocking"}
     return sorted(zip(found["record_id"], found["month"], strict=True))
 
@@ -76,9 +77,9 @@ def test_a_record_that_is_known_by_its_id_alone_says_so(desk: Desk) -> None:
     desk.service.hidden = {desk.service.payments[2]["id"]}
     desk.service.payments.pop(5)
     reread(desk)
-    details = desk.lake.sql(f"select detail from exceptions where check_name = '{RULE}' order by 1")
+    details = findings_of(desk.lake, RULE)["detail"]
     said = "the service no longer lists it, "
-    assert [*details["detail"]] == [
+    assert sorted(details) == [
         f"{said}and knows no record of this id",
         f"{said}but knows it by its id",
     ]

@@ -6,8 +6,8 @@ After a flip each command must say what it said before, or name the file, or men
 """
 
 import random
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ from tests.support.fake_service import (
 )
 from tests.support.rings import rings
 
-USUAL, SEEDS, FLIPS = 1, 500, 20  # flips of every run; seeds of the deep ring, and flips of each
+SEEDS, FLIPS = 500, 20  # of the deep ring: seeds, and flips of each
 SEALED = "statements/2026-10"
 TYPED = {  # by people, so that nothing vouches for them
     "acknowledgements.csv": "check,record_id,reason,by,at\nkind_is_known,x,old,Mina,2026-11-05\n",
@@ -58,11 +58,18 @@ class House:
 
     desk: Desk
     right: dict[str, bytes]
-    answers: dict[str, Answer]
+    _answers: dict[str, Answer] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
         return self.desk.lake.path
+
+    def answer(self, door: str) -> Answer:
+        """What a door says of a lake that is as it is to be."""
+        if door not in self._answers:
+            self._answers[door] = DOORS[door](self.desk)
+            self.restore()
+        return self._answers[door]
 
     def restore(self) -> None:
         """Make every file what it is to be like, and leave no other."""
@@ -134,6 +141,7 @@ DOORS: dict[str, Callable[[Desk], Answer]] = {
     "receipts": verified,
     "extract": read_again,
 }
+QUICK = ("statement", "sql payments", "extract")  # those of every run
 
 
 def build(folder: Path) -> Desk:
@@ -165,11 +173,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     desk = build(tmp_path_factory.mktemp("flips"))
     for door in DOORS.values():
         door(desk)  # so that no other round changes a file
-    house = House(desk, contents(desk.lake.path), {})
-    for name, door in DOORS.items():
-        house.answers[name] = door(desk)
-        house.restore()
-    return house
+    return House(desk, contents(desk.lake.path))
 
 
 def kind_of(name: str) -> str:
@@ -178,9 +182,10 @@ def kind_of(name: str) -> str:
     return f"{folder}/0000-00" if file.startswith("0000-00") else folder or file
 
 
-def judge(house: House, name: str, door: str) -> str:
-    """Say what a door made of a flipped file."""
-    flipped = (house.path / name).read_bytes()
+def judge(house: House, name: str, door: str, flipped: bytes) -> str:
+    """Say what a door makes of a flipped file."""
+    right = house.answer(door)
+    (house.path / name).write_bytes(flipped)
     try:
         answer = DOORS[door](house.desk)
     except SvcError as error:
@@ -188,14 +193,16 @@ def judge(house: House, name: str, door: str) -> str:
         return "detected" if is_named else f"unnamed: {error}"
     except Exception as error:
         return f"internal error: {error!r}"
-    if answer != house.answers[door]:
+    if answer != right:
         is_named = Path(name).name in repr(answer)
         return "detected" if is_named or name in TYPED else "silent"
     path = house.path / name
     return "same" if path.exists() and path.read_bytes() == flipped else "repaired"
 
 
-def flips(house: House, seed: int, count: int) -> Iterator[tuple[str, int, dict[str, str]]]:
+def flips(
+    house: House, seed: int, count: int, doors: Iterable[str]
+) -> Iterator[tuple[str, int, dict[str, str]]]:
     """Flip one bit at a time; yield the file, the bit, and what each door made of it."""
     chance, kinds = random.Random(seed), {}
     for name in house.right:
@@ -204,21 +211,23 @@ def flips(house: House, seed: int, count: int) -> Iterator[tuple[str, int, dict[
         name = chance.choice(kinds[chance.choice(sorted(kinds))])
         bit = chance.randrange(8 * len(house.right[name]))
         found = {}
-        for door in ALONE.get(name.split("/")[0], DOORS):
-            content = bytearray(house.right[name])
-            content[bit // 8] ^= 1 << bit % 8
-            (house.path / name).write_bytes(content)
-            found[door] = judge(house, name, door)
+        content = bytearray(house.right[name])
+        content[bit // 8] ^= 1 << bit % 8
+        for door in ALONE.get(name.split("/")[0], doors):
+            found[door] = judge(house, name, door, bytes(content))
             house.restore()
         yield name, bit, found
 
 
 @pytest.mark.parametrize(
-    ("seed", "count"), rings([(0, USUAL)], [(seed, FLIPS) for seed in range(SEEDS)])
+    ("seed", "count", "doors"),
+    rings([(0, 1, QUICK)], [(seed, FLIPS, (*DOORS,)) for seed in range(SEEDS)]),
 )
-def test_no_flipped_bit_is_a_silent_answer(house: House, seed: int, count: int) -> None:
+def test_no_flipped_bit_is_a_silent_answer(
+    house: House, seed: int, count: int, doors: tuple[str, ...]
+) -> None:
     """J5, G2: the same answer, or the file is named, or it is mended; never an internal error."""
-    for name, bit, found in flips(house, seed, count):
+    for name, bit, found in flips(house, seed, count, doors):
         wrong = {door: what for door, what in found.items() if what not in GOOD}
         assert not wrong, (name, bit, wrong)
 
@@ -235,9 +244,10 @@ LOST = [
 def test_a_lost_file_is_noticed(house: House, pattern: str) -> None:
     """J5: check names what is gone, or the time that it held, or does not go on."""
     (path,) = house.path.glob(pattern)
+    right = house.answer("check")
     path.unlink()
     try:
-        assert DOORS["check"](house.desk) != house.answers["check"]
+        assert DOORS["check"](house.desk) != right
     except SvcError as error:
         assert str(path.parent.relative_to(house.path)) in str(error)
     finally:

@@ -55,8 +55,9 @@ def run(
         with pytest.raises(SystemExit) as ended:
             app.main()
         said = capsys.readouterr()
-        logged = "".join(repr(vars(record)) for record in caplog.records)
-        return int(ended.value.code or 0), said.out + said.err + caplog.text + logged
+        logged = caplog.text + "".join(repr(vars(record)) for record in caplog.records)
+        caplog.clear()
+        return int(ended.value.code or 0), said.out + said.err + logged
 
     return call
 

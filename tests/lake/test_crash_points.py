@@ -7,8 +7,8 @@ disk. After each, every file is one that it also was
 without the failure, nothing is lost or doubled, and the next run gives the lake that
 a run without failures gives, to the byte: and so in every view.
 
-Each kind of failure has an eighth of the calls in every run, each kind another, and all of
-them in the deep ring.
+Each kind of failure has some of the calls in every run, each kind others, and all of them in
+the deep ring.
 """
 
 import os
@@ -186,7 +186,7 @@ def test_each_call_of_a_publication(bench: Bench, kind: str, part: int) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "part"),
-    rings(zip(FAILINGS, (1, 18, 35), strict=True), product(FAILINGS, range(SPILLED))),
+    rings([("fails for ever", 35)], product(FAILINGS, range(SPILLED))),
 )
 def test_each_call_of_a_publication_that_spills(spilling: Bench, kind: str, part: int) -> None:
     """E1, E2, E5, E6: of what waited on disk too, nothing is lost, doubled or left over."""

@@ -32,6 +32,7 @@ from tests.receipts.test_verify_lake import KEPT
 from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import ids, payment, payout, spread
+from tests.support.findings import findings_of
 from tests.support.rings import sample
 
 CATEGORIES = 1_000  # bytes into a file: well within the pages of its first column
@@ -333,8 +334,8 @@ def test_a_lost_file_beside_the_months_is_missed(filled: Desk) -> None:
     query = "select file_label from stg_kept_files where not is_there order by all"
     lost = [f"changes/payments/{version.stem}", "receipt_verdicts/2026-09"]
     assert list(filled.lake.sql(query)["file_label"]) == lost
-    advice = "from exceptions where check_name = 'kept_files_are_there' order by record_id"
-    assert list(filled.lake.sql(advice)["detail"]) == [
+    advice = findings_of(filled.lake, "kept_files_are_there")["detail"]
+    assert sorted(advice) == [
         f"{lost[0]}.parquet is gone: bring it back from a backup",
         f"{lost[1]}.parquet is gone: receipts verify makes it again",
     ]

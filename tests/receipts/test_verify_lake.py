@@ -20,6 +20,7 @@ from svc_analytics.signing.token_form import FACTS
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, payment
+from tests.support.findings import findings_of
 from tests.support.receipt_material import SECRET, signed
 
 KEPT = Settings(receipt_secrets=parse_secrets(SECRET))
@@ -71,11 +72,12 @@ def test_a_status_shows_both_values_of_a_differing_fact(lake: Lakehouse) -> None
 
 def test_wrong_receipts_block_and_others_do_not(lake: Lakehouse) -> None:
     """The check names the three wrong ones, and nothing before they were checked."""
-    query = "select record_id from exceptions where check_name = 'receipt_proves_its_payment'"
-    assert lake.sql(query).empty
+    rule = "receipt_proves_its_payment"
+    assert findings_of(lake, rule).empty
     verify_lake(lake, KEPT)
     wrong = ("facts_mismatch", "bad_signature", "malformed")
-    assert set(lake.sql(query)["record_id"]) == {PAYMENTS[verdict]["id"] for verdict in wrong}
+    found = set(findings_of(lake, rule)["record_id"])
+    assert found == {PAYMENTS[verdict]["id"] for verdict in wrong}
 
 
 def test_a_second_run_checks_nothing(lake: Lakehouse) -> None:

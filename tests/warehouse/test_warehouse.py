@@ -42,6 +42,7 @@ from svc_analytics.warehouse.views import public_models
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
+from tests.support.findings import findings_of
 from tests.support.full_scan.quotients import EXACT, ratio, share, worth
 from tests.support.ledgers import read_ledger
 from tests.support.rings import rings, sample
@@ -84,6 +85,12 @@ def one(lake: Lakehouse, query: str) -> Any:
     return lake.sql(query).iloc[0, 0]
 
 
+def columns(cases: list[Any]) -> list[pa.Array]:
+    """Cases as columns: amounts, and numbers that count."""
+    types = {Decimal: pa.decimal128(38, 18), int: pa.int64()}
+    return [pa.array(each, types[type(each[0])]) for each in zip(*cases, strict=True)]
+
+
 def test_macros_equal_decimal_arithmetic_on_random_cases() -> None:
     """ratio, muldiv and muldiv18 round once, half up, like exact arithmetic does."""
     chance = random.Random(18)
@@ -91,10 +98,7 @@ def test_macros_equal_decimal_arithmetic_on_random_cases() -> None:
     cases = [(a, b, c) for a, b, c in cases if abs(a * b) < abs(c) * 10**19 or not c]
     with duckdb.connect() as connection:
         connection.execute(read_macros())
-        connection.execute(
-            "create table cases (a decimal(38,18), b decimal(38,18), c decimal(38,18))"
-        )
-        connection.executemany("insert into cases values (?, ?, ?)", cases)
+        connection.register("cases", pa.table(columns(cases), ["a", "b", "c"]))
         found = connection.execute(
             "select a, b, c, ratio(a, c), muldiv(a, b, c), muldiv18(a, b, c) from cases"
         ).fetchall()
@@ -131,8 +135,7 @@ def test_ratios_and_means_of_the_longest_amounts_are_exact_or_unknown() -> None:
     cases += [(a, c, 3) for a, c in product(NEAR_THE_END, NEAR_THE_END)]
     with duckdb.connect() as connection:
         connection.execute(read_macros())
-        connection.execute("create table cases (a decimal(38,18), c decimal(38,18), n bigint)")
-        connection.executemany("insert into cases values (?, ?, ?)", cases)
+        connection.register("cases", pa.table(columns(cases), ["a", "c", "n"]))
         found = connection.execute("select *, ratio(a, c), mean18(a, n) from cases").fetchall()
     with localcontext(EXACT):
         for a, c, n, quotient, mean in found:
@@ -176,7 +179,7 @@ def _long(chance: random.Random) -> Decimal:
     return Decimal(chance.choice([1, -1]) * int(units)).scaleb(-18, EXACT)
 
 
-OTHER_RATES = "from exceptions where check_name = 'derived_amounts_follow_from_the_record'"
+OTHER_RATES = "derived_amounts_follow_from_the_record"
 MONTHLY = "net_settlement_monthly"
 IDENTITIES = [
     ("sum(net) from ledger_entries", f"sum(rail_movement) from {MONTHLY}"),
@@ -256,11 +259,12 @@ def call_of(model: Model) -> str:
 
 
 def test_every_view_has_a_grain_and_every_column_a_meaning(regular: Lakehouse) -> None:
-    """The documentation stands in the SQL, and names exactly the columns there are."""
+    """The documentation stands in the SQL, and names exactly the columns there are; no float."""
     with open_warehouse(regular) as warehouse:
         for model in read_models():
-            columns = warehouse.query(f"from {model.name} limit 0").column_names
-            assert list(model.columns) == columns, model.name
+            schema = warehouse.query(f"from {model.name} limit 0").schema
+            assert list(model.columns) == schema.names, model.name
+            assert not {"float", "double"} & {*map(str, schema.types)}, model.name
         for model in read_statement_macros():
             found = warehouse.query(f"from {call_of(model)} limit 0")
             assert list(model.columns) == found.column_names, model.name
@@ -388,14 +392,6 @@ def test_every_promised_view_is_there(regular: Lakehouse) -> None:
     assert promised <= {model.name for model, _ in public_models()}
 
 
-def test_no_view_holds_a_float(regular: Lakehouse) -> None:
-    """Money is DECIMAL everywhere, ratios included."""
-    with open_warehouse(regular) as warehouse:
-        for model in read_models():
-            kinds = warehouse.query(f"from {model.name} limit 0").schema.types
-            assert not [kind for kind in kinds if str(kind) in ("float", "double")], model.name
-
-
 def test_a_regular_ledger_breaks_no_rule(regular: Lakehouse) -> None:
     """No rule cries wolf."""
     assert regular.sql("from exceptions").to_dict("records") == []
@@ -438,8 +434,7 @@ def test_each_rule_finds_the_record_that_breaks_it(
     broken |= change
     desk.service.payments, desk.service.payouts = payments, [*refunds, *payouts]
     desk.extract()
-    found = desk.lake.sql("select record_id from exceptions where check_name = $c", {"c": check})
-    assert found["record_id"].to_list() == [broken["id"]]
+    assert findings_of(desk.lake, check)["record_id"].to_list() == [broken["id"]]
 
 
 PRICED = """
@@ -460,16 +455,12 @@ def priced(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
 
 
 def details(lake: Lakehouse, check: str, length: int) -> list[str]:
-    query = "select detail from exceptions where check_name = $check"
-    return [text[:length] for text in lake.sql(query, {"check": check})["detail"]]
+    return [text[:length] for text in findings_of(lake, check)["detail"]]
 
 
 def test_a_rate_far_from_its_days_median_is_found(priced: Lakehouse) -> None:
     """70,000 lies more than a tenth above the median of 60,150."""
-    query = (
-        "select detail from exceptions where check_name = 'implied_rate_is_near_its_days_median'"
-    )
-    assert [text[:10] for text in priced.sql(query)["detail"]] == ["rate 70000"]
+    assert details(priced, "implied_rate_is_near_its_days_median", 10) == ["rate 70000"]
 
 
 def test_a_fee_off_its_days_tier_is_found(priced: Lakehouse) -> None:
@@ -500,10 +491,9 @@ def test_a_number_on_two_records_is_found(desk: Desk, name: str, where: str, fie
     records = getattr(desk.service, where)
     records[1][field] = records[0][field]
     desk.extract()
-    found = desk.lake.sql(
-        "select record_id from exceptions where check_name = $name", {"name": name}
+    assert sorted(findings_of(desk.lake, name)["record_id"]) == sorted(
+        record["id"] for record in records[:2]
     )
-    assert sorted(found["record_id"]) == sorted(record["id"] for record in records[:2])
 
 
 def test_the_rate_book_says_how_sure_it_is(priced: Lakehouse) -> None:
@@ -583,21 +573,21 @@ def test_an_altered_month_file_is_found(tmp_path: Path) -> None:
     )
     table = table.set_column(table.schema.get_field_index("amount"), "amount", doubled)
     pq.write_table(table.slice(1).replace_schema_metadata({"svc_analytics": footer}), path)
-    names = lake.sql("select distinct check_name from exceptions")["check_name"].to_list()
-    assert {"month_file_matches_its_footer", "month_file_matches_its_totals"} <= set(names)
+    assert len(findings_of(lake, "month_file_matches_its_footer"))
+    assert len(findings_of(lake, "month_file_matches_its_totals"))
 
 
 def test_a_derived_amount_that_does_not_follow_is_found(tmp_path: Path) -> None:
     """G2: a file is whole, and vouches for a rate that its record does not give."""
     lake = extracted(LEDGER, tmp_path).lake
-    assert not len(lake.sql(OTHER_RATES))
+    assert findings_of(lake, OTHER_RATES).empty
     path = lake.month_path(PAYMENTS, "2026-10")
     rows, place = pq.read_table(path), PAYMENTS.schema.get_field_index("fee_rate")
     field = PAYMENTS.schema.field(place)
     half = pa.array([Decimal("0.5")] * len(rows), field.type)
     rows = rows.set_column(place, field, half)
     write_partition(lake.storage, path, PAYMENTS, [rows], read_footer(path))
-    assert len(lake.sql(OTHER_RATES)) == len(rows)
+    assert len(findings_of(lake, OTHER_RATES)) == len(rows)
 
 
 def test_what_follows_from_a_refund_and_its_payment_is_found_where_it_does_not(
@@ -605,8 +595,8 @@ def test_what_follows_from_a_refund_and_its_payment_is_found_where_it_does_not(
 ) -> None:
     """What is kept is whole, and says another fee of a payment than that payment does."""
     lake = extracted(LEDGER, tmp_path).lake
-    kept = "from exceptions where check_name = 'returned_amounts_follow_from_the_payment'"
-    assert not len(lake.sql(kept))
+    rule = "returned_amounts_follow_from_the_payment"
+    assert findings_of(lake, rule).empty
 
     def with_another_fee(rows: pa.Table) -> pa.Table:
         place, amounts = rows.schema.get_field_index("fee_kept"), rows["returned_amount"]
@@ -616,7 +606,11 @@ def test_what_follows_from_a_refund_and_its_payment_is_found_where_it_does_not(
     monkeypatch.setattr(parent_rows, "with_returned", lambda rows: with_another_fee(real(rows)))
     for path in (lake.path / ".parents").iterdir():
         path.unlink()
-    assert len(lake.sql(kept)) == one(lake, "select count(*) from refunds where has_payment") > 0
+    assert (
+        len(findings_of(lake, rule))
+        == one(lake, "select count(*) from refunds where has_payment")
+        > 0
+    )
 
 
 @pytest.mark.parametrize(
