@@ -94,6 +94,9 @@ FORGERIES: dict[str, Edit] = {
 }
 
 
+LANGUAGES = [("en", "latin"), ("fa", "fa"), ("en+fa", "latin")]
+
+
 def written(edit: Edit) -> Callable[[Path, dict[str, object]], None]:
     """Change the page of a folder."""
 
@@ -125,8 +128,9 @@ def test_a_page_of_another_layout_that_says_something_else_is_named(
     assert verify_statement(folder).broken[0].startswith("statement.html is not what the tables")
 
 
+@pytest.mark.parametrize(("lang", "digits"), sample(LANGUAGES, 3))
 def test_a_page_and_a_workbook_of_another_layout_hold(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch
+    closer: Closer, monkeypatch: pytest.MonkeyPatch, lang: str, digits: str
 ) -> None:
     """Their figures stand in another order, their lines in other columns; `close` goes on."""
 
@@ -139,7 +143,8 @@ def test_a_page_and_a_workbook_of_another_layout_hold(
             its.setattr(f"svc_analytics.render.{module}.summary_groups", reversed_groups)
         columns = ("currency", "net", "charged", "reference_id", "occurred_at_utc", "record_id")
         its.setattr("svc_analytics.render.page.page.LINE_COLUMNS", columns)
-        folder = closer.close(formats=("csv", "html", "xlsx")).folder
+        formats = ("csv", "html", "xlsx")
+        folder = closer.close(formats=formats, lang=lang, digits=digits).folder
     found = verify_statement(folder)
     assert (found.broken, found.unproven) == ((), ()) and closer.close().state == "unchanged"
 

@@ -218,7 +218,7 @@ class _Reading:
         said: set[Figure] = set()
         for line in _lines(self.theirs, self.known):
             figure = _figure(line.row, self.known)
-            if figure:
+            if figure and (self._is_pivot(line) or self._coin(line) or _is_pair(line.row)):
                 yield from self._figure_faults(line, figure, said)
             elif line not in self._ours and not self._follows(line):
                 yield f": {' | '.join(line.row)}"
@@ -280,7 +280,7 @@ class _Reading:
 
     def _follows(self, line: _Line, name: str | None = None) -> bool:
         """Whether one record says all that a row does; beside a label, whether it is known."""
-        if name is None and sum(map(bool, line.row)) <= _PAIR:
+        if name is None and _is_pair(line.row):
             known = all(self._is_known(value) for cell in line.row for value in _values(cell))
             return known and all(self._is_fact(line.row[0], cell) for cell in line.row[1:])
         coin = self._coin(line)
@@ -370,6 +370,11 @@ def _is_heading(row: Row, known: Known, *, is_told: bool) -> bool:
         return False
     bare = (cell.replace(known.coin_in(cell) or "\n", "") for cell in cells)
     return is_told or not any(map(_DIGIT.search, bare))
+
+
+def _is_pair(row: Row) -> bool:
+    """Whether a row is a label with one text beside it, or less."""
+    return sum(map(bool, row)) <= _PAIR
 
 
 def _figure(row: Row, known: Known) -> str | None:
