@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from svc_analytics.signing.secrets import Secret as Secret
     from svc_analytics.signing.secrets import SigningSecret as SigningSecret
     from svc_analytics.signing.webhooks import verify_webhook as verify_webhook
+    from svc_analytics.statements.change.change import Change as Change
     from svc_analytics.statements.comparison import Comparison as Comparison
     from svc_analytics.statements.explain import Explanation as Explanation
     from svc_analytics.statements.statement import Statement as Statement
@@ -94,6 +95,7 @@ _FUNCTIONS = {
     "diff_statements": "closing.differences",
     "draw": "notebook.pictures",
     "example_receipts": "notebook.example_receipts",
+    "explain_change": "closing.states.stated",
     "extract": "extraction.update",
     "last_full_month": "lake.lake",
     "notebook_errors": "notebook.errors",
@@ -113,6 +115,7 @@ _FUNCTIONS = {
 }
 # What they take and give.
 _TYPES = {
+    "Change": "statements.change.change",
     "Client": "api.client",
     "CloseResult": "closing.result",
     "Comparison": "statements.comparison",

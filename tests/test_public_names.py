@@ -73,6 +73,7 @@ WITH_OPTIONS = {
     "close": ("data", "2026-10"),
     "close_all_due": ("data",),
     "compare": ("data",),
+    "explain_change": ("data",),
     "statement": ("data", "2026-10"),
 }
 

@@ -23,6 +23,7 @@ from svc_analytics.storage import open_storage
 from svc_analytics.working_folders import restore_folders
 
 NAME = "comparison"  # of its documents, and of its first table
+_TABLES = ("changes", "parts", "records")  # of a comparison that says why
 _LINES = "About"  # the sheet of what stands above the tables
 
 
@@ -99,7 +100,7 @@ def write_compared(compared: Compared, out: Path, formats: Sequence[str]) -> Pat
     out = out.absolute()
     try:
         restore_folders(out.parent)
-        _check_replaceable(out, compared.tables)
+        _check_replaceable(out)
         with open_storage(out.parent).write_folder(out) as folder:
             for name in dict.fromkeys(formats):
                 _FORMS[name](compared, folder)
@@ -109,8 +110,8 @@ def write_compared(compared: Compared, out: Path, formats: Sequence[str]) -> Pat
     return out
 
 
-def _check_replaceable(out: Path, tables: Mapping[str, pa.Table]) -> None:
+def _check_replaceable(out: Path) -> None:
     """Raise `LakeError` for a folder with anything but files of a comparison."""
-    own = {f"{NAME}.{name}" for name in _FORMS} | {f"{name}.csv" for name in tables}
+    own = {f"{NAME}.{name}" for name in _FORMS} | {f"{name}.csv" for name in (NAME, *_TABLES)}
     if out.exists() and not (out.is_dir() and {each.name for each in out.iterdir()} <= own):
         raise LakeError(f"{out} holds something else than a comparison: choose another folder")

@@ -121,16 +121,7 @@ class Comparison(Displayable):
         Examples:
             >>> both.save("out/2026-09-and-10", formats=["xlsx"])  # doctest: +SKIP
         """
-        check_path("out", out, "out/2026-09-and-10")
-        compared = Compared(
-            shown=self._display(),
-            names=names_of(self.merchant),
-            tables={"comparison": self.table},
-            facts=self.to_json(),
-            zone=self.new.period.zone,
-            made_at=max(self.old.as_of, self.new.as_of),
-        )
-        return write_compared(compared, local_path("out", out), as_names("formats", formats, "csv"))
+        return save(compared_of(self), out, formats)
 
     def trend(self, figure: str = "net_settlement", months: int = MONTHS) -> pd.DataFrame:
         """Return a figure of each coin in the 12 months that end with the later one.
@@ -161,6 +152,24 @@ class Comparison(Displayable):
 
     def __repr__(self) -> str:
         return f"Comparison({self.old.period.folder}, {self.new.period.folder})"
+
+
+def compared_of(both: Comparison) -> Compared:
+    """Return the material of a comparison's forms."""
+    return Compared(
+        shown=both._safe_display(),
+        names=names_of(both.merchant),
+        tables={"comparison": both.table},
+        facts=both.to_json(),
+        zone=both.new.period.zone,
+        made_at=max(both.old.as_of, both.new.as_of),
+    )
+
+
+def save(compared: Compared, out: str | Path, formats: Collection[str]) -> Path:
+    """Write the forms of a comparison into a folder that a person named."""
+    check_path("out", out, "out/2026-09-and-10")
+    return write_compared(compared, local_path("out", out), as_names("formats", formats, "csv"))
 
 
 class CompareOptions(PeriodOptions, total=False):

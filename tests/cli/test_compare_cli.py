@@ -104,6 +104,23 @@ def test_a_month_is_compared_with_that_of_the_previous_year(call: Run, read: Clo
     assert named.code == 0 and call("compare", "previous year", *words).out == named.out
 
 
+def test_why_shows_the_parts_of_each_change(call: Run, read: Closer) -> None:
+    """For people, for machines, and in the forms beside the comparison."""
+    shown = call("compare", "--why", "--currency", "btc")
+    assert shown.code == 0 and "What moved from 2026-09 to 2026-10" in shown.out
+    assert "Refund timing: of earlier sales" in shown.out and "usdt" not in shown.out
+    rows = list(csv.DictReader(io.StringIO(call("compare", "--why", "--csv").out)))
+    own = [row for row in rows if (row["figure"], row["unit"]) == ("usd_exposure", "coin")]
+    btc = {row["part"]: row["amount"] for row in own if row["currency"] == "btc"}
+    assert btc == {"refunds": "-0.5"}
+    assert call("compare", "--why", "--out", "both").code == 0
+    names = {path.name for path in Path("both").iterdir()}
+    tables = ("comparison", "changes", "parts", "records")
+    assert names == {"comparison.html", "comparison.xlsx", *(f"{name}.csv" for name in tables)}
+    page = Path("both/comparison.html").read_text()
+    assert "Refund timing" in page and "The largest records of each part" in page
+
+
 def test_a_wrong_name_is_2_and_one_line(call: Run, read: Closer) -> None:
     """It names what there is."""
     for words in (("--only", "profit"), ("--currency", "doge"), ("--csv", "--json")):

@@ -51,6 +51,7 @@ CALLS = [
     ["statement-diff", "data/statements/{month}", "data/statements/{month}"],
     ["package", "{month}"],
     ["compare", "{month}", "this month"],
+    ["compare", "--why"],
     ["compare", "{month}", "this month", "--data-dir", "data", "--data-dir", "demo"],
     ["receipts", "verify"],
     ["receipts", "verify", "tokens.txt"],

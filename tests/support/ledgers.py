@@ -5,7 +5,7 @@
     refund   btc       0.5           2026-11-02T10:00  1
 
 `of` is the number of the row a refund returns; a time without a zone is UTC; a record
-without `usd_value` has none.
+without `usd_value` has none. `customer` is the one that the metadata of a payment names.
 """
 
 from typing import Any
@@ -45,6 +45,8 @@ def _record(number: int, row: dict[str, str], made: list[Record]) -> Record:
     more |= {name: row[name] for name in ("status", "fee_bearer") if name in row}
     if row["kind"] == "payment":
         more |= {name: row[name] for name in ("net_amount", "charged_amount") if name in row}
+        if "customer" in row:
+            more["metadata"] = {"customer": {"id": row["customer"]}}
         return payment(number, instant, row["amount"], row.get("fee", "0"), **more)
     if row["kind"] == "refund":
         more |= {"fee_amount": row["fee"]} if "fee" in row else {}

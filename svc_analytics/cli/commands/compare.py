@@ -19,6 +19,8 @@ from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.views import MERCHANT
 from svc_analytics.render.compared_folder import check_forms
+from svc_analytics.statements.change.change import Change, explain_comparison
+from svc_analytics.statements.change.split import THRESHOLD
 from svc_analytics.statements.comparison import Comparison
 
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV, every digit.")
@@ -38,9 +40,25 @@ class Asked:
     def compare(self, lake: Lakehouse, at: PeriodOptions, *, exact: bool) -> Comparison:
         """Compare them in a lake."""
         only = options.split_names(self.only) or None
-        coins = options.split_names(self.currency) or None
         named = (self.before, self.period)
-        return compare_months(lake, *named, **at, only=only, coins=coins, exact=exact)
+        return compare_months(lake, *named, **at, only=only, coins=self.coins, exact=exact)
+
+    @property
+    def coins(self) -> tuple[str, ...] | None:
+        """The coins that are named; None for all."""
+        return options.split_names(self.currency) or None
+
+
+@dataclass(frozen=True)
+class Why:
+    """Whether it is asked why figures moved, and from which change on a sentence is needed."""
+
+    is_why: bool
+    threshold: int
+
+    def explain(self, both: Comparison, coins: Sequence[str] | None) -> Comparison | Change:
+        """Explain the changes of a comparison, if that is asked."""
+        return explain_comparison(both, coins, self.threshold) if self.is_why else both
 
 
 @dataclass(frozen=True)
@@ -56,7 +74,7 @@ class Written:
         if self.out and lakes.are_several:
             raise ConfigError("--out holds the comparison of one merchant: give --data-dir once")
 
-    def write(self, comparison: Comparison) -> None:
+    def write(self, comparison: Comparison | Change) -> None:
         """Write the comparison, if that is wanted."""
         if self.out:
             out = comparison.save(self.out, options.split_names(self.formats))
@@ -79,6 +97,15 @@ class Written:
     show_default=True,
     help="Forms to write into --out: csv, html, json, xlsx; with commas between.",
 )
+@click.option("--why", "is_why", is_flag=True, help="Show the parts that each change is made of.")
+@click.option(
+    "--threshold",
+    type=click.IntRange(0),
+    default=THRESHOLD,
+    show_default=True,
+    help="With --why: a change of more per cent needs a sentence.",
+)
+@options.as_value("why", Why)
 @options.as_value("written", Written)
 @options.as_value("asked", Asked)
 @options.engine_options
@@ -88,6 +115,7 @@ class Written:
 def compare(
     asked: Asked,
     at: PeriodOptions,
+    why: Why,
     written: Written,
     lakes: options.LakeOptions,
     printed: options.Printed,
@@ -103,7 +131,8 @@ def compare(
     printed.check()
     written.check(lakes)
     opened = open_each(lakes)
-    comparisons = [asked.compare(lake, at, exact=printed.exact) for lake in opened]
+    compared = [asked.compare(lake, at, exact=printed.exact) for lake in opened]
+    comparisons = [why.explain(each, asked.coins) for each in compared]
     _require_same_months(comparisons)
     written.write(comparisons[0])
     if printed.as_json:
@@ -116,7 +145,7 @@ def compare(
         raise SystemExit(EXIT_ATTENTION)
 
 
-def _require_same_months(comparisons: Sequence[Comparison]) -> None:
+def _require_same_months(comparisons: Sequence[Comparison | Change]) -> None:
     """Refuse to show other months of one merchant than of another, if none was named."""
     months = {each.new.period.folder for each in comparisons}
     if len(months) > 1:
@@ -124,7 +153,9 @@ def _require_same_months(comparisons: Sequence[Comparison]) -> None:
         raise ConfigError(f"the last full months of these lakes differ ({named}): name a month")
 
 
-def _compared(lakes: Sequence[Lakehouse], comparisons: Sequence[Comparison]) -> dict[str, Any]:
+def _compared(
+    lakes: Sequence[Lakehouse], comparisons: Sequence[Comparison | Change]
+) -> dict[str, Any]:
     """Return the JSON document of one comparison, or of one for each merchant."""
     if len(comparisons) == 1:
         return comparisons[0].to_json()

@@ -1,15 +1,26 @@
 """Statements and comparisons that know what became of their months: what people call."""
 
 import time
+from collections.abc import Sequence
+from decimal import Decimal
 from functools import wraps
 from typing import Unpack
 
-from svc_analytics.arguments import Instant, as_instant
+from svc_analytics.arguments import (
+    Instant,
+    PeriodOptions,
+    as_instant,
+    as_names,
+    check,
+    option_defaults,
+)
 from svc_analytics.closing.states.month_states import with_state
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import TO_DATE
 from svc_analytics.statements import comparison as comparisons
 from svc_analytics.statements import statement as statements
+from svc_analytics.statements.change.change import Change, explain_comparison
+from svc_analytics.statements.change.split import THRESHOLD
 from svc_analytics.statements.comparison import CompareOptions, Comparison
 from svc_analytics.statements.statement import Statement, StatementOptions
 
@@ -83,6 +94,50 @@ def compare(
     both = comparisons.compare(lake, before, after, **options)
     old, new = (_stated(lake, made, options.get("now")) for made in (both.old, both.new))
     return both.of_statements(old, new)
+
+
+class ChangeOptions(PeriodOptions, total=False):
+    """How the changes of two periods are explained; `explain_change` says each option's meaning."""
+
+    coins: Sequence[str] | None
+    threshold: Decimal | int
+    now: Instant | None
+
+
+@option_defaults(zone="UTC", calendar=None, coins=None, threshold=THRESHOLD, now=None)
+def explain_change(
+    lake: Lake,
+    before: str | None = None,
+    after: str | None = None,
+    **options: Unpack[ChangeOptions],
+) -> Change:
+    """Explain why figures moved between two periods: split each change into parts.
+
+    These are sales less fees and refunds, payment fees, refunds paid, and the position in USD; each
+    of every coin, in coin and in USD. The parts are one-off records, new and lost customers,
+    volume, fee tier, refund timing, price, and what has no USD value. They add up to the change, to
+    the last digit. The periods are named as for `compare`; `coins` chooses coins. A figure that
+    changed by more than `threshold` per cent needs a sentence in `sentences.csv` of the lake.
+    `now` replaces this machine's clock: a datetime with a zone, RFC 3339 text, or UTC microseconds.
+
+    Returns:
+        A `Change`, which displays itself: `.rows` has a row per figure, coin and unit, `.parts`
+        the parts of each, `.records` the ten records that add most to each part.
+
+    Raises:
+        ConfigError: as `compare` does, and for a line of `sentences.csv` that is wrong.
+        LakeError: when there is no lake, a file of it was altered, or it changed meanwhile.
+
+    Examples:
+        >>> why = svc.explain_change(lake, "2026-09", "2026-10")  # doctest: +SKIP
+        >>> why.parts[["figure", "currency", "unit", "part", "amount"]]  # doctest: +SKIP
+    """
+    wanted = "per cent as a whole number or a Decimal, such as 10"
+    check("threshold", options["threshold"], (int, Decimal), wanted)
+    at: PeriodOptions = {"zone": options["zone"], "calendar": options["calendar"]}
+    both = compare(lake, before, after, **at, now=options["now"])
+    coins = None if options["coins"] is None else as_names("coins", options["coins"], "btc")
+    return explain_comparison(both, coins, options["threshold"])
 
 
 def _stated(lake: Lake, made: Statement, now: Instant | None) -> Statement:

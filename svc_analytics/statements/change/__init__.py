@@ -1,0 +1,1 @@
+"""Why figures moved between two periods."""

@@ -1,0 +1,172 @@
+"""Why figures moved between two periods: each change split into parts, to the last digit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from svc_analytics.formatting.display import Display
+from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.standing import attach, standing_of
+from svc_analytics.formatting.tables import to_frame, to_objects
+from svc_analytics.money import PERCENT_SCALE, SCALE
+from svc_analytics.render.bridges import bridges, records_table, sentences_table
+from svc_analytics.schema import INSTANT
+from svc_analytics.statements.change.moved import Moved, keep_moved, largest_records
+from svc_analytics.statements.change.parts import (
+    OF,
+)
+from svc_analytics.statements.change.sentences import read_sentences
+from svc_analytics.statements.change.split import EXPLAINED, THRESHOLD, figure_changes, of_all_coins
+from svc_analytics.statements.comparison import Comparison, compared_of, save, side_of
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from svc_analytics.statements.statement import Statement
+
+_WIDE = pa.decimal256(76, SCALE)
+_TEXTS = ("figure", "label", "currency", "unit")
+CHANGES = pa.schema(
+    [
+        *((name, pa.string()) for name in _TEXTS),
+        *((name, _WIDE) for name in ("old", "new", "difference")),
+        ("percent", pa.decimal256(50, PERCENT_SCALE)),
+        ("needs_sentence", pa.bool_()),
+        *((name, pa.string()) for name in ("sentence", "prepared_by", "reviewed_by")),
+    ]
+)
+PARTS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("figure", "currency", "unit", "part", "label", "of")),
+        ("amount", _WIDE),
+        *((name, pa.int64()) for name in ("old_records", "new_records")),
+    ]
+)
+RECORDS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("figure", "currency", "unit", "part", "of")),
+        ("place", pa.int64()),
+        *((name, pa.string()) for name in ("period", "kind", "record_id")),
+        ("occurred_at", INSTANT),
+        *((name, pa.string()) for name in ("customer", "order_reference", "receipt_no")),
+        *((name, pa.decimal128(38, SCALE)) for name in ("amount", "effect")),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Change(Displayable):
+    """Why figures moved between two periods; `svc.explain_change` makes one.
+
+    Examples:
+        >>> why = svc.explain_change(lake, "2026-09", "2026-10")  # doctest: +SKIP
+        >>> why.parts[["figure", "currency", "unit", "part", "amount"]]  # doctest: +SKIP
+    """
+
+    comparison: Comparison = field(repr=False)
+    changes: pa.Table = field(repr=False)
+    table: pa.Table = field(repr=False)
+    largest: pa.Table = field(repr=False)
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """One row per figure, coin and unit: old, new, difference, and the sentence on it."""
+        return to_frame(self.changes)
+
+    @property
+    def parts(self) -> pd.DataFrame:
+        """One row per part of each change; the parts add up to the difference."""
+        return to_frame(self.table)
+
+    @property
+    def records(self) -> pd.DataFrame:
+        """The ten records that add most to each part, and what each adds."""
+        return to_frame(self.largest)
+
+    @property
+    def new(self) -> Statement:
+        """The newer statement of the two."""
+        return self.comparison.new
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether anything but a running month keeps one of the statements from being final."""
+        return self.comparison.needs_attention
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON has it: the comparison, and why its figures moved."""
+        why = {name: to_objects(table) for name, table in self._tables.items()}
+        return self.comparison.to_json() | {"why": why}
+
+    def save(self, out: str | Path, formats: Collection[str] = ("html", "xlsx", "csv")) -> Path:
+        """Write the comparison with its parts into a folder, as `Comparison.save` does."""
+        whole, own = compared_of(self.comparison), self._display()
+        lines, tables = [*whole.shown.lines, *own.lines], [*own.tables, *whole.shown.tables]
+        shown = Display(whole.shown.title, lines, tables, own.folded)
+        more = dict(whole.tables) | self._tables
+        return save(replace(whole, shown=shown, tables=more, facts=self.to_json()), out, formats)
+
+    @property
+    def _tables(self) -> dict[str, pa.Table]:
+        return {"changes": self.changes, "parts": self.table, "records": self.largest}
+
+    def _display(self) -> Display:
+        both, rows = self.comparison, self.changes.to_pylist()
+        old, new = (side.name for side in both.sides)
+        scales = standing_of(both.table).scales
+        tables = bridges(rows, self.table.to_pylist(), (old, new), scales)
+        wanted = [row for row in rows if row["needs_sentence"] or row["sentence"]]
+        tables += [sentences_table(wanted, scales)] if wanted else []
+        title = f"What moved from {old} to {new}"
+        line = "The parts of each column add up to its change, to the last digit."
+        return Display(title, [line], tables, folded=[records_table(self.largest)])
+
+    def __repr__(self) -> str:
+        return f"Change({self.comparison.old.period.folder}, {self.comparison.new.period.folder})"
+
+
+def explain_comparison(
+    both: Comparison, coins: Sequence[str] | None = None, threshold: Decimal | int = THRESHOLD
+) -> Change:
+    """Split the changes of a comparison into parts; those above the threshold need a sentence."""
+    old, new = both.old.period, both.new.period
+    span = (min(old.start, new.start), max(old.end, new.end))
+    with open_warehouse(both.lake, period=span) as warehouse:
+        moved = keep_moved(warehouse, old, new)
+        found = list(figure_changes(side_of(both.old), side_of(both.new), moved, coins))
+        largest = _named(
+            warehouse, moved, (old.label, new.label), [each.currency for each in found]
+        )
+    found += of_all_coins(found)
+    sentences = read_sentences(both.lake.path, EXPLAINED)
+    periods = (old.folder, new.folder)
+    changes = [
+        each.row(sentences.get((*periods, each.figure, each.currency)), threshold) for each in found
+    ]
+    parts = [row for each in found for row in each.part_rows()]
+    standing = standing_of(both.table)
+    return Change(
+        both,
+        attach(pa.Table.from_pylist(changes, schema=CHANGES), standing),
+        attach(pa.Table.from_pylist(parts, schema=PARTS), standing),
+        attach(largest, standing),
+    )
+
+
+def _named(
+    warehouse: Warehouse, moved: Moved, labels: tuple[str, str], coins: Collection[str]
+) -> pa.Table:
+    """Return the largest records of each part, with the labels of their periods."""
+    rows = [
+        row | {"of": OF[row["whose"]], "period": labels[min(row["side"], 1)]}
+        for row in largest_records(warehouse, moved).to_pylist()
+        if row["currency"] in coins
+    ]
+    return pa.Table.from_pylist(rows, schema=RECORDS)

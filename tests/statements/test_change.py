@@ -1,0 +1,243 @@
+"""Why figures moved: the parts of small worlds that can be checked by hand."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from svc_analytics.closing.states.stated import explain_change
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import parse_bound
+from svc_analytics.money import format_amount
+from svc_analytics.statements.change.change import Change
+from tests.support.desks import Desk
+from tests.support.ledgers import read_ledger
+
+NOW = "2026-11-20T12:00:00Z"
+# Fees rise from 1 % to 2 % for ann, and the coin from 100 to 120 USD.
+LEDGER = """
+ kind     currency  amount  fee   at                of  usd_value  customer
+ payment  btc       10      0.10  2026-09-05T09:00      1000       ann
+ payment  btc       4       0.04  2026-09-06T09:00      400        bob
+ refund   btc       1             2026-09-08T09:00  1   100
+ payment  btc       20      0.40  2026-10-05T09:00      2400       ann
+ payment  btc       5       0.05  2026-10-06T09:00      600        cyd
+ refund   btc       2             2026-10-07T09:00  1   240
+ refund   btc       3             2026-10-08T09:00  4   360
+ payment  btc       6       0.06  2026-10-09T09:00
+ payout   btc       8.35    0     2026-10-20T09:00
+"""
+KEPT, NOBODY = "customers of both periods", "no customer named"
+
+Explain = Callable[..., Change]
+Parts = dict[tuple[str, str], str | None]
+
+
+@pytest.fixture
+def why(desk: Desk) -> Explain:
+    """Extract a ledger, and explain what moved between two of its months."""
+
+    def build(ledger: str = LEDGER, *months: str, **options: Any) -> Change:
+        desk.service.payments, desk.service.payouts = read_ledger(ledger)
+        if not desk.lake.path.exists():
+            desk.extract()
+        named = months or ("2026-09", "2026-10")
+        return explain_change(desk.lake, *named, now=parse_bound(NOW), **options)
+
+    return build
+
+
+def parts(found: Change, figure: str, unit: str = "coin", coin: str = "btc") -> Parts:
+    """The parts of a change that are not zero, by name and whose they are."""
+    return {
+        (row["part"], row["of"]): row["amount"] and format_amount(row["amount"])
+        for row in found.table.to_pylist()
+        if (row["figure"], row["unit"], row["currency"]) == (figure, unit, coin)
+        and row["amount"] != 0
+    }
+
+
+def change(found: Change, figure: str, unit: str = "coin", coin: str = "btc") -> Any:
+    keys = ("figure", "unit", "currency")
+    rows = found.changes.to_pylist()
+    return next(row for row in rows if [row[key] for key in keys] == [figure, unit, coin])
+
+
+def test_a_settlement_in_coin_is_split(why: Explain) -> None:
+    """20 at the old 99 % are 19.8: 9.9 more than before; the higher fee takes 0.2 of it."""
+    assert parts(why(), "net_settlement") == {
+        ("lost_customers", ""): "-3.96",
+        ("new_customers", ""): "4.95",
+        ("refunds_of_earlier_sales", ""): "-2",
+        ("volume", KEPT): "9.9",
+        ("fee_tier", KEPT): "-0.2",
+        ("volume", NOBODY): "5.94",
+        ("refunds_of_own_sales", KEPT): "-2",
+    }
+
+
+def test_a_settlement_in_usd_is_split(why: Explain) -> None:
+    """At old prices 19.6 are 1,960 and not 2,352; what has no USD value is a part without one."""
+    found = why()
+    assert parts(found, "net_settlement", "USD") == {
+        ("lost_customers", ""): "-396",
+        ("new_customers", ""): "594",
+        ("refunds_of_earlier_sales", ""): "-240",
+        ("volume", KEPT): "990",
+        ("fee_tier", KEPT): "-20",
+        ("refunds_of_own_sales", KEPT): "-200",
+        ("price", KEPT): "332",
+        ("unpriced", ""): None,
+    }
+    assert change(found, "net_settlement", "USD")["difference"] == Decimal(1060)
+
+
+def test_fees_are_split_into_volume_tier_and_price(why: Explain) -> None:
+    """20 at 1 % are 0.2; the tier doubles that; 0.4 at 100 USD are 40, and at 120 are 48."""
+    found = why()
+    own = {("lost_customers", ""): "-0.04", ("new_customers", ""): "0.05"}
+    own |= {("volume", KEPT): "0.1", ("fee_tier", KEPT): "0.2", ("volume", NOBODY): "0.06"}
+    assert parts(found, "payment_fees") == own
+    usd = {("lost_customers", ""): "-4", ("new_customers", ""): "6", ("volume", KEPT): "10"}
+    usd |= {("fee_tier", KEPT): "20", ("price", KEPT): "8", ("unpriced", ""): None}
+    assert parts(found, "payment_fees", "USD") == usd
+
+
+def test_refunds_are_split_by_the_time_of_their_sale(why: Explain) -> None:
+    """Two are of September's sale; two more than before are of the month's own."""
+    found = why()
+    timing, own = ("refunds_of_earlier_sales", ""), ("refunds_of_own_sales", KEPT)
+    assert parts(found, "refunds_paid") == {timing: "2", own: "2"}
+    usd = parts(found, "refunds_paid", "USD")
+    assert usd == {timing: "240", own: "200", ("price", KEPT): "60"}
+
+
+def test_a_position_in_usd_is_split_by_what_moved_it(why: Explain) -> None:
+    """12.86 at 100 become 30 at 120: movements at the old rate, then the price of what is left."""
+    found = why()
+    moved = {("sales", ""): "30.49", ("refunds", ""): "-5", ("payouts", ""): "-8.35"}
+    assert parts(found, "usd_exposure") == moved
+    worth = {("sales", ""): "3049", ("refunds", ""): "-500", ("payouts", ""): "-835"}
+    assert parts(found, "usd_exposure", "USD") == worth | {("price", ""): "600"}
+    one = change(found, "usd_exposure", "USD")
+    assert [format_amount(one[name]) for name in ("old", "new", "percent")][:2] == ["1286", "3600"]
+
+
+ODD = """
+ kind     currency  amount  fee   at                of  usd_value
+ payment  btc       2       0     2026-09-05T09:00      200
+ payment  btc       3       0     2026-09-06T09:00      300
+ payment  btc       61      0     2026-10-05T09:00      6100
+ payment  btc       2       0     2026-10-06T09:00      200
+ payment  eth       7       0.07  2026-10-07T09:00
+ refund   eth       1             2026-10-08T09:00  5
+"""
+
+
+def test_a_record_of_twenty_times_the_middle_is_a_one_off(why: Explain) -> None:
+    """61 is more than 20 times 2; without it volume falls by 3."""
+    found = why(ODD)
+    assert parts(found, "net_settlement") == {("one_off", ""): "61", ("volume", NOBODY): "-3"}
+    named = [row for row in found.largest.to_pylist() if row["part"] == "one_off"]
+    first = next(row for row in named if row["unit"] == "coin")
+    assert (first["effect"], first["period"], first["kind"]) == (61, "2026-10", "payment")
+
+
+def test_a_coin_of_one_month_without_usd_values_has_no_parts_in_usd(why: Explain) -> None:
+    """In coin all is volume; in USD it is unknown, with the records that have no value."""
+    found = why(ODD)
+    volume = {("volume", NOBODY): "6.93", ("refunds_of_own_sales", NOBODY): "-1"}
+    assert parts(found, "net_settlement", coin="eth") == volume
+    assert parts(found, "net_settlement", "USD", "eth") == {("unpriced", ""): None}
+    one = change(found, "net_settlement", "USD", "eth")
+    assert one["difference"] is None and one["new"] is None and not one["needs_sentence"]
+    backwards = why(ODD, "2026-10", "2026-09")
+    assert parts(backwards, "usd_exposure", coin="eth") == {
+        ("sales", ""): "-6.93",
+        ("refunds", ""): "1",
+    }
+
+
+def test_each_part_names_the_records_that_add_most_to_it(why: Explain) -> None:
+    """In their order, at most ten, each with what it adds; a fee tier those of the new month."""
+    rows = why().largest.to_pylist()
+    tier = [row for row in rows if row["part"] == "fee_tier" and row["effect"]]
+    assert {row["period"] for row in tier} == {"2026-10"}
+    named = [row for row in rows if (row["figure"], row["unit"]) == ("net_settlement", "coin")]
+    volume = [row for row in named if (row["part"], row["of"]) == ("volume", KEPT)]
+    assert [(row["customer"], format_amount(row["effect"])) for row in volume] == [
+        ("ann", "19.8"),
+        ("ann", "-9.9"),
+    ]
+
+
+def test_a_part_of_many_records_names_ten(why: Explain) -> None:
+    """Of twelve new sales like each other, ten."""
+    found = why(LEDGER + " payment  btc       1       0     2026-10-11T09:00\n" * 12)
+    assert parts(found, "net_settlement")["volume", NOBODY] == "17.94"
+    assert max(row["place"] for row in found.largest.to_pylist()) == 10
+
+
+SENTENCES = "before,after,figure,currency,sentence,prepared_by,reviewed_by\n"
+
+
+def test_a_large_change_needs_a_sentence_and_shows_the_one_that_is_written(
+    why: Explain, desk: Desk
+) -> None:
+    """With who prepared and who reviewed it; a change below the threshold needs none."""
+    found = why(threshold=400)
+    assert not change(found, "net_settlement")["needs_sentence"]
+    assert change(why(), "net_settlement")["needs_sentence"] and "to be written" in str(why())
+    line = "2026-09,2026-10,net_settlement,btc,Ann bought twice as much.,Rui,Inês\n"
+    (desk.lake.path / "sentences.csv").write_text(SENTENCES + line, encoding="utf-8")
+    one = change(why(), "net_settlement")
+    assert not one["needs_sentence"] and one["reviewed_by"] == "Inês"
+    assert "Ann bought twice as much." in str(why()) and "Rui" in why()._repr_html_()
+    assert change(why(LEDGER, "2026-10", "2026-09"), "net_settlement")["needs_sentence"]
+
+
+def test_a_sentence_of_no_figure_is_refused_by_its_line(why: Explain, desk: Desk) -> None:
+    """As in every file that people type."""
+    why()
+    line = "2026-09,2026-10,profit,btc,It rose.,Rui,\n"
+    (desk.lake.path / "sentences.csv").write_text(SENTENCES + line, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"sentences.csv, line 2: no figure 'profit'"):
+        why()
+
+
+def test_what_is_unknown_is_not_split(desk: Desk) -> None:
+    """September was not read: no part of a change from it, and no sentence is asked for."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract(start=parse_bound("2026-10-01"))
+    found = explain_change(desk.lake, "2026-09", "2026-10", now=parse_bound(NOW))
+    assert parts(found, "net_settlement") == parts(found, "usd_exposure") == {}
+    assert change(found, "net_settlement")["difference"] is None
+
+
+def test_the_parts_stand_between_both_months(why: Explain) -> None:
+    """From the old figure to the new one, coins side by side, in USD all coins together."""
+    text = str(why(ODD))
+    block = text[text.index("Sales less fees and refunds\n") :].splitlines()
+    assert block[3].split() == ["2026-09", "5", "0.00"]
+    assert block[4].split() == ["One-off", "records", "61"]
+    assert "all coins" not in text  # eth has no value in USD
+
+
+TWO = """
+ kind     currency  amount  fee   at                of  usd_value
+ payment  btc       2       0     2026-09-05T09:00      200
+ payment  eth       3       0     2026-09-06T09:00      30
+ payment  btc       3       0     2026-10-05T09:00      360
+ payment  eth       2       0     2026-10-06T09:00      22
+"""
+
+
+def test_coins_are_added_in_usd_alone(why: Explain) -> None:
+    """A third btc is 100 at the old price, an eth less is 10; prices rose by 60 and by 2."""
+    found = why(TWO)
+    all_coins = parts(found, "net_settlement", "USD", "all coins")
+    assert all_coins == {("volume", NOBODY): "90", ("price", NOBODY): "62"}
+    assert {row["unit"] for row in found.table.to_pylist() if row["currency"] == "all coins"} == {
+        "USD"
+    }
