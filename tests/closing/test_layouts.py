@@ -19,7 +19,7 @@ from tests.support.closings import Closer
 from tests.support.rings import sample
 
 Edit = Callable[[str], str]
-ROW = r'<tr id="row-{}">.*?</tr>'
+ROW = r'<tr id="row-{}"[^>]*>.*?</tr>'
 BAND = "<dl><dt>{}</dt><dd>{}</dd></dl><h2>Charts"
 
 
@@ -35,9 +35,12 @@ def put(old: str, new: str) -> Edit:
 
 def figures_turned(page: str) -> str:
     """Put the rows of figures into the other order, within their tables."""
-    rows = re.findall(ROW.format("[a-z_]+"), page, flags=re.DOTALL)
-    order = iter(reversed(rows))
-    return re.sub(ROW.format("[a-z_]+"), lambda found: next(order), page, flags=re.DOTALL)
+
+    def turned(table: re.Match[str]) -> str:
+        order = reversed(re.findall(ROW.format("[a-z_]+"), table[0], flags=re.DOTALL))
+        return re.sub(ROW.format("[a-z_]+"), lambda found: next(order), table[0], flags=re.DOTALL)
+
+    return re.sub('<table class="figures.*?</table>', turned, page, flags=re.DOTALL)
 
 
 def with_a_column(page: str, of: str = "") -> str:
@@ -46,9 +49,10 @@ def with_a_column(page: str, of: str = "") -> str:
 
     def longer(found: re.Match[str]) -> str:
         cells = re.findall(r"<td.*?</td>", (other or found)[0], flags=re.DOTALL)
+        cells = [cell for cell in cells if not cell.endswith("></td>")]
         return found[0].replace("</tr>", f"{cells[-1]}</tr>")
 
-    page = put(r">usdt</th></tr>", ">usdt</th><th>in all</th></tr>")(page)
+    page = put(r">All coins, USD</th></tr>", ">All coins, USD</th><th>in all</th></tr>")(page)
     return re.sub(ROW.format("[a-z_]+"), longer, page, flags=re.DOTALL)
 
 
@@ -139,7 +143,7 @@ def test_a_page_and_a_workbook_of_another_layout_hold(
         return {group: groups[group][::-1] for group in reversed(groups)}
 
     with another_release(monkeypatch, same), monkeypatch.context() as its:
-        for module in ("figures", "page.tables", "workbook.summary"):
+        for module in ("figures", "page.face", "workbook.summary"):
             its.setattr(f"svc_analytics.render.{module}.summary_groups", reversed_groups)
         columns = ("currency", "net", "charged", "reference_id", "occurred_at_utc", "record_id")
         its.setattr("svc_analytics.render.page.page.LINE_COLUMNS", columns)

@@ -12,7 +12,7 @@ from svc_analytics.language.words import other_languages
 from svc_analytics.messages import english_templates
 from svc_analytics.periods import CALENDARS
 from svc_analytics.render.figures import meaning
-from svc_analytics.render.page import page
+from svc_analytics.render.page import front, page
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.definitions import NEEDS, SIGNS, label_of
 from svc_analytics.warehouse.figures import figure_groups, stated_figures
@@ -64,7 +64,7 @@ def displayed() -> Iterator[str]:
     for figure in stated_figures():
         yield from (figure.label, figure.definition, figure.formula, figure.unit, figure.hint)
         yield from filter(None, (figure.unread, figure.unstated))
-    yield from (*figure_groups(), *SIGNS.values(), *NEEDS.values(), *page.SEVERITIES)
+    yield from (*figure_groups(), *SIGNS.values(), *NEEDS.values(), *front.SEVERITIES)
     yield from (month for calendar in CALENDARS.values() for month in calendar.months)
     yield from map(label, (*set(TABLES) - {"summary"}, *page.FURTHER, "flags"))
     yield from map(label, (*compare({}, {}).column_names, *page.LINE_COLUMNS))

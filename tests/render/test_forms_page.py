@@ -16,7 +16,7 @@ from svc_analytics.config import Settings
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.render.folder import Output, write_folder
-from svc_analytics.render.page import matrix, page
+from svc_analytics.render.page import front, matrix
 from svc_analytics.render.page import tables as page_tables
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.desks import Desk
@@ -96,7 +96,7 @@ def test_figures_stand_below_their_coin_and_keep_every_digit(save: Save) -> None
     text = html(save("html", ledger=LARGE))
     assert '<th scope="col" class="n">usdt</th>' in text
     assert ">1,234,567.000000000000000003</td>" in text
-    rounded = '<span class="rounded">≈1,234,567.01</span>'
+    rounded = '<span class="rounded">1,234,567.01</span>'
     assert f'{rounded}<span class="exact">1,234,567.005</span>' in text
 
 
@@ -104,6 +104,46 @@ LARGE = """
  kind     currency  amount                      fee  at                usd_value
  payment  usdt      1234567.000000000000000003  0    2026-10-01T09:00  1234567.005
 """
+
+
+def test_the_figures_stand_in_the_order_of_a_statement(text: str) -> None:
+    """Sales, fees, refunds, payouts, positions; totals under a rule, a minus where money leaves."""
+    order = ("gross_sales", "payment_fees", "refunds_debited", "net_settlement", "payouts_debited")
+    rows = (*order, "rail_movement", "opening_position", "closing_position")
+    places = [text.index(f'<tr id="row-{name}"') for name in rows]
+    assert places == sorted(places)
+    assert '<tr id="row-net_settlement" class="sum">' in text
+    payouts = text[places[4] :].partition("</tr>")[0]
+    assert re.findall(r'<td class="n">([^<]*)</td>', payouts)[2:] == ["-7.07", "-50.500000"]
+
+
+def test_all_coins_in_usd_count_what_has_no_value(text: str) -> None:
+    """130,000 of btc and 110 of usdt; eth was paid once, and the service gave it no value."""
+    cells = {
+        name: re.findall("<td[^>]*>(?:<[^>]*>)?([^<]*)", row)
+        for name, row in re.findall(r'<tr id="row-(\w+)"(.*?)</tr>', text)
+    }
+    unpriced = text.partition("Records without a USD value")[2].partition("</tr>")[0]
+    assert cells["gross_sales"][-1] == "130,110.00"
+    assert re.findall(">([0-9]+)<", unpriced) == ["0", "1", "0", "0", "1"]
+    assert cells["closing_position"][-1] == DASH and cells["rail_movement"][-1] == ""
+
+
+def test_what_is_open_stands_before_the_figures(make: Make, save: Save, tmp_path: Path) -> None:
+    """Two findings of the ledger; of a month without one, a sentence."""
+    text = html(save("html"))
+    line = text.partition('<p class="front">')[2].partition("</p>")[0]
+    assert "Open: 0 blocking findings, 2 advisory findings." in line
+    assert text.index('<section id="findings">') < text.index('<section id="details">')
+    calm = make(month="2026-08").save(tmp_path / "calm", ("html",))
+    assert "No finding is open." in html(calm)
+
+
+def test_each_sheet_says_whose_and_which_month_it_is(text: str) -> None:
+    """In the style sheet, where no name of a merchant ends the text or the sheet."""
+    foot = text.partition("@bottom-left { content: ")[2].partition(";")[0]
+    assert "October 2026" in foot and "final" in foot and "digest " in foot
+    assert "\\3c script\\3e alert" in foot and "<script" not in foot
 
 
 def test_what_is_unknown_is_a_dash_with_its_reason(make: Make, desk: Desk, tmp_path: Path) -> None:
@@ -137,15 +177,15 @@ def test_tables_that_come_later_are_shown(make: Make, tmp_path: Path) -> None:
     tables = {"restatement": pa.table({"refunds_count": [12_345], "ratio": ratio})}
     made = replace(made, tables=made.tables | tables)
     text = html(made.save(tmp_path / "out", ("html",)))
-    assert "<h2>Restatement</h2>" in text
-    percent = '<span class="rounded">≈1.27%</span><span class="exact">1.273686%</span>'
+    assert re.search(r'<h2 id="[^"]*">Restatement</h2>', text)
+    percent = '<span class="rounded">1.27%</span><span class="exact">1.273686%</span>'
     assert f'<td class="n">12,345</td><td class="n" title="1.273686%">{percent}</td>' in text
 
 
 def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text: str) -> None:
     """0.5 of September's 1.5 btc came back in October: a third, and the most of all."""
     assert "<h2>Refunds by month of payment, btc</h2>" in text
-    third = '<span class="rounded">≈33.33%</span><span class="exact">33.333333%</span>'
+    third = '<span class="rounded">33.33%</span><span class="exact">33.333333%</span>'
     row = '<th scope="row">2026-09</th><td class="n">1.50</td>'
     crossing = f'<td class="n shade5" title="33.333333%, 0.50">{third}<br>'
     assert f'{row}{crossing}<span class="unit">0.50</span></td>' in text
@@ -170,7 +210,7 @@ def test_twelve_months_of_long_amounts_fit_the_paper() -> None:
     standing = Standing(scales={"eth": 18})
     (found,) = matrix.matrices(pa.Table.from_pylist([row | months]), standing)
     crossing = found.rows[0][2][0]
-    assert crossing.amount.text == "≈0.04374866"
+    assert crossing.amount.text == "0.04374866"
     assert crossing.hover == "50.00%, 0.043748660314204616"
 
 
@@ -207,7 +247,7 @@ def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
     chain = {"version": 2, "previous_seal": "a" * 64, "supersedes": "b" * 64}
     text = html(write_folder(made, tmp_path / "out", Output(("html",)), chain, seal_of))
     assert '<div class="badge sealed">sealed, version 2</div>' in text
-    assert "<dd>2, replaces the version with the seal" in text and "b" * 64 in text
+    assert "Version 2 replaces the version with the seal" in text and "b" * 64 in text
     assert "2026-10, UTC · sealed" in text and "· final" not in text
     unsealed = html(made.save(tmp_path / "other", ("html",)))
     assert '<div class="badge final">final</div>' in unsealed
@@ -233,5 +273,5 @@ def test_an_unknown_count_of_receipts_is_no_zero() -> None:
         {"currency": "usdt", "receipts_checked": 4, "receipts_valid": None},
     ]
     summary = pa.Table.from_pylist(rows)
-    assert page._receipts(summary) == (3, 2)
-    assert page._receipts(summary.slice(1)) is None
+    assert front.receipts_of(summary) == (3, 2)
+    assert front.receipts_of(summary.slice(1)) is None

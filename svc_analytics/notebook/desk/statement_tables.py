@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
@@ -13,8 +13,13 @@ from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.notebook.desk.records import Wanted
 from svc_analytics.periods import Period, midnight, month
-from svc_analytics.render.figures import meaning, unknown_reason
-from svc_analytics.render.page.tables import PageTable, PageTables
+from svc_analytics.render.figures import (
+    figures_table,
+    meaning,
+    summary_groups,
+    unknown_reason,
+)
+from svc_analytics.render.page.tables import PageTables
 from svc_analytics.statements.explain import instant_literal
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import label_of
@@ -67,8 +72,10 @@ def statement_tables(statement: Statement) -> Iterator[StatementTable]:
     if not len(statement.tables["summary"]):
         return
     tables, period = PageTables(statement, _standing(statement)), statement.period
-    yield _of_figures(tables.figures())
-    yield from map(_of_figures, tables.more_figures())
+    shown = figures_table(statement, "Figures", standing=tables.standing)
+    groups = summary_groups(statement.tables["summary"].column_names)
+    yield _of_figures(shown, [name for names in groups.values() for name in names])
+    yield from (_of_figures(page.table, page.names) for page in tables.more_figures())
     makers: dict[str, tuple[str, WantedOf]] = {
         "daily": ("By day", partial(_of_day, period, {name: name for name in _DAILY})),
         "position": ("Position by day", partial(_of_day, period, _POSITION)),
@@ -84,16 +91,16 @@ def _standing(statement: Statement) -> Standing:
     return standing_of(statement.tables["summary"])
 
 
-def _of_figures(page: PageTable) -> StatementTable:
+def _of_figures(table: DisplayTable, names: Sequence[str]) -> StatementTable:
     """Return a table with figures down and coins across."""
-    names, (_, *coins) = page.names, page.table.header
+    _, *coins = table.header
     wanted = {
         (row, column): Wanted(name, coin)
         for row, name in enumerate(names)
         for column, coin in enumerate(coins, 1)
     }
-    shown = replace(page.table, rows=lined_up(page.table.rows))
-    return StatementTable(page.table.title, shown, lambda *place: wanted.get(place))
+    shown = replace(table, rows=lined_up(table.rows))
+    return StatementTable(table.title, shown, lambda *place: wanted.get(place))
 
 
 def _of_rows(statement: Statement, name: str, title: str, wanted_of: WantedOf) -> StatementTable:

@@ -5,6 +5,8 @@ from dataclasses import replace
 from svc_analytics.formatting.display import Display
 from svc_analytics.formatting.display_html import table_html
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
+from svc_analytics.language.catalogue import ENGLISH
+from svc_analytics.render.page.front import page_symbols, style_text
 from svc_analytics.render.page.template import load_template
 
 
@@ -14,6 +16,8 @@ def comparison_page(shown: Display, names: str) -> str:
     page = load_template("comparison.html").render(
         lang="en",
         direction="ltr",
+        foot=style_text(single_line(shown.title)),
+        symbols=page_symbols(ENGLISH),
         title=shown.title,
         names=single_line(names),
         lines=list(map(single_line, shown.lines)),

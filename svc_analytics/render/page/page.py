@@ -1,22 +1,28 @@
 """A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
-
 from svc_analytics import charts
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
 from svc_analytics.language.words import merchant_names
-from svc_analytics.messages import Message, clauses, joined
+from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.bridge import TREND, bridge_table
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import definition_groups
+from svc_analytics.render.page.band import Band
+from svc_analytics.render.page.face import FigureTables
+from svc_analytics.render.page.front import (
+    foot_of,
+    front_lines,
+    page_symbols,
+    receipts_of,
+    severities,
+)
 from svc_analytics.render.page.matrix import matrices
 from svc_analytics.render.page.tables import PageTables
 from svc_analytics.render.page.template import instant_text, load_template
@@ -49,7 +55,6 @@ _TITLES = {
     "year": "{FIGURE} by month, USD",
     "bridge": "from opening to closing, USD",
 }
-SEVERITIES = ("blocking", "advisory")
 
 
 @dataclass(frozen=True)
@@ -65,22 +70,15 @@ def make_page(
 ) -> tuple[str, int]:
     """Return the page as HTML, and how many rows of tables it shows."""
     standing = document_standing(statement, language)
-    tables = PageTables(statement, standing)
-    parts = _tables(tables)
+    tables, own = PageTables(statement, standing), FigureTables(statement, standing)
+    parts = _tables(tables, own)
     shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
-    figures = parts["figures"] + parts["more"]
+    figures = parts["figures"] + parts["details"] + parts["more"]
     page = load_template("statement.html").render(
         facts=facts,
         standing=standing.text,
         head=_head(statement, facts, language),
-        worded=() if language.is_english else WORDED,
-        lang="en" if language.is_both else language.code,
-        direction=language.direction,
-        checks=_severities(statement.tables["checks"]),
-        coverage={name: _spans(spans) for name, spans in facts["coverage"].items()},
-        notes=describe_pricing(statement.tables) + describe_balances(statement.tables),
-        receipts=_receipts(statement.tables["summary"]),
-        webhooks=describe(log) if (log := facts["options"].get("webhooks")) else "",
+        band=Band(statement, own.face.coins, standing.is_running(statement.period.label)),
         charts=_charts(tables, language),
         charted=MOST_CHARTED,
         coins=statement.tables["summary"].num_rows,
@@ -88,10 +86,36 @@ def make_page(
         open_part=_open_part(tables),
         definitions=definition_groups(),
         shown={name for table in figures for name in table.names},
+        **_lines(statement, facts),
+        **_of_language(statement, facts, language),
         **parts,
-        **PageWords(language).functions,
     )
     return page, shown_rows
+
+
+def _of_language(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
+    """Return direction, words and foot of the page in its language."""
+    return {
+        "worded": () if language.is_english else WORDED,
+        "lang": "en" if language.is_both else language.code,
+        "direction": language.direction,
+        "foot": foot_of(statement, facts, language),
+        "symbols": page_symbols(language),
+        **PageWords(language).functions,
+    }
+
+
+def _lines(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the sentences around the tables: what is open, what was read, what was proven."""
+    log = facts["options"].get("webhooks")
+    return {
+        "front": list(front_lines(statement)),
+        "checks": severities(statement.tables["checks"]),
+        "coverage": {name: _spans(spans) for name, spans in facts["coverage"].items()},
+        "notes": describe_pricing(statement.tables) + describe_balances(statement.tables),
+        "receipts": receipts_of(statement.tables["summary"]),
+        "webhooks": describe(log) if log else "",
+    }
 
 
 def _head(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
@@ -105,6 +129,7 @@ def _head(statement: Document, facts: dict[str, Any], language: Language) -> dic
         "status": status_word(statement),
         "look": state.kind if state else statement.status,
         "rests": "" if reasons and not state else status_note(statement),
+        "is_settled": bool(state and state.kind == "sealed" and not reasons),
         "reasons": reasons,
         "unknown": unknown_lines(facts),
         "most": MOST_REASONS,
@@ -121,10 +146,12 @@ def _names(merchant: dict[str, Any], language: Language) -> dict[str, list[tuple
     return {"lead": lead or [("", str(merchant["id"]))], "others": others}
 
 
-def _tables(tables: PageTables) -> dict[str, list[Any]]:
+def _tables(tables: PageTables, own: FigureTables) -> dict[str, list[Any]]:
     known = tables.statement.tables
+    has_coins = known["summary"].num_rows > 0
     return {
-        "figures": [tables.figures()] if known["summary"].num_rows else [],
+        "figures": [own.main()] if has_coins else [],
+        "details": [own.details()] if has_coins else [],
         "more": list(tables.more_figures()),
         "daily": list(tables.days()),
         "further": [
@@ -184,18 +211,6 @@ def _chart(
     return ChartSvg(draw_svg(name, draw, told, Look(size, language=language)), size[0])
 
 
-def _severities(checks: pa.Table) -> str:
-    """Say how many findings there are of each severity."""
-    counts = Counter(checks["severity"].to_pylist())
-    found = [(name, counts.pop(name, 0)) for name in SEVERITIES] + sorted(counts.items())
-    return joined("list.comma", [_counted(*each) for each in found])
-
-
-def _counted(severity: str, count: int) -> Message:
-    sentence = "{count} {SEVERITY} finding" if count == 1 else "{count} {SEVERITY} findings"
-    return Message(sentence, count=count, SEVERITY=severity)
-
-
 def _spans(spans: Sequence[tuple[str, str, str]]) -> str:
     """Say which time of a stream was read, and how certainly."""
     known = [
@@ -208,17 +223,3 @@ def _spans(spans: Sequence[tuple[str, str, str]]) -> str:
         for start, end, state in spans
     ]
     return clauses(*known) if known else ""
-
-
-def _receipts(summary: pa.Table) -> tuple[int, int] | None:
-    """Return how many receipts were checked and are valid; None if none was verified.
-
-    Of a coin both are known or neither is; an unknown count is no zero.
-    """
-    counts = [
-        (row.get("receipts_checked"), row.get("receipts_valid")) for row in summary.to_pylist()
-    ]
-    known = [(checked, valid) for checked, valid in counts if None not in (checked, valid)]
-    if not known:
-        return None
-    return sum(checked for checked, _ in known), sum(valid for _, valid in known)

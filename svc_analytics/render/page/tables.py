@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from svc_analytics.formatting.cells import Cell, CellMaker
 from svc_analytics.formatting.display import head_of, label, lined_up
 from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.numbers import ROUNDED
 from svc_analytics.formatting.standing import RUNNING, Standing, attach
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.messages import Message
@@ -19,9 +20,7 @@ from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import (
     definition_groups,
-    figures_table,
     meaning,
-    summary_groups,
     unknown_reason,
 )
 from svc_analytics.warehouse.definitions import label_of
@@ -47,6 +46,7 @@ class PageTable:
     names: Sequence[str]
     rows: list[list[PageCell]]
     footer: list[PageCell] = field(default_factory=list)
+    weights: Sequence[str] = ()  # of the rows of a statement's face: subtotals and totals
 
     @property
     def cells(self) -> list[Cell]:
@@ -65,15 +65,31 @@ class PageTable:
 
 
 def page_table(table: DisplayTable, names: Sequence[str]) -> PageTable:
-    """Return a table as the page holds it, its footer in line with its rows."""
+    """Return a table as the page holds it, its footer in line with its rows.
+
+    One sentence of the page says that numbers are rounded, so that none needs a mark.
+    """
     rows = [*table.rows, *([table.footer] if table.footer else [])]
-    bare = [[replace(cell, padding="") for cell in row] for row in rows]
+    bare = [[unmarked(cell) for cell in row] for row in rows]
     exact = [[replace(cell, text=cell.exact or cell.text) for cell in row] for row in bare]
     both = [
         [PageCell(cell, whole.padding) for cell, whole in zip(*pair, strict=True)]
         for pair in zip(lined_up(bare), lined_up(exact), strict=True)
     ]
     return PageTable(table, names, both[: len(table.rows)], both[-1] if table.footer else [])
+
+
+def figures_of_kinds(
+    table: DisplayTable, names: Sequence[str], weights: Sequence[str] = ()
+) -> PageTable:
+    """Return figures as the page holds them: of several kinds, each ends at the right."""
+    rows = [[PageCell(unmarked(cell), "") for cell in row] for row in table.rows]
+    return PageTable(table, names, rows, weights=weights)
+
+
+def unmarked(cell: Cell) -> Cell:
+    """Return a cell without padding and the mark of a rounded number."""
+    return replace(cell, text=cell.text.removeprefix(ROUNDED), padding="")
 
 
 @dataclass(frozen=True)
@@ -98,12 +114,6 @@ class PageTables:
         columns = [each for each in only if each in table.column_names] or table.column_names
         return self._of_rows(name, table, label(name), columns)
 
-    def figures(self) -> PageTable:
-        """Return the summary: figures down, coins across."""
-        groups = summary_groups(self.statement.tables["summary"].column_names)
-        shown = figures_table(self.statement, "Figures", standing=self.standing)
-        return page_table(shown, [name for names in groups.values() for name in names])
-
     def more_figures(self) -> Iterator[PageTable]:
         """Yield the figures that the summary has not, figures down too, if there are any."""
         table = self.statement.tables["figures"]
@@ -120,7 +130,8 @@ class PageTables:
         starts = accumulate(map(len, groups.values()), initial=0)
         headings = dict(zip(starts, groups, strict=False))
         if cells:
-            yield page_table(replace(shown, headings=headings, caption=self.standing.text), names)
+            shown = replace(shown, headings=headings, caption=self.standing.text)
+            yield figures_of_kinds(shown, names)
 
     def days(self) -> Iterator[PageTable]:
         """Yield a table of days for each coin, with the summary's own figures as its footer."""

@@ -1,0 +1,105 @@
+"""All coins of a statement together: counts, and what the service valued in USD.
+
+A record without a USD value is counted as unpriced and adds nothing. A coin that was not read, or
+whose position has no rate, leaves the sum unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import reduce
+from typing import Any
+
+from svc_analytics.money import EXACT
+from svc_analytics.render.document import Document
+
+Row = Mapping[str, Any]
+_PAYMENTS = ("payments_count", "usd_gross_priced_count")
+_REFUNDS = ("refunds_count", "usd_refunds_priced_count")
+_PAYOUTS = ("payouts_count", "usd_payouts_priced_count")
+PRICED = (_PAYMENTS, _REFUNDS, _PAYOUTS)  # how many records there are, and have a USD value
+# What in USD is made of which records.
+_MADE_OF = {
+    "usd_gross": _PAYMENTS,
+    "usd_net_sales": _PAYMENTS,
+    "usd_fees": _PAYMENTS,
+    "usd_refunds": _REFUNDS,
+    "usd_payouts": _PAYOUTS,
+}
+_WORTH = "usd_exposure"
+SETTLED = "usd_net_settlement"  # of no column: sales after fees, less refunds
+
+
+@dataclass(frozen=True)
+class AllCoins:
+    """The rows of all coins for one period, added up exactly."""
+
+    rows: Sequence[Row]
+
+    @classmethod
+    def of(cls, statement: Document) -> AllCoins:
+        """Return the coins of a statement, with the counts that its table `figures` has."""
+        rows: dict[str, dict[str, Any]] = {
+            str(row["currency"]): row for row in statement.tables["summary"].to_pylist()
+        }
+        names = {priced for _, priced in PRICED}
+        for row in statement.tables["figures"].to_pylist():
+            if row["name"] in names and row["value"] is not None and row["currency"] in rows:
+                rows[row["currency"]][row["name"]] = int(row["value"])
+        return cls(list(rows.values()))
+
+    def count(self, name: str) -> int | None:
+        """Return how many there are of all coins; None if one is unknown."""
+        counts = [row.get(name) for row in self.rows]
+        return None if not counts or None in counts else sum(map(int, filter(None, counts)))
+
+    def usd(self, name: str) -> Decimal | None:
+        """Return the sum in USD of the records that have a USD value; None if it is unknown."""
+        if name == SETTLED:
+            sales, refunds = self.usd("usd_net_sales"), self.usd("usd_refunds")
+            return None if sales is None or refunds is None else EXACT.subtract(sales, refunds)
+        values = [self._value(row, name) for row in self.rows if not _is_unpriced(row, name)]
+        known = [value for value in values if value is not None]
+        return reduce(EXACT.add, known) if known and len(known) == len(values) else None
+
+    def unpriced(self, *records: tuple[str, str]) -> int | None:
+        """Return how many records have no USD value; None if that is unknown."""
+        counts = [unpriced_of(row, *records) for row in self.rows]
+        return None if not counts or None in counts else sum(filter(None, counts))
+
+    def is_whole(self, name: str) -> bool:
+        """Whether every record behind a sum in USD has a USD value."""
+        return name == _WORTH or self.unpriced(_MADE_OF[name]) == 0
+
+    def unpriced_behind(self, name: str) -> int:
+        """Return how many records add nothing to a sum in USD, as far as it is known."""
+        return 0 if name == _WORTH else self.unpriced(_MADE_OF[name]) or 0
+
+    @staticmethod
+    def _value(row: Row, name: str) -> Decimal | None:
+        if name == _WORTH and row.get(name) is None and row.get("closing_position") == 0:
+            return Decimal()  # nothing is worth nothing at any rate
+        value: Decimal | None = row.get(name)
+        return value
+
+
+def unpriced_of(row: Row, *records: tuple[str, str]) -> int | None:
+    """Return how many records of a coin have no USD value; None if that is unknown.
+
+    >>> unpriced_of({"payments_count": 3, "usd_gross_priced_count": 1}, _PAYMENTS)
+    2
+    """
+    counts = [(row.get(name), row.get(priced)) for name, priced in records or PRICED]
+    if any(None in pair for pair in counts):
+        return None
+    return sum(int(count or 0) - int(priced or 0) for count, priced in counts)
+
+
+def _is_unpriced(row: Row, name: str) -> bool:
+    """Whether a coin has records, and none of them has a USD value."""
+    if name not in _MADE_OF or row.get(name) is not None:
+        return False
+    count, priced = (row.get(each) for each in _MADE_OF[name])
+    return bool(count) and priced == 0

@@ -1,0 +1,146 @@
+"""The face of a statement: its main figures in the order of a statement, and all coins in USD.
+
+Sales, fees, refunds, what they leave; payouts, the movement; opening and closing position. What
+leaves the wallet has a minus, so that a reader can add the rows up. Every other figure is a detail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Literal
+
+from svc_analytics.messages import Message
+from svc_analytics.render.document import Document
+from svc_analytics.render.face.all_coins import PRICED, SETTLED, AllCoins, unpriced_of
+from svc_analytics.warehouse.figures import read_figures
+
+UNPRICED = "unpriced_count"
+ALL_COINS = Message("All coins, USD")
+Value = Decimal | int | None
+Weight = Literal["", "sub", "sum"]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A figure of the face: how heavy it is, and which sum in USD stands beside it."""
+
+    name: str
+    weight: Weight = ""
+    usd: str = ""
+    unless: str = ""  # it is left out where every coin's is the same as this one, or zero
+
+
+_FACE = {
+    "Sales": (
+        _Row("payments_count"),
+        _Row("gross_sales", usd="usd_gross"),
+        _Row("charged_total", unless="gross_sales"),
+        _Row("payment_fees", usd="usd_fees"),
+        _Row("net_sales", "sub", "usd_net_sales"),
+    ),
+    "Refunds": (
+        _Row("refunds_count"),
+        _Row("refunds_same_period"),
+        _Row("refunds_prior_period"),
+        _Row("refunds_unresolved", unless="0"),
+        _Row("refunds_paid", unless="refunds_debited"),
+        _Row("refunds_debited", "sub", "usd_refunds"),
+        _Row("net_settlement", "sum", SETTLED),
+    ),
+    "Payouts": (
+        _Row("payouts_count"),
+        _Row("payouts_sent", usd="usd_payouts"),
+        _Row("payout_fees"),
+        _Row("payouts_debited", "sub"),
+        _Row("rail_movement", "sum"),
+    ),
+    "Position": (
+        _Row("opening_position"),
+        _Row("closing_position", "sum", "usd_exposure"),
+        _Row("implied_rate"),
+        _Row("usd_exposure", usd="usd_exposure"),
+        _Row(UNPRICED),
+    ),
+}
+_COUNTS = ("payments_count", "refunds_count", "payouts_count", UNPRICED)
+
+
+@dataclass(frozen=True)
+class FaceRow:
+    """A row of the face: a value for each coin, signed, and that of all coins together."""
+
+    name: str
+    weight: Weight
+    values: list[Value]
+    total: Value  # in USD, or a count
+    has_total: bool  # without one, all coins have no common unit
+    usd: str = ""  # the figure that the total in USD is of
+
+
+@dataclass(frozen=True)
+class Face:
+    """The rows of a statement's face, in its groups."""
+
+    statement: Document
+    coins: AllCoins = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coins", AllCoins.of(self.statement))  # the class is frozen
+
+    @cached_property
+    def groups(self) -> dict[str, list[FaceRow]]:
+        """The rows by group; none where the statement has no coin."""
+        if not self.coins.rows:
+            return {}
+        return {title: list(self._rows(rows)) for title, rows in _FACE.items()}
+
+    @property
+    def names(self) -> list[str]:
+        """The figures of the face, in its order."""
+        return [row.name for rows in self.groups.values() for row in rows]
+
+    def _rows(self, rows: Sequence[_Row]) -> Iterator[FaceRow]:
+        for row in rows:
+            found = [self._value(coin, row.name) for coin in self.coins.rows]
+            if row.unless and found == [_other(coin, row.unless) for coin in self.coins.rows]:
+                continue
+            sign = _sign(row.name)
+            values = [_signed(value, sign) for value in found]
+            total = _signed(self._total(row), sign)
+            has_total = bool(row.usd) or _is_count(row)
+            yield FaceRow(row.name, row.weight, values, total, has_total, row.usd)
+
+    @staticmethod
+    def _value(coin: Mapping[str, Any], name: str) -> Value:
+        value: Value = unpriced_of(coin, *PRICED) if name == UNPRICED else coin.get(name)
+        return value
+
+    def _total(self, row: _Row) -> Value:
+        if row.name == UNPRICED:
+            return self.coins.unpriced()
+        if _is_count(row):
+            return self.coins.count(row.name)
+        return self.coins.usd(row.usd) if row.usd else None
+
+
+def _other(coin: Mapping[str, Any], unless: str) -> Value:
+    value: Value = Decimal() if unless == "0" else coin.get(unless)
+    return value
+
+
+def _is_count(row: _Row) -> bool:
+    return row.name in _COUNTS
+
+
+def _sign(name: str) -> int:
+    figure = read_figures().get(name)
+    return -1 if figure and figure.sign == "out" else 1
+
+
+def _signed(value: Value, sign: int) -> Value:
+    """Return an amount with a minus if it leaves the wallet; nothing has no sign."""
+    # The minus operator would round to the 28 digits of the default context.
+    return value.copy_negate() if sign < 0 and isinstance(value, Decimal) and value else value

@@ -1,0 +1,127 @@
+"""The headline band of a page: five sums of all coins in USD, and how each changed by the month."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import cached_property
+
+from svc_analytics.formatting.cells import DASH, Cell, number_cell, unknown_cell
+from svc_analytics.formatting.numbers import USD
+from svc_analytics.money import percent_change
+from svc_analytics.render.bridge import TREND
+from svc_analytics.render.document import Document
+from svc_analytics.render.face.all_coins import AllCoins
+from svc_analytics.render.page.tables import unmarked
+
+NOT_MEANINGFUL = "n/m"
+# What stands in the band, with what it is called there.
+TILES = {
+    "usd_net_sales": "Sales after fees",
+    "usd_fees": "Payment fees",
+    "usd_refunds": "Refunds",
+    "usd_payouts": "Payouts",
+    "usd_exposure": "Closing position",
+}
+_WIDTH, _HEIGHT = 100, 20  # of a line of months, in its own units
+_ONE_PLACE = Decimal("0.1")
+_HALF_UP = Context(prec=160, rounding=ROUND_HALF_UP)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One sum in USD: its value, its change on the month before, and the months up to it."""
+
+    name: str
+    label: str
+    value: Cell
+    change: str
+    before: str  # the month that the change is on; no text where there is no change
+    unpriced: int  # the records without a USD value, which add nothing
+    lines: Sequence[str]  # the points of its line, in pieces where a month is unknown
+    end: tuple[str, str] | None  # the last point
+
+
+@dataclass(frozen=True)
+class Band:
+    """Makes the tiles of a statement."""
+
+    statement: Document
+    coins: AllCoins
+    is_running: bool
+
+    def tiles(self) -> Iterator[Tile]:
+        """Yield the tiles; none where the statement has no coin."""
+        if self.coins.rows:
+            yield from (self._tile(name, label) for name, label in TILES.items())
+
+    @cached_property
+    def _months(self) -> Mapping[str, AllCoins]:
+        """The months of the statement's trend, oldest first."""
+        if TREND not in self.statement.tables:
+            return {}
+        rows = self.statement.tables[TREND].to_pylist()
+        labels = dict.fromkeys(str(row["month"]) for row in rows)
+        return {label: AllCoins([row for row in rows if row["month"] == label]) for label in labels}
+
+    def _tile(self, name: str, label: str) -> Tile:
+        value = self.coins.usd(name)
+        shown = number_cell(value, USD) if value is not None else unknown_cell("", is_number=True)
+        change = self._change(name, value)
+        before = self.statement.period.shift(-1).title if change[-1:] == "%" else ""
+        lines = lines_of([month.usd(name) for month in self._months.values()])
+        last = lines[-1].split()[-1].split(",") if lines else None
+        return Tile(
+            name,
+            label,
+            unmarked(shown),
+            change,
+            before,
+            self.coins.unpriced_behind(name),
+            lines,
+            (last[0], last[1]) if last else None,
+        )
+
+    def _change(self, name: str, value: Decimal | None) -> str:
+        """Word the change on the month before; a dash where there is none to compare with."""
+        if not self._months:
+            return ""
+        month = self._months.get(self.statement.period.shift(-1).label)
+        before = month.usd(name) if month else None
+        if month is None or before is None or value is None or self.is_running:
+            return DASH
+        is_whole = month.is_whole(name) and self.coins.is_whole(name)
+        return change_text(before, value) if is_whole else NOT_MEANINGFUL
+
+
+def change_text(before: Decimal, now: Decimal) -> str:
+    """Word a change in per cent; one from nothing, or to the other side of it, means nothing.
+
+    >>> change_text(Decimal(40), Decimal(50)), change_text(Decimal(-1), Decimal(1))
+    ('+25.0%', 'n/m')
+    """
+    percent = percent_change(before, now)
+    if percent is None:
+        return NOT_MEANINGFUL
+    shown = percent.quantize(_ONE_PLACE, context=_HALF_UP)
+    return f"{shown:+,f}%" if shown else "0.0%"
+
+
+def lines_of(values: Sequence[Decimal | None]) -> list[str]:
+    """Return the points of a line through values, a piece for each run of known ones.
+
+    >>> lines_of([Decimal(1), Decimal(3), None, Decimal(2), Decimal(2)])
+    ['0,20 25,0', '75,10 100,10']
+    """
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return []
+    low, high = min(known), max(known)
+    pieces: list[list[str]] = [[]]
+    for place, value in enumerate(values):
+        if value is None:
+            pieces.append([])
+            continue
+        across = _WIDTH * place // (len(values) - 1)
+        up = _HEIGHT * (high - value) / (high - low) if high > low else Decimal(_HEIGHT // 2)
+        pieces[-1].append(f"{across},{up.quantize(Decimal(1), context=_HALF_UP)}")
+    return [" ".join(piece) for piece in pieces if piece]

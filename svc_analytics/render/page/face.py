@@ -1,0 +1,120 @@
+"""The tables of a statement's figures on its page: the face, then the details by coin."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import accumulate
+
+from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
+from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.numbers import COUNT, RATE, USD, kind_of
+from svc_analytics.formatting.standing import Standing
+from svc_analytics.render.document import Document
+from svc_analytics.render.face.all_coins import SETTLED
+from svc_analytics.render.face.face import ALL_COINS, UNPRICED, Face, FaceRow
+from svc_analytics.render.figures import FigureCells, summary_groups, unknown_reason, why_unknown
+from svc_analytics.render.page.tables import PageTable, figures_of_kinds
+
+UNPRICED_LABEL = "Records without a USD value"
+_EMPTY = Cell("")
+_MADE_OF = {SETTLED: ("usd_net_sales", "usd_refunds")}
+
+
+@dataclass(frozen=True)
+class FigureTables:
+    """Makes the two tables of a summary's figures; all coins in USD stand in the last column."""
+
+    statement: Document
+    standing: Standing
+
+    @cached_property
+    def face(self) -> Face:
+        """The main figures in the order of a statement."""
+        return Face(self.statement)
+
+    @cached_property
+    def _cells(self) -> FigureCells:
+        return FigureCells(self.statement, self.standing.scales)
+
+    def main(self) -> PageTable:
+        """Return the face: sales, refunds, payouts and positions."""
+        groups = self.face.groups
+        rows = [row for found in groups.values() for row in found]
+        table = self._table("Figures", groups, map(self._face_row, rows))
+        return figures_of_kinds(table, self.face.names, [row.weight for row in rows])
+
+    def details(self) -> PageTable:
+        """Return the summary's other figures; of those in USD all coins add up."""
+        columns = self.statement.tables["summary"].column_names
+        known = {*self.face.names}
+        groups = {
+            title: [name for name in names if name not in known]
+            for title, names in summary_groups(columns).items()
+        }
+        names = [name for found in groups.values() for name in found]
+        return figures_of_kinds(self._table("", groups, map(self._detail_row, names)), names)
+
+    def _table(
+        self, title: str, groups: Mapping[str, Sequence[object]], rows: Iterable[list[Cell]]
+    ) -> DisplayTable:
+        groups = {title: found for title, found in groups.items() if found}
+        starts = accumulate(map(len, groups.values()), initial=0)
+        cells, coins = list(rows), [str(row["currency"]) for row in self._cells.rows]
+        return DisplayTable(
+            title,
+            ["figure", *coins, ALL_COINS],
+            cells,
+            len(cells),
+            dict(zip(starts, groups, strict=False)),
+            caption=self.standing.text,
+        )
+
+    def _face_row(self, row: FaceRow) -> list[Cell]:
+        head = Cell(UNPRICED_LABEL) if row.name == UNPRICED else self._cells.head(row.name)
+        values = zip(self._cells.rows, row.values, strict=True)
+        coins = [self._coin_cell(str(coin["currency"]), row.name, value) for coin, value in values]
+        return [head, *coins, self._total_cell(row)]
+
+    def _coin_cell(self, coin: str, name: str, value: Decimal | int | None) -> Cell:
+        if value is None:
+            return unknown_cell(self._why(coin, name), is_number=True)
+        if name == UNPRICED:
+            return number_cell(value, COUNT)
+        kind: str = kind_of(self.statement.tables["summary"].schema.field(name))
+        if kind == RATE and value >= 1:
+            kind = USD
+        return number_cell(value, kind, self.standing.scales.get(coin))
+
+    def _total_cell(self, row: FaceRow) -> Cell:
+        if not row.has_total:
+            return _EMPTY
+        if row.total is None:
+            return unknown_cell(self._why_all(row.usd or row.name), is_number=True)
+        return number_cell(row.total, COUNT if isinstance(row.total, int) else USD)
+
+    def _detail_row(self, name: str) -> list[Cell]:
+        cells = [self._cells.cell(coin, name) for coin in self._cells.rows]
+        return [self._cells.head(name), *cells, self._sum_cell(name)]
+
+    def _sum_cell(self, name: str) -> Cell:
+        if not name.startswith("usd_"):
+            return _EMPTY
+        total = self.face.coins.usd(name)
+        if total is None:
+            return unknown_cell(self._why_all(name), is_number=True)
+        return number_cell(total, USD)
+
+    def _why_all(self, name: str) -> str:
+        """Say why all coins together have no value: the reason of the first that has none."""
+        reasons = (
+            self._why(str(coin["currency"]), each)
+            for each in _MADE_OF.get(name, (name,))
+            for coin in self._cells.rows
+            if coin.get(each) is None
+        )
+        return next(reasons, unknown_reason(self.statement))
+
+    def _why(self, coin: str, name: str) -> str:
+        row = next(each for each in self._cells.rows if each["currency"] == coin)
+        return why_unknown(self.statement, row, name)
