@@ -26,7 +26,7 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.notebook.picked import Live, Picked
 from svc_analytics.notebook.show import has_trend, is_statement
-from svc_analytics.render.bridge import TREND, bridge_table
+from svc_analytics.render.bridge import TREND, bridge_table, year_name
 from svc_analytics.render.figures import UNDEFINED, unknown_causes
 from svc_analytics.warehouse.definitions import in_sentence
 
@@ -191,6 +191,11 @@ def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
         drawn = ", ".join(_TABLES)
         raise ConfigError(f"a statement draws {drawn}; give {chart.__name__} a table")
     name, figure = _TABLES[chart.__name__]
+    if chart is usd_year:
+        name = year_name(table.tables)
+    if not name or (chart is usd_bridge and TREND not in table.tables):
+        text = "this statement holds no earlier month in USD"
+        raise ConfigError(f"{text}: draw {chart.__name__} of svc.compare(lake, month)")
     known = table.tables["summary"][figure]
     is_unread = known.null_count or (table.needs_attention and not len(known))
     causes = unknown_causes(table)

@@ -1,4 +1,4 @@
-"""What the bridge of a statement is drawn of: its figures, and what its opening was worth."""
+"""What the year and the bridge of a statement are drawn of."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,13 @@ from svc_analytics.periods import Period
 from svc_analytics.schema import MONEY
 
 TREND = "trend"  # the table of the months up to that of the statement
+MONTHS = "months"  # that of the months of a longer period
 _PRICED = ("usd_gross_priced_count", "usd_refunds_priced_count", "usd_payouts_priced_count")
+
+
+def year_name(tables: Mapping[str, pa.Table]) -> str:
+    """Return the name of the table with the months in USD; an empty one where there is none."""
+    return next((name for name in (TREND, MONTHS) if name in tables), "")
 
 
 def bridge_table(

@@ -11,7 +11,7 @@ from svc_analytics.language.words import merchant_names
 from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.balances import describe_balances
-from svc_analytics.render.bridge import TREND, bridge_table
+from svc_analytics.render.bridge import TREND, bridge_table, year_name
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import definition_groups
 from svc_analytics.render.page.band import Band
@@ -181,13 +181,13 @@ def _charts(tables: PageTables, language: Language) -> list[tuple[str, list[Char
     height = 0.9 + 0.25 * len(currencies)
     exposure = partial(charts.usd_exposure, table=tables.source("summary"))
     together = [_chart(tables, "exposure", exposure, (7.2, height), language)]
+    if name := year_name(known):
+        year = partial(charts.usd_year, table=tables.source(name))
+        width = 4.3 if TREND in known else 7.2  # the bridge stands beside it
+        together.insert(0, _chart(tables, "year", year, (width, 2.6), language))
     if TREND in known:
-        year = partial(charts.usd_year, table=tables.source(TREND))
         bridge = partial(charts.usd_bridge, table=bridge_table(known, tables.statement.period))
-        together[:0] = [
-            _chart(tables, "year", year, (4.3, 2.6), language),
-            _chart(tables, "bridge", bridge, (2.9, 2.6), language),
-        ]
+        together.insert(1, _chart(tables, "bridge", bridge, (2.9, 2.6), language))
     daily = partial(charts.net_settlement_daily, table=tables.source("daily"))
     days = [
         _chart(tables, f"c{place}", partial(daily, currency=coin), (3.55, 2.1), language, coin)
