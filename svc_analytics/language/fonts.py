@@ -5,7 +5,7 @@ from pathlib import Path
 
 # Ahead of its Persian font a machine may have one that is made for Latin letters alone.
 FAMILIES = (
-    *("Vazirmatn", "Noto Sans", "Noto Naskh Arabic", "Noto Sans Arabic", "Segoe UI", "Tahoma"),
+    *("Vazirmatn", "Noto Sans", "Noto Sans Arabic", "Noto Naskh Arabic", "Segoe UI", "Tahoma"),
     "DejaVu Sans",
 )
 OF_PICTURES = "DejaVu Sans"  # comes with matplotlib, and has every letter of Persian

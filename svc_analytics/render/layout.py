@@ -68,7 +68,9 @@ def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
     width, height = (inches * _INCH for inches in figure.get_size_inches())
     head, foot = _head(axes, width - 2 * _GAP), _foot(caption, width - 2 * _GAP)
     ticks = _TICK + max(map(_lines, _texts(axes.xaxis)), default=0) * _letters(axes.xaxis)
-    label = _height(axes.xaxis.label)
+    below = axes.xaxis.label
+    below.set_text("\n".join(_broken(below.get_text(), below.get_fontsize(), width - 2 * _GAP)))
+    label = _height(below)
     bottom = _GAP + foot.height + _legend_height(axes) + label + ticks
     above = _GAP + sum(block.height for block in head)
     up = max(height - above - bottom, _LEAST * height, _rows(axes))
@@ -78,8 +80,7 @@ def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
     axes.xaxis.set_label_coords(0.5, -ticks / up)
     legend = axes.get_legend()
     if legend and legend.get_label() == BELOW:
-        below = -(ticks + label) / up
-        legend.set_bbox_to_anchor((0.5, below), transform=axes.transAxes)
+        legend.set_bbox_to_anchor((0.5, -(ticks + label) / up), transform=axes.transAxes)
     top = height - _GAP / 2
     for block in head:
         top = block.write(figure, top, at_right=language_of(axes).direction == "rtl")
