@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from svc_analytics.lakehouse import Lakehouse
+    from svc_analytics.statements.change.change import Change
     from svc_analytics.statements.comparison import Comparison
     from svc_analytics.statements.statement import Statement
 
@@ -168,6 +169,15 @@ class Picked:
             self._compared = {made: both}
         both = self._compared[made]
         return replace(both, table=rows_of_coin(both.table, self.coin))
+
+    def change(self, before: str | None = None) -> Change:
+        """Return why figures moved from the month before, or from `before`, to the picked one.
+
+        >>> picked.show(lambda st, coin: picked.change())     # doctest: +SKIP
+        """
+        from svc_analytics.statements.change.change import explain_comparison
+
+        return explain_comparison(self.comparison(before), self.coin and [self.coin])
 
     def explain(self, figure: str) -> Live:
         """Show where a figure comes from: its value, its SQL, and the first of its records.

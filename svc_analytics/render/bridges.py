@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,8 @@ from svc_analytics.money import EXACT
 
 _UNPRICED = "no USD value: not in the figure"
 _MISSING = "to be written"
+_HEAD = ["figure", "coin", "in", "change", "%", "why", "prepared by", "reviewed by"]
+_NOTHING = Cell("", is_number=True)
 _MOST = 200  # records on a page; the tables have them all
 _SHOWN = (
     *("figure", "currency", "unit", "part", "of", "period", "kind", "occurred_at", "customer"),
@@ -22,93 +25,67 @@ _SHOWN = (
 )
 
 Row = Mapping[str, Any]
-Scales = Mapping[str, int]
 
 
-def bridges(
-    changes: Sequence[Row], parts: Sequence[Row], names: tuple[str, str], scales: Scales
-) -> list[DisplayTable]:
-    """Return a table for each figure and unit: the old figure, the parts, the new figure."""
-    keys = dict.fromkeys((row["figure"], row["unit"]) for row in changes)
-    return [
-        _bridge(
-            [row for row in changes if (row["figure"], row["unit"]) == key],
-            [row for row in parts if (row["figure"], row["unit"]) == key],
-            names,
-            scales,
-        )
-        for key in keys
-    ]
+@dataclass(frozen=True)
+class Bridges:
+    """Makes the tables of what moved; `names` are those of the periods, old and new."""
 
+    names: tuple[str, str]
+    scales: Mapping[str, int]
+    is_exact: bool = False
 
-def _bridge(
-    changes: Sequence[Row], parts: Sequence[Row], names: tuple[str, str], scales: Scales
-) -> DisplayTable:
-    coins = [row["currency"] for row in changes]
-    amounts = {(row["part"], row["of"], row["currency"]): row for row in parts}
-    labels = dict.fromkeys((row["part"], row["of"], row["label"]) for row in parts)
-    unit = changes[0]["unit"]
-    rows = [[Cell(names[0]), *(_stated(row, "old", scales) for row in changes)]]
-    for part, of, label in labels:
-        found = [amounts.get((part, of, coin)) for coin in coins]
-        cells = [_amount(row, scales) if row else Cell("", is_number=True) for row in found]
-        rows.append([Cell(", ".join(filter(None, [label, of]))), *cells])
-    rows.append([Cell(names[1]), *(_stated(row, "new", scales) for row in changes)])
-    label = changes[0]["label"]
-    title = label if unit == "coin" or unit in label else f"{label}, {unit}"
-    return DisplayTable(title, ["", *coins], lined_up(rows), len(rows))
+    def tables(self, changes: Sequence[Row], parts: Sequence[Row]) -> list[DisplayTable]:
+        """Return a table for each figure and unit: the old figure, the parts, the new figure."""
+        keys = dict.fromkeys((row["figure"], row["unit"]) for row in changes)
+        return [self._table(_of(changes, *key), _of(parts, *key)) for key in keys]
 
-
-def _stated(row: Row, name: str, scales: Scales) -> Cell:
-    if row[name] is None:
-        return unknown_cell("unknown", is_number=True)
-    return number_cell(row[name], _kind(row), scales.get(row["currency"]))
-
-
-def _amount(row: Row, scales: Scales) -> Cell:
-    if row["amount"] is None:
-        return unknown_cell(_UNPRICED, is_number=True)
-    return number_cell(row["amount"], _kind(row), scales.get(row["currency"]))
-
-
-def _kind(row: Row) -> str:
-    return COIN if row["unit"] == "coin" else USD
-
-
-def sentences_table(rows: Sequence[Row], scales: Scales) -> DisplayTable:
-    """Return the changes that need a sentence or have one, and who wrote and reviewed it."""
-    cells = [
-        [
-            Cell(row["label"], is_fixed=True),
-            Cell(row["currency"], is_fixed=True),
-            Cell(row["unit"], is_fixed=True),
-            number_cell(row["difference"], _kind(row), scales.get(row["currency"]))
-            if row["difference"] is not None
-            else unknown_cell("unknown", is_number=True),
-            _percent(row),
-            Cell(row["sentence"] or _MISSING),
-            Cell(row["prepared_by"] or ""),
-            Cell(row["reviewed_by"] or ""),
+    def sentences(self, changes: Sequence[Row]) -> DisplayTable:
+        """Return the changes that need a sentence or have one, and who wrote and reviewed it."""
+        cells = [
+            [
+                *(Cell(row[name], is_fixed=True) for name in ("label", "currency", "unit")),
+                self._cell(row, "difference", "unknown"),
+                self._percent(row),
+                Cell(row["sentence"] or _MISSING),
+                *(Cell(row[name] or "") for name in ("prepared_by", "reviewed_by")),
+            ]
+            for row in changes
         ]
-        for row in rows
-    ]
-    head = [
-        "figure",
-        "coin",
-        "in",
-        "change",
-        "%",
-        "why, in a sentence",
-        "prepared by",
-        "reviewed by",
-    ]
-    return DisplayTable("What needs a sentence", head, lined_up(cells), len(cells))
+        return DisplayTable("Sentences on what moved", _HEAD, lined_up(cells), len(cells))
+
+    def _percent(self, row: Row) -> Cell:
+        if row["percent"] is None:
+            return Cell("n/m", is_number=True)
+        return number_cell(row["percent"].scaleb(-2, EXACT), RATIO, is_exact=self.is_exact)
+
+    def _table(self, changes: Sequence[Row], parts: Sequence[Row]) -> DisplayTable:
+        coins = [row["currency"] for row in changes]
+        amounts = {(row["part"], row["of"], row["currency"]): row for row in parts}
+        rows = [self._stated("old", self.names[0], changes)]
+        keys = dict.fromkeys((each["part"], each["of"], each["label"]) for each in parts)
+        for part, of, text in keys:
+            found = [amounts.get((part, of, coin)) for coin in coins]
+            cells = [self._cell(row, "amount", _UNPRICED) if row else _NOTHING for row in found]
+            rows.append([Cell(", ".join(filter(None, [text, of]))), *cells])
+        rows.append(self._stated("new", self.names[1], changes))
+        text, unit = changes[0]["label"], changes[0]["unit"]
+        title = text if unit == "coin" or unit in text else f"{text}, {unit}"
+        return DisplayTable(title, ["", *coins], lined_up(rows), len(rows))
+
+    def _stated(self, side: str, name: str, changes: Sequence[Row]) -> list[Cell]:
+        return [Cell(name), *(self._cell(row, side, "unknown") for row in changes)]
+
+    def _cell(self, row: Row, name: str, why: str) -> Cell:
+        if row[name] is None:
+            return unknown_cell(why, is_number=True)
+        kind = COIN if row["unit"] == "coin" else USD
+        scale = self.scales.get(row["currency"])
+        return number_cell(row[name], kind, scale, is_exact=self.is_exact)
 
 
-def _percent(row: Row) -> Cell:
-    if row["percent"] is None:
-        return Cell("n/m", is_number=True)
-    return number_cell(row["percent"].scaleb(-2, EXACT), RATIO)
+def _of(rows: Sequence[Row], figure: str, unit: str) -> list[Row]:
+    return [row for row in rows if (row["figure"], row["unit"]) == (figure, unit)]
 
 
 def records_table(records: pa.Table) -> DisplayTable:

@@ -107,6 +107,7 @@ def test_a_month_is_compared_with_that_of_the_previous_year(call: Run, read: Clo
 def test_why_shows_the_parts_of_each_change(call: Run, read: Closer) -> None:
     """For people, for machines, and in the forms beside the comparison."""
     shown = call("compare", "--why", "--currency", "btc")
+    assert "≈" not in call("compare", "--why", "--exact").out
     assert shown.code == 0 and "What moved from 2026-09 to 2026-10" in shown.out
     assert "Refund timing: of earlier sales" in shown.out and "usdt" not in shown.out
     rows = list(csv.DictReader(io.StringIO(call("compare", "--why", "--csv").out)))

@@ -206,6 +206,12 @@ def test_a_sentence_of_no_figure_is_refused_by_its_line(why: Explain, desk: Desk
         why()
 
 
+def test_a_running_month_is_marked_where_its_changes_are_explained(why: Explain) -> None:
+    """As where months are compared: most of its change is time that has not come."""
+    text = str(why(LEDGER, "2026-10", "2026-11"))
+    assert "2026-11 is not over. Its figures are those up to" in text
+
+
 def test_what_is_unknown_is_not_split(desk: Desk) -> None:
     """September was not read: no part of a change from it, and no sentence is asked for."""
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)

@@ -15,12 +15,11 @@ from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import attach, standing_of
 from svc_analytics.formatting.tables import to_frame, to_objects
 from svc_analytics.money import PERCENT_SCALE, SCALE
-from svc_analytics.render.bridges import bridges, records_table, sentences_table
+from svc_analytics.render.bridges import Bridges, records_table
+from svc_analytics.render.side_by_side import head_lines
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.change.moved import Moved, keep_moved, largest_records
-from svc_analytics.statements.change.parts import (
-    OF,
-)
+from svc_analytics.statements.change.parts import LABELS, OF
 from svc_analytics.statements.change.sentences import read_sentences
 from svc_analytics.statements.change.split import EXPLAINED, THRESHOLD, figure_changes, of_all_coins
 from svc_analytics.statements.comparison import Comparison, compared_of, save, side_of
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from svc_analytics.statements.statement import Statement
 
+_PROMISE = "The parts of each column add up to its change, to the last digit."
 _WIDE = pa.decimal256(76, SCALE)
 _TEXTS = ("figure", "label", "currency", "unit")
 CHANGES = pa.schema(
@@ -108,7 +108,7 @@ class Change(Displayable):
     def save(self, out: str | Path, formats: Collection[str] = ("html", "xlsx", "csv")) -> Path:
         """Write the comparison with its parts into a folder, as `Comparison.save` does."""
         whole, own = compared_of(self.comparison), self._display()
-        lines, tables = [*whole.shown.lines, *own.lines], [*own.tables, *whole.shown.tables]
+        lines, tables = [*whole.shown.lines, _PROMISE], [*own.tables, *whole.shown.tables]
         shown = Display(whole.shown.title, lines, tables, own.folded)
         more = dict(whole.tables) | self._tables
         return save(replace(whole, shown=shown, tables=more, facts=self.to_json()), out, formats)
@@ -118,15 +118,15 @@ class Change(Displayable):
         return {"changes": self.changes, "parts": self.table, "records": self.largest}
 
     def _display(self) -> Display:
-        both, rows = self.comparison, self.changes.to_pylist()
+        both, rows, order = self.comparison, self.changes.to_pylist(), list(LABELS)
+        parts = sorted(self.table.to_pylist(), key=lambda row: order.index(row["part"]))
         old, new = (side.name for side in both.sides)
-        scales = standing_of(both.table).scales
-        tables = bridges(rows, self.table.to_pylist(), (old, new), scales)
+        made = Bridges((old, new), standing_of(both.table).scales, both.is_exact)
         wanted = [row for row in rows if row["needs_sentence"] or row["sentence"]]
-        tables += [sentences_table(wanted, scales)] if wanted else []
-        title = f"What moved from {old} to {new}"
-        line = "The parts of each column add up to its change, to the last digit."
-        return Display(title, [line], tables, folded=[records_table(self.largest)])
+        tables = [*made.tables(rows, parts), *([made.sentences(wanted)] if wanted else [])]
+        lines = [*head_lines(*both.sides, has_percentage=False), _PROMISE]
+        records = records_table(self.largest)
+        return Display(f"What moved from {old} to {new}", lines, tables, folded=[records])
 
     def __repr__(self) -> str:
         return f"Change({self.comparison.old.period.folder}, {self.comparison.new.period.folder})"

@@ -11,6 +11,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from svc_analytics.money import EXACT
 from svc_analytics.periods import Period
 from svc_analytics.schema import MONEY
 from svc_analytics.statements.change.parts import Group, Sides, Sums
@@ -122,11 +123,17 @@ _JUDGED = f"""
     from named
     where side = {BETWEEN}
 """
-_SUMS = """
+# In two parts each, as `total` has them: so no sum is too large to be told.
+_AMOUNTS = {"base": "base", "adds": "amount", "usd": "usd", "usd_known": "value"}
+_SUMMED = ", ".join(
+    f"coalesce(sum({part}_part({{column}})), 0::decimal(38,18)) as {{name}}_{part}"
+    for part in ("small", "large")
+)
+_SUMS = f"""
     select figure, currency, reason, whose, side, usd is not null as is_priced,
-        count(*) as records, total(base) as base, total(adds) as amount, total(usd) as usd,
-        total(case when usd is not null then usd_value end) as usd_value
-    from moved
+        count(*) as records,
+        {", ".join(_SUMMED.format(column=column, name=name) for column, name in _AMOUNTS.items())}
+    from (select *, case when usd is not null then usd_value end as usd_known from moved) as known
     group by figure, currency, reason, whose, side, is_priced
     order by figure, currency, reason, whose, side, is_priced
 """
@@ -202,8 +209,8 @@ class Moved:
     sums: list[dict[str, object]]
     rates: tuple[dict[str, dict[str, object]], dict[str, dict[str, object]]]  # by coin
 
-    def groups(self, figure: str, coin: str, *, is_priced: bool) -> dict[Group, Sides] | None:
-        """Return the sums of a coin's records: all, or those with a USD value; None if too large.
+    def groups(self, figure: str, coin: str, *, is_priced: bool) -> dict[Group, Sides]:
+        """Return the sums of a coin's records by their reason: of all, or those with a USD value.
 
         Records that move nothing in one of the periods have sums of zero there.
         """
@@ -211,13 +218,10 @@ class Moved:
         for row in self._rows(figure, coin):
             if is_priced and not row["is_priced"]:
                 continue
-            sums = _sums(row)
-            if sums is None:
-                return None
             group = Group(str(row["reason"]), str(row["whose"]))
             sides = found.setdefault(group, {})
             side = int(str(row["side"]))
-            sides[side] = sides.get(side, Sums()).plus(sums)
+            sides[side] = sides.get(side, Sums()).plus(_sums(row))
         return {
             group: (sides.get(OLD, Sums()), sides.get(NEW, sides.get(BETWEEN, Sums())))
             for group, sides in found.items()
@@ -275,9 +279,9 @@ def _rate(
         return row | {"usd": rate["usd_value"], "usd_amount": rate["amount"]} if rate else None
     group = Group(reason, whose)
     whole, priced = (moved.groups(figure, coin, is_priced=flag) for flag in (False, True))
-    old = (whole or {}).get(group, (Sums(), Sums()))[0]
+    old = whole.get(group, (Sums(), Sums()))[0]
     row |= {"base": _held(old.base), "amount": _held(old.amount)}
-    if priced and group in priced:
+    if group in priced:
         old = priced[group][0]
         row |= {"usd_base": _held(old.base), "usd_amount": _held(old.amount), "usd": _held(old.usd)}
     return row
@@ -288,8 +292,10 @@ def _held(value: Decimal) -> Decimal | None:
     return value if abs(value) < Decimal(10) ** 20 else None
 
 
-def _sums(row: dict[str, object]) -> Sums | None:
-    amounts = [row[name] for name in ("base", "amount", "usd", "usd_value")]
-    if any(value is None for value in amounts):
-        return None
-    return Sums(int(str(row["records"])), *(Decimal(str(value)) for value in amounts))
+def _sums(row: dict[str, object]) -> Sums:
+    """Return the sums of a row, each of both of its parts."""
+    amounts = [
+        EXACT.add(Decimal(str(row[f"{name}_small"])), Decimal(str(row[f"{name}_large"])))
+        for name in _AMOUNTS.values()
+    ]
+    return Sums(int(str(row["records"])), *amounts)

@@ -109,7 +109,7 @@ def usd_parts(priced: Mapping[Group, Sides], unpriced: Sides) -> Iterator[Part]:
         at_old_prices = at_old_rates if group.reason == REFUNDS else _at_old_prices(old, new)
         name = "refunds_of_own_sales" if group.reason == REFUNDS else "volume"
         yield _part(name, group, (old, new), (old.usd, at_old_rates))
-        if group.reason == SALES:
+        if group.reason != REFUNDS:
             yield _part("fee_tier", group, (old, new), (at_old_rates, at_old_prices))
         yield _part("price", group, (old, new), (at_old_prices, new.usd))
     if unpriced[0].records or unpriced[1].records:

@@ -136,10 +136,8 @@ def _stated(side: Side, figure: str, unit: str, coin: str) -> Decimal | None:
 def _parts(
     sides: tuple[Side, Side], figure: str, unit: str, coin: str, moved: Moved
 ) -> Iterator[Part]:
-    """Yield the parts of a change; none where it has more digits than can be held."""
+    """Yield the parts of a change."""
     groups = moved.groups(figure, coin, is_priced=unit == USD and figure != "usd_exposure")
-    if groups is None:
-        return
     if figure == "usd_exposure" and unit == USD:
         old, new = (
             _position(side, coin, rates) for side, rates in zip(sides, moved.rates, strict=True)
