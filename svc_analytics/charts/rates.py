@@ -57,8 +57,15 @@ def _told(medians: list[Decimal | None], currency: str) -> str:
     first, last = known[0], known[-1]
     code = "chart.rate_higher" if last >= first else "chart.rate_lower"
     change = share(ROUNDED.subtract(last, first), first)
-    texts = {"first": cents(first), "last": cents(last)}
+    texts = {"first": _rate(first), "last": _rate(last)}
     return Message(code, coin=currency, percent=change, **texts)
+
+
+def _rate(rate: Decimal) -> str:
+    """Write a rate with 2 places, one below 100 with 4: a stable coin's moves behind the second."""
+    if rate >= 100:  # noqa: PLR2004 - see above
+        return cents(rate)
+    return f"{rate.quantize(Decimal('0.0001'), context=ROUNDED):f}"
 
 
 def _places(rows: dict[int, Row], days: range, name: str) -> list[float]:

@@ -195,6 +195,12 @@ def test_rates_are_a_median_in_a_band_that_breaks_where_none_is_known(axes: Axes
     assert (band.values[0], band.baseline[0], band.values[3], band.baseline[3]) == (64, 59, 62, 61)
 
 
+def test_a_rate_near_one_is_told_with_four_places(axes: Axes) -> None:
+    """With two, a stable coin would never move."""
+    charts.usd_rates(axes, RATES, "btc")
+    assert axes.get_title("left") == "From 60.0000 to 62.0000 USD per btc, 3% higher."
+
+
 def test_a_coin_without_a_rate_is_unknown(axes: Axes) -> None:
     """It moved, but no record of it has a USD value."""
     charts.usd_rates(axes, RATES.slice(1, 1), "btc")
