@@ -13,7 +13,7 @@ from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.notebook.facts import QUESTION
 
-# Settings of JupyterLab: it asks nobody for news of itself.
+# For JupyterLab: it asks nobody for news of itself, and runs the close desk when that opens.
 _JUPYTER = Path(__file__).with_name("jupyter")
 TIMEOUT = 600  # seconds for one cell
 
@@ -135,11 +135,11 @@ def lab_environment(data_dir: Path) -> dict[str, str]:
         for name, value in here().dotenv.items()
         if name.startswith(PREFIX) and not {name, _other_name(name)} & set(own)
     }
-    places = [str(_JUPYTER), *filter(None, [own.get("JUPYTER_CONFIG_PATH")])]
-    given = {
-        "SVC_DATA_DIR": str(data_dir.absolute()),
-        "JUPYTER_CONFIG_PATH": os.pathsep.join(places),
+    names = ("JUPYTER_CONFIG_PATH", "JUPYTER_PATH")
+    places = {
+        name: os.pathsep.join([str(_JUPYTER), *filter(None, [own.get(name)])]) for name in names
     }
+    given = {"SVC_DATA_DIR": str(data_dir.absolute()), **places}
     return added | own | given
 
 

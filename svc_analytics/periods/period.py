@@ -75,7 +75,7 @@ class Period:
     @property
     def local_bounds(self) -> str:
         """From when to when it lasts, in its own calendar and zone, for people."""
-        start, end = self._local(self.start), self._local(self.end)
+        start, end = self.moment(self.start), self.moment(self.end)
         return Message("part.bounds", START=start, END=end, zone=self.zone)
 
     @property
@@ -87,7 +87,20 @@ class Period:
         """Write a day in the period's calendar, such as `2026-10-23` or `1405-08-01`."""
         return find_calendar(self.calendar).day_text(day)
 
-    def _local(self, micros: int) -> Message:
+    @property
+    def month_name(self) -> str:
+        """The name of its first month in its calendar, such as `October` or `Mehr`."""
+        return find_calendar(self.calendar).months[self.first % 12]
+
+    def day_name(self, micros: int) -> str:
+        """Write the day of an instant without its year, such as `1 November` or `8 Aban`."""
+        calendar = find_calendar(self.calendar)
+        local = from_micros(micros).astimezone(load_zone(self.zone))
+        _, number, place = calendar.split(local.date())
+        return f"{place} {calendar.months[number - 1]}"
+
+    def moment(self, micros: int) -> Message:
+        """Write an instant for people, such as `1 November 2026 00:00`."""
         calendar = find_calendar(self.calendar)
         local = from_micros(micros).astimezone(load_zone(self.zone))
         year, number, place = calendar.split(local.date())

@@ -79,7 +79,7 @@ def states(panel: Panel) -> dict[str, str]:
     """What the tiles say, by month, when each was compared with the lake."""
     panel.judging.wait(60)
     texts = {label: each.description for label, each in panel.months.tiles.items()}
-    return {label: text.splitlines()[0].split(" ", 2)[2] for label, text in texts.items()}
+    return {label: text.splitlines()[1].split(" ", 1)[1] for label, text in texts.items()}
 
 
 def press_figure(panel: Panel, name: str) -> None:
@@ -110,7 +110,8 @@ def texts(content: dict[str, Any], column: str) -> list[str]:
 
 def press_close(panel: Panel) -> str:
     """Close the month that is shown; return what the panel says of it."""
-    panel.closing.close.click()
+    closing = panel.closing
+    (closing.check if closing.close.layout.display == "none" else closing.close).click()
     assert panel.closing.run is not None, panel.closing.outcome.value
     panel.closing.run.wait(60)
     text: str = panel.closing.outcome.value
@@ -119,15 +120,15 @@ def press_close(panel: Panel) -> str:
 
 def test_two_presses_seal_a_month(panel: Panel) -> None:
     """The first month that is due is shown already; the tiles follow."""
-    assert states(panel) == {"2026-11": "running", "2026-10": "due", "2026-09": "late to close"}
-    assert panel.closing.close.description == "close 2026-09"
-    assert "2026-09 sealed as " in press_close(panel)
+    assert states(panel) == {"2026-11": "running", "2026-10": "due", "2026-09": "late"}
+    assert panel.closing.close.description == "Close September"
+    assert "September 2026 is sealed, version 1" in press_close(panel)
     panel.months.tiles[OCTOBER].click()
-    assert "2026-10 sealed as " in press_close(panel)
-    sealed = "sealed, version 1"
-    assert states(panel) == {"2026-11": "running", "2026-10": sealed, "2026-09": sealed}
-    assert panel.closing.close.description == "check 2026-10 again"
-    assert panel.closing.close.button_style == ""
+    assert "October 2026 is sealed, version 1" in press_close(panel)
+    assert states(panel) == {"2026-11": "running", "2026-10": "sealed", "2026-09": "sealed"}
+    assert panel.months.tiles[OCTOBER].description == "Oct 2026\n\N{CHECK MARK} sealed\nversion 1"
+    assert panel.closing.close.layout.display == "none"
+    assert panel.closing.check.description == "Check October again"
     assert "Sealed, version 1" in panel.figures.head.value
 
 
@@ -137,8 +138,8 @@ def test_a_restated_month_shows_what_changed(service: FakeService, panel: Panel)
     panel.months.tiles[OCTOBER].click()
     press_close(panel)
     service.payments.append(payment(99, "2026-10-20T08:00:00Z", "7", "0", currency="btc"))
-    assert "2026-10 restated as version 2" in press_close(panel)
-    assert states(panel)[OCTOBER] == "sealed, version 2"
+    assert "October 2026 is sealed, version 2" in press_close(panel)
+    assert states(panel)[OCTOBER] == "sealed" and panel._desk.tile.version == 2
     shown = panel.figures.head.value
     assert "What changed from version 1 to version 2" in shown and "Gross sales" in shown
 
@@ -149,7 +150,7 @@ def test_all_due_months_are_closed_by_one_press(panel: Panel) -> None:
     panel.closing.all_due.click()
     assert panel.closing.run is not None
     panel.closing.run.wait(60)
-    assert panel.closing.outcome.value.count(" sealed as ") == 2
+    assert panel.closing.outcome.value.count(" is sealed, version 1") == 2
 
 
 def test_a_finding_is_accepted_with_a_reason_and_a_name(
@@ -173,7 +174,7 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(
     written = (opened._months.lake.path / "acknowledgements.csv").read_text().splitlines()
     assert written[0] == "check,record_id,reason,by,at,content" and ",Mina,20" in written[1]
     assert Panel(opened._months, lambda: None).findings.name.value == "Mina"
-    assert "2026-10 sealed as " in press_close(panel)
+    assert "October 2026 is sealed, version 1" in press_close(panel)
 
 
 def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(panel: Panel) -> None:
@@ -328,6 +329,37 @@ def test_records_are_read_a_page_at_a_time(desk: Desk) -> None:
     records.close()
 
 
+@pytest.mark.parametrize(
+    ("form", "place"),
+    [
+        ("html", "2026-09-forms/statement.html"),
+        ("xlsx", "2026-09-forms/statement.xlsx"),
+        ("zip", "2026-09.zip"),
+    ],
+)
+def test_a_sealed_month_is_handed_over(panel: Panel, form: str, place: str) -> None:
+    """Beside its seal, which stays as it is; the browser gets the same bytes. Not before."""
+    button, handing = panel.handing.buttons[form], panel.handing
+    assert button.disabled and "close it first" in button.tooltip
+    press_close(panel)
+    sent: list[Any] = []
+    handing.link.send = lambda *said: sent.append(said)
+    button.click()
+    path = panel._desk.lake.path / "statements" / place
+    assert f"statements/{place}" in handing.said.value
+    assert sent[-1][1] == [path.read_bytes()] and sent[-1][0]["name"] == path.name
+    assert svc.verify_statement(path.parents[form != "zip"] / "2026-09").holds
+
+
+def test_a_month_that_is_closed_before_an_older_one_is_told_so(panel: Panel) -> None:
+    """In the words of the command: the seals of the two are not chained."""
+    panel.months.tiles[OCTOBER].click()
+    assert "Close September 2026 first" in panel.closing.later.value
+    press_close(panel)
+    panel.months.tiles["2026-09"].click()
+    assert "2026-10 was sealed first, so its seal does not name this month" in press_close(panel)
+
+
 def test_a_missing_key_is_one_line_when_the_button_is_pressed(desk: Desk) -> None:
     """Everything else needs no key."""
     desk.service.payments, _ = read_ledger(LEDGER)
@@ -349,14 +381,11 @@ def test_a_month_that_is_chosen_during_a_close_is_shown_after_it(
     run = panel.closing.run
     assert run is not None and asked.wait(20)
     panel.months.tiles[OCTOBER].click()
-    assert "2026-10 is shown when the close is over" in panel.closing.later.value
+    assert "October 2026 is shown when the close is over" in panel.closing.later.value
     on.set()
     run.wait(60)
-    assert panel.closing.close.description == "close 2026-10" and not panel.closing.later.value
-    assert (
-        "October 2026" in panel.figures.head.value
-        and states(panel)["2026-09"] == "sealed, version 1"
-    )
+    assert panel.closing.close.description == "Close October" and not panel.closing.later.value
+    assert "October 2026" in panel.figures.head.value and states(panel)["2026-09"] == "sealed"
 
 
 def _hold(service: FakeService, asked: Event, on: Event) -> None:
@@ -383,9 +412,9 @@ def test_a_stopped_close_leaves_what_close_leaves(
     panel.closing.stop.click()
     on.set()
     run.wait(60)
-    assert STOPPED in panel.closing.outcome.value and "sealed as" not in panel.closing.outcome.value
+    assert STOPPED in panel.closing.outcome.value and "is sealed" not in panel.closing.outcome.value
     assert not opened._months.tile.versions
-    assert "2026-09 sealed as " in press_close(panel)
+    assert "September 2026 is sealed, version 1" in press_close(panel)
 
 
 def test_a_close_is_stopped_while_the_service_is_away(service: FakeService, panel: Panel) -> None:
@@ -411,10 +440,10 @@ def test_a_second_desk_sees_what_the_first_has_closed(
 ) -> None:
     """It closes the same month without harm: it is sealed once."""
     other = Panel(svc.desk(opened._months.lake, settings=served)._months, lambda: None)
-    assert "2026-09 sealed as " in press_close(panel)
+    assert "September 2026 is sealed, version 1" in press_close(panel)
     other.closing.again.click()
-    assert states(other)["2026-09"] == "sealed, version 1"
-    assert "was sealed before and is unchanged" in press_close(other)
+    assert states(other)["2026-09"] == "sealed"
+    assert "was checked: the records still give what was sealed" in press_close(other)
     assert len(opened._months.tile.versions) == 1
 
 
@@ -434,8 +463,8 @@ def test_two_desks_that_close_at_once_seal_the_month_once(desk: Desk, served: Se
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
         closes = [processes.submit(close_at_a_desk, *place) for _ in range(2)]
         said = [each.result() for each in closes]
-    assert any("2026-10 sealed as " in text for text in said)
-    known = (" sealed as ", " was sealed before and is unchanged", "is closing a month of")
+    assert any("October 2026 is sealed, version 1" in text for text in said)
+    known = (" is sealed, version 1", " was checked: ", "is closing a month of")
     assert all(any(word in text for word in known) for text in said), said
     assert len(svc.desk(desk.lake)._months.tiles[1].versions) == 1
 
@@ -456,7 +485,7 @@ def test_a_killed_desk_leaves_a_lake_that_the_next_one_closes(
     process.join(20)
     on.set()
     assert not svc.desk(desk.lake)._months.tiles[1].versions
-    assert "2026-10 sealed as " in close_at_a_desk(*place)
+    assert "October 2026 is sealed, version 1" in close_at_a_desk(*place)
 
 
 def test_the_page_reads_without_a_kernel(opened: CloseDesk) -> None:

@@ -182,20 +182,20 @@ def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address: str, lake: Lakeho
 def test_lab_opens_on_the_first_notebook_and_asks_nothing(
     page: Page, address: str, folder: Path, errors: list[str]
 ) -> None:
-    """No choice to make, no news to refuse, and opening it changes nothing to save."""
+    """No choice to make, no news to refuse, and no cell to run: the desk is there."""
     # A person who comes back finds what was open before; here nobody was here before.
     shutil.rmtree(folder / ".config" / "lab" / "workspaces", ignore_errors=True)
     landing = address.replace("lab/tree/02-statement.ipynb", "").removesuffix("&reset")
     page.goto(landing)
     notebook = page.locator(".jp-NotebookPanel")
-    notebook.get_by_role("heading", name="Which month is to be closed?").wait_for()
+    notebook.get_by_role("heading", name="Close a month").wait_for()
+    notebook.locator(".svc-desk").wait_for()
     notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
     page.wait_for_timeout(2000)  # by then a question would be there
     assert page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab").all_inner_texts() == [
         "00-close-desk.ipynb"
     ]
     assert page.get_by_text("Jupyter news").count() == 0
-    assert page.locator(".lm-TabBar-tab.jp-mod-dirty").count() == 0
     assert errors == []
 
 

@@ -1,36 +1,43 @@
-"""The button that closes a month, its progress, and the button that stops it."""
+"""The button that closes a month, its progress, what became of it, and what else there is to do."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from time import monotonic
 from typing import Any
 
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import SvcError
-from svc_analytics.formatting.display import Display
 from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.desk_months import DeskMonths
+from svc_analytics.notebook.desk.hand_over import HandOver
 from svc_analytics.notebook.desk.runs import CloseRun
 from svc_analytics.notebook.errors import sentence_of
-from svc_analytics.render.month_state import MonthState
+from svc_analytics.render.month_state import SIGNS, MonthState
+
+_NEXT = "Next: open its page, or make the zip for the auditor, with the buttons above."
 
 
 class CloseBox:
     """Closes the month that is shown, or all that are due; `done` is called when it is over."""
 
-    def __init__(self, desk: DeskMonths, done: Callable[[], object]) -> None:
-        self._desk, self._done = desk, done
+    def __init__(self, desk: DeskMonths, handing: HandOver, done: Callable[[], object]) -> None:
+        self._desk, self._handing, self._done = desk, handing, done
         self.run: CloseRun | None = None
         self._began = 0.0
         self._results: list[CloseResult] = []
-        self.close = controls.button("close", self._close_one)
-        self.all_due = controls.button("close every month that is due", self._close_all)
-        self.stop = controls.button("stop", self._stop, tip="stop as Ctrl-C does")
-        self.again = controls.button("read again", self._read_again, tip="read the lake again")
-        self.progress, self.outcome, self.later = (controls.html() for _ in range(3))
-        buttons = controls.row(self.close, self.all_due, self.stop, self.again)
-        self.box = controls.column(buttons, self.progress, self.later, self.outcome)
+        self.close = controls.button("Close", self._close_one, "svc-main")
+        self.stop = controls.button("Stop", self._stop, tip="stop as Ctrl-C does")
+        self.check = controls.button("Check again", self._close_one, "svc-link")
+        self.all_due = controls.button("Close every month that is due", self._close_all, "svc-link")
+        self.again = controls.button("Read the lake again", self._read_again, "svc-link")
+        self.head, self.progress, self.outcome, self.later = (controls.html() for _ in range(4))
+        top = controls.row(self.head, controls.html("", "svc-space"), handing.box)
+        main = controls.row(self.close, self.stop, self.progress)
+        quiet = controls.row(self.check, self.all_due, self.again)
+        told = (self.later, self.outcome, handing.below)
+        self.box = controls.column(top, main, *told, quiet)
         self.show()
 
     @property
@@ -41,22 +48,29 @@ class CloseBox:
     def show(self) -> None:
         """Offer what can be done with the month that is shown."""
         tile, is_idle = self._desk.tile, not self.is_running
-        self.close.description = _offer(tile)
-        self.close.button_style = "" if tile.kind == "sealed" else "primary"
+        is_done = tile.kind == "sealed"
+        self.head.value = _head(tile)
+        again = " again" if tile.kind == "changed" else ""
+        self.close.description = f"Close {tile.period.month_name}{again}"
+        self.close.button_style = "primary"
         self.close.disabled = not (is_idle and tile.can_be_closed)
-        self.all_due.disabled = self.again.disabled = not is_idle
+        self.close.layout.display = "none" if is_done else ""
+        self.check.description = f"Check {tile.period.month_name} again"
+        self.check.layout.display = "" if is_done else "none"
+        self.check.disabled = self.all_due.disabled = self.again.disabled = not is_idle
         self.stop.disabled = is_idle
         self.stop.layout.display = "none" if is_idle else ""
         self.later.value = looks.line_html(self._hint(), is_told=True)
+        self._handing.show(is_idle=is_idle)
 
     def _hint(self) -> str:
         """Say what comes after a close, or before one."""
         if later := self._desk.chosen_later:
-            return f"{later} is shown when the close is over"
+            return f"{self._title(later)} is shown when the close is over"
         first = self._desk.first_open
         if first is None or self.is_running or self._desk.tile.is_sealed:
             return ""
-        return f"Close {first.label} first: each seal names that of the month before."
+        return f"Close {first.period.title} first: each seal names that of the month before."
 
     def clear(self) -> None:
         """Take away the outcome of the last close."""
@@ -70,8 +84,9 @@ class CloseBox:
 
     def _start(self, label: str | None) -> None:
         self._results, self._began = [], monotonic()
-        self.outcome.value = ""
-        self.note(f"closing {label or 'every month that is due'}")
+        self.clear()
+        self._handing.clear()
+        self.note(f"closing {self._title(label) if label else 'every month that is due'}")
         try:
             self.run = self._desk.close(label, self._tell)
             self.run.start()
@@ -95,7 +110,7 @@ class CloseBox:
             self.note(said)
         elif kind == "closed":
             self._results.append(said)
-            self.outcome.value = "".join(map(_outcome, self._results))
+            self.outcome.value = "".join(map(self._outcome, self._results))
         elif kind == "failed":
             self.outcome.value += looks.line_html(said, is_told=True)
         else:
@@ -116,20 +131,29 @@ class CloseBox:
         passed *= bool(text)
         self.progress.value = looks.line_html(text + passed, is_told=True)
 
+    def _title(self, label: str) -> str:
+        """Return the name of a month by its label, or by that of its folder."""
+        return self._desk.month(label.partition("@")[0]).title
 
-def _offer(state: MonthState) -> str:
-    """Word the button: a sealed month is only looked at again, unless something has changed."""
-    if state.kind == "changed":
-        return f"close {state.label} again as version {state.version + 1}"
-    return f"check {state.label} again" if state.is_sealed else f"close {state.label}"
+    def _outcome(self, result: CloseResult) -> str:
+        """Return what became of a month, in words, and what to do next."""
+        first, *rest = result.describe()
+        title = self._title(result.label)
+        if result.seal:
+            first = (
+                f"{title} was checked: the records still give what was sealed."
+                if result.state == "unchanged"
+                else f"{title} is sealed, version {result.version}. {_NEXT}"
+            )
+            place = f"{result.folder.parent.name}/{result.folder.name}"
+            rest = [*rest, f"It lies in {place}; its seal is {result.seal}"]
+        lines = [looks.line_html(first, is_told=True)]
+        lines += [f'<div class="svc-quiet">{looks.line_html(text)}</div>' for text in rest]
+        return f'<div class="svc-told svc-{result.state}">{"".join(lines)}</div>'
 
 
-def _outcome(result: CloseResult) -> str:
-    """Return the result of a close, and the changes from the version before, to open."""
-    lines = "".join(looks.line_html(text, is_told=True) for text in result.describe())
-    if result.table is None:
-        return lines
-    tables = Display("", [], result._display().tables)._repr_html_()
-    return (
-        f"{lines}<details><summary>What differs from the version before</summary>{tables}</details>"
-    )
+def _head(tile: MonthState) -> str:
+    """Return the month that is shown, its state, and what there is to know of it."""
+    state = f'<span class="svc-{tile.kind}">{SIGNS[tile.kind]} {escape(tile.word)}</span>'
+    note = f'<span class="svc-quiet">{escape(tile.note)}</span>'
+    return f'<div class="svc-title"><b>{escape(tile.period.title)}</b> {state} {note}</div>'

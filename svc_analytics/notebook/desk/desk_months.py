@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event, RLock
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.differences import StatementDiff, diff_statements
+from svc_analytics.closing.handover.readable import readable_file
+from svc_analytics.closing.rederive import read_until
 from svc_analytics.closing.states.month_states import (
     is_judged,
     judged,
@@ -26,7 +29,7 @@ from svc_analytics.notebook.desk.findings import Finding, accept, findings_of
 from svc_analytics.notebook.desk.records import MonthRecords
 from svc_analytics.notebook.desk.runs import CloseRun, Tell
 from svc_analytics.notebook.errors import sentence_of
-from svc_analytics.periods import GREGORIAN
+from svc_analytics.periods import GREGORIAN, Period, read_label
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.statements.statement import Statement
 
@@ -177,6 +180,21 @@ class DeskMonths:
         self._judged.add(state.label)
         self.tiles = [state if tile.label == state.label else tile for tile in self.tiles]
         self.tile = state if self.tile.label == state.label else self.tile
+
+    def hand_over(self, form: str) -> Path:
+        """Return a form of the newest sealed version of the month, made where it lacks."""
+        with self._at_once():
+            return readable_file(self.lake, self.tile.versions[-1], form)
+
+    def month(self, label: str) -> Period:
+        """Return the month of a label, in the desk's zone and calendar."""
+        return read_label(label, self.zone, self.calendar)
+
+    @property
+    def read_to(self) -> str:
+        """Up to when the lake was read, for people."""
+        read = read_until(self.lake)
+        return "" if read is None else f"read up to {self.tile.period.moment(read)}"
 
     @property
     def first_open(self) -> MonthState | None:

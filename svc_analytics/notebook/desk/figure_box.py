@@ -35,8 +35,9 @@ class FigureBox:
         if made is None:
             self.head.value = looks.line_html(self._desk.problem, is_told=True)
         else:
-            lines = map(looks.line_html, (self._desk.notes, self._desk.agreement))
-            self.head.value = heading(made)._repr_html_() + "".join(lines) + self._changes()
+            texts = [*heading(made).lines, self._desk.notes, self._desk.agreement]
+            lines = "".join(map(looks.line_html, texts))
+            self.head.value = f'<div class="svc-quiet">{lines}</div>{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)
         if list(self.which.options) != titles:
             self.which.options = titles

@@ -41,7 +41,8 @@ class FindingBox:
         """List the findings of the month that is shown; those that block it come first."""
         found = self._desk.findings
         self._found, self._place = found[:MOST_FINDINGS], 0
-        self.head.value = looks.heading_html("Findings") + looks.line_html(_count_text(found))
+        title = looks.heading_html("Findings") if found else ""
+        self.head.value = title + looks.line_html(_count_text(found))
         self._parts.layout.display = "" if found else "none"
         self._show_table()
 
@@ -91,7 +92,7 @@ class FindingBox:
 def _count_text(found: list[Finding]) -> str:
     """Return how many findings there are, and how many of them block the close."""
     if not found:
-        return "no finding: no record breaks a rule"
+        return "\N{CHECK MARK} No findings. Every record passed every check."
     blocking = sum(each.is_blocking and not each.accepted for each in found)
     count = "1 finding" if len(found) == 1 else f"{len(found):,} findings"
     weight = {0: "none blocks the close", 1: "1 blocks the close"}

@@ -1,4 +1,4 @@
-"""The months as tiles, to choose one; those of earlier years from a list."""
+"""The last twelve months as tiles in a grid that does not move; all months in a list."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any
 
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
+from svc_analytics.periods import GREGORIAN
+from svc_analytics.render.month_state import SIGNS, MonthState
 
 MOST_TILES = 12
+_SHORT = 3  # letters of a month's name
 
 
 class MonthTiles:
-    """A tile for each month of the last year, and a list of all."""
+    """A tile for each month of the last year, the oldest first, and a list of all."""
 
     def __init__(self, desk: DeskMonths, choose: Callable[[str], object]) -> None:
         import ipywidgets  # an optional extra
@@ -21,8 +24,11 @@ class MonthTiles:
         self._desk, self._choose, self._is_quiet = desk, choose, False
         self._lock = Lock()  # they are judged in a thread
         self._tiles = controls.row()
+        self._tiles.add_class("svc-months")
         self.tiles: dict[str, Any] = {}
-        self.earlier = ipywidgets.Dropdown(description="any month")
+        self.earlier = ipywidgets.Dropdown(
+            description="all months", style={"description_width": "initial"}
+        )
         self.earlier.observe(self._pick, "value")
         self.box = controls.column(self._tiles, self.earlier)
         self.show()
@@ -35,27 +41,55 @@ class MonthTiles:
     def _show(self) -> None:
         chosen = self._desk.tile.label
         newest = {tile.label for tile in self._desk.tiles[:MOST_TILES]} | {chosen}
-        shown = [tile for tile in self._desk.tiles if tile.label in newest]
+        shown = [tile for tile in reversed(self._desk.tiles) if tile.label in newest]
         if [*self.tiles] != [tile.label for tile in shown]:
             self.tiles = {tile.label: self._tile(tile.label) for tile in shown}
             self._tiles.children = tuple(self.tiles.values())
         for tile in shown:
             made = self.tiles[tile.label]
-            made.description, made.tooltip = f"{tile.text}\n{_cut(tile.note)}", tile.note
-            (made.add_class if tile.label == chosen else made.remove_class)("svc-chosen")
+            made.description, made.tooltip = tile_text(tile), f"{tile.period.title}: {tile.note}"
+            made._dom_classes = _looks(tile, is_chosen=tile.label == chosen)
         self._is_quiet = True
-        self.earlier.options = [(tile.text, tile.label) for tile in self._desk.tiles]
+        self.earlier.options = [
+            (f"{tile.period.title} {SIGNS[tile.kind]} {tile.word}", tile.label)
+            for tile in self._desk.tiles
+        ]
         self.earlier.value = chosen
         self._is_quiet = False
         self.earlier.layout.display = "" if len(self._desk.tiles) > MOST_TILES else "none"
 
     def _tile(self, label: str) -> Any:
-        return controls.button(label, lambda: self._choose(label), "svc-tile")
+        return controls.button(label, lambda: self._choose(label))
 
     def _pick(self, event: Any) -> None:
         if not self._is_quiet:
             self._choose(event["new"])
 
 
-def _cut(text: str, most: int = 60) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+def tile_text(state: MonthState) -> str:
+    """Return the name of a month, its state in a sign and a word, and one thing of it more.
+
+    >>> from svc_analytics.periods import month
+    >>> print(tile_text(MonthState(month("2026-10"), "sealed", 0, version=2)))
+    Oct 2026
+    ✓ sealed
+    version 2
+    """
+    period = state.period
+    name = period.month_name[:_SHORT] if period.calendar == GREGORIAN else period.month_name
+    return f"{name} {period.label[:4]}\n{SIGNS[state.kind]} {state.kind}\n{_detail(state)}"
+
+
+def _detail(state: MonthState) -> str:
+    closes = state.period.day_name(state.closes_at)
+    if state.kind == "running":
+        return f"closes {closes}"
+    if state.kind in ("sealed", "changed"):
+        return f"version {state.version}"
+    if state.kind == "blocked":
+        return "1 reason" if len(state.reasons) == 1 else f"{len(state.reasons)} reasons"
+    return f"since {closes}"
+
+
+def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:
+    return ("svc-tile", f"svc-{state.kind}", *(["svc-chosen"] if is_chosen else []))

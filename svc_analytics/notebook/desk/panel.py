@@ -17,6 +17,7 @@ from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.figure_box import FigureBox
 from svc_analytics.notebook.desk.finding_box import FindingBox
 from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN
+from svc_analytics.notebook.desk.hand_over import HandOver
 from svc_analytics.notebook.desk.judging import Judging
 from svc_analytics.notebook.desk.month_tiles import MonthTiles
 from svc_analytics.notebook.desk.record_box import RecordBox
@@ -133,13 +134,18 @@ class Panel:
         self.records = RecordBox(desk)
         self.figures = FigureBox(desk, self.records.drill)
         self.findings = FindingBox(desk, self.records.show_record, self.follow)
-        self.closing = CloseBox(desk, self.follow)
+        self.handing = HandOver(desk)
+        self.closing = CloseBox(desk, self.handing, self.follow)
+        self.head = controls.html("", "svc-quiet")
         self.months = MonthTiles(desk, self.choose)
         self.judging = Judging(desk, self._show_months)
         self.records.leave = self.figures.table.focus
-        parts = (self.months, self.closing, self.findings, self.figures, self.records)
-        self.box = controls.column(controls.html(looks.STYLE), *(part.box for part in parts))
+        made = controls.row(self.figures.box, self.records.box)
+        made.add_class("svc-split")
+        parts = [part.box for part in (self.months, self.closing, self.findings)]
+        self.box = controls.column(controls.html(looks.STYLE), self.head, *parts, made)
         self.box.add_class("svc-desk")
+        self._show_head()
         self.judging.start()
 
     def choose(self, label: str) -> None:
@@ -149,7 +155,7 @@ class Panel:
             self.closing.show()
             self.months.show()
             return
-        for part in (self.closing, self.findings):
+        for part in (self.closing, self.findings, self.handing):
             part.clear()  # what was said there was said of another month
         self.closing.note(f"reading {label}")
         self._desk.choose(label)
@@ -158,11 +164,17 @@ class Panel:
 
     def follow(self) -> None:
         """Show the months, the findings and the figures as they are now."""
+        self._show_head()
         self.records.clear()
         for part in (self.months, self.closing, self.findings, self.figures):
             part.show()
         self._keep()
         self.judging.start()
+
+    def _show_head(self) -> None:
+        desk = self._desk
+        parts = (names_of(desk.lake.merchant), desk.zone, desk.read_to)
+        self.head.value = looks.line_html(" \N{MIDDLE DOT} ".join(filter(None, parts)))
 
     def _show_months(self) -> None:
         self.months.show()

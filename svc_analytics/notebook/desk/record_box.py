@@ -20,11 +20,10 @@ from svc_analytics.instants import readable_instant
 from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
-from svc_analytics.notebook.desk.record_tables import record_table, value_text
+from svc_analytics.notebook.desk.record_tables import record_table, shown_columns, value_text
 from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted
 from svc_analytics.notebook.desk.statement_tables import called
 from svc_analytics.notebook.errors import sentence_of
-from svc_analytics.statements.records import record_columns
 from svc_analytics.warehouse.definitions import find_figure, label_of
 
 HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the record
@@ -40,10 +39,10 @@ class RecordBox:
         self._chosen: int | None = None  # the place of a row
         self.leave: Any = lambda: None  # leads the keys back to where they came from
         self.head, self.record = controls.html("", HEAD), controls.html("", RECORD)
-        self.find = controls.field("find", "a receipt, an order, an amount", is_live=True)
+        self.find = controls.field("find", "order, customer, receipt, amount", is_live=True)
         self.find.observe(self._find, "value")
-        self.back = controls.button("back", lambda: self._turn(-1), tip="the page before")
-        self.on = controls.button("on", lambda: self._turn(1), tip="the next page")
+        self.back = controls.button("Previous", lambda: self._turn(-1), tip="the page before")
+        self.on = controls.button("Next", lambda: self._turn(1), tip="the next page")
         self.csv = controls.button("CSV", self._save, tip="save these records as a CSV file")
         self._count = controls.html()
         self.table = PressTable(
@@ -52,6 +51,7 @@ class RecordBox:
         turning = controls.row(self.find, self.back, self.on, self.csv, self._count)
         self._parts = controls.column(turning, self.table.box)
         self.box = controls.column(self.head, self._parts, self.record)
+        self.box.add_class("svc-behind")
         self.clear()
 
     def clear(self) -> None:
@@ -108,7 +108,7 @@ class RecordBox:
         """Put all records in the order of a column; pressed again, the other way round."""
         if self._page is None:
             return
-        chosen = record_columns(self._page.table)[place]
+        chosen = shown_columns(self._page.table)[place]
         is_again = self._order_of(self._page)[place] == "ascending"
         view = replace(self._page.view, column=chosen, is_descending=is_again, skipped=0)
         self._read(view)
@@ -159,7 +159,7 @@ class RecordBox:
 
     def _order_of(self, page: RecordPage) -> list[str]:
         """Return how each column is ordered; at first, they are in the order of their time."""
-        columns = record_columns(page.table)
+        columns = shown_columns(page.table)
         chosen = page.view.column or next(iter(columns), "")
         way = "descending" if page.view.is_descending else "ascending"
         return [way if name == chosen else "none" for name in columns]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from svc_analytics.formatting.cells import Cell, number_cell
 from svc_analytics.formatting.display import display_table, label, lined_up
@@ -16,6 +16,9 @@ from svc_analytics.notebook.desk.records import RecordPage, Wanted
 from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, NUMERATOR, record_columns
 from svc_analytics.warehouse.definitions import find_figure, label_of
 from svc_analytics.warehouse.figures import Figure, read_figures
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # What a column of contributions is called for the eye, so that its numbers are of their kind.
 _CALLED = {USD: "usd_contribution", RATE: "contribution_rate", RATIO: "contribution_rate"}
@@ -31,9 +34,14 @@ def value_text(value: Any, wanted: Wanted) -> str:
     return f"{_number(value, kind).text} {unit_name(kind, wanted.coin)}".rstrip()
 
 
+def shown_columns(table: pa.Table) -> list[str]:
+    """Return the columns that a table of records shows: a long id stands in the record alone."""
+    return [name for name in record_columns(table) if name != "record_id"]
+
+
 def record_table(page: RecordPage, wanted: Wanted, standing: Standing) -> DisplayTable:
     """Return a page of records as a table; its last row is what all of them make."""
-    columns = record_columns(page.table)
+    columns = shown_columns(page.table)
     kind = kind_of_unit(find_figure(wanted.figure).unit)
     called = [_CALLED.get(kind, name) if name == CONTRIBUTION else name for name in columns]
     chosen = attach(page.table.select(columns).rename_columns(called), standing)
