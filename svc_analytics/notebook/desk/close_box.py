@@ -136,7 +136,7 @@ class CloseBox:
         return self._desk.month(label.partition("@")[0]).title
 
     def _outcome(self, result: CloseResult) -> str:
-        """Return what became of a month, in words, and what to do next."""
+        """Return the result of a close in words, and what to do next."""
         first, *rest = result.describe()
         title = self._title(result.label)
         if result.seal:
