@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
 from svc_analytics.formatting.display import display_table, lined_up
 from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import COIN, RATIO, USD
 from svc_analytics.money import EXACT
+from svc_analytics.warehouse.definitions import in_sentence
 
 _UNPRICED = "no USD value: not in the figure"
 _MISSING = "to be written"
 _HEAD = ["figure", "coin", "in", "change", "%", "why", "prepared by", "reviewed by"]
 _NOTHING = Cell("", is_number=True)
-_MOST = 200  # records on a page; the tables have them all
 _SHOWN = (
-    *("figure", "currency", "unit", "part", "of", "period", "kind", "occurred_at", "customer"),
+    *("currency", "unit", "part", "of", "place", "period", "kind", "occurred_at", "customer"),
     *("order_reference", "receipt_no", "amount", "effect", "record_id"),
 )
 
@@ -88,6 +89,11 @@ def _of(rows: Sequence[Row], figure: str, unit: str) -> list[Row]:
     return [row for row in rows if (row["figure"], row["unit"]) == (figure, unit)]
 
 
-def records_table(records: pa.Table) -> DisplayTable:
-    """Return the largest records of each part."""
-    return display_table(records, "The largest records of each part", most=_MOST, only=_SHOWN)
+def records_tables(records: pa.Table) -> list[DisplayTable]:
+    """Return the largest records of each part, a table for each figure."""
+    found = []
+    for name in pc.unique(records["figure"]).to_pylist():
+        own = records.filter(pc.equal(records["figure"], name))
+        title = f"The largest records of each part: {in_sentence(name)}"
+        found.append(display_table(own, title, most=len(own), only=_SHOWN))
+    return found

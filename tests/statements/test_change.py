@@ -230,6 +230,26 @@ def test_the_parts_stand_between_both_months(why: Explain) -> None:
     assert "all coins" not in text  # eth has no value in USD
 
 
+ABSURD = """
+ kind     currency  amount                fee   at                of
+ payment  btc       1                     0     2026-09-05T09:00
+ payment  btc       60000000000000000000  0     2026-10-05T09:00
+ payment  btc       60000000000000000000  0     2026-10-06T09:00
+ refund   btc       90000000000000000000        2026-10-07T09:00  2
+"""
+
+
+def test_sums_that_no_column_holds_are_split_to_the_last_digit(why: Explain) -> None:
+    """Sales of 1.2e20 are more than an amount can be; what refunds leave of them is not."""
+    found = why(ABSURD)
+    assert parts(found, "net_settlement") == {
+        ("volume", NOBODY): "119999999999999999999",
+        ("refunds_of_own_sales", NOBODY): "-90000000000000000000",
+    }
+    assert change(found, "net_settlement")["difference"] == Decimal("29999999999999999999")
+    assert change(found, "payment_fees")["difference"] == 0
+
+
 TWO = """
  kind     currency  amount  fee   at                of  usd_value
  payment  btc       2       0     2026-09-05T09:00      200

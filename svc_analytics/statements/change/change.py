@@ -15,7 +15,7 @@ from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import attach, standing_of
 from svc_analytics.formatting.tables import to_frame, to_objects
 from svc_analytics.money import PERCENT_SCALE, SCALE
-from svc_analytics.render.bridges import Bridges, records_table
+from svc_analytics.render.bridges import Bridges, records_tables
 from svc_analytics.render.side_by_side import head_lines
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.change.moved import Moved, keep_moved, largest_records
@@ -125,8 +125,8 @@ class Change(Displayable):
         wanted = [row for row in rows if row["needs_sentence"] or row["sentence"]]
         tables = [*made.tables(rows, parts), *([made.sentences(wanted)] if wanted else [])]
         lines = [*head_lines(*both.sides, has_percentage=False), _PROMISE]
-        records = records_table(self.largest)
-        return Display(f"What moved from {old} to {new}", lines, tables, folded=[records])
+        title = f"What moved from {old} to {new}"
+        return Display(title, lines, tables, folded=records_tables(self.largest))
 
     def __repr__(self) -> str:
         return f"Change({self.comparison.old.period.folder}, {self.comparison.new.period.folder})"
