@@ -63,7 +63,7 @@ def _told(medians: list[Decimal | None], currency: str) -> str:
 
 def _rate(rate: Decimal) -> str:
     """Write a rate with 2 places, one below 100 with 4: a stable coin's moves behind the second."""
-    if rate >= 100:  # noqa: PLR2004 - see above
+    if rate >= 100:
         return cents(rate)
     return f"{rate.quantize(Decimal('0.0001'), context=ROUNDED):f}"
 
