@@ -7,6 +7,8 @@ that is translated too, such as another message.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any, TypeVar
 
 _Text = TypeVar("_Text", bound=str)
 ENGLISH = Path(__file__).parent / "language" / "en.toml"
+PLACE = re.compile(r"\{([A-Za-z_0-9]+)\}")  # of a value in a text
 
 
 class Message(str):
@@ -86,6 +89,20 @@ class Message(str):
         }
         code = str(document["code"])
         return cls(code, **values) if english is None else cls._of(english, code, values)
+
+
+def json_of(text: str) -> str | None:
+    """Return a message as files keep it beside its English, in JSON; None for any other text."""
+    return json.dumps(text.to_json(), ensure_ascii=False) if isinstance(text, Message) else None
+
+
+def kept(english: str, message: str | None) -> str:
+    """Return a text that a file keeps, as the message that it keeps beside it, if there is one.
+
+    >>> kept("the text is empty", json_of(Message("token.empty"))).code
+    'token.empty'
+    """
+    return Message.from_json(json.loads(message), english) if message else english
 
 
 def joined(code: str, texts: Sequence[_Text]) -> _Text | Message:

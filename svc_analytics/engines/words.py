@@ -35,6 +35,12 @@ _SPARK = _MIDDLES | {
         ("x",),
         "coalesce(concat(cast(length(cast(x as string)) as string), ':', cast(x as string)), '-')",
     ),
+    # Of a struct of one text, without the name around it.
+    "json_text": (
+        ("x",),
+        "case when x is not null then substring(to_json(named_struct('x', cast(x as string))), 6, "
+        "length(to_json(named_struct('x', cast(x as string)))) - 6) end",
+    ),
     "digest": (("x",), "sha2(x, 256)"),
     "plus": (("x", "y"), "try_add(x, y)"),
     "is_at_large_rate": (
@@ -62,6 +68,7 @@ _TRINO = _MIDDLES | {
         ("x",),
         "coalesce(cast(length(cast(x as varchar)) as varchar) || ':' || cast(x as varchar), '-')",
     ),
+    "json_text": (("x",), "json_format(cast(cast(x as varchar) as json))"),
     "digest": (("x",), "lower(to_hex(sha256(to_utf8(x))))"),
     "plus": (("x", "y"), "try(x + y)"),
     "is_at_large_rate": (

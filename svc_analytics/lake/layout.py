@@ -26,6 +26,7 @@ QUARANTINE = pa.schema(
         ("occurred_at", INSTANT),  # null when the record's own instant cannot be read
         ("placed_at", INSTANT),  # its instant, else the last it can have: decides its month
         ("reason", pa.string()),
+        ("message", pa.string()),  # JSON: the code and the values that the reason is made of
         ("body", pa.binary()),
         ("window_from", INSTANT),  # the time that was asked for; without an instant of its own,
         ("window_to", INSTANT),  # the first and the last instant that it can have

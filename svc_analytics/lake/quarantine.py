@@ -14,6 +14,7 @@ from svc_analytics.coverage import Span
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.layout import QUARANTINE, quarantine_path
 from svc_analytics.lake.side_files import read_side_file, replace_file
+from svc_analytics.messages import json_of
 from svc_analytics.periods import month_of
 from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import INSTANT, Stream
@@ -45,6 +46,7 @@ class QuarantinedRecord:
             "occurred_at": self.record.instant,
             "placed_at": self.position,
             "reason": self.record.reason,
+            "message": json_of(self.record.reason),
             "body": self.record.body,
             "window_from": max(self.window[0], BEGINNING),
             "window_to": self.window[1],
@@ -175,9 +177,13 @@ def _write_rows(storage: Storage, stream: Stream, rows: dict[str, dict[str, Any]
 
 
 def _read_rows(lake: Path, stream: Stream) -> dict[str, dict[str, Any]]:
-    """Return the records on file by their hash, instants as integers."""
+    """Return the records on file by their hash, instants as integers.
+
+    In a file of an earlier release they have no message.
+    """
     path = quarantine_path(lake, stream)
     table = read_side_file(path) if path.exists() else QUARANTINE.empty_table()
     if not len(table):
         return {}
-    return {row["sha256"]: row for row in table.cast(_WITH_NUMBERS).to_pylist()}
+    known = pa.schema([each for each in _WITH_NUMBERS if each.name in table.column_names])
+    return {row["sha256"]: row for row in table.cast(known).to_pylist()}

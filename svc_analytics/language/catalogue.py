@@ -16,13 +16,12 @@ from functools import lru_cache
 from svc_analytics.errors import ConfigError
 from svc_analytics.language.isolation import isolate, isolate_right_to_left
 from svc_analytics.language.words import (
-    PLACE,
     RULES,
     Catalogue,
     other_languages,
     read_catalogue,
 )
-from svc_analytics.messages import Message, listed
+from svc_analytics.messages import PLACE, Message, listed
 from svc_analytics.periods import CALENDARS, JALALI
 
 LATIN_DIGITS = "latin"

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from svc_analytics.messages import ENGLISH, english_templates
+from svc_analytics.messages import ENGLISH, PLACE, english_templates
 
 FOLDER = ENGLISH.parent  # of the files
 RULES, TITLES = "rules", "titles of one's own"  # sections of their own kind
 LATIN = "0123456789.,%"
-PLACE = re.compile(r"\{([A-Za-z_0-9]+)\}")
 _LANGUAGE, _MESSAGES = "language", "messages"  # what it is like; its messages by their codes
 _PARTS = ("list.", "part.")
 
@@ -98,7 +97,14 @@ def _patterns(texts: dict[str, str]) -> tuple[tuple[re.Pattern[str], str], ...]:
 
 def _pattern(english: str) -> re.Pattern[str]:
     parts = PLACE.split(english)
+    names = parts[1::2]
     parts[::2] = map(re.escape, parts[::2])
-    # The name of a field is one word; anything else may be a text with blanks.
-    parts[1::2] = [f"(?P<{name}>{'[a-z_]+' if name == 'field' else '.+?'})" for name in parts[1::2]]
+    parts[1::2] = [_place(name, is_new=name not in names[:at]) for at, name in enumerate(names)]
     return re.compile("".join(parts), re.DOTALL)
+
+
+def _place(name: str, *, is_new: bool) -> str:
+    """Return the pattern of a value; the name of a field is one word, others can have blanks."""
+    if not is_new:
+        return f"(?P={name})"
+    return f"(?P<{name}>{'[a-z_]+' if name == 'field' else '.+?'})"

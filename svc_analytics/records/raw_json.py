@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from svc_analytics.errors import DataError
+from svc_analytics.messages import Message
 
 TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+|\s+', re.DOTALL)
 _OPENING = (b"{", b"[")
@@ -55,7 +56,7 @@ def members(text: bytes) -> dict[str, bytes]:
     for part in split(text, b"{"):
         key, value = split_member(part)
         if key in values:
-            raise DataError(f"the key {key!r} appears twice")
+            raise DataError(Message("record.key_twice", key=repr(key)))
         values[key] = value
     return values
 

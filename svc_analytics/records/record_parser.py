@@ -17,6 +17,7 @@ import pyarrow as pa
 from svc_analytics.errors import DataError
 from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.instants import parse_instant
+from svc_analytics.messages import Message
 from svc_analytics.money import drop_surplus_zeros, parse_amount
 from svc_analytics.periods import month
 from svc_analytics.records.page import Page
@@ -33,7 +34,7 @@ class RejectedRecord:
     """A record that cannot be held exactly: its bytes, the reason, its id and instant if known."""
 
     body: bytes
-    reason: str
+    reason: str  # a message, unless a library worded it
     record_id: str | None
     instant: int | None
     place: int = 0  # how many rows of its page stand before it
@@ -72,9 +73,14 @@ def parse_records(stream: Stream, page: Page, at: int) -> Records:
         try:
             rows.append(_parse_record(stream, page.raw_members(raw)))
         except (DataError, UnicodeDecodeError, msgspec.DecodeError) as error:
-            rejected.append(_reject(stream, raw, str(error), len(rows)))
+            rejected.append(_reject(stream, raw, _reason(error), len(rows)))
     table = pa.Table.from_pylist([row | {"extracted_at": at} for row in rows], stream.record_schema)
     return Records(table, tuple(rejected))
+
+
+def _reason(error: Exception) -> str:
+    """Return why a record is refused: a message, unless a library words it."""
+    return error.args[0] if isinstance(error, DataError) else str(error)
 
 
 def _parse_record(stream: Stream, values: dict[str, bytes]) -> dict[str, Any]:
@@ -119,7 +125,7 @@ def _read_text(column: Column, raw: bytes) -> tuple[str | None, bool]:
         return None, True
     held = escape_halves(text)
     if held != text and not column.is_free:
-        raise DataError(f"{column.name} holds half of a surrogate pair")
+        raise DataError(Message("record.surrogate", field=column.name))
     held = canonical_id(held) if column.is_uuid else held
     return held, held == text
 
@@ -132,7 +138,7 @@ def _read_amount(column: Column, raw: bytes) -> tuple[Decimal | None, bool]:
     try:
         return parse_amount(shorter), shorter == text
     except DataError as error:
-        raise DataError(f"{column.name}: {error}") from error
+        raise DataError(Message("record.wrong", field=column.name, REASON=error.args[0])) from error
 
 
 def _read_instant(column: Column, raw: bytes) -> tuple[int | None, bool]:
@@ -142,9 +148,9 @@ def _read_instant(column: Column, raw: bytes) -> tuple[int | None, bool]:
     try:
         micros, is_whole = parse_instant(text)
     except DataError as error:
-        raise DataError(f"{column.name}: {error}") from error
+        raise DataError(Message("record.wrong", field=column.name, REASON=error.args[0])) from error
     if not CALENDAR[0] <= micros < CALENDAR[1]:
-        raise DataError(f"{column.name} is outside the years a payment can have: {text}")
+        raise DataError(Message("record.other_year", field=column.name, text=text))
     return micros, is_whole
 
 
@@ -160,10 +166,11 @@ def _decode_text(column: Column, raw: bytes) -> str | None:
     value = _decode(column.name, raw)
     if value is None or (column.is_required and value == ""):
         if column.is_required:
-            raise DataError(f"{column.name} is missing")
+            raise DataError(Message("record.missing", field=column.name))
         return None
     if not isinstance(value, str):
-        raise DataError(f"{column.name} is not a text: {raw[:60].decode(errors='replace')}")
+        shown = raw[:60].decode(errors="replace")
+        raise DataError(Message("record.no_text", field=column.name, text=shown))
     return value
 
 
@@ -179,9 +186,9 @@ def _decode_odd(name: str, raw: bytes) -> Any:
     try:
         return json.loads(raw.decode(), parse_constant=_refuse_constant)
     except RecursionError as error:
-        raise DataError(f"{name} is nested too deep") from error
+        raise DataError(Message("record.too_deep", field=name)) from error
     except ValueError as error:
-        raise DataError(f"{name} is not JSON") from error
+        raise DataError(Message("record.not_json", field=name)) from error
 
 
 def _refuse_constant(name: str) -> None:

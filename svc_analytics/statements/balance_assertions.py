@@ -13,7 +13,7 @@ from typing import Any
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.typed_files import TypedRow, read_rows
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, json_of
 from svc_analytics.money import format_amount, parse_amount
 from svc_analytics.periods import Period
 from svc_analytics.render.balances import UNPLACED
@@ -97,22 +97,25 @@ def unplaced_balances(
 ) -> list[dict[str, Any]]:
     """Return a finding for each balance of a period whose coin the statement does not have."""
     return [
-        {
-            "check_name": UNPLACED,
-            "severity": "advisory",
-            "record_id": None,
-            "month": _month_of(period, each.at),
-            "currency": each.currency,
-            "detail": (
-                f"{FILE}, line {each.line}: a balance of {each.currency} was asserted, and "
-                f"{period.folder} has no movement and no position in {each.currency}: "
-                "it is compared with nothing"
-            ),
-            "content": content_of(format_instant(each.at), each.currency, each.balance),
-        }
+        _unplaced(each, period)
         for each in asserted_within(assertions, period)
         if each.currency not in coins
     ]
+
+
+def _unplaced(each: Assertion, period: Period) -> dict[str, Any]:
+    values = {"line": each.line, "coin": each.currency, "month": period.folder}
+    detail = Message("finding.balance", file=FILE, **values)
+    return {
+        "check_name": UNPLACED,
+        "severity": "advisory",
+        "record_id": None,
+        "month": _month_of(period, each.at),
+        "currency": each.currency,
+        "detail": detail,
+        "content": content_of(format_instant(each.at), each.currency, each.balance),
+        "message": json_of(detail),
+    }
 
 
 def unread_balances(

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from svc_analytics.errors import LakeBusy
 from svc_analytics.lake.lake import Lake, known_months
+from svc_analytics.messages import Message
 from svc_analytics.periods import CALENDARS, Period, known_until, month, month_of
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.reasons import read_until
@@ -57,7 +58,7 @@ def _findings(lake: Lake, note: Note) -> Iterator[dict[str, str | None]]:
         note(f"checking the statement of {period.folder} against every row")
         near, whole = _tables_twice(lake, period, clock)
         if different := [name for name in near if not near[name].equals(whole[name])]:
-            text = f"differs in {', '.join(different)}: do not rely on it, and report it"
+            text = Message("finding.other_tables", tables=", ".join(different))
             yield _finding(period.folder, text) | {"content": content_of(*different)}
 
 
@@ -70,14 +71,10 @@ def _periods(lake: Lake) -> Iterator[Period]:
 
 
 def _unchecked(label: str) -> dict[str, str | None]:
-    text = (
-        "no month was checked against every row, for a file of this one has other totals than its "
-        "rows: move the file away, run extract, and check --deep again"
-    )
-    return _finding(label, text)
+    return _finding(label, Message("finding.other_totals"))
 
 
-def _finding(name: str, detail: str) -> dict[str, str | None]:
+def _finding(name: str, detail: Message) -> dict[str, str | None]:
     return {
         "check_name": DIFFERENT,
         "severity": "blocking",

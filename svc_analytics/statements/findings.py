@@ -29,5 +29,6 @@ def add_findings(
         findings = pa.Table.from_pylist(result.findings, schema=checks.schema)
         checks = pa.concat_tables([checks, findings])
         facts = {"webhooks": result.facts | {"sha256": hash_file(Path(log))}}
-    tables["checks"] = acknowledge(checks, read_acknowledgements(lake.path))
+    accepted = acknowledge(checks, read_acknowledgements(lake.path))
+    tables["checks"] = accepted.drop_columns(["message"])  # its tables hold the English
     return facts

@@ -19,12 +19,13 @@ from svc_analytics.statements.balance_assertions import Assertion, unplaced_bala
 from svc_analytics.statements.kept_models import BOUNDS, READ_ONCE, call_of, keep_all, used_in
 from svc_analytics.statements.months import MONTHS, read_months
 from svc_analytics.warehouse.figure_sql import select_others, select_summary
-from svc_analytics.warehouse.models import models_used_by, read_footings
+from svc_analytics.warehouse.message_sql import english_of, message_of
+from svc_analytics.warehouse.models import Check, models_used_by, read_footings
 from svc_analytics.warehouse.warehouse import Warehouse
 
 _T = TypeVar("_T")
 _CHECKS = f"""
-    select check_name, severity, record_id, month, currency, detail, content, seen_at
+    select check_name, severity, record_id, month, currency, detail, content, seen_at, message
     from statement_checks({BOUNDS})
     order by severity desc, check_name, occurred_at, record_id, content
 """
@@ -51,11 +52,6 @@ _FLAGS = """
     where record_id is not null
     group by record_id
 """
-# What finished tables say of one another.
-_FOOTING = (
-    "select '{0.name}' as check_name, '{0.severity}' as severity, record_id, "
-    "null::varchar as month, currency, detail, content, null::timestamptz as seen_at from ({0.sql})"
-)
 
 
 def read_tables(
@@ -142,7 +138,16 @@ def _footings(tables: Collection[str]) -> str:
     """Return the SQL of what these tables say of one another; that of months is long to plan."""
     has_months = MONTHS in tables
     rules = (rule for rule in read_footings() if has_months or f"from {MONTHS}\n" not in rule.sql)
-    return " union all ".join(map(_FOOTING.format, rules))
+    return " union all ".join(map(_footing, rules))
+
+
+def _footing(rule: Check) -> str:
+    """Return the SQL of what finished tables say of one another."""
+    return (
+        f"select '{rule.name}' as check_name, '{rule.severity}' as severity, record_id, "
+        f"null::varchar as month, currency, {english_of(rule.sql)} as detail, content, "
+        f"null::timestamptz as seen_at, {message_of(rule.sql)} as message from ({rule.sql})"
+    )
 
 
 def _flagged(warehouse: Warehouse, lines: pa.Table, checks: pa.Table) -> pa.Table:

@@ -21,6 +21,7 @@ from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import format_instant, parse_bound, to_micros
 from svc_analytics.lake.typed_files import TypedRow, read_rows
+from svc_analytics.messages import Message, json_of, kept
 from svc_analytics.schema import INSTANT
 
 FILE = "acknowledgements.csv"
@@ -57,15 +58,21 @@ class Acknowledgement:
         seen_at = finding["seen_at"]
         return seen_at is not None and to_micros(seen_at) <= self.at
 
-    def unlike(self, finding: Row) -> str:
-        """Word how a finding differs from what was accepted."""
-        of = f"{self.by} accepted at {format_instant(self.at)} ({self.reason})"
+    def unlike(self, finding: Row) -> Message:
+        """Say of a finding how it differs from what was accepted, behind what it says."""
+        values = {
+            "DETAIL": kept(finding["detail"], finding["message"]),
+            "by": single_line(self.by),
+            "at": format_instant(self.at),
+            "reason": single_line(self.reason),
+        }
         if self.content:
-            now = str(finding["content"])[:_SHOWN]
-            return single_line(f"what {of} was {self.content[:_SHOWN]}, and this is {now}")
-        seen_at = finding["seen_at"]
-        when = "at no known time" if seen_at is None else f"at {format_instant(to_micros(seen_at))}"
-        return single_line(f"{of} what was there then, and this was first read {when}")
+            old, new = self.content[:_SHOWN], str(finding["content"])[:_SHOWN]
+            return Message("finding.other_content", **values, old=old, new=new)
+        if finding["seen_at"] is None:
+            return Message("finding.undated", **values)
+        seen = format_instant(to_micros(finding["seen_at"]))
+        return Message("finding.later", **values, seen=seen)
 
 
 def content_of(*facts: object) -> str:
@@ -105,7 +112,7 @@ def acknowledge(checks: pa.Table, accepted: Iterable[Acknowledgement]) -> pa.Tab
     by_name: dict[tuple[str, str], list[Acknowledgement]] = {}
     for mark in accepted:
         by_name.setdefault((mark.check, mark.record_id), []).append(mark)
-    details = checks["detail"].to_pylist()
+    details, messages = checks["detail"].to_pylist(), checks["message"].to_pylist()
     marks: dict[int, Acknowledgement] = {}
     for place, row in _rows_named(checks, by_name):
         named = by_name[row["check_name"], row["record_id"] or ""]
@@ -113,10 +120,11 @@ def acknowledge(checks: pa.Table, accepted: Iterable[Acknowledgement]) -> pa.Tab
         if covering:
             marks[place] = covering[-1]
         else:
-            details[place] = f"{details[place]}; {named[-1].unlike(row)}"
-    checks = checks.set_column(
-        checks.schema.get_field_index("detail"), "detail", pa.array(details, pa.string())
-    )
+            details[place] = named[-1].unlike(row)
+            messages[place] = json_of(details[place])
+    for name, texts in (("detail", details), ("message", messages)):
+        place = checks.schema.get_field_index(name)
+        checks = checks.set_column(place, name, pa.array(texts, pa.string()))
     for name in ("reason", "by"):
         values = [getattr(marks.get(place), name, None) for place in range(len(checks))]
         checks = checks.append_column(f"acknowledged_{name}", pa.array(values, pa.string()))

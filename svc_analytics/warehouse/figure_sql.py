@@ -15,6 +15,7 @@ from svc_analytics.warehouse.figures import (
     read_figures,
     summary_figures,
 )
+from svc_analytics.warehouse.message_sql import english_of
 from svc_analytics.warehouse.sql_text import commented, lines, quote, step
 
 # What a figure needs, as a condition on what was read of the period.
@@ -49,6 +50,7 @@ _APART = {
     "period_refunds": _BOUNDS,
     "period_returned": "(starts_at, ends_at, as_of := null)",
 }
+_VALUE = re.compile(r"(?:^|, )(.+?) as (\w+)(?=, |$)")  # of a note: its SQL, its name
 _HELD = re.compile("distinct|middle")
 # Without a secret no verdict was ever made: the figures are unknown, not zero.
 _VERIFIED = "select has_verdicts from stg_verified"
@@ -177,7 +179,7 @@ def select_figures(
     steps += _divided(ratios) if ratios else []
     stated = [("counted.currency", "coin slug")]
     stated += [(f"{_masked(figure)} as {figure.name}", figure.meaning) for figure in chosen]
-    stated += [(f"{f.note} as {f.name}_note", "the same in words") for f in chosen if f.note]
+    stated += [(f"{_note(f)} as {f.name}_note", "the same in words") for f in chosen if f.note]
     return f"""\
 with {lines(steps, ",", 0)}
 
@@ -188,6 +190,11 @@ cross join verified
 inner join found on found.currency = counted.currency
 {"left join ratios on ratios.currency = counted.currency" if ratios else ""}
 {"" if every_coin else "where movements_count > 0 or closing_position <> 0 or lacks_records"}"""
+
+
+def _note(figure: Figure) -> str:
+    """Return the SQL of the English of a figure's note, which states a code and values."""
+    return english_of(figure.note, {name: sql for sql, name in _VALUE.findall(figure.note)})
 
 
 def _joined(scans: dict[str, list[Figure]]) -> str:

@@ -58,7 +58,7 @@ class Figure:
     is_zero_when_empty: bool = True  # what it is where there is no record; else undefined
     unread: str = ""  # why it is unknown where what it needs was not read
     unstated: str = ""  # why it is unknown where that was read
-    note: str = ""  # SQL of a text that says more than the meaning
+    note: str = ""  # SQL of the code and values of a text that says more than the meaning
 
     @property
     def is_stated(self) -> bool:

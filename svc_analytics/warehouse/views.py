@@ -15,6 +15,7 @@ import duckdb
 from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.schema import PAYMENTS, SIDE_STREAMS, STREAMS
 from svc_analytics.warehouse.acknowledgements import Acknowledgement, read_acknowledgements
+from svc_analytics.warehouse.message_sql import english_of, message_of
 from svc_analytics.warehouse.models import (
     Check,
     Model,
@@ -31,10 +32,11 @@ _FINDING = {
     "record_id": "the record, file or interval that breaks it",
     "month": "UTC month of the record, as text 2026-10; NULL for findings without an instant",
     "currency": "coin slug; NULL where none applies",
-    "detail": "what was found",
+    "detail": "what was found, in words",
     "content": "digest of what it is about: what an acceptance of it names",
     "seen_at": "when that was first read, UTC; NULL when nothing tells",
     "occurred_at": "when the record occurred, UTC; NULL for findings without an instant",
+    "message": "the code and the values that the detail is made of, JSON",
 }
 FINDINGS = Model(
     "statement_checks",
@@ -219,8 +221,9 @@ def read_exceptions() -> str:
 def _findings(check: Check) -> str:
     return (
         f"select '{check.name}' as check_name, '{check.severity}' as severity, record_id, "
-        "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, detail, content, "
-        f"seen_at, occurred_at from ({check.sql.rstrip()})"
+        "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, "
+        f"{english_of(check.sql)} as detail, content, seen_at, occurred_at, "
+        f"{message_of(check.sql)} as message from ({check.sql.rstrip()})"
     )
 
 

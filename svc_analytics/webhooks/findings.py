@@ -10,7 +10,7 @@ from typing import Any
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant, from_micros
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, json_of
 from svc_analytics.periods import Period, month_of
 from svc_analytics.signing.secrets import SigningSecret
 from svc_analytics.warehouse.acknowledgements import content_of
@@ -102,17 +102,14 @@ class _LogSummary:
 
     def findings(self, name: str) -> list[dict[str, Any]]:
         """Return a blocking finding per missing record, an advisory one on invalid deliveries."""
-        names = "a webhook of {} names this {}; run extract --reread"
         rows = [
-            _finding(MISSING, "blocking", record_id, at, names.format(format_instant(at), subject))
+            _finding(MISSING, "blocking", record_id, at, _named(subject, at))
             | {"content": content_of(subject, record_id)}
             for (subject, record_id), at in self._own_missing
         ]
         if bad := self.counts["not_valid"]:
-            detail = (
-                f"{bad:,} of {self._verdicts.total():,} deliveries in {name} are not valid; their"
-                " records were not looked up; svc-analytics webhooks verify lists them"
-            )
+            total = f"{self._verdicts.total():,}"
+            detail = Message("finding.deliveries", bad=f"{bad:,}", total=total, name=name)
             row = _finding(NOT_VALID, "advisory", None, self._period.start, detail)
             rows.append(row | {"content": content_of(bad, self._verdicts.total())})
         return rows
@@ -126,8 +123,12 @@ class _LogSummary:
         return at - RETRY_HORIZON < self._period.end and self._period.start <= at
 
 
+def _named(subject: str | None, at: int) -> Message:
+    return Message("finding.webhook", instant=format_instant(at), SUBJECT=subject)
+
+
 def _finding(
-    name: str, severity: str, record_id: str | None, at: int, detail: str
+    name: str, severity: str, record_id: str | None, at: int, detail: Message
 ) -> dict[str, Any]:
     return {
         "check_name": name,
@@ -136,5 +137,6 @@ def _finding(
         "month": month_of(at).label,
         "currency": None,
         "detail": detail,
+        "message": json_of(detail),
         "seen_at": from_micros(at),
     }

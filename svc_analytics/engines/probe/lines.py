@@ -134,6 +134,12 @@ _TEXTS = (
         "2026-10-01 00:00:00.5+00, 2026-10-01 00:00:00+00",
     ),
     Line(
+        "a text as JSON has its quotes escaped, and an amount has all its places",
+        "select json_text('a \"' || note) as text, json_text(amount) as number from probe"
+        " where place = 1",
+        '"a \\"B" "99999999999999999999.999999999999999999"',
+    ),
+    Line(
         "a fingerprint is the SHA-256 of a text in UTF-8",
         "select left(sha256(note), 12) as answer from probe where place in (1, 5) order by place",
         "df7e70e50215, cb22e4a91421",

@@ -197,6 +197,9 @@ create macro micros(moment) as epoch_us(moment);
 -- fact(x): a value as a part of a longer text, so that no other values make the same text.
 create macro fact(x) as coalesce(length(x::varchar) || ':' || x::varchar, '-');
 
+-- json_text(x): a value as a text of JSON.
+create macro json_text(x) as to_json(x::varchar)::varchar;
+
 -- digest(x): the SHA-256 of a text, in hexadecimal.
 create macro digest(x) as sha256(x);
 

@@ -6,7 +6,8 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'amount ' || amount as detail,
+    'finding.amount' as code,
+    amount,
     content,
     extracted_at as seen_at
 from payments
@@ -16,7 +17,8 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'amount ' || amount as detail,
+    'finding.amount' as code,
+    amount,
     content,
     extracted_at as seen_at
 from payout_records

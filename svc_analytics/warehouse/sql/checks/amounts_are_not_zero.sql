@@ -6,7 +6,9 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'amount 0' as detail,
+    'finding.amount' as code,
+    '0' as amount,
+    null as kind,
     content,
     extracted_at as seen_at
 from payments
@@ -16,7 +18,9 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    kind || ' of 0' as detail,
+    'finding.kind_of_zero' as code,
+    null as amount,
+    kind,
     content,
     extracted_at as seen_at
 from payout_records

@@ -7,8 +7,12 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'amount ' || amount || ', fee ' || fee_amount
-        || coalesce(', usd_value ' || usd_value, '') as detail,
+    case
+        when usd_value is null then 'finding.amount_fee' else 'finding.amount_fee_value'
+    end as code,
+    amount,
+    fee_amount as fee,
+    usd_value as value,
     content,
     extracted_at as seen_at
 from payments
@@ -21,8 +25,12 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'amount ' || amount || ', fee ' || fee_amount
-        || coalesce(', usd_value ' || usd_value, '') as detail,
+    case
+        when usd_value is null then 'finding.amount_fee' else 'finding.amount_fee_value'
+    end as code,
+    amount,
+    fee_amount as fee,
+    usd_value as value,
     content,
     extracted_at as seen_at
 from payout_records

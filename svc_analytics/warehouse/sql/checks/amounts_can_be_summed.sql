@@ -55,8 +55,8 @@ select
     record_id,
     occurred_at,
     currency,
-    case when is_usd then 'usd_value ' else 'amount ' end || largest
-        || ': with it sums reach 1e20' as detail,
+    case when is_usd then 'finding.sum_of_values' else 'finding.sum_of_amounts' end as code,
+    largest as amount,
     content,
     extracted_at as seen_at
 from large

@@ -6,8 +6,10 @@ select
     stream || ' ' || instant_text(claimed_at) as record_id,
     null::timestamptz as occurred_at,
     null::varchar as currency,
-    stream || ' were called read up to ' || instant_text(max(span_end)) || ' when it was '
-        || instant_text(claimed_at) || ': run extract' as detail,
+    'finding.coverage' as code,
+    stream,
+    instant_text(max(span_end)) as reached,
+    instant_text(claimed_at) as claimed,
     digest(fact(micros(max(span_end)))) as content,
     claimed_at as seen_at
 from stg_spans

@@ -26,7 +26,7 @@ select
     record_id,
     occurred_at,
     currency,
-    'coin ' || currency || ' is no plain lowercase symbol' as detail,
+    'finding.coin' as code,
     digest(fact(currency)) as content,
     extracted_at as seen_at
 from odd

@@ -8,7 +8,8 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    coalesce('fee_bearer ' || fee_bearer, 'no fee_bearer') as detail,
+    case when fee_bearer is null then 'finding.no_fee_bearer' else 'finding.fee_bearer' end as code,
+    fee_bearer as bearer,
     content,
     extracted_at as seen_at
 from payments

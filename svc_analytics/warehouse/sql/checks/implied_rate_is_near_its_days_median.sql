@@ -8,7 +8,9 @@ select
     record_id,
     occurred_at,
     priced.currency,
-    'rate ' || usd_rate || ', the day''s median is ' || median as detail,
+    'finding.rate' as code,
+    usd_rate as rate,
+    median,
     digest(
         fact(entry_id) || fact(micros(occurred_at)) || fact(priced.currency) || fact(gross)
         || fact(usd_value)

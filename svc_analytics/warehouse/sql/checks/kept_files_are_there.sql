@@ -7,12 +7,12 @@ select
     file_label as record_id,
     null::timestamptz as occurred_at,
     null::varchar as currency,
-    file_label || '.parquet is gone: '
-        || case
-            when label = '0000-00' then 'extract makes it again'
-            when folder = 'receipt_verdicts' then 'receipts verify makes it again'
-            else 'bring it back from a backup'
-        end as detail,
+    case
+        when label = '0000-00' then 'finding.file_of_extract'
+        when folder = 'receipt_verdicts' then 'finding.file_of_receipts'
+        else 'finding.file_of_backup'
+    end as code,
+    file_label || '.parquet' as file,
     digest(fact(file_label)) as content,
     null::timestamptz as seen_at
 from stg_kept_files

@@ -8,7 +8,8 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'kind ' || kind as detail,
+    'finding.kind' as code,
+    kind,
     content,
     extracted_at as seen_at
 from payout_records

@@ -7,7 +7,8 @@ select
     file_label as record_id,
     null::timestamptz as occurred_at,
     null::varchar as currency,
-    file_label || '.parquet is gone: look its objects up again' as detail,
+    'finding.file_of_objects' as code,
+    file_label || '.parquet' as file,
     digest(fact(file_label)) as content,
     null::timestamptz as seen_at
 from stg_kept_files

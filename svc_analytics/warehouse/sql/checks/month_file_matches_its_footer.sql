@@ -19,8 +19,10 @@ select
     month as record_id,
     null::timestamptz as occurred_at,
     null::varchar as currency,
-    stream || ': ' || coalesce(found.rows, 0) || ' rows, its footer vouches for ' || stg_files.rows
-        as detail,
+    'finding.rows' as code,
+    stream,
+    coalesce(found.rows, 0) as counted,
+    stg_files.rows as stated,
     digest(
         fact(stream) || fact(found.rows) || fact(found.digest) || fact(stg_files.rows)
         || fact(ids_digest)
@@ -36,8 +38,10 @@ select
     month as record_id,
     null::timestamptz as occurred_at,
     null::varchar as currency,
-    stream || ': ' || coalesce(found.without_receipt, 0)
-        || ' payments without a receipt, its footer states ' || stg_files.without_receipt as detail,
+    'finding.without_receipt' as code,
+    stream,
+    coalesce(found.without_receipt, 0) as counted,
+    stg_files.without_receipt as stated,
     digest(
         fact(stream) || fact(found.without_receipt) || fact(stg_files.without_receipt)
     ) as content,

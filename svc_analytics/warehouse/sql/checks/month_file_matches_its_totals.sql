@@ -43,8 +43,8 @@ select
     coalesce(held.month, totals.month) as record_id,
     null::timestamptz as occurred_at,
     coalesce(held.currency, totals.currency) as currency,
-    coalesce(held.stream, totals.stream)
-        || ': its amounts are not those its footer vouches for' as detail,
+    'finding.totals' as code,
+    coalesce(held.stream, totals.stream) as stream,
     digest(
         fact(held.rows) || fact(held.ids_digest) || fact(held.amount) || fact(held.second_amount)
         || fact(held.third_amount) || fact(held.fee_amount) || fact(held.usd_value)

@@ -51,7 +51,8 @@ select
     record_id,
     occurred_at,
     currency,
-    names || ' could not be held: extra has what was received' as detail,
+    'finding.names' as code,
+    names,
     digest(fact(content) || fact(extra)) as content,
     extracted_at as seen_at
 from received

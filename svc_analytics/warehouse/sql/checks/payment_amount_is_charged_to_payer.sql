@@ -8,7 +8,9 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'amount ' || amount || ', charged ' || charged_amount as detail,
+    'finding.amount_charged' as code,
+    amount,
+    charged_amount as charged,
     content,
     extracted_at as seen_at
 from payments

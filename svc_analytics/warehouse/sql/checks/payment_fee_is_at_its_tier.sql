@@ -8,7 +8,10 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     payments.currency,
-    'fee ' || fee_amount || ' of ' || amount || ', the day''s rate is ' || tier.rate as detail,
+    'finding.fee_of_day' as code,
+    fee_amount as fee,
+    amount,
+    tier.rate,
     payments.content,
     extracted_at as seen_at
 from payments

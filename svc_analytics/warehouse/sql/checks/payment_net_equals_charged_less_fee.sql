@@ -7,7 +7,10 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'charged ' || charged_amount || ', fee ' || fee_amount || ', net ' || net_amount as detail,
+    'finding.charged_fee_net' as code,
+    charged_amount as charged,
+    fee_amount as fee,
+    net_amount as net,
     content,
     extracted_at as seen_at
 from payments

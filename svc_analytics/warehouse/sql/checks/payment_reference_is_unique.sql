@@ -26,7 +26,9 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'reference ' || reference_id || ' stands on ' || uses || ' payments' as detail,
+    'finding.payments_of_reference' as code,
+    reference_id as reference,
+    uses,
     digest(fact(content) || fact(uses)) as content,
     newest_at as seen_at
 from payments

@@ -36,7 +36,10 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'fee ' || fee_amount || ' of ' || amount || ', payments pay ' || tier_rate as detail,
+    'finding.fee_of_payments' as code,
+    fee_amount as fee,
+    amount,
+    tier_rate as rate,
     content,
     extracted_at as seen_at
 from sent

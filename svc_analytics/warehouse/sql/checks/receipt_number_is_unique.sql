@@ -24,7 +24,9 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'receipt number ' || receipt_no || ' stands on ' || uses || ' payments' as detail,
+    'finding.payments_of_receipt' as code,
+    receipt_no as reference,
+    uses,
     digest(fact(content) || fact(uses)) as content,
     newest_at as seen_at
 from payments

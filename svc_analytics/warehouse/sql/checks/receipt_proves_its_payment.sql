@@ -7,7 +7,9 @@ select
     payments.payment_id as record_id,
     payments.paid_at as occurred_at,
     payments.currency,
-    checked.verdict || ': ' || checked.reason as detail,
+    'finding.receipt' as code,
+    checked.verdict,
+    checked.reason,
     digest(fact(content) || fact(checked.verdict)) as content,
     payments.extracted_at as seen_at
 from payments

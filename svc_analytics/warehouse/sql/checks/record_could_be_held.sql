@@ -8,7 +8,9 @@ select
     booked_from as occurred_at,
     booked_to as last_at,
     currency,
-    stream || ': ' || reason as detail,
+    'finding.rejected' as code,
+    stream,
+    reason,
     sha256 as content,
     first_seen_at as seen_at
 from stg_quarantine

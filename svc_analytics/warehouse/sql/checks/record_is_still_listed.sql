@@ -7,9 +7,10 @@ select
     booked_at as occurred_at,
     currency,
     case state
-        when 'gone' then 'the service no longer lists it, and knows no record of this id'
-        when 'known' then 'the service no longer lists it, but knows it by its id'
-        else 'the service no longer lists it, and was not asked for its id' end as detail,
+        when 'gone' then 'finding.unlisted_gone'
+        when 'known' then 'finding.unlisted_known'
+        else 'finding.unlisted'
+    end as code,
     digest(fact(content) || fact(state)) as content,
     noticed_at as seen_at
 from stg_unlisted

@@ -7,7 +7,8 @@ select
     record_id,
     occurred_at,
     stg_changes.currency,
-    'restated; first read ' || instant_text(stg_changes.extracted_at) as detail,
+    'finding.restated' as code,
+    instant_text(stg_changes.extracted_at) as instant,
     stg_changes.content,
     coalesce(replaced_at, payments.extracted_at, payout_records.extracted_at) as seen_at
 from stg_changes

@@ -21,7 +21,9 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'reference ' || reference_id || ' stands on ' || sharers || ' records' as detail,
+    'finding.records_of_reference' as code,
+    reference_id as reference,
+    sharers as uses,
     digest(fact(content) || fact(sharers)) as content,
     newest_at as seen_at
 from payout_records

@@ -8,7 +8,9 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'payment ' || payment_id || ' is in ' || payment_currency as detail,
+    'finding.other_coin' as code,
+    payment_id,
+    payment_currency as coin,
     digest(fact(content) || fact(payment_currency)) as content,
     extracted_at as seen_at
 from int_settled_refunds(starts_at, ends_at)

@@ -6,7 +6,10 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    coalesce('no payment ' || payment_id, 'names no payment') as detail,
+    case
+        when payment_id is null then 'finding.names_no_payment' else 'finding.no_payment'
+    end as code,
+    payment_id,
     content,
     extracted_at as seen_at
 from int_settled_refunds(starts_at, ends_at)

@@ -8,7 +8,10 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'amount ' || amount || ', fee ' || fee_amount || ', debited ' || debited_amount as detail,
+    'finding.amount_fee_debited' as code,
+    amount,
+    fee_amount as fee,
+    debited_amount as debited,
     content,
     extracted_at as seen_at
 from payout_records

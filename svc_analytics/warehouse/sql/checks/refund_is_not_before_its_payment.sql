@@ -7,8 +7,10 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'settled ' || instant_text(settled_at) || ', payment ' || payment_id || ' was paid '
-        || instant_text(payment_paid_at) as detail,
+    'finding.before_payment' as code,
+    instant_text(settled_at) as settled,
+    payment_id,
+    instant_text(payment_paid_at) as paid,
     digest(fact(content) || fact(micros(payment_paid_at))) as content,
     extracted_at as seen_at
 from int_settled_refunds(starts_at, ends_at)

@@ -8,9 +8,12 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'payment ' || payment_id
-        || coalesce(': returned ' || refunded_after, ': returned 1e20 or more')
-        || ' of ' || payment_charged_amount as detail,
+    case
+        when refunded_after is null then 'finding.returned_too_much' else 'finding.returned'
+    end as code,
+    payment_id,
+    refunded_after as returned,
+    payment_charged_amount as charged,
     digest(fact(content) || fact(payment_charged_amount) || fact(refunded_after)) as content,
     newest_at as seen_at
 from int_settled_refunds(starts_at, ends_at)

@@ -25,8 +25,10 @@ select
     stream || ' ' || month as record_id,
     null::timestamptz as occurred_at,
     null::varchar as currency,
-    stream || ': ' || counted || ' rejected records, ' || coalesce(held_count, 0) || ' on file'
-        as detail,
+    'finding.set_aside' as code,
+    stream,
+    counted,
+    coalesce(held_count, 0) as kept,
     digest(fact(counted) || fact(coalesce(held_count, 0))) as content,
     null::timestamptz as seen_at
 from counted

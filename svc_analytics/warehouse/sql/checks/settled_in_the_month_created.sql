@@ -8,7 +8,9 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'created ' || instant_text(created_at) || ', settled ' || instant_text(settled_at) as detail,
+    'finding.created_settled' as code,
+    instant_text(created_at) as created,
+    instant_text(settled_at) as settled,
     content,
     extracted_at as seen_at
 from payout_records

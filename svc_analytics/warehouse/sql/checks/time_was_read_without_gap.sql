@@ -7,8 +7,10 @@ select
     stream || ' ' || instant_text(gap_start) as record_id,
     gap_start as occurred_at,
     null::varchar as currency,
-    stream || ' not read from ' || instant_text(gap_start) || ' to ' || instant_text(gap_end)
-        as detail,
+    'finding.gap' as code,
+    stream,
+    instant_text(gap_start) as since,
+    instant_text(gap_end) as until,
     digest(fact(micros(gap_start)) || fact(micros(gap_end))) as content,
     null::timestamptz as seen_at
 from int_coverage_gaps

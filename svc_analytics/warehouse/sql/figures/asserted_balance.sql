@@ -6,8 +6,8 @@
 -- source: int_asserted(starts_at, ends_at, assertions := assertions).
 -- each: balance.
 -- empty: undefined.
--- note: coalesce('read off the console at ' || strftime(asserted_at at time zone 'UTC',
--- '%Y-%m-%dT%H:%M:%SZ') || coalesce('; it replaces ' || asserted_replaced, ''), 'no balance
--- asserted').
+-- note: case when asserted_at is null then 'balance.none' when asserted_replaced is null then
+-- 'balance.read_off' else 'balance.replacing' end as code, strftime(asserted_at at time zone 'UTC',
+-- '%Y-%m-%dT%H:%M:%SZ') as instant, asserted_replaced as balances.
 
 max({each})

@@ -17,8 +17,11 @@ select
     days.currency || ' ' || day as record_id,
     null::timestamptz as occurred_at,
     days.currency,
-    'opens at ' || opening || ' after ' || coalesce(closed_before, opening_position)
-        || ', closes at ' || closing || ' of ' || closing_position as detail,
+    'finding.opens' as code,
+    opening,
+    coalesce(closed_before, opening_position) as before,
+    closing,
+    closing_position as stated,
     digest(
         fact(opening) || fact(closed_before) || fact(opening_position) || fact(closing)
         || fact(closing_position)

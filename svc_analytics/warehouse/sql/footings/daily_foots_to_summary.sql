@@ -17,8 +17,9 @@ select
     currency as record_id,
     null::timestamptz as occurred_at,
     currency,
-    'days settle ' || coalesce(footed.net_settlement, 0) || ', the summary '
-        || summary.net_settlement as detail,
+    'finding.days' as code,
+    coalesce(footed.net_settlement, 0) as summed,
+    summary.net_settlement as stated,
     digest(
         fact(footed.payments_count) || fact(footed.net_settlement) || fact(footed.rail_movement)
         || fact(summary.payments_count) || fact(summary.net_settlement)

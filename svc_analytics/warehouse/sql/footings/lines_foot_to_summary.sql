@@ -19,8 +19,9 @@ select
     currency as record_id,
     null::timestamptz as occurred_at,
     currency,
-    'lines move ' || coalesce(footed.rail_movement, 0) || ', the summary '
-        || summary.rail_movement as detail,
+    'finding.lines' as code,
+    coalesce(footed.rail_movement, 0) as summed,
+    summary.rail_movement as stated,
     digest(
         fact(footed.gross_sales) || fact(footed.net_sales) || fact(footed.refunds_debited)
         || fact(footed.payouts_debited) || fact(footed.rail_movement)

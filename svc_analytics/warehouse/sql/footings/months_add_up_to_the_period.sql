@@ -43,8 +43,9 @@ select
     summary.currency as record_id,
     null::timestamptz as occurred_at,
     summary.currency,
-    'months settle ' || coalesce(footed.net_settlement, 0) || ', the summary '
-        || summary.net_settlement as detail,
+    'finding.months' as code,
+    coalesce(footed.net_settlement, 0) as summed,
+    summary.net_settlement as stated,
     digest(
         fact(footed.payments_count) || fact(footed.gross_sales) || fact(footed.net_settlement)
         || fact(footed.rail_movement) || fact(footed.opening_position)

@@ -8,8 +8,10 @@ select
     currency as record_id,
     null::timestamptz as occurred_at,
     currency,
-    'opens at ' || opening_position || ', moves ' || rail_movement || ', closes at '
-        || closing_position as detail,
+    'finding.moves' as code,
+    opening_position as opening,
+    rail_movement as movement,
+    closing_position as closing,
     digest(fact(opening_position) || fact(rail_movement) || fact(closing_position)) as content
 from summary
 where plus(opening_position, rail_movement) <> closing_position
@@ -18,7 +20,10 @@ select
     currency || ' ' || day as record_id,
     null::timestamptz as occurred_at,
     currency,
-    'opens at ' || opening || ', moves ' || movement || ', closes at ' || closing as detail,
+    'finding.moves' as code,
+    opening,
+    movement,
+    closing,
     digest(fact(opening) || fact(movement) || fact(closing)) as content
 from position
 where plus(opening, movement) <> closing

@@ -7,7 +7,9 @@ select
     currency as record_id,
     null::timestamptz as occurred_at,
     currency,
-    'USD ' || usd_exposure || ' at a rate that is ' || rate_age_days || ' days old' as detail,
+    'finding.old_rate' as code,
+    usd_exposure as amount,
+    rate_age_days as days,
     digest(fact(usd_exposure) || fact(rate_age_days)) as content
 from exposure
 where rate_age_days > 31 and usd_exposure <> 0

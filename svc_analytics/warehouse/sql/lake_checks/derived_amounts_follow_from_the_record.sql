@@ -8,7 +8,8 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'payment: its usd_net, usd_fee, usd_rate or fee_rate is another' as detail,
+    'finding.derived_of_payment' as code,
+    'payment' as kind,
     content,
     extracted_at as seen_at
 from payments
@@ -21,7 +22,8 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    kind || ': its usd_rate or fee_rate is another' as detail,
+    'finding.derived' as code,
+    kind,
     content,
     extracted_at as seen_at
 from payout_records

@@ -8,7 +8,8 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     payout_records.currency,
-    kind || ': its fee_kept or usd_when_paid is another' as detail,
+    'finding.derived_of_refund' as code,
+    kind,
     payout_records.content,
     payout_records.extracted_at as seen_at
 from payout_records

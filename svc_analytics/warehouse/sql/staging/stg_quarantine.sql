@@ -2,10 +2,35 @@
 -- grain: one row per rejected record. from: quarantine files of payments, payout_records.
 -- What its bytes do say (coin, kind, when it settled) narrows down which figures lack it.
 
+-- Files of an earlier release have no column message, so each column is named.
 with rejected as (
-    select 'payments' as stream, * from read_parquet({quarantine_payments})
+    select
+        'payments' as stream,
+        sha256,
+        record_id,
+        occurred_at,
+        placed_at,
+        reason,
+        body,
+        window_from,
+        window_to,
+        first_seen_at,
+        resolved_at
+    from read_parquet({quarantine_payments})
     union all
-    select 'payout_records' as stream, * from read_parquet({quarantine_payout_records})
+    select
+        'payout_records' as stream,
+        sha256,
+        record_id,
+        occurred_at,
+        placed_at,
+        reason,
+        body,
+        window_from,
+        window_to,
+        first_seen_at,
+        resolved_at
+    from read_parquet({quarantine_payout_records})
 ),
 
 told as (

@@ -1,0 +1,66 @@
+"""The SQL of a text: its English and its message, of the code and values that a query states.
+
+The query, as that of a rule, gives a `code` of `en.toml` and a column for each value that the text
+of the code names. So the words stand in the catalogue alone.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from svc_analytics.messages import PLACE, english_templates
+from svc_analytics.warehouse.sql_text import quote
+
+_CODE = re.compile(r"'(\w+\.\w+)'")
+_COLUMNS: Mapping[str, str] = MappingProxyType({})  # each value is the column of its name
+
+Write = Callable[[str, Mapping[str, str]], str]
+
+
+def english_of(sql: str, values: Mapping[str, str] = _COLUMNS) -> str:
+    """Return the SQL of the English of what a query states.
+
+    `values` are the SQL of the code and the values, where these are no columns.
+
+    >>> english_of("select 'finding.amount_charged' as code, amount, charged_amount as charged")
+    "'amount ' || amount || ', charged ' || charged"
+    """
+    return _by_code(sql, values, _english)
+
+
+def message_of(sql: str, values: Mapping[str, str] = _COLUMNS) -> str:
+    """Return the SQL of the message of what a query states, in JSON.
+
+    >>> message_of("select 'finding.status' as code, status")
+    '\\'{"code": "finding.status", "values": {"status": \\' || json_text(status) || \\'}}\\''
+    """
+    return _by_code(sql, values, _message)
+
+
+def _by_code(sql: str, values: Mapping[str, str], write: Write) -> str:
+    codes = [code for code in dict.fromkeys(_CODE.findall(sql)) if code in english_templates()]
+    if len(codes) == 1:
+        return write(codes[0], values)
+    cases = " ".join(f"when {quote(code)} then {write(code, values)}" for code in codes)
+    return f"case {values.get('code', 'code')} {cases} end"
+
+
+def _english(code: str, values: Mapping[str, str]) -> str:
+    parts = PLACE.split(english_templates()[code])  # words and names of values, by turns
+    sql = [_value(part, values) if place % 2 else quote(part) for place, part in enumerate(parts)]
+    return " || ".join(part for part in sql if part != "''")
+
+
+def _message(code: str, values: Mapping[str, str]) -> str:
+    names = dict.fromkeys(PLACE.findall(english_templates()[code]))
+    if not names:
+        return quote(f'{{"code": "{code}"}}')
+    heads = [f'{{"code": "{code}", "values": {{', *[", "] * (len(names) - 1)]
+    keys = [quote(f'{head}"{name}": ') for head, name in zip(heads, names, strict=True)]
+    pairs = zip(keys, names, strict=True)
+    texts = [f"{key} || json_text({_value(name, values)})" for key, name in pairs]
+    return " || ".join([*texts, quote("}}")])
+
+
+def _value(name: str, values: Mapping[str, str]) -> str:
+    return values.get(name, name.lower())
