@@ -182,6 +182,22 @@ def test_tables_that_come_later_are_shown(make: Make, tmp_path: Path) -> None:
     assert f'<td class="n">12,345</td><td class="n" title="1.273686%">{percent}</td>' in text
 
 
+def test_the_year_and_the_bridge_are_drawn_of_the_statements_own_months(
+    make: Make, tmp_path: Path
+) -> None:
+    """Sealed tables alone make them: all coins in one chart, and what the opening was worth."""
+    made = make()
+    own = made.tables["summary"].select(
+        ["period", "currency", "usd_net_sales", "usd_refunds", "usd_exposure"]
+    )
+    own = own.rename_columns(["month", *own.column_names[1:]])
+    before = own.set_column(0, "month", pa.array(["2026-09"] * len(own)))
+    tables = made.tables | {"trend": pa.concat_tables([before, own])}
+    page = html(replace(made, tables=tables).save(tmp_path / "out", ("html",)))
+    for title in ("Sales less fees and refunds by month, USD", "From opening to closing, USD"):
+        assert page.count(f"{title}</text>") == 1
+
+
 def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text: str) -> None:
     """0.5 of September's 1.5 btc came back in October: a third, and the most of all."""
     assert "<h2>Refunds by month of payment, btc</h2>" in text
