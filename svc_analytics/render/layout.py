@@ -68,7 +68,7 @@ def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
     width, height = (inches * _INCH for inches in figure.get_size_inches())
     head, foot = _head(axes, width - 2 * _GAP), _foot(caption, width - 2 * _GAP)
     ticks = _TICK + max(map(_lines, _texts(axes.xaxis)), default=0) * _letters(axes.xaxis)
-    below = axes.xaxis.label
+    below: Any = axes.xaxis.label
     below.set_text("\n".join(_broken(below.get_text(), below.get_fontsize(), width - 2 * _GAP)))
     label = _height(below)
     bottom = _GAP + foot.height + _legend_height(axes) + label + ticks
