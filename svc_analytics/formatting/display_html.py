@@ -11,8 +11,9 @@ from svc_analytics.formatting.sanitize import escape_invisible, single_line
 _NUMBER = "text-align:right;font-variant-numeric:tabular-nums lining-nums;white-space:nowrap"
 _TEXT = "text-align:left"
 _HEADING = "text-align:left;padding-top:1em"
-# The first column stays in sight when a wide table is moved sideways.
-_STICKY = ";position:sticky;left:0;background:var(--jp-layout-color0,Canvas)"
+# The first column stays in sight when a wide table is moved sideways; it has its row's stripe.
+_STICKY = ";position:sticky;left:0;background:inherit"
+_STRIPES = ("var(--jp-layout-color0,Canvas)", "var(--jp-rendermime-table-row-background,#f5f5f5)")
 
 
 def titled_html(title: str, lines: Iterable[str], tables: Iterable[str]) -> str:
@@ -58,7 +59,8 @@ def _rows_html(table: DisplayTable, looks: list[str]) -> Iterator[str]:
             yield f'<tr><th colspan="{len(row)}" style="{_HEADING}">{escape(heading)}</th></tr>'
         hint = _title(table.hints.get(number, ""))
         first, *others = map(_cell_html, row, [looks[0] + _STICKY, *looks[1:]])
-        yield f"<tr{hint}>{first}{''.join(others)}</tr>"
+        stripe = f' style="background:{_STRIPES[number % 2]}"'
+        yield f"<tr{hint}{stripe}>{first}{''.join(others)}</tr>"
 
 
 def _cell_html(cell: Cell, look: str) -> str:

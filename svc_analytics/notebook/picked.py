@@ -100,23 +100,21 @@ class Picked:
     ) -> None:
         period = made.period
         self.lake = lake
-        self._made: Statement | None = made
+        self._made = made  # the last one that could be made
         self._error, self._count = "", 0
         self._outputs: list[_Output] = []
         self._compared: dict[tuple[int, str | None], Comparison] = {}
         self._has_parts = parts is not None  # they are of one coin
         self.choice = Choice(period.label, period.zone, period.calendar)
         self._settle_coin()
-        self._head = [self.show(lambda st, _: heading(st))]
+        self._head = [self.show(lambda st, _: heading(st, self._error))]
         self._below = [self.show(parts)] if parts else []
         self._make_widgets = widgets
         self._widgets: Any = None
 
     @property
     def statement(self) -> Statement:
-        """The statement of the picked month; raises `ConfigError` if it cannot be made."""
-        if self._made is None:
-            raise ConfigError(self._error)
+        """The statement of the picked month; where it cannot be made, the last one that could."""
         return self._made
 
     @property
@@ -127,7 +125,7 @@ class Picked:
     @property
     def coins(self) -> list[str | None]:
         """The coins to pick from; None for all coins comes first."""
-        made = self._made.tables["summary"]["currency"].to_pylist() if self._made else []
+        made = self._made.tables["summary"]["currency"].to_pylist()
         return [*([] if self._has_parts else [None]), *map(str, made)]
 
     @property
@@ -207,14 +205,17 @@ class Picked:
         if "calendar" in given and "month" not in given:
             changes["month"] = same_time(before.month, before.calendar, changes["calendar"])
         self.choice = replace(before, **changes)
-        if given - {"coin"} or self._made is None:
+        if given - {"coin"}:
             self._make()
         self._settle_coin()
         for output in self._outputs:
             output.handle.update(output.live.shown)
 
     def _make(self) -> None:
-        """Make the statement of the choice; meanwhile, no figure of another one stays."""
+        """Make the statement of the choice; meanwhile, no figure of another one stays.
+
+        Where it cannot be made, the last one comes back, and the heading names the mistake.
+        """
         from svc_analytics.closing.states.stated import statement
 
         wanted, self._count = self.choice, self._count + 1
@@ -223,20 +224,18 @@ class Picked:
         try:
             made = statement(self.lake, wanted.month, zone=wanted.zone, calendar=wanted.calendar)
         except SvcError as error:
-            self._made, self._error = None, sentence_of(error)
+            self._error = sentence_of(error)
         else:
-            self._made, period = made, made.period
+            self._made, self._error, period = made, "", made.period
             self.choice = replace(wanted, month=period.label, calendar=period.calendar)
 
     def _settle_coin(self) -> None:
         """Pick another coin where the statement does not have the picked one."""
-        if self._made and self.coin not in self.coins:
+        if self.coin not in self.coins:
             self.choice = replace(self.choice, coin=next(iter(self.coins), None))
 
     def shown(self, content: Content) -> Any:
         """Return the content of a cell now; an error is one line in its place."""
-        if self._made is None:
-            return line(self._error)
         try:
             return displayable(content(self._made, self.coin))
         except Exception as error:  # of one cell, in the middle of others
@@ -271,12 +270,13 @@ def running_cell() -> tuple[str | None, int]:
     return parent.get("metadata", {}).get("cellId"), getattr(shell, "execution_count", 0)
 
 
-def heading(statement: Statement) -> Display:
-    """Return merchant, month, local bounds and status of a statement."""
+def heading(statement: Statement, mistake: str = "") -> Display:
+    """Return merchant, month, local bounds and status of a statement; first, what is wrong."""
     period = statement.period
     unknown = [each.text for each in statement.unknown]
     title = f"{period.title} · {names_of(statement.merchant)}"
-    return Display(title, [period.local_bounds, status_note(statement), *unknown])
+    lines = [period.local_bounds, status_note(statement), *unknown]
+    return Display(title, [mistake, *lines] if mistake else lines)
 
 
 def explained(lake: Lakehouse, statement: Statement, figure: str, coin: str | None) -> Any:

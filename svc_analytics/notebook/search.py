@@ -43,8 +43,9 @@ _PRINT = f"""function (settings) {{
 }}"""
 _LOOK = """<style>
 .svc-search :is(td, th):first-child {
-    position: sticky; left: 0; background: var(--jp-layout-color0, Canvas);
+    position: sticky; left: 0; background-color: var(--jp-layout-color0, Canvas);
 }
+.dt-container { max-width: 100%; overflow-x: auto; }
 @media screen { .svc-paper { display: none; } }
 @media print {
     .dt-container :is(.dt-layout-row:not(.dt-layout-table), .dt-column-order) {

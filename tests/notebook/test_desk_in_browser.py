@@ -288,7 +288,7 @@ def choose_theme(page: Page, theme: str) -> None:
     page.get_by_text("Theme", exact=True).first.hover()
     page.locator(".lm-Menu-item").get_by_text(theme, exact=True).first.click()
     is_light = str(theme.endswith("Light")).lower()
-    page.locator(f"body[data-jp-theme-light={is_light}]").wait_for()
+    page.locator(f"body[data-jp-theme-light={is_light}]").wait_for(state="attached")
 
 
 @pytest.mark.thorough
