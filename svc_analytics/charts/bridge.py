@@ -15,6 +15,7 @@ from svc_analytics.charts.axes import (
     cents,
     finish,
     label_ticks,
+    picture_width,
     rows_of,
 )
 from svc_analytics.charts.palette import BLUE, INK, PAPER, RULE, RUST, UP
@@ -24,6 +25,7 @@ from svc_analytics.messages import Message
 from svc_analytics.warehouse.definitions import label_of
 
 _CENT = Decimal("0.01")
+_NAMES, _LETTER, _EDGE = 1.25, 0.065, 0.08  # inches: the names, a letter of an amount, its edge
 _PRODUCT = Decimal("1e-18")  # where a product of amounts is rounded, once
 
 
@@ -65,9 +67,15 @@ def usd_bridge(axes: Axes, table: Table) -> None:
     axes.set_ylim(max(len(steps), 1) - 0.4, -0.6)
     ends = [float(value) for step in steps for value in (step.start, step.end)]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
-    axes.set_xlim(low, high + 0.6 * ((high - low) or 1.0))  # room for the amounts
+    axes.set_xlim(low, high + _room(axes, steps) * ((high - low) or 1.0))
     why = "unknown: a value in USD is missing" if rows else "no record"
     finish(axes, "From opening to closing, USD", steps, why, _told(steps, rows))
+
+
+def _room(axes: Axes, steps: Sequence[Step]) -> float:
+    """Return the room that the amounts need at the right, as a part of that of the bars."""
+    amount = _EDGE + _LETTER * max((len(cents(step.amount)) + 1 for step in steps), default=0)
+    return amount / max(picture_width(axes) - _NAMES - amount, amount)
 
 
 def _draw(axes: Axes, place: int, step: Step) -> None:
