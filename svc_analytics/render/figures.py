@@ -82,7 +82,7 @@ def _meanings() -> dict[tuple[str, str], str]:
 def meaning(table: str, column: str) -> str:
     """Return the meaning of a column, as its SQL says; of a figure, how it is made too."""
     figure = read_figures().get(column)
-    if table in ("summary", "months") and figure and figure.label:
+    if table in ("summary", "months", "trend") and figure and figure.label:
         return figure.hint
     return _meanings().get((table, column), "")
 

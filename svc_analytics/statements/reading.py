@@ -12,10 +12,12 @@ import pyarrow as pa
 from svc_analytics.coverage import Coverage
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until
+from svc_analytics.render.bridge import TREND
 from svc_analytics.statements.balance_assertions import Assertion
 from svc_analytics.statements.metadata import with_metadata
 from svc_analytics.statements.reasons import read_until, require_begun, require_begun_by
 from svc_analytics.statements.tables import count_period, read_omissions, read_tables
+from svc_analytics.statements.trend import read_trend
 from svc_analytics.warehouse.warehouse import Warehouse
 
 
@@ -51,7 +53,11 @@ def read_period(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
     if basis.as_of is not None:
         require_begun_by(period, basis.as_of)
         period = replace(period, end=min(period.end, basis.as_of))
-    return count_period(lake, period, partial(_read, lake, period, basis))
+    reading = count_period(lake, period, partial(_read, lake, period, basis))
+    if period.is_longer:
+        return reading
+    trend = read_trend(lake, period, reading.tables, reading.as_of, reading.clock)
+    return replace(reading, tables=reading.tables | {TREND: trend})
 
 
 def _read(lake: Lake, period: Period, basis: Basis, warehouse: Warehouse) -> PeriodReading:

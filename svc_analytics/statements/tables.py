@@ -15,6 +15,7 @@ from svc_analytics.engines.connect import count
 from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
+from svc_analytics.render.bridge import TREND
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
 from svc_analytics.statements.kept_models import BOUNDS, READ_ONCE, call_of, keep_all, used_in
 from svc_analytics.statements.months import MONTHS, read_months
@@ -29,7 +30,7 @@ _CHECKS = f"""
     from statement_checks({BOUNDS})
     order by severity desc, check_name, occurred_at, record_id, content
 """
-# Of every statement; that of a longer period has its months too.
+# Of every statement; that of a month has a trend too, and that of a longer period its months.
 TABLES = (
     *("summary", "figures", "lines", "daily", "position", "fees", "refunds", "cohorts"),
     *("payouts", "exposure", "receipts", "reading", "checks"),
@@ -159,7 +160,7 @@ def _flagged(warehouse: Warehouse, lines: pa.Table, checks: pa.Table) -> pa.Tabl
 
 def tables_of(period: Period) -> tuple[str, ...]:
     """Return the names of the tables that a statement has."""
-    return (*TABLES, MONTHS) if period.is_longer else TABLES
+    return (*TABLES, MONTHS if period.is_longer else TREND)
 
 
 def count_period(lake: Lake, period: Period, work: Callable[[Warehouse], _T]) -> _T:

@@ -1,9 +1,11 @@
-"""Figures of each coin by month, for the months that end with a given one."""
+"""Figures of each coin by month, for the months that end with a given one, or a statement's own."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,19 +14,27 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.periods import Period
 from svc_analytics.render.comparison import chosen_figures
+from svc_analytics.render.face.all_coins import PRICED
+from svc_analytics.schema import MONEY
 from svc_analytics.statements.months import count_months, keep_known
 from svc_analytics.statements.reasons import read_until
 from svc_analytics.warehouse.figure_sql import select_figures
-from svc_analytics.warehouse.figures import Figure
+from svc_analytics.warehouse.figures import Figure, read_figures
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse
 
 MONTHS = 12
 _ASSERTED = ("asserted_balance", "outside_movement")  # of the days that a person asserted
+# What the headline of a month and its year are made of.
+_IN_USD = (
+    *("usd_gross", "usd_net_sales", "usd_fees", "usd_refunds", "usd_payouts"),
+    *("closing_position", "usd_exposure"),
+    *(name for pair in PRICED for name in pair),
+)
 # What every month asks for again, each behind what it is made of: read once.
 _KEPT = (
-    *("stg_files", "stg_spans", "stg_quarantine", "stg_accepted", "int_lake"),
-    *("int_coverage_gaps", "int_omissions", "int_coins"),
+    *("stg_files", "stg_contents", "stg_totals", "stg_spans", "stg_quarantine", "stg_accepted"),
+    *("int_lake", "int_coverage_gaps", "int_omissions", "int_coins"),
 )
 
 
@@ -48,8 +58,7 @@ def monthly_figures(
     bounds = (periods[0].start, periods[-1].end)  # what is needed of other months is there too
 
     def work(warehouse: Warehouse) -> pa.Table:
-        for name in filter(used.__contains__, _KEPT):
-            warehouse.keep(name, f"from {name}", {}, "")
+        _keep(warehouse, used)
         read_to = read_until(lake, warehouse.coverage(), None)
         clock = max(local, read_to)
         keep_known(warehouse, periods, read_to, clock)
@@ -69,3 +78,64 @@ def _chosen(name: str) -> Figure:
 
 def _marked(table: pa.Table, is_running: bool) -> pa.Table:
     return table.append_column("is_running", pa.repeat(is_running, len(table)))
+
+
+def read_trend(
+    lake: Lake, period: Period, tables: Mapping[str, pa.Table], as_of: int, clock: int
+) -> pa.Table:
+    """Return a row per month and coin, of at most twelve months that end with a statement's own.
+
+    They begin with the first month that has a record. The earlier ones are counted as a statement
+    of each would be, to the instant that it is as of. A figure is NULL where it is unknown.
+    """
+    known = set(known_months(lake, period.zone, period.calendar))
+    months = [each for each in map(period.shift, range(1 - MONTHS, 0)) if each.label in known]
+    found = []
+    if months:
+        used = models_used_by(select_figures(_figures())) or frozenset()
+        work = partial(_count, months=months, used=used, as_of=as_of, clock=clock)
+        found = count(lake, used, work, period=(months[0].start, months[-1].end))
+    own = pa.Table.from_pylist(_own(period, tables), _schema())
+    return pa.concat_tables([*(table.cast(_schema()) for table in found), own])
+
+
+def _count(
+    warehouse: Warehouse,
+    months: Sequence[Period],
+    used: frozenset[str],
+    as_of: int,
+    clock: int,
+) -> list[pa.Table]:
+    _keep(warehouse, used)
+    keep_known(warehouse, months, as_of, clock)
+    return count_months(warehouse, months, _figures(), as_of, clock)
+
+
+def _keep(warehouse: Warehouse, used: frozenset[str]) -> None:
+    for name in filter(used.__contains__, _KEPT):
+        warehouse.keep(name, f"from {name}", {}, "")
+
+
+def _own(period: Period, tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
+    """Return the rows of the statement's own month."""
+    more = {(row["name"], row["currency"]): row["value"] for row in tables["figures"].to_pylist()}
+    rows = []
+    for row in tables["summary"].to_pylist():
+        values = {name: row.get(name, more.get((name, row["currency"]))) for name in _IN_USD}
+        counts = {name: int(values[name]) for name in _counts() if values[name] is not None}
+        rows.append({"month": period.label, "currency": row["currency"]} | values | counts)
+    return rows
+
+
+def _counts() -> list[str]:
+    return [name for pair in PRICED for name in pair]
+
+
+def _figures() -> list[Figure]:
+    return [read_figures()[name] for name in _IN_USD]
+
+
+def _schema() -> pa.Schema:
+    kinds = [pa.int64() if name in _counts() else MONEY for name in _IN_USD]
+    keys = [("month", pa.string()), ("currency", pa.string())]
+    return pa.schema([*keys, *zip(_IN_USD, kinds, strict=True)])

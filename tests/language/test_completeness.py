@@ -11,6 +11,7 @@ from svc_analytics.language.catalogue import Language, read_catalogue
 from svc_analytics.language.words import other_languages
 from svc_analytics.messages import english_templates
 from svc_analytics.periods import CALENDARS
+from svc_analytics.render.bridge import TREND
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.page import front, page
 from svc_analytics.statements.tables import TABLES
@@ -66,7 +67,7 @@ def displayed() -> Iterator[str]:
         yield from filter(None, (figure.unread, figure.unstated))
     yield from (*figure_groups(), *SIGNS.values(), *NEEDS.values(), *front.SEVERITIES)
     yield from (month for calendar in CALENDARS.values() for month in calendar.months)
-    yield from map(label, (*set(TABLES) - {"summary"}, *page.FURTHER, "flags"))
+    yield from map(label, (*set(TABLES) - {"summary"}, *page.FURTHER, TREND, "flags"))
     yield from map(label, (*compare({}, {}).column_names, *page.LINE_COLUMNS))
     yield from map(label, (*page.FINDING_COLUMNS, "acknowledged_reason", "acknowledged_by"))
     for table, name in columns():

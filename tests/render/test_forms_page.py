@@ -129,6 +129,23 @@ def test_all_coins_in_usd_count_what_has_no_value(text: str) -> None:
     assert cells["closing_position"][-1] == DASH and cells["rail_movement"][-1] == ""
 
 
+def test_a_headline_says_how_each_sum_changed(save: Save) -> None:
+    """September sold 30,000 less a fee of 300, October 40,000 less 400: a third more."""
+    text = html(save("html", ledger=TWO_MONTHS))
+    band = text.partition('<section class="band"')[2].partition("</section>")[0]
+    assert "39,600.00" in band and "+33.3% on September 2026" in band
+    assert '<polyline points="0,20 100,0"/>' in band and band.count('<p class="k">') == 5
+    opening = text.partition('id="row-opening_position"')[2].partition("</tr>")[0]
+    assert ">29,700.00</td>" in opening  # what September closed with, at its own rate
+
+
+TWO_MONTHS = """
+ kind     currency  amount  fee    at                usd_value
+ payment  btc       1       0.01   2026-09-02T09:00  30000
+ payment  btc       1       0.01   2026-10-02T09:00  40000
+"""
+
+
 def test_what_is_open_stands_before_the_figures(make: Make, save: Save, tmp_path: Path) -> None:
     """Two findings of the ledger; of a month without one, a sentence."""
     text = html(save("html"))

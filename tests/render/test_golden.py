@@ -82,6 +82,7 @@ def texts(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[s
 NAMES = [
     *("summary.csv", "figures.csv", "lines.csv", "daily.csv", "fees.csv"),
     *("refunds.csv", "cohorts.csv", "payouts.csv", "exposure.csv", "checks.csv", "reading.csv"),
+    "trend.csv",
     *("journal.beancount", "journal.csv", "statement.html", "statement.xlsx"),
 ]
 

@@ -77,3 +77,25 @@ def test_only_a_figure_that_is_a_number_has_a_trend(read: Desk) -> None:
     for name, message in names.items():
         with pytest.raises(ConfigError, match=message):
             trend(read, name)
+
+
+def test_a_statement_holds_the_months_up_to_its_own_in_usd(read: Desk) -> None:
+    """Each is what a statement of that month says, in Tehran too; a quarter has its own months."""
+    options: dict[str, Any] = {"zone": "Asia/Tehran", "now": parse_bound(NOW)}
+    made = statement(read.lake, "2026-10", **options)
+    rows = made.tables["trend"].to_pylist()
+    assert sorted({row["month"] for row in rows}) == ["2026-08", "2026-09", "2026-10"]
+    for row in rows:
+        of_month = statement(read.lake, row["month"], **options).tables["summary"].to_pylist()
+        [own] = [each for each in of_month if each["currency"] == row["currency"]]
+        shared = row.keys() & own.keys()
+        assert "usd_net_sales" in shared and "usd_exposure" in shared
+        assert {name: row[name] for name in shared} == {name: own[name] for name in shared}
+    assert "trend" not in statement(read.lake, "2026-Q3", **options).tables
+
+
+def test_what_came_later_changes_no_trend(read: Desk) -> None:
+    """As of the end of October it is that of October, whatever November brought."""
+    known = {"as_of": "2026-11-01T00:00:00Z", "now": parse_bound(NOW)}
+    earlier = statement(read.lake, "2026-10", **known).tables["trend"]
+    assert earlier.equals(statement(read.lake, "2026-10", now=parse_bound(NOW)).tables["trend"])

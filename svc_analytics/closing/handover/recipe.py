@@ -75,6 +75,7 @@ _TABLES = {
     "checks": "every finding that concerns the period",
     "definitions": "what each figure means, and how it is computed",
     "months": "the figures of each month that the period is made of",
+    "trend": "all coins in USD, month by month, up to that of the statement",
     "restatement": "what differs from the version before, with the cause",
 }
 

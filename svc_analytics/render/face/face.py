@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from svc_analytics.messages import Message
+from svc_analytics.render.bridge import TREND
 from svc_analytics.render.document import Document
 from svc_analytics.render.face.all_coins import PRICED, SETTLED, AllCoins, unpriced_of
 from svc_analytics.warehouse.figures import read_figures
@@ -58,13 +59,14 @@ _FACE = {
         _Row("rail_movement", "sum"),
     ),
     "Position": (
-        _Row("opening_position"),
+        _Row("opening_position", usd="usd_exposure"),  # that of the month before
         _Row("closing_position", "sum", "usd_exposure"),
         _Row("implied_rate"),
         _Row("usd_exposure", usd="usd_exposure"),
         _Row(UNPRICED),
     ),
 }
+_OPENING = "opening_position"
 _COUNTS = ("payments_count", "refunds_count", "payouts_count", UNPRICED)
 
 
@@ -111,6 +113,7 @@ class Face:
             values = [_signed(value, sign) for value in found]
             total = _signed(self._total(row), sign)
             has_total = bool(row.usd) or _is_count(row)
+            has_total = has_total and (row.name != _OPENING or self.before is not None)
             yield FaceRow(row.name, row.weight, values, total, has_total, row.usd)
 
     @staticmethod
@@ -118,7 +121,22 @@ class Face:
         value: Value = unpriced_of(coin, *PRICED) if name == UNPRICED else coin.get(name)
         return value
 
+    @cached_property
+    def months(self) -> Mapping[str, AllCoins]:
+        """The months of the statement's trend, oldest first; none where it has no such table."""
+        table = self.statement.tables.get(TREND)
+        rows = table.to_pylist() if table is not None else []
+        labels = dict.fromkeys(str(row["month"]) for row in rows)
+        return {label: AllCoins([row for row in rows if row["month"] == label]) for label in labels}
+
+    @property
+    def before(self) -> AllCoins | None:
+        """The month before, where the trend has it."""
+        return self.months.get(self.statement.period.shift(-1).label)
+
     def _total(self, row: _Row) -> Value:
+        if row.name == _OPENING:
+            return self.before.usd(row.usd) if self.before else None
         if row.name == UNPRICED:
             return self.coins.unpriced()
         if _is_count(row):

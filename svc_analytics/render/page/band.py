@@ -1,16 +1,13 @@
 """The headline band of a page: five sums of all coins in USD, and how each changed by the month."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import cached_property
 
 from svc_analytics.formatting.cells import DASH, Cell, number_cell, unknown_cell
 from svc_analytics.formatting.numbers import USD
 from svc_analytics.money import percent_change
-from svc_analytics.render.bridge import TREND
-from svc_analytics.render.document import Document
-from svc_analytics.render.face.all_coins import AllCoins
+from svc_analytics.render.face.face import Face
 from svc_analytics.render.page.tables import unmarked
 
 NOT_MEANINGFUL = "n/m"
@@ -45,30 +42,20 @@ class Tile:
 class Band:
     """Makes the tiles of a statement."""
 
-    statement: Document
-    coins: AllCoins
+    face: Face
     is_running: bool
 
     def tiles(self) -> Iterator[Tile]:
         """Yield the tiles; none where the statement has no coin."""
-        if self.coins.rows:
+        if self.face.coins.rows:
             yield from (self._tile(name, label) for name, label in TILES.items())
 
-    @cached_property
-    def _months(self) -> Mapping[str, AllCoins]:
-        """The months of the statement's trend, oldest first."""
-        if TREND not in self.statement.tables:
-            return {}
-        rows = self.statement.tables[TREND].to_pylist()
-        labels = dict.fromkeys(str(row["month"]) for row in rows)
-        return {label: AllCoins([row for row in rows if row["month"] == label]) for label in labels}
-
     def _tile(self, name: str, label: str) -> Tile:
-        value = self.coins.usd(name)
+        value = self.face.coins.usd(name)
         shown = number_cell(value, USD) if value is not None else unknown_cell("", is_number=True)
         change = self._change(name, value)
-        before = self.statement.period.shift(-1).title if change[-1:] == "%" else ""
-        lines = lines_of([month.usd(name) for month in self._months.values()])
+        before = self.face.statement.period.shift(-1).title if change[-1:] == "%" else ""
+        lines = lines_of([month.usd(name) for month in self.face.months.values()])
         last = lines[-1].split()[-1].split(",") if lines else None
         return Tile(
             name,
@@ -76,20 +63,20 @@ class Band:
             unmarked(shown),
             change,
             before,
-            self.coins.unpriced_behind(name),
+            self.face.coins.unpriced_behind(name),
             lines,
             (last[0], last[1]) if last else None,
         )
 
     def _change(self, name: str, value: Decimal | None) -> str:
         """Word the change on the month before; a dash where there is none to compare with."""
-        if not self._months:
+        if not self.face.months:
             return ""
-        month = self._months.get(self.statement.period.shift(-1).label)
+        month = self.face.before
         before = month.usd(name) if month else None
         if month is None or before is None or value is None or self.is_running:
             return DASH
-        is_whole = month.is_whole(name) and self.coins.is_whole(name)
+        is_whole = month.is_whole(name) and self.face.coins.is_whole(name)
         return change_text(before, value) if is_whole else NOT_MEANINGFUL
 
 

@@ -78,7 +78,7 @@ def make_page(
         facts=facts,
         standing=standing.text,
         head=_head(statement, facts, language),
-        band=Band(statement, own.face.coins, standing.is_running(statement.period.label)),
+        band=Band(own.face, standing.is_running(statement.period.label)),
         charts=_charts(tables, language),
         charted=MOST_CHARTED,
         coins=statement.tables["summary"].num_rows,
