@@ -175,9 +175,9 @@ def _told(left: Left, months: Sequence[str], rows: Sequence[Row]) -> str:
     if newest not in totals:
         return unpriced(drawn)
     coin, value = max(left[newest].items(), key=lambda pair: pair[1] or Decimal(0))
-    largest = {"coin": coin, "share": share(value or Decimal(0), totals[newest])}
-    if totals[newest] <= 0 or len(left[newest]) < 2:
-        largest = {}
+    largest = {}
+    if totals[newest] > 0 and len(left[newest]) > 1:
+        largest = {"coin": coin, "share": share(value or Decimal(0), totals[newest])}
     return sentences(
         _ranked(newest, totals, largest), _compared(left, newest, totals), unpriced(drawn)
     )
