@@ -32,6 +32,8 @@ from svc_analytics.render.workbook.tables import set_up_print
 SHEET = "Statement"
 _COINS, _EXACT = 21, 30  # widths
 _ENGLISH, _OTHER, _BOTH = 30, 36, 54  # widths of the first column, by the language
+_TOTALS = ("net_settlement", "rail_movement", "closing_position")
+_TOTAL: dict[str, Any] = {"bold": True, "top": 1}  # as on the page: bold, under a rule
 _GAP = 1  # column between the figures and their exact texts
 _MOST_UPRIGHT = 4  # coins on an upright page
 _ROUNDED = (
@@ -150,7 +152,8 @@ class _Figures:
         return summary_groups(list(rows[0])) if rows else {}
 
     def _write_figure(self, row: int, name: str, behind: int) -> None:
-        self.pen.words(self.sheet, row, 0, self.cells.head(name).text, **self._indent)
+        look = _TOTAL if name in _TOTALS else {}
+        self.pen.words(self.sheet, row, 0, self.cells.head(name).text, **self._indent | look)
         for place, values in enumerate(self.cells.rows):
             self._write_value(row, 1 + place, values, name)
             field = self.cells.statement.tables["summary"].schema.field(name)
@@ -176,13 +179,15 @@ class _Figures:
         if isinstance(value, datetime):
             self.pen.instant(self.sheet, row, place, value, align="right")
         elif value is None or not is_exact_number(field):
-            self.pen.text(self.sheet, row, place, value_text(value) or DASH, **self._right)
+            look = self._right | (_TOTAL if name in _TOTALS else {})
+            self.pen.text(self.sheet, row, place, value_text(value) or DASH, **look)
         else:
             coin, kind = str(values["currency"]), kind_of(field)
             longest, scale = self._longest(values), self.cells.scales.get(coin)
             room = max(shown_places(COIN, scale, longest), shown_places(RATE, None, longest))
             form = number_format(value, kind, shown_places(kind, scale, longest), room)
-            self.pen.number(self.sheet, row, place, value, form)
+            look = _TOTAL if name in _TOTALS else {}
+            self.pen.number(self.sheet, row, place, value, form, **look)
 
     def _longest(self, values: Mapping[str, Any]) -> int:
         """Count the digits before the point of a coin's largest amount."""
