@@ -80,9 +80,9 @@ def _stream_lines(stream: StreamStatus) -> list[str]:
 
 
 def _confirmed_lines(stream: StreamStatus) -> list[str]:
-    """Word the time that was read twice and alike; all other time is a single reading."""
+    """Word the time that was read twice and alike; all other time was read only once."""
     if not stream.confirmed:
-        return ["  confirmed   nothing yet: all of it is a single reading (close reads twice)"]
+        return ["  confirmed   nothing yet: all of it was read only once (closing reads it again)"]
     return [f"  confirmed   {describe_span(span)}" for span in stream.confirmed]
 
 
@@ -155,11 +155,11 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
 
 
 def _readings(new: Statement) -> list[str]:
-    """Warn of a single reading: a list that moved may have passed over a record."""
+    """Warn of what was read only once: a list that moved may have passed over a record."""
     rows = new.tables["reading"].to_pylist()
     single = [STREAMS[row["stream"]].words for row in rows if row["reading"] == "single"]
-    text = "of a single reading: close reads a month twice, and wants the same records"
-    return [f"  {' and '.join(single)} are {text}"] if single else []
+    text = "were read only once: closing reads them again and compares"
+    return [f"  {' and '.join(single)} {text}"] if single else []
 
 
 def _accepted(new: Statement) -> list[str]:

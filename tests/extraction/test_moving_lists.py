@@ -135,7 +135,7 @@ def test_what_a_vanished_row_hides_is_called_a_single_reading(desk: Desk) -> Non
     read(desk)
     assert missing(desk)
     text = reports.status_text(lake_status(desk.lake), ())
-    assert "confirmed   nothing yet: all of it is a single reading" in text
+    assert "confirmed   nothing yet: all of it was read only once" in text
     october = "'2026-10-01 00:00:00Z', '2026-11-01 00:00:00Z'"
     made = desk.lake.sql(f"select reading from statement_reading({october})")
     assert set(made["reading"].dropna()) == {"single"}

@@ -1,5 +1,5 @@
 -- refunded_payments_ratio: the share of the period's payments of which something was returned to
--- date, counted in payments. To date means before the instant that the data is as of.
+-- date, counted in payments. "To date" means up to the time the data was read.
 -- label: Share of payments refunded. formula: payments of the period with a refund to date /
 -- payments, half up at 8 places.
 -- group: Ratios. column: 260. unit: ratio. sign: none. needs: payments, refunds_to_date.
