@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from svc_analytics.closing.handover.package import package as package
     from svc_analytics.closing.result import CloseResult as CloseResult
     from svc_analytics.closing.states.stated import compare as compare
+    from svc_analytics.closing.states.stated import explain_change as explain_change
     from svc_analytics.closing.states.stated import statement as statement
     from svc_analytics.closing.verification.verify import SealVerification as SealVerification
     from svc_analytics.closing.verification.verify import verify_statement as verify_statement

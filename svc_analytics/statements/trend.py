@@ -34,8 +34,10 @@ _IN_USD = (
 # What every month asks for again, each behind what it is made of: read once.
 _KEPT = (
     *("stg_files", "stg_contents", "stg_totals", "stg_spans", "stg_quarantine", "stg_accepted"),
-    *("int_lake", "int_coverage_gaps", "int_omissions", "int_coins"),
+    *("int_lake", "int_coverage_gaps", "int_omissions", "int_coins", "stg_verified"),
 )
+# Few records, too: each month's newest rate is a query of its own, and planned much sooner so.
+_KEPT_IF_SMALL = ("int_payment_entries", "int_payout_entries")
 
 
 def monthly_figures(
@@ -112,7 +114,8 @@ def _count(
 
 
 def _keep(warehouse: Warehouse, used: frozenset[str]) -> None:
-    for name in filter(used.__contains__, _KEPT):
+    names = (*_KEPT, *(_KEPT_IF_SMALL if warehouse.is_small else ()))
+    for name in filter(used.__contains__, names):
         warehouse.keep(name, f"from {name}", {}, "")
 
 

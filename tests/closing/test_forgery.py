@@ -21,7 +21,7 @@ from svc_analytics.closing.verification.verify import SealVerification
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
 from svc_analytics.render.folder import Output, write_folder
-from svc_analytics.statements.tables import TABLES
+from svc_analytics.statements.tables import tables_of
 from svc_analytics.storage import LocalStorage
 from tests.support.closings import Closer, figure
 from tests.support.fake_service import payment
@@ -283,7 +283,8 @@ def rewritten(name: str, alter: Callable[[pa.Table], pa.Table]) -> Change:
     def change(folder: Path, manifest: Manifest) -> None:
         tables = {path.stem: pq.read_table(path) for path in sorted(folder.glob("*.parquet"))}
         tables[name] = alter(tables[name])
-        sealed = sealed_statement(manifest, period_of(manifest), {n: tables[n] for n in TABLES})
+        period = period_of(manifest)
+        sealed = sealed_statement(manifest, period, {n: tables[n] for n in tables_of(period)})
         shutil.rmtree(folder)
         write_folder(sealed, folder, Output(("csv", "parquet")))
         manifest |= sealed.manifest(read_manifest(folder)["files"])

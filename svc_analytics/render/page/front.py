@@ -18,7 +18,8 @@ from svc_analytics.render.standing import status_word
 SEVERITIES = ("blocking", "advisory")
 _LONGEST_NAME = 40
 _DIGEST = 16  # letters of it that a foot shows
-_UNSAFE = re.compile(r"[\\\"'<>;{}\x00-\x1f]")  # would end a text of a style sheet, or the sheet
+# What would end a text of a style sheet, or the sheet; and isolates, which are not seen in it.
+_UNSAFE = re.compile(r"[\\\"'<>;{}\x00-\x1f\u2066-\u2069]")
 
 
 def front_lines(statement: Document) -> Iterator[Message]:

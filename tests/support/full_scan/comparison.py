@@ -8,6 +8,7 @@ import pyarrow as pa
 from svc_analytics.periods import Period, known_until
 from svc_analytics.statements.statement import Statement
 from tests.support.full_scan import figures, findings, lines, tables
+from tests.support.full_scan.figures import trend
 from tests.support.full_scan.knowledge import View
 from tests.support.full_scan.quotients import EXACT, stated
 from tests.support.full_scan.rows import Books, Row, plain
@@ -33,8 +34,15 @@ def full_scan(books: Books, period: Period, as_of: int, now: int) -> dict[str, l
     """Return every table of a period, made from all rows of a lake."""
     known_to = known_until(period, books.read_to, max(now, books.read_to))
     view = View(books, period, as_of, known_to)
+    earlier = [
+        View(books, month, as_of, known_until(month, books.read_to, max(now, books.read_to)))
+        for month in map(period.shift, range(-11, 0))
+        if not period.is_longer and month.end > books.first_month
+    ]
     with localcontext(EXACT):
         made = {name: list(map(_stated, make(view))) for name, make in MADE.items()}
+        if not period.is_longer:
+            made["trend"] = [_stated(row) for each in (*earlier, view) for row in trend(each)]
     flags: dict[str, set[str]] = {}
     for row in made["checks"]:
         flags.setdefault(row["record_id"], set()).add(row["check_name"])

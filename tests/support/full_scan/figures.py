@@ -10,6 +10,12 @@ from tests.support.full_scan.quotients import ZERO, ratio, total
 from tests.support.full_scan.rows import DAY, Row
 from tests.support.full_scan.values import Values, values_of
 
+IN_USD = (
+    *("usd_gross", "usd_net_sales", "usd_fees", "usd_refunds", "usd_payouts"),
+    *("closing_position", "usd_exposure", "payments_count", "usd_gross_priced_count"),
+    *("refunds_count", "usd_refunds_priced_count", "payouts_count", "usd_payouts_priced_count"),
+)
+
 
 def summary(view: View) -> list[Row]:
     """The table `summary`."""
@@ -32,6 +38,14 @@ def figures(view: View) -> list[Row]:
         }
         for coin, values in figures_by_coin(view).items()
         for figure in sorted(other_figures(), key=lambda figure: figure.name)
+    ]
+
+
+def trend(view: View) -> list[Row]:
+    """The rows of a month in the table `trend`."""
+    return [
+        {"month": view.period.label, "currency": coin} | {name: values[name] for name in IN_USD}
+        for coin, values in figures_by_coin(view).items()
     ]
 
 

@@ -51,6 +51,13 @@ class Books:
         self.records = _rows(lake / "payout_records")
 
     @cached_property
+    def first_month(self) -> int:
+        """When the month of the first record begins, in UTC."""
+        files = [*self.path.glob("payments/*.parquet"), *self.path.glob("payout_records/*.parquet")]
+        label = min(file.stem for file in files if file.stem != "0000-00")
+        return instant(f"{label}-01T00:00:00Z")
+
+    @cached_property
     def by_id(self) -> dict[str, Row]:
         """The payments by their ids."""
         return {row["id"]: row for row in self.payments}
