@@ -337,6 +337,7 @@ def test_records_are_read_a_page_at_a_time(desk: Desk) -> None:
         ("zip", "2026-09.zip"),
     ],
 )
+@pytest.mark.usefixtures("no_printer")
 def test_a_sealed_month_is_handed_over(panel: Panel, form: str, place: str) -> None:
     """Beside its seal, which stays as it is; the browser gets the same bytes. Not before."""
     button, handing = panel.handing.buttons[form], panel.handing
@@ -534,19 +535,22 @@ def test_a_month_that_is_chosen_does_not_wait_for_others(
 ) -> None:
     """The comparison of another month gives way at once, and is made afterwards."""
     panel.judging.wait(60)
-    begun, compared = Event(), month_states.judged
+    begun, over = Event(), Event()
+    compared, known = month_states.judged, desk_months.is_judged
 
-    def endless(lake: Lake, state: MonthState, clock: int) -> MonthState:
+    def long(lake: Lake, state: MonthState, clock: int) -> MonthState:
         begun.set()
-        while True:
+        while not over.is_set():
             check_stop()
+        return compared(lake, state, clock)
 
     monkeypatch.setattr(desk_months, "is_judged", lambda *_: False)
-    monkeypatch.setattr(desk_months, "judged", endless)
+    monkeypatch.setattr(desk_months, "judged", long)
     panel._desk.refresh()
     panel.judging.start()
     assert begun.wait(20)
     panel.months.tiles[OCTOBER].click()
-    monkeypatch.setattr(desk_months, "judged", compared)
+    monkeypatch.setattr(desk_months, "is_judged", known)
+    over.set()
     assert "October 2026" in panel.figures.head.value
     assert states(panel)[OCTOBER] == "due"
