@@ -73,9 +73,9 @@ class AllCoins:
         """Whether every record behind a sum in USD has a USD value."""
         return name == _WORTH or self.unpriced(_MADE_OF[name]) == 0
 
-    def unpriced_behind(self, name: str) -> int:
-        """Return how many records add nothing to a sum in USD, as far as it is known."""
-        return 0 if name == _WORTH else self.unpriced(_MADE_OF[name]) or 0
+    def unpriced_behind(self, name: str) -> int | None:
+        """Return how many records add nothing to a sum in USD; None if that is unknown."""
+        return 0 if name == _WORTH else self.unpriced(_MADE_OF[name])
 
     @staticmethod
     def _value(row: Row, name: str) -> Decimal | None:

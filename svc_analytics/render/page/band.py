@@ -33,7 +33,7 @@ class Tile:
     value: Cell
     change: str
     before: str  # the month that the change is on; no text where there is no change
-    unpriced: int  # the records without a USD value, which add nothing
+    unpriced: int | None  # the records without a USD value, which add nothing
     lines: Sequence[str]  # the points of its line, in pieces where a month is unknown
     end: tuple[str, str] | None  # the last point
 
