@@ -30,6 +30,7 @@ _MEMORY = re.compile(r"[1-9]\d{0,5}(\.\d{1,3})? ?[MGT]i?B\Z")
 _API = "/api/pay/v1"  # where the contract's paths begin; each request adds it
 DUCKDB = "duckdb"  # the engine that is here
 DEFAULT_PATIENCE = 60
+RATES_FILE = "rates.csv"  # in a lake's folder
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,22 @@ def read_memory(*, environ: Mapping[str, str] | None = None, folder: Path | None
     '4 GiB'
     """
     return here(environ, folder).read("SVC_MEMORY", _memory)
+
+
+def read_rates_path(
+    lake: Path,
+    rates: str | os.PathLike[str] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Path:
+    """Read only where the rates of other currencies are; in the lake unless told.
+
+    >>> read_rates_path(Path("data"), environ={}).as_posix()
+    'data/rates.csv'
+    """
+    check("rates", rates, (*PATH, type(None)), 'a path, such as "rates.csv"')
+    return Path(rates or here(environ, folder).text("SVC_RATES") or lake / RATES_FILE)
 
 
 def check_engine(address: str, name: str = "engine") -> str:

@@ -8,7 +8,7 @@ from svc_analytics.bucket.bundle import STATEMENTS, folder_of
 from svc_analytics.bucket.store import Version
 
 _NAME = r"[^/.][^/]*"
-_SINGLE = r"lake\.json|assertions\.csv|acknowledgements\.csv|sentences\.csv"
+_SINGLE = r"lake\.json|assertions\.csv|acknowledgements\.csv|sentences\.csv|rates\.csv"
 _ROWS = rf"(?!{STATEMENTS}/|notebooks/)(?:{_NAME}/){{1,2}}{_NAME}\.parquet"
 _FILE = re.compile(rf"(?:{_SINGLE}|{_ROWS}|{STATEMENTS}/seals\.csv)\Z")
 # Statements that a person copied there as folders; today's are one object each.
