@@ -6,7 +6,7 @@ sums with the figures of the period.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -39,6 +39,7 @@ _SUMMED = (
     "sum(net_small) as net_small, sum(net_large) as net_large"
 )
 _KNOWN = "known_months"
+_KEYS = ("label", "currency")
 
 
 def keep_known(warehouse: Warehouse, months: Sequence[Period], as_of: int, known_to: int) -> None:
@@ -55,8 +56,9 @@ def read_months(warehouse: Warehouse, period: Period, as_of: int, known_to: int)
     A figure is NULL where it is unknown. What is known of each must be kept before.
     """
     begun = months_begun(period, known_to)
-    tables = count_months(warehouse, begun, _figures(), as_of, known_to)
-    return pa.concat_tables([_schema().empty_table(), *(table.cast(_schema()) for table in tables)])
+    if not begun:
+        return _schema().empty_table()
+    return count_months(warehouse, begun, _figures(), as_of, known_to).cast(_schema())
 
 
 def count_months(
@@ -67,29 +69,28 @@ def count_months(
     known_to: int,
     *,
     every_coin: bool = False,
-) -> list[pa.Table]:
-    """Return a table for each of consecutive months: a row per coin, with these figures.
+) -> pa.Table:
+    """Return a row for each of consecutive months and each coin in it, with these figures.
 
     Each source is read once for all months, if its records have an instant that says of which
     they are. What is known of each month must be kept before.
     """
-    scans = scans_of(figures).items() if months else ()
-    at_once = {scan: counted for scan, counted in scans if _is_by_month(scan, counted)}
-    for scan, counted in at_once.items():
-        warehouse.keep(_kept(scan), _by_month(scan, counted, months), {}, "")
-    tables = []
-    for month in months:
-        of_month = f"where label = {quote(month.label)}"
-        query = select_figures(
-            figures,
-            every_coin=every_coin,
-            known=f"{_KNOWN} {of_month}",
-            scan=partial(_counted, at_once, of_month),
-        )
-        query = f"{fill(query, _places(month, as_of, known_to))} order by counted.currency"
-        rows = warehouse.query(query)
-        tables.append(rows.add_column(0, "month", pa.repeat(month.label, len(rows))))
-    return tables
+    places = [_places(month, as_of, known_to) for month in months]
+    ask = partial(warehouse.query, is_short=True)
+    tables = {
+        _counted(scan): pa.concat_tables(map(ask, _counts(scan, counted, months, places)))
+        for scan, counted in scans_of(figures).items()
+    }
+    query = select_figures(
+        figures,
+        every_coin=every_coin,
+        known=_KNOWN,
+        scan=partial(_of_months, months),
+        keys=_KEYS,
+    )
+    order = "order by counted.label, counted.currency"
+    found = warehouse.query(f"{query} {order}", tables=tables, is_short=True)
+    return found.rename_columns(["month", *found.column_names[1:]])
 
 
 def months_begun(period: Period, known_to: int) -> list[Period]:
@@ -100,41 +101,60 @@ def months_begun(period: Period, known_to: int) -> list[Period]:
     return [replace(each, end=min(each.end, period.end)) for each in begun]
 
 
-def _is_by_month(scan: str, figures: list[Figure]) -> bool:
-    """Tell whether figures of all months can be counted at once."""
-    return scan == _MOVEMENTS or (
-        scan in _INSTANTS and not any("starts_at" in figure.expression for figure in figures)
-    )
+def _counts(
+    scan: str, figures: list[Figure], months: Sequence[Period], places: list[dict[str, str]]
+) -> list[str]:
+    """Return the SQL that counts figures of a scan: of all months at once if it can be."""
+    if scan in _INSTANTS:
+        return [_at_once(scan, figures, months)]
+    count = f"({count_figures(scan, figures)})"
+    return [
+        f"select {quote(month.label)} as label, * from {fill(count, given)}"
+        for month, given in zip(months, places, strict=True)
+    ]
 
 
-def _by_month(scan: str, figures: list[Figure], months: Sequence[Period]) -> str:
+def _at_once(scan: str, figures: list[Figure], months: Sequence[Period]) -> str:
     """Return the SQL that counts figures of all months at once, by the label of the month."""
-    instant, start = _INSTANTS[scan], instant_literal(months[0].start)
-    cases = " ".join(
-        f"when {instant} < {instant_literal(month.end)} then {quote(month.label)}"
-        for month in months
-    )
-    label = f"case when {instant} >= {start} then case {cases} end end"
-    bounds = {"starts_at": start, "ends_at": instant_literal(months[-1].end)}
+    instant, first = _INSTANTS[scan], instant_literal(months[0].start)
+    bounds = {"starts_at": first, "ends_at": instant_literal(months[-1].end)}
     source = fill(_EACH_MOVEMENT if scan == _MOVEMENTS else figures[0].source, bounds)
+    ends = _cases(
+        f"when {instant} < {instant_literal(each.end)} then {quote(each.label)}" for each in months
+    )
+    starts = _cases(
+        f"when label = {quote(each.label)} then {instant_literal(each.start)}" for each in months
+    )
+    label = f"case when {instant} >= {first} then {ends} end"
     dated = f"(select *, {label} as label from {source}) as dated"
     if scan == _MOVEMENTS:
         return f"select label, currency, {_SUMMED} from {dated} group by label, currency, kind"
-    return count_figures(scan, figures, dated, by="label")
+    begun = f"(select *, {starts} as starts_at from {dated}) as begun"
+    return count_figures(scan, figures, begun, keys=_KEYS)
 
 
-def _counted(at_once: Collection[str], of_month: str, scan: str, figures: list[Figure]) -> str:
-    """Return the SQL of a month's figures, from what was kept of all months where it was."""
-    if scan not in at_once:
-        return count_figures(scan, figures)
-    if scan == _MOVEMENTS:
-        return count_figures(scan, figures, f"{_kept(scan)} where occurred_at < ends_at")
-    names = ", ".join(figure.name for figure in figures)
-    return f"select currency, {names} from {_kept(scan)} {of_month}"
+def _of_months(months: Sequence[Period], scan: str, figures: list[Figure]) -> str:
+    """Return the SQL of the figures of each month, from what was counted of a scan."""
+    if scan != _MOVEMENTS:
+        return f"select * from {_counted(scan)}"
+    bounds = ", ".join(
+        f"({quote(each.label)}, {instant_literal(each.start)}, {instant_literal(each.end)})"
+        for each in months
+    )
+    until = f"""(
+    select months.label, starts_at, moved.* exclude (label)
+    from {_counted(scan)} as moved
+    inner join (values {bounds}) as months (label, starts_at, ends_at) on occurred_at < ends_at
+)"""
+    return count_figures(scan, figures, until, keys=_KEYS)
 
 
-def _kept(scan: str) -> str:
-    """Return the name of the table of what a scan counted of all months."""
+def _cases(cases: Iterable[str]) -> str:
+    return f"case {' '.join(cases)} end"
+
+
+def _counted(scan: str) -> str:
+    """Return the name of the table of what was counted of a scan."""
     return f"months_of_{scan}"
 
 

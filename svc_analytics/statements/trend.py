@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
@@ -64,8 +65,9 @@ def monthly_figures(
         read_to = read_until(lake, warehouse.coverage(), None)
         clock = max(local, read_to)
         keep_known(warehouse, periods, read_to, clock)
-        tables = count_months(warehouse, periods, chosen, read_to, clock, every_coin=True)
-        return pa.concat_tables(map(_marked, tables, [each.end > clock for each in periods]))
+        found = count_months(warehouse, periods, chosen, read_to, clock, every_coin=True)
+        running = pa.array([each.label for each in periods if each.end > clock], pa.string())
+        return found.append_column("is_running", pc.is_in(found["month"], value_set=running))
 
     return count(lake, used, work, period=bounds)
 
@@ -78,10 +80,6 @@ def _chosen(name: str) -> Figure:
     return figure
 
 
-def _marked(table: pa.Table, is_running: bool) -> pa.Table:
-    return table.append_column("is_running", pa.repeat(is_running, len(table)))
-
-
 def read_trend(
     lake: Lake, period: Period, tables: Mapping[str, pa.Table], as_of: int, clock: int
 ) -> pa.Table:
@@ -90,15 +88,16 @@ def read_trend(
     They begin with the first month that has a record. The earlier ones are counted as a statement
     of each would be, to the instant that it is as of. A figure is NULL where it is unknown.
     """
+    own = pa.Table.from_pylist(_own(period, tables), _schema())
     known = set(known_months(lake, period.zone, period.calendar))
     months = [each for each in map(period.shift, range(1 - MONTHS, 0)) if each.label in known]
-    found = []
-    if months:
-        used = models_used_by(select_figures(_figures())) or frozenset()
-        work = partial(_count, months=months, used=used, as_of=as_of, clock=clock)
-        found = count(lake, used, work, period=(months[0].start, months[-1].end))
-    own = pa.Table.from_pylist(_own(period, tables), _schema())
-    return pa.concat_tables([*(table.cast(_schema()) for table in found), own])
+    if not months:
+        return own
+    used = models_used_by(select_figures(_figures())) or frozenset()
+    work = partial(_count, months=months, used=used, as_of=as_of, clock=clock)
+    bounds = (months[0].start, months[-1].end)
+    found = count(lake, used, work, period=bounds, as_written=True)
+    return pa.concat_tables([found.cast(_schema()), own])
 
 
 def _count(
@@ -107,7 +106,7 @@ def _count(
     used: frozenset[str],
     as_of: int,
     clock: int,
-) -> list[pa.Table]:
+) -> pa.Table:
     _keep(warehouse, used)
     keep_known(warehouse, months, as_of, clock)
     return count_months(warehouse, months, _figures(), as_of, clock)

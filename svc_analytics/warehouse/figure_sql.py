@@ -7,7 +7,7 @@ masked at the end, so that an unknown figure is NULL and never zero.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from svc_analytics.warehouse.figures import (
     Figure,
@@ -59,15 +59,18 @@ _READ = "select has_verdicts, read_to from stg_verified cross join int_lake"
 
 _KNOWN_FROM = ("int_period_known", "stg_verified", "int_lake")
 
+_KEYS = {"label": "the period's name", "currency": "coin slug"}
+_OF_COIN = ("currency",)
+
 Scan = Callable[[str, list[Figure]], str]  # the SQL that counts figures, by the name of their scan
+Keys = Collection[str]  # what tells one row from another
 
 
-def count_figures(scan: str, figures: list[Figure], source: str = "", by: str = "") -> str:
-    """Return the SQL that counts figures of one scan: per coin, and `by` one more column if any.
+def count_figures(scan: str, figures: list[Figure], source: str = "", keys: Keys = _OF_COIN) -> str:
+    """Return the SQL that counts figures of one scan: per coin, or by other keys.
 
     They are counted of the scan's own source, unless another one is given.
     """
-    keys = ["currency", *filter(None, [by])]
     columns = [*keys, *(f"{figure.expression} as {figure.name}" for figure in figures)]
     source = source or f"{figures[0].source}{_needed_rows(figures)}"
     return f"select {', '.join(columns)} from {source} group by {', '.join(keys)}"
@@ -162,22 +165,24 @@ def select_figures(
     every_coin: bool = False,
     known: str = KNOWN,
     scan: Scan = count_figures,
+    keys: Keys = _OF_COIN,
 ) -> str:
     """Return the SQL of figures: one row per coin, NULL where one is unknown.
 
     The records of each source are read once. What is not there although it was read is zero.
     A coin without a position and a movement has a row only if `every_coin` is wanted. `known`
-    yields what was read, and `scan` the SQL of what was counted, where that was done before.
+    yields what was read, and `scan` the SQL of what was counted, where that was done before. Of
+    several periods at once a row's `keys` are a coin and which period it is of.
     """
     chosen = list(chosen)
     ratios = [figure for figure in chosen if figure.denominator]
     scans = scans_of(chosen)
     steps = [step("found", f"select * from {known}")]
-    steps += [step("coins", "select currency from found")]
+    steps += [step("coins", f"select {', '.join(keys)} from found")]
     steps += [step(name, scan(name, figures)) for name, figures in scans.items()]
-    steps += [step("counted", _joined(scans)), step("verified", _READ)]
-    steps += _divided(ratios) if ratios else []
-    stated = [("counted.currency", "coin slug")]
+    steps += [step("counted", _joined(scans, keys)), step("verified", _READ)]
+    steps += _divided(ratios, keys) if ratios else []
+    stated = [(f"counted.{key}", _KEYS[key]) for key in keys]
     stated += [(f"{_masked(figure)} as {figure.name}", figure.meaning) for figure in chosen]
     stated += [(f"{_note(f)} as {f.name}_note", "the same in words") for f in chosen if f.note]
     return f"""\
@@ -187,8 +192,8 @@ select
     {commented(stated)}
 from counted
 cross join verified
-inner join found on found.currency = counted.currency
-{"left join ratios on ratios.currency = counted.currency" if ratios else ""}
+inner join found on {_same("found", "counted", keys)}
+{f"left join ratios on {_same('ratios', 'counted', keys)}" if ratios else ""}
 {"" if every_coin else "where movements_count > 0 or closing_position <> 0 or lacks_records"}"""
 
 
@@ -197,20 +202,26 @@ def _note(figure: Figure) -> str:
     return english_of(figure.note, {name: sql for sql, name in _VALUE.findall(figure.note)})
 
 
-def _joined(scans: dict[str, list[Figure]]) -> str:
+def _same(one: str, other: str, keys: Keys) -> str:
+    """Return the condition that rows of two steps have the same keys."""
+    return " and ".join(f"{one}.{key} = {other}.{key}" for key in keys)
+
+
+def _joined(scans: dict[str, list[Figure]], keys: Keys) -> str:
     """Return the SQL of what all scans counted, side by side."""
-    joins = [f"left join {scan} on {scan}.currency = coins.currency" for scan in scans]
+    joins = [f"left join {scan} on {_same(scan, 'coins', keys)}" for scan in scans]
     filled = [
         f"{_filled(figure, scan)} as {figure.name}"
         for scan, figures in scans.items()
         for figure in figures
     ]
-    columns = lines(["coins.currency", *filled], ",", 4)
+    columns = lines([*(f"coins.{key}" for key in keys), *filled], ",", 4)
     return "\n".join([f"select\n    {columns}\nfrom coins", *joins])
 
 
-def _divided(ratios: list[Figure]) -> list[str]:
+def _divided(ratios: list[Figure], keys: Keys) -> list[str]:
     """Return the steps that make ratios, all by one division: planning an exact one is slow."""
+    of = ", ".join(keys)
     names = ", ".join(f"({quote(figure.name)})" for figure in ratios)
     part, whole = (
         " ".join(f"when {quote(f.name)} then {f.operands[i]}::decimal(38,18)" for f in ratios)
@@ -220,11 +231,11 @@ def _divided(ratios: list[Figure]) -> list[str]:
     return [
         step(
             "terms",
-            f"select currency, name, case name {part} end as part, case name {whole} end as whole\n"
+            f"select {of}, name, case name {part} end as part, case name {whole} end as whole\n"
             f"from counted\ncross join (values {names}) as listed (name)",
         ),
-        step("divided", "select currency, name, ratio(part, whole) as ratio\nfrom terms"),
-        step("ratios", f"select currency, {', '.join(columns)}\nfrom divided\ngroup by currency"),
+        step("divided", f"select {of}, name, ratio(part, whole) as ratio\nfrom terms"),
+        step("ratios", f"select {of}, {', '.join(columns)}\nfrom divided\ngroup by {of}"),
     ]
 
 

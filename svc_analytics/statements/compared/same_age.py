@@ -53,8 +53,7 @@ def _figures_before(lake: Lake, period: Period, until: int) -> dict[str, dict[st
 
     def work(warehouse: Warehouse) -> pa.Table:
         keep_known(warehouse, [period], until, until)
-        [table] = count_months(warehouse, [period], chosen, until, until)
-        return table
+        return count_months(warehouse, [period], chosen, until, until)
 
     found = count(lake, used, work, period=(period.start, period.end)).to_pylist()
     names = [figure.name for figure in chosen]
