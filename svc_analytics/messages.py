@@ -10,12 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 _Text = TypeVar("_Text", bound=str)
 ENGLISH = Path(__file__).parent / "language" / "en.toml"
+KEPT = "message"  # the column of a table that keeps, as JSON, what one of TEXTS is made of
+TEXTS = ("detail", "note")
 PLACE = re.compile(r"\{([A-Za-z_0-9]+)\}")  # of a value in a text
 
 
@@ -96,13 +99,22 @@ def json_of(text: str) -> str | None:
     return json.dumps(text.to_json(), ensure_ascii=False) if isinstance(text, Message) else None
 
 
-def kept(english: str, message: str | None) -> str:
+def kept(english: str, message: str | dict[str, Any] | None) -> str:
     """Return a text that a file keeps, as the message that it keeps beside it, if there is one.
+
+    A message of another release, whose code is unknown here, or one that is none, is left out.
 
     >>> kept("the text is empty", json_of(Message("token.empty"))).code
     'token.empty'
+    >>> kept("as it was said", '{"code": "of a later release"}')
+    'as it was said'
     """
-    return Message.from_json(json.loads(message), english) if message else english
+    with suppress(LookupError, TypeError, AttributeError, ValueError):
+        document = json.loads(message) if isinstance(message, str) else message
+        found = Message.from_json(document or {}, english)
+        if english_templates().keys() >= {*found.codes()}:
+            return found
+    return english
 
 
 def joined(code: str, texts: Sequence[_Text]) -> _Text | Message:

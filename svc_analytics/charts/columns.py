@@ -90,10 +90,10 @@ def column_chart(
 
 
 def _title(y: str, x: str, currency: str | None) -> Message:
-    names = {"OWN_FIGURE": label_of(y), "OWN_COLUMN": in_sentence(x)}
+    names = {"FIGURE": label_of(y), "COLUMN": in_sentence(x)}
     if currency:
-        return Message("{OWN_FIGURE} by {OWN_COLUMN}, {coin}", **names, coin=currency)
-    return Message("{OWN_FIGURE} by {OWN_COLUMN}", **names)
+        return Message("{FIGURE} by {COLUMN}, {coin}", **names, coin=currency)
+    return Message("{FIGURE} by {COLUMN}", **names)
 
 
 def check_columns(rows: Sequence[Row], x: str, y: str, kind: str, by: str) -> None:
@@ -216,7 +216,7 @@ def _label_values(axes: Axes, name: str, rows: Sequence[Row]) -> None:
     else:
         amounts(axes.yaxis)
     if axes.get_ylim()[0] > 0:
-        unit = Message("{OWN_LABEL} (axis not from zero)", OWN_LABEL=unit)
+        unit = Message("{LABEL} (axis not from zero)", LABEL=unit)
     axes.set_ylabel(apart(axes, unit))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.language.catalogue import Language
-from svc_analytics.messages import Message
+from svc_analytics.messages import KEPT, Message, json_of, kept
 from svc_analytics.periods import GREGORIAN
 
 KEY = "svc_standing"
@@ -71,7 +71,8 @@ def running(text: str) -> Message:
 def attach(table: pa.Table, standing: Standing) -> pa.Table:
     """Return the table with its standing in the schema's metadata."""
     known = dict(table.schema.metadata or {})
-    text = json.dumps(asdict(standing), ensure_ascii=False)
+    facts = asdict(standing) | {KEPT: json_of(standing.text)}
+    text = json.dumps(facts, ensure_ascii=False)
     return table.replace_schema_metadata(known | {KEY.encode(): text.encode()})
 
 
@@ -94,4 +95,7 @@ def standing_of(table: Any) -> Standing:
         text = (table.schema.metadata or {}).get(KEY.encode())
     else:
         text = getattr(table, "attrs", {}).get(KEY)
-    return Standing(**json.loads(text)) if text else NOWHERE
+    if not text:
+        return NOWHERE
+    facts = json.loads(text)
+    return Standing(kept(facts.pop("text"), facts.pop(KEPT, None)), **facts)

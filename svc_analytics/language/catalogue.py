@@ -2,8 +2,7 @@
 
 English stands where it is used. Another language is one file beside `en.toml`, named for its
 code. It holds the words of each message by its code, and those of a label by its English text;
-what is missing there is displayed in English. Only a sentence that a file has kept as a text
-is found by its pattern.
+what is missing there is displayed in English.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.language.isolation import isolate, isolate_right_to_left
@@ -21,14 +19,11 @@ from svc_analytics.language.words import (
     other_languages,
     read_catalogue,
 )
-from svc_analytics.messages import PLACE, Message, listed
+from svc_analytics.messages import PLACE, Message
 from svc_analytics.periods import CALENDARS, JALALI
 
 LATIN_DIGITS = "latin"
 _BOTH = "en+"  # before the code of a language that stands behind the English
-_LISTS = ("FIGURES", "COINS")
-_OWN = "OWN_"  # begins the name of a text that somebody else may have written
-_AND = re.compile(r", | and ")
 _GREGORIAN_DAY = re.compile(r"(19|[2-9][0-9])[0-9]{2}-[0-9]{2}-[0-9]{2}(?![0-9])")
 # Columns of tables that hold words of ours; texts of other people stand in the others.
 WORDED = {
@@ -148,7 +143,7 @@ class Language:
         """Return a text in the other language, its values isolated; None where there is none."""
         if isinstance(english, Message):
             return self._message(english)
-        return _found(self, english) or _found(self, english[:1].upper() + english[1:])
+        return self._catalogue.label(english)
 
     def isolated(self, translated: str) -> str:
         """Return a text of the other language, isolated within English."""
@@ -190,35 +185,8 @@ class Language:
         is_text = isinstance(text, Message) or name.isupper()
         return (self.translation(text) if is_text else None) or self.value(text)
 
-    def _match(self, english: str) -> str | None:
-        """Return the words of a sentence that a file has kept, found by its pattern."""
-        for pattern, template in self._catalogue.patterns:
-            if (match := pattern.fullmatch(english)) and (values := self._values(match)):
-                return _fill(template, values)
-        return None
-
-    def _values(self, match: re.Match[str]) -> dict[str, str]:
-        """Return the values of a kept sentence, none where one is unknown."""
-        values = {name: self._kept(name, text) for name, text in match.groupdict().items()}
-        known = {name: text for name, text in values.items() if text is not None}
-        return known if known.keys() == values.keys() else {}
-
-    def _kept(self, name: str, text: str) -> str | None:
-        """Return a value of a kept sentence: by its name a text, a list of texts, or neither."""
-        if name in _LISTS:
-            return self.translation(listed(_AND.split(text))) or isolate(text)
-        if name.startswith(_OWN):
-            return self.translation(text) or isolate(text)
-        return self.translation(text) if name.isupper() else self.value(text)
-
 
 ENGLISH = Language()
-
-
-@lru_cache(maxsize=4096)
-def _found(language: Language, english: str) -> str | None:
-    """Return a text, or a sentence with values, in the other language; None for one unknown."""
-    return language._catalogue.labels.get(english) or language._match(english)
 
 
 def _fill(template: str, values: dict[str, str]) -> str:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from svc_analytics.messages import ENGLISH, PLACE, english_templates
+from svc_analytics.messages import ENGLISH, english_templates
 
 FOLDER = ENGLISH.parent  # of the files
-RULES, TITLES = "rules", "titles of one's own"  # sections of their own kind
+RULES = "rules"  # a section of its own kind
 LATIN = "0123456789.,%"
 _LANGUAGE, _MESSAGES = "language", "messages"  # what it is like; its messages by their codes
-_PARTS = ("list.", "part.")
 
 
 def other_languages() -> list[str]:
@@ -64,18 +62,31 @@ class Catalogue:
 
     def words_of(self, code: str) -> str | None:
         """Return the words of a message, or of a sentence that is its own code."""
-        upper = code[:1].upper() + code[1:]  # a label as it stands within a sentence
-        return self.messages.get(code) or self.labels.get(code) or self.labels.get(upper)
+        return self.messages.get(code) or self.label(code)
+
+    def label(self, english: str) -> str | None:
+        """Return the words of a label, which may stand within a sentence, or of a verdict."""
+        upper = english[:1].upper() + english[1:]
+        return self.labels.get(english) or self.labels.get(upper) or self._verdicts.get(english)
 
     @cached_property
-    def patterns(self) -> tuple[tuple[re.Pattern[str], str], ...]:
-        """The texts that have values, those with the longest words first.
+    def _verdicts(self) -> dict[str, str]:
+        """What a receipt was found to prove, in two clauses: its table has no message."""
+        english = english_templates()
+        clauses = [(english[code], own) for code, own in self.messages.items() if _is_plain(code)]
+        return {
+            _two_clauses(english, first[0], rest[0]): _two_clauses(self.messages, first[1], rest[1])
+            for first in clauses
+            for rest in clauses
+        }
 
-        Titles of one's own would fit many a sentence: no pattern finds them.
-        """
-        parts = {text for code, text in english_templates().items() if code.startswith(_PARTS)}
-        others = parts | self.sections.get(TITLES, {}).keys()
-        return _patterns({text: own for text, own in self.labels.items() if text not in others})
+
+def _is_plain(code: str) -> bool:
+    return code.startswith("receipt.") and "{" not in english_templates()[code]
+
+
+def _two_clauses(words: Mapping[str, str], first: str, rest: str) -> str:
+    return words["text.clauses"].format(FIRST=first, REST=rest)
 
 
 @cache
@@ -87,24 +98,3 @@ def read_catalogue(code: str = "fa") -> Catalogue:
     about, messages = parts.pop(_LANGUAGE, {}), parts.pop(_MESSAGES, {})
     named = {f"{each}.{name}": text for each in messages for name, text in messages[each].items()}
     return Catalogue(parts, named, **about)
-
-
-def _patterns(texts: dict[str, str]) -> tuple[tuple[re.Pattern[str], str], ...]:
-    found = sorted(english for english in texts if PLACE.search(english))
-    found.sort(key=lambda english: -len(PLACE.sub("", english)))
-    return tuple((_pattern(english), texts[english]) for english in found)
-
-
-def _pattern(english: str) -> re.Pattern[str]:
-    parts = PLACE.split(english)
-    names = parts[1::2]
-    parts[::2] = map(re.escape, parts[::2])
-    parts[1::2] = [_place(name, is_new=name not in names[:at]) for at, name in enumerate(names)]
-    return re.compile("".join(parts), re.DOTALL)
-
-
-def _place(name: str, *, is_new: bool) -> str:
-    """Return the pattern of a value; the name of a field is one word, others can have blanks."""
-    if not is_new:
-        return f"(?P={name})"
-    return f"(?P<{name}>{'[a-z_]+' if name == 'field' else '.+?'})"

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.messages import Message
+from svc_analytics.messages import KEPT, Message, kept
 from svc_analytics.money import EXACT, format_amount
 
 _ASSERTED = (
@@ -26,34 +27,39 @@ def balances_table(tables: Mapping[str, pa.Table]) -> pa.Table:
     payments, refunds and payouts up to then left), outside_movement and note; no row before
     anyone asserted anything.
     """
-    figures = tables["figures"]
+    money = tables["figures"].schema.field("value").type
+    names = ("currency", "asserted_balance", "explained", "outside_movement", "note")
+    types = (pa.string(), money, money, money, pa.string())
+    schema = pa.schema(list(zip(names, types, strict=True)))
+    return pa.Table.from_pylist(_balances(tables["figures"]), schema)
+
+
+def _balances(figures: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of asserted balances, each with the message of its note."""
     values = {(row["currency"], row["name"]): row for row in figures.to_pylist()}
     asserted = {
         currency: row
         for (currency, name), row in values.items()
         if name == "asserted_balance" and row["value"] is not None
     }
-    rows = [
+    return [
         {
             "currency": currency,
             "asserted_balance": row["value"],
             "explained": _less(row["value"], values[currency, "outside_movement"]["value"]),
             "outside_movement": values[currency, "outside_movement"]["value"],
             "note": row["note"],
+            KEPT: row.get(KEPT),
         }
         for currency, row in asserted.items()
     ]
-    money = figures.schema.field("value").type
-    names = ("currency", "asserted_balance", "explained", "outside_movement", "note")
-    types = (pa.string(), money, money, money, pa.string())
-    return pa.Table.from_pylist(rows, pa.schema(list(zip(names, types, strict=True))))
 
 
 def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
     """Say in lines of text what was asserted, what nothing explains, and what stands nowhere."""
     lines: list[str] = []
-    for row in balances_table(tables).to_pylist():
-        known = {"coin": row["currency"], "NOTE": row["note"]}
+    for row in _balances(tables["figures"]):
+        known = {"coin": row["currency"], "NOTE": kept(row["note"], row[KEPT])}
         known["balance"] = format_amount(row["asserted_balance"])
         outside = row["outside_movement"]
         if outside is None:
@@ -61,8 +67,8 @@ def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
         else:
             known["explained"] = format_amount(row["explained"])
             lines.append(Message(_ASSERTED, **known, outside=format_amount(outside)))
-    checks = tables["checks"].select(["check_name", "detail"]).to_pylist()
-    return lines + [row["detail"] for row in checks if row["check_name"] == UNPLACED]
+    found = [row for row in tables["checks"].to_pylist() if row["check_name"] == UNPLACED]
+    return lines + [kept(row["detail"], row.get(KEPT)) for row in found]
 
 
 def _less(balance: Decimal, outside: Decimal | None) -> Decimal | None:

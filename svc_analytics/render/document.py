@@ -1,14 +1,13 @@
 """The statement as renderers see it: its tables, period and manifest."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from svc_analytics.messages import Message, english_templates, listed
+from svc_analytics.messages import Message, kept, listed
 from svc_analytics.periods import Period
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.warehouse.definitions import in_sentence
@@ -76,7 +75,7 @@ class Unknown:
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> "Unknown":
         """Read what `to_json` wrote, in a manifest of this release or an earlier one."""
-        because = kept_text(facts["because"], facts.get("message"))
+        because = kept(str(facts["because"]), facts.get("message"))
         return cls(tuple(facts["figures"]), tuple(facts["coins"]), because)
 
 
@@ -94,16 +93,7 @@ def reasons_of(facts: Mapping[str, Any]) -> tuple[Reason, ...]:
         return ()
     messages = facts.get("reason_messages")
     pairs = zip_longest(texts, messages[: len(texts)] if isinstance(messages, list) else [])
-    return tuple(Reason(kept_text(*pair)) for pair in pairs)
-
-
-def kept_text(english: Any, message: dict[str, Any] | None) -> str:
-    """Return a text that a manifest keeps, as a message where its code is kept and known here."""
-    with suppress(LookupError, TypeError, AttributeError, ValueError):  # another release, forged
-        kept = Message.from_json(message or {}, str(english))
-        if english_templates().keys() >= {*kept.codes()}:
-            return kept
-    return str(english)
+    return tuple(Reason(kept(str(english), message)) for english, message in pairs)
 
 
 def unknown_lines(facts: dict[str, Any]) -> list[Message]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 from svc_analytics.config import read_settings
 from svc_analytics.files import hash_file
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import KEPT
 from svc_analytics.periods import Period
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.warehouse.acknowledgements import acknowledge, read_acknowledgements
@@ -30,5 +31,6 @@ def add_findings(
         checks = pa.concat_tables([checks, findings])
         facts = {"webhooks": result.facts | {"sha256": hash_file(Path(log))}}
     accepted = acknowledge(checks, read_acknowledgements(lake.path))
-    tables["checks"] = accepted.drop_columns(["message"])  # its tables hold the English
+    people_read = [name for name in accepted.column_names if name != KEPT]
+    tables["checks"] = accepted.select([*people_read, KEPT])
     return facts

@@ -35,6 +35,7 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
+from svc_analytics.messages import KEPT
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Hashes, Reason, Unknown, reason_facts
@@ -135,7 +136,7 @@ class Statement(Displayable):
     @property
     def figures(self) -> pd.DataFrame:
         """Return further figures: a frame of name, currency, value, unit and note."""
-        return to_frame(self.tables["figures"])
+        return to_frame(self.tables["figures"].drop_columns([KEPT]))
 
     @property
     def balances(self) -> pd.DataFrame:
@@ -144,8 +145,11 @@ class Statement(Displayable):
 
     @property
     def checks(self) -> pd.DataFrame:
-        """Return the findings of the period: a frame with a row for each."""
-        return to_frame(self.tables["checks"])
+        """Return the findings of the period: a frame with a row for each.
+
+        The code and the values of each `detail` are in the column `message` of its table.
+        """
+        return to_frame(self.tables["checks"].drop_columns([KEPT]))
 
     def __dir__(self) -> list[str]:
         """Offer what a person needs; what seals are made of stays out of Tab's list."""

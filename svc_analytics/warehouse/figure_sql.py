@@ -15,7 +15,7 @@ from svc_analytics.warehouse.figures import (
     read_figures,
     summary_figures,
 )
-from svc_analytics.warehouse.message_sql import english_of
+from svc_analytics.warehouse.message_sql import english_of, message_of
 from svc_analytics.warehouse.sql_text import commented, lines, quote, step
 
 # What a figure needs, as a condition on what was read of the period.
@@ -140,7 +140,9 @@ def select_others(source: str) -> str:
     others = other_figures()
     values = [f"({quote(f.name)}, {quote(f.unit)}, {quote(f.meaning)})" for f in others]
     cases = [f"when {quote(f.name)} then {f.name}::decimal(38,18)" for f in others]
-    notes = [f"when {quote(f.name)} then {f.name}_note" for f in others if f.note]
+    noted = [f for f in others if f.note]
+    notes = [f"when {quote(f.name)} then {f.name}_note" for f in noted]
+    messages = [f"when {quote(f.name)} then {f.name}_message" for f in noted]
     return f"""
 select
     name,  -- the figure
@@ -149,7 +151,8 @@ select
         {lines(cases, " ", 8)}
     end as value,  -- NULL where it is unknown or undefined
     unit,  -- coin, USD, ratio, or what is counted
-    case name {" ".join(notes)} else note end as note  -- what the figure says
+    case name {" ".join(notes)} else note end as note,  -- what the figure says
+    case name {" ".join(messages)} end as message  -- the code and the values of its own note
 from {source}
 cross join (
     values
@@ -184,7 +187,7 @@ def select_figures(
     steps += _divided(ratios, keys) if ratios else []
     stated = [(f"counted.{key}", _KEYS[key]) for key in keys]
     stated += [(f"{_masked(figure)} as {figure.name}", figure.meaning) for figure in chosen]
-    stated += [(f"{_note(f)} as {f.name}_note", "the same in words") for f in chosen if f.note]
+    stated += [column for figure in chosen if figure.note for column in _notes(figure)]
     return f"""\
 with {lines(steps, ",", 0)}
 
@@ -197,9 +200,13 @@ inner join found on {_same("found", "counted", keys)}
 {"" if every_coin else "where movements_count > 0 or closing_position <> 0 or lacks_records"}"""
 
 
-def _note(figure: Figure) -> str:
-    """Return the SQL of the English of a figure's note, which states a code and values."""
-    return english_of(figure.note, {name: sql for sql, name in _VALUE.findall(figure.note)})
+def _notes(figure: Figure) -> list[tuple[str, str]]:
+    """Return the columns of a figure's note: its words, and its code and values in JSON."""
+    values = {name: sql for sql, name in _VALUE.findall(figure.note)}
+    return [
+        (f"{english_of(figure.note, values)} as {figure.name}_note", "the same in words"),
+        (f"{message_of(figure.note, values)} as {figure.name}_message", "its code and values"),
+    ]
 
 
 def _same(one: str, other: str, keys: Keys) -> str:

@@ -1,17 +1,20 @@
 """The SQL of a text: its English and its message, of the code and values that a query states.
 
 The query, as that of a rule, gives a `code` of `en.toml` and a column for each value that the text
-of the code names. So the words stand in the catalogue alone.
+of the code names. So the words stand in the catalogue alone. Beside a value that is a text of ours,
+a column such as `reason_message` may state the message that it was made of.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from svc_analytics.messages import PLACE, english_templates
 from svc_analytics.warehouse.sql_text import quote
 
 _CODE = re.compile(r"'(\w+\.\w+)'")
+_KEPT = re.compile(r"\b(\w+)_message\b")  # beside a value, the message that it was made of
 _COLUMNS: Mapping[str, str] = MappingProxyType({})  # each value is the column of its name
 
 Write = Callable[[str, Mapping[str, str]], str]
@@ -34,7 +37,7 @@ def message_of(sql: str, values: Mapping[str, str] = _COLUMNS) -> str:
     >>> message_of("select 'finding.status' as code, status")
     '\\'{"code": "finding.status", "values": {"status": \\' || json_text(status) || \\'}}\\''
     """
-    return _by_code(sql, values, _message)
+    return _by_code(sql, values, partial(_message, kept=frozenset(_KEPT.findall(sql))))
 
 
 def _by_code(sql: str, values: Mapping[str, str], write: Write) -> str:
@@ -51,15 +54,20 @@ def _english(code: str, values: Mapping[str, str]) -> str:
     return " || ".join(part for part in sql if part != "''")
 
 
-def _message(code: str, values: Mapping[str, str]) -> str:
+def _message(code: str, values: Mapping[str, str], kept: Collection[str]) -> str:
     names = dict.fromkeys(PLACE.findall(english_templates()[code]))
     if not names:
         return quote(f'{{"code": "{code}"}}')
     heads = [f'{{"code": "{code}", "values": {{', *[", "] * (len(names) - 1)]
     keys = [quote(f'{head}"{name}": ') for head, name in zip(heads, names, strict=True)]
     pairs = zip(keys, names, strict=True)
-    texts = [f"{key} || json_text({_value(name, values)})" for key, name in pairs]
+    texts = [f"{key} || {_json(name, values, kept)}" for key, name in pairs]
     return " || ".join([*texts, quote("}}")])
+
+
+def _json(name: str, values: Mapping[str, str], kept: Collection[str]) -> str:
+    text = f"json_text({_value(name, values)})"
+    return f"coalesce({name.lower()}_message, {text})" if name.lower() in kept else text
 
 
 def _value(name: str, values: Mapping[str, str]) -> str:

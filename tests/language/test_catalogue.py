@@ -18,10 +18,15 @@ def test_a_label_is_given_in_the_language() -> None:
     assert Language("en+fa").text("Gross sales") == "Gross sales · \u2067فروش ناخالص\u2069"
 
 
-def test_a_sentence_is_found_by_its_pattern_and_its_values_are_isolated() -> None:
+def test_the_values_of_a_sentence_are_isolated() -> None:
     """A coin stays as it is, between the marks of an isolated text."""
-    assert Language("fa").text("USD per usdt") == "دلار به ازای هر \u2066usdt\u2069"
-    assert Language("fa").text("USD per {coin}", coin="usdt").endswith("\u2066usdt\u2069")
+    shown = Language("fa").text("USD per {coin}", coin="usdt")
+    assert shown == "دلار به ازای هر \u2066usdt\u2069"
+
+
+def test_no_sentence_is_taken_apart() -> None:
+    """What a file kept without its code and values stays as it is."""
+    assert Language("fa").translation("USD per usdt") is None
 
 
 def test_a_text_that_nobody_translated_is_displayed_in_english() -> None:
@@ -80,3 +85,12 @@ def test_one_word_is_kept_for_one_thing() -> None:
     text = "\n".join(read_catalogue().labels.values())
     for word in ("بازپرداخت", "صورتحساب", "تراکنش", "مشتری‌ها", "ه ی "):
         assert word not in text, word
+
+
+def test_a_verdict_of_two_clauses_has_its_words() -> None:
+    """As a table of receipts keeps it; English has no words to look up."""
+    verdict = "signed by the newest secret; all facts agree"
+    assert (
+        Language("fa").translation(verdict) == "با تازه‌ترین کلید امضا شده است؛ همهٔ اطلاعات می‌خواند"
+    )
+    assert Language("en").translation(verdict) is None

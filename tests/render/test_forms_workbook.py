@@ -75,7 +75,8 @@ def test_every_cell_of_a_table_comes_back_exactly(make: Make, tmp_path: Path) ->
     book = open_book(made.save(tmp_path / "out", ("xlsx",)))
     for name, table in made.tables.items():
         found = columns_of(sheet_of(book, name)) if name != "summary" else {}
-        for field in table.schema if found else ():
+        people_read = [field for field in table.schema if field.name != "message"]
+        for field in people_read if found else ():
             head = head_of_column(field)
             cells, exact = found[head], found.get(f"{head}, exact")
             for row, value in enumerate(table[field.name].to_pylist()):

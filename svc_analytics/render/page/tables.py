@@ -15,7 +15,7 @@ from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import ROUNDED
 from svc_analytics.formatting.standing import RUNNING, Standing, attach
 from svc_analytics.formatting.values import rows_of
-from svc_analytics.messages import Message
+from svc_analytics.messages import KEPT, Message, kept
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import (
@@ -89,7 +89,8 @@ def figures_of_kinds(
 
 def unmarked(cell: Cell) -> Cell:
     """Return a cell without padding and the mark of a rounded number."""
-    return replace(cell, text=cell.text.removeprefix(ROUNDED), padding="")
+    text = cell.text.removeprefix(ROUNDED) if cell.is_number else cell.text
+    return replace(cell, text=text, padding="")
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ class PageTables:
         """Return one of the statement's tables, or some of its columns."""
         table = self.statement.tables[name]
         columns = [each for each in only if each in table.column_names] or table.column_names
+        columns = [each for each in columns if each != KEPT]
         return self._of_rows(name, table, label(name), columns)
 
     def more_figures(self) -> Iterator[PageTable]:
@@ -211,6 +213,8 @@ def _value(
         if made_of := rows.get((operand, coin)):
             notes.append((made_of, read_figures()[operand].meaning))
     reasons = [
-        note for each, known in notes if (note := str(each["note"] or "")) not in ("", known)
+        kept(note, each.get(KEPT))
+        for each, known in notes
+        if (note := str(each["note"] or "")) not in ("", known)
     ]
     return replace(maker, why=[*reasons, maker.why][0]).cell(row, maker.schema.field("value"))

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ from svc_analytics.formatting.standing import RUNNING, Standing
 from svc_analytics.formatting.values import is_exact_number, python_values, value_text
 from svc_analytics.language.catalogue import WORDED, Language
 from svc_analytics.language.isolation import isolate
+from svc_analytics.messages import KEPT, TEXTS, kept
 from svc_analytics.render.workbook.cells import (
     DAY_FORMAT,
     EXACT_DIGITS,
@@ -53,10 +53,10 @@ class Part:
         if is_exact_number(column):
             return _Numbers(self, column, values).write
         if pa.types.is_string(column.type) and column.name not in PERIODS:
-            texts = column_texts(values, column)
             if not self.pen.language.is_english and column.name in WORDED:
-                words = words_of(texts, column.name, self.pen.language)
+                words = words_of(self.rows, column, self.pen.language)
                 return _Texts(self, words, self.pen.own).write
+            texts = column_texts(values, column)
             return _Texts(self, texts, self.pen.left_to_right).write
         return _Others(self, column, python_values(values, column.name)).write
 
@@ -169,13 +169,18 @@ class _Others:
         return bool(self._name) and self._part.standing.is_running(value, self._name)
 
 
-def words_of(texts: pa.Array, column: str, language: Language) -> pa.Array:
+def words_of(rows: pa.Table | pa.RecordBatch, column: pa.Field, language: Language) -> pa.Array:
     """Return a column of words of ours in the language; of a figure's name, its label too.
 
-    >>> words_of(pa.array(["refund", None]), "kind", Language("fa")).to_pylist()
+    >>> rows = pa.table({"kind": ["refund", None]})
+    >>> words_of(rows, rows.schema.field("kind"), Language("fa")).to_pylist()
     ['استرداد', None]
     """
-    return _mapped(texts, partial(_word, column=column, language=language))
+    texts = rows[column.name]
+    messages: dict[str, str] = {}
+    if column.name in TEXTS and KEPT in rows.schema.names:
+        messages = dict(zip(texts.to_pylist(), rows[KEPT].to_pylist(), strict=True))
+    return _mapped(texts, lambda text: _word(kept(text, messages.get(text)), column.name, language))
 
 
 def _word(text: str, column: str, language: Language) -> str:

@@ -16,7 +16,7 @@ from svc_analytics.formatting.numbers import COIN, kind_of
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import is_exact_number, is_ratio
 from svc_analytics.language.catalogue import WORDED
-from svc_analytics.messages import Message
+from svc_analytics.messages import KEPT, Message
 from svc_analytics.render.workbook.cells import (
     EXACT_DIGITS,
     LINE_HEIGHT,
@@ -58,7 +58,8 @@ class _Column:
 def write_table(pen: CellWriter, page: Page) -> None:
     """Write a table as a sheet, printed one page wide."""
     sheet = pen.sheet(page.name)
-    columns = [column for field in page.table.schema for column in _lay_out(pen, field, page)]
+    fields = [field for field in page.table.schema if field.name != KEPT]
+    columns = [column for field in fields for column in _lay_out(pen, field, page)]
     behind = [place for place, column in enumerate(columns) if column.has_exact]
     title, standing = map(pen.language.text, (page.title, page.standing.text))
     pen.text(sheet, 0, 0, f"{title}: {standing}", **pen.own | {"bold": True})
@@ -101,8 +102,7 @@ def _column(pen: CellWriter, field: pa.Field, page: Page) -> _Column:
     is_exact = is_exact_number(field) or pa.types.is_timestamp(field.type)
     has_exact = is_exact and pc.any(is_long).as_py() is True
     if not pen.language.is_english and field.name in WORDED:
-        unique = pc.unique(texts)
-        texts = pa.chunked_array([words_of(unique, field.name, pen.language)])
+        texts = pa.chunked_array([words_of(page.table, field, pen.language)])
     width = _width(field, _most_letters(texts, field), has_exact=has_exact)
     return _Column(field, head, max(width, min(len(head) + 3, 24), NARROWEST), has_exact)
 

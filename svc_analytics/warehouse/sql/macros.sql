@@ -222,6 +222,9 @@ create macro member_text(body, name) as list_transform(
     end
 )[1];
 
+-- message_in(kept): the message of a whole row; NULL in a row of a file that has no such column.
+create macro message_in(kept) as to_json(kept) ->> 'message';
+
 -- days_between(a, b): how many midnights lie between two clocks.
 create macro days_between(a, b) as datediff('day', a, b);
 

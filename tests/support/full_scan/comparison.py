@@ -1,10 +1,12 @@
 """A statement compared with the full scan, table by table, row by row, cell by cell."""
 
+import json
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 
 import pyarrow as pa
 
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period, known_until
 from svc_analytics.statements.statement import Statement
 from tests.support.full_scan import figures, findings, lines, tables
@@ -66,6 +68,10 @@ def differences(statement: Statement, expected: dict[str, list[Row]]) -> list[st
 
 def _differing(name: str, table: pa.Table, expected: list[Row]) -> list[str]:
     stated = plain(table)
+    for row in stated:  # the text of a row is the English of its message
+        message, text = row.pop("message", None), row.get("detail") or row.get("note")
+        if message and str(Message.from_json(json.loads(message))) != text:
+            return [f"{name}: {text!r} has the message {message}"]
     if name == "checks":  # in order but for findings of one record and instant
         stated = [{column: row[column] for column in findings.COLUMNS} for row in stated]
     if len(stated) != len(expected):

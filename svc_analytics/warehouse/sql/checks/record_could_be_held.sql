@@ -11,6 +11,7 @@ select
     'finding.rejected' as code,
     stream,
     reason,
+    reason_message,
     sha256 as content,
     first_seen_at as seen_at
 from stg_quarantine

@@ -2,7 +2,7 @@
 -- grain: one row per rejected record. from: quarantine files of payments, payout_records.
 -- What its bytes do say (coin, kind, when it settled) narrows down which figures lack it.
 
--- Files of an earlier release have no column message, so each column is named.
+-- Files of an earlier release have no column message: it is looked for in the row.
 with rejected as (
     select
         'payments' as stream,
@@ -11,12 +11,13 @@ with rejected as (
         occurred_at,
         placed_at,
         reason,
+        message_in(held) as reason_message,
         body,
         window_from,
         window_to,
         first_seen_at,
         resolved_at
-    from read_parquet({quarantine_payments})
+    from read_parquet({quarantine_payments}) as held
     union all
     select
         'payout_records' as stream,
@@ -25,12 +26,13 @@ with rejected as (
         occurred_at,
         placed_at,
         reason,
+        message_in(held) as reason_message,
         body,
         window_from,
         window_to,
         first_seen_at,
         resolved_at
-    from read_parquet({quarantine_payout_records})
+    from read_parquet({quarantine_payout_records}) as held
 ),
 
 told as (
@@ -67,5 +69,6 @@ select
     kind,  -- payout or refund, as stated; NULL when unreadable
     payment_id,  -- the refunded payment, as stated; NULL when unreadable
     reason,  -- why it cannot be held
+    reason_message,  -- the code and the values of the reason, JSON; NULL in older files
     first_seen_at  -- when it was first read, UTC
 from settled
