@@ -5,6 +5,7 @@ either ring.
 """
 
 import gc
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from tests.support.fake_service import (
     refund,
     spread,
 )
+from tests.support.readings import keep_readings
 
 EXAMPLES = {"usual": 50, "thorough": 2_000}
 
@@ -41,6 +43,9 @@ for name, count in EXAMPLES.items():
         derandomize=name == "usual",
         suppress_health_check=[HealthCheck.too_slow],
     )
+
+# They look at what is made of statements; all others read each statement anew.
+KEEP_READINGS = {"cli", "closing", "docs", "notebook"}
 
 MEMORY = Path("/dev/shm")
 ROOM = 2 << 30  # bytes that are free there, or the tests keep to the disk
@@ -107,6 +112,14 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     ):
         monkeypatch.delenv(f"SVC_{name}", raising=False)
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def kept_readings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read a lake once for a statement, unless a test changes how it is read."""
+    own = inspect.signature(request.function).parameters
+    if request.path.parent.name in KEEP_READINGS and "monkeypatch" not in own:
+        keep_readings(monkeypatch)
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def files(demo: Desk, bucket: None) -> Path:
+def filled(demo: Desk, bucket: None) -> Path:
     """The files that the pages take as given, in the folder of the desk."""
     folder, running = demo
     lake = svc.open_lake("data")
@@ -87,6 +87,12 @@ def files(demo: Desk, bucket: None) -> Path:
     Path("deliveries.ndjson").write_text(json.dumps(delivery) + "\n")
     shutil.copytree("data/statements/2026-10", "data/statements/2026-10-v2")
     return folder
+
+
+@pytest.fixture
+def files(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work at the desk."""
+    monkeypatch.chdir(filled)
 
 
 def shown(command: str) -> str:
@@ -108,21 +114,17 @@ def _invoke(command: str, _folder: Path) -> str:
     return done.output
 
 
-@pytest.mark.usefixtures("no_printer")
+@pytest.mark.usefixtures("no_printer", "files")
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_shown_runs(files: Path, command: str, monkeypatch: Any) -> None:
+def test_every_command_shown_runs(command: str) -> None:
     """What a reader copies works, and says something."""
-    monkeypatch.chdir(files)
     assert invoke(command)
 
 
-@pytest.mark.usefixtures("no_printer")
+@pytest.mark.usefixtures("no_printer", "files")
 @pytest.mark.parametrize(("command", "printed"), CONSOLE, ids=name_of)
-def test_what_is_shown_has_the_words_that_are_printed(
-    files: Path, command: str, printed: str, monkeypatch: Any
-) -> None:
+def test_what_is_shown_has_the_words_that_are_printed(command: str, printed: str) -> None:
     """A label that was renamed is renamed on the page too; the amounts are those of the demo."""
-    monkeypatch.chdir(files)
     said = set(re.findall(r"\b[a-z_]{3,}\b", shown(command)))
     assert set(re.findall(r"\b[a-z_]{3,}\b", printed)) <= said | {"srv", "finance"} | _COINS
 
@@ -139,12 +141,10 @@ def test_what_is_shown_is_what_is_printed(
     assert not [line for line in printed.splitlines() if line not in [*lines, "..."]]
 
 
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("block", PYTHON, ids=name_of)
-def test_the_python_shown_runs(
-    files: Path, block: Block, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_python_shown_runs(block: Block, capsys: pytest.CaptureFixture[str]) -> None:
     """The Python door opens as written."""
-    monkeypatch.chdir(files)
     exec(compile(block.text, block.page, "exec"), {})
     assert capsys.readouterr().out
 
@@ -156,10 +156,10 @@ def test_the_shell_shown_can_be_read(block: Block) -> None:
     assert not done.stderr
 
 
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("block", blocks("sql"), ids=name_of)
-def test_the_sql_for_other_tools_runs(files: Path, block: Block, monkeypatch: Any) -> None:
+def test_the_sql_for_other_tools_runs(block: Block) -> None:
     """Other tools read the views, and the Parquet, from the working folder."""
-    monkeypatch.chdir(files)
     with duckdb.connect("data/analytics.duckdb", read_only=True) as connection:
         assert connection.execute(block.text).fetchall()
 

@@ -40,6 +40,7 @@ from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, pa
 from tests.support.full_scan.quotients import ratio
 from tests.support.ledgers import read_ledger
 from tests.support.on_a_socket import serving
+from tests.support.prepared import prepared
 from tests.support.rings import rings
 
 LEDGER = """
@@ -66,7 +67,7 @@ def served(service: FakeService, settings: Settings) -> Iterator[Settings]:
 @pytest.fixture
 def opened(served: Settings, desk: Desk) -> CloseDesk:
     """The close desk of a lake into which everything was read."""
-    desk.extract()
+    prepared(desk, "read", desk.extract)
     return svc.desk(desk.lake, settings=served)
 
 
@@ -192,24 +193,18 @@ def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(panel: Panel)
     assert "Payment SVC-000002 · order-2 · receipt missing" in shown and "its receipt" in shown
 
 
-@pytest.mark.parametrize(
-    ("figure", "title", "forms"),
-    [
+def test_a_record_is_opened_by_its_kind(panel: Panel) -> None:
+    """A payout is a payout; a refund is itself, with its payment of another month beside it."""
+    panel.months.tiles[OCTOBER].click()
+    for figure, title, forms in (
         ("Payouts sent, btc", "Payout payout-6", ["payout"]),
         ("Refunds paid, btc", "Refund of SVC-000001", ["payment", "refund", "receipt"]),
         ("Net movement, btc", "Payment SVC-000002", ["payment", "receipt"]),
-    ],
-)
-def test_a_record_is_opened_by_its_kind(
-    service: FakeService, opened: CloseDesk, figure: str, title: str, forms: list[str]
-) -> None:
-    """A payout is a payout; a refund is itself, with its payment of another month beside it."""
-    panel = Panel(opened._months, lambda: None)
-    panel.months.tiles[OCTOBER].click()
-    press_figure(panel, figure)
-    panel.records.table.press(0, 0)
-    shown = panel.records.record.value
-    assert title in shown and [form for form in FORMS if f"its {form}<" in shown] == forms
+    ):
+        press_figure(panel, figure)
+        panel.records.table.press(0, 0)
+        shown = panel.records.record.value
+        assert title in shown and [form for form in FORMS if f"its {form}<" in shown] == forms
 
 
 def test_a_receipt_of_another_month_has_its_verdict(
@@ -270,10 +265,7 @@ def test_records_are_found_by_any_part_of_what_they_hold(panel: Panel) -> None:
     assert "no record" in panel.records._count.value
 
 
-@pytest.mark.parametrize("text", ["SVC-000003", "c-3", "9.9", "2026-10-06 08:00Z", "1,000.13"])
-def test_records_are_found_by_what_is_shown_of_them(
-    service: FakeService, desk: Desk, text: str
-) -> None:
+def test_records_are_found_by_what_is_shown_of_them(service: FakeService, desk: Desk) -> None:
     """A receipt number of a movement, a customer, an amount, a time, a rounded USD value."""
     service.payments, service.payouts = read_ledger(LEDGER)
     service.payments[2] |= {"metadata": {"customer": {"id": "C-3"}}, "usd_value": "1000.126"}
@@ -281,9 +273,10 @@ def test_records_are_found_by_what_is_shown_of_them(
     panel = Panel(svc.desk(desk.lake)._months, lambda: None)
     panel.months.tiles[OCTOBER].click()
     press_figure(panel, "Net movement, btc")
-    panel.records.find.value = text
-    assert texts(panel.records.table.content, "Order reference") == ["order-3"]
-    assert panel.records.table.content["foot"][0]["text"] == "Total found"
+    for text in ("SVC-000003", "c-3", "9.9", "2026-10-06 08:00Z", "1,000.13"):
+        panel.records.find.value = text
+        assert texts(panel.records.table.content, "Order reference") == ["order-3"], text
+        assert panel.records.table.content["foot"][0]["text"] == "Total found"
 
 
 def test_the_records_found_are_saved_as_csv(panel: Panel) -> None:
@@ -329,27 +322,24 @@ def test_records_are_read_a_page_at_a_time(desk: Desk) -> None:
     records.close()
 
 
-@pytest.mark.parametrize(
-    ("form", "place"),
-    [
-        ("html", "2026-09-forms/statement.html"),
-        ("xlsx", "2026-09-forms/statement.xlsx"),
-        ("zip", "2026-09.zip"),
-    ],
-)
 @pytest.mark.usefixtures("no_printer")
-def test_a_sealed_month_is_handed_over(panel: Panel, form: str, place: str) -> None:
+def test_a_sealed_month_is_handed_over(panel: Panel) -> None:
     """Beside its seal, which stays as it is; the browser gets the same bytes. Not before."""
-    button, handing = panel.handing.buttons[form], panel.handing
-    assert button.disabled and "close it first" in button.tooltip
+    handing, statements = panel.handing, panel._desk.lake.path / "statements"
+    places = {form: f"2026-09-forms/statement.{form}" for form in ("html", "xlsx")}
+    places |= {"zip": "2026-09.zip"}
+    for form in places:
+        button = handing.buttons[form]
+        assert button.disabled and "close it first" in button.tooltip
     press_close(panel)
     sent: list[Any] = []
     handing.link.send = lambda *said: sent.append(said)
-    button.click()
-    path = panel._desk.lake.path / "statements" / place
-    assert f"statements/{place}" in handing.said.value
-    assert sent[-1][1] == [path.read_bytes()] and sent[-1][0]["name"] == path.name
-    assert svc.verify_statement(path.parents[form != "zip"] / "2026-09").holds
+    for form, place in places.items():
+        handing.buttons[form].click()
+        assert f"statements/{place}" in handing.said.value
+        path = statements / place
+        assert sent[-1][1] == [path.read_bytes()] and sent[-1][0]["name"] == path.name
+    assert svc.verify_statement(statements / "2026-09").holds
 
 
 def test_a_month_that_is_closed_before_an_older_one_is_told_so(panel: Panel) -> None:

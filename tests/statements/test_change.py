@@ -13,6 +13,7 @@ from svc_analytics.money import format_amount
 from svc_analytics.statements.change.change import Change
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import prepared
 
 NOW = "2026-11-20T12:00:00Z"
 # Fees rise from 1 % to 2 % for ann, and the coin from 100 to 120 USD.
@@ -40,10 +41,14 @@ def why(desk: Desk) -> Explain:
 
     def build(ledger: str = LEDGER, *months: str, **options: Any) -> Change:
         desk.service.payments, desk.service.payouts = read_ledger(ledger)
-        if not desk.lake.path.exists():
-            desk.extract()
         named = months or ("2026-09", "2026-10")
-        return explain_change(desk.lake, *named, now=parse_bound(NOW), **options)
+
+        def make() -> Change:
+            if not desk.lake.path.exists():
+                desk.extract()
+            return explain_change(desk.lake, *named, now=parse_bound(NOW), **options)
+
+        return prepared(desk, ("why", *named, repr(options)), make)
 
     return build
 
@@ -186,14 +191,15 @@ def test_a_large_change_needs_a_sentence_and_shows_the_one_that_is_written(
     why: Explain, desk: Desk
 ) -> None:
     """With who prepared and who reviewed it; a change below the threshold needs none."""
-    found = why(threshold=400)
-    assert not change(found, "net_settlement")["needs_sentence"]
-    assert change(why(), "net_settlement")["needs_sentence"] and "to be written" in str(why())
+    found = why()
+    assert change(found, "net_settlement")["needs_sentence"] and "to be written" in str(found)
+    assert not change(why(threshold=400), "net_settlement")["needs_sentence"]
     line = "2026-09,2026-10,net_settlement,btc,Ann bought twice as much.,Rui,Inês\n"
     (desk.lake.path / "sentences.csv").write_text(SENTENCES + line, encoding="utf-8")
-    one = change(why(), "net_settlement")
+    told = why()
+    one = change(told, "net_settlement")
     assert not one["needs_sentence"] and one["reviewed_by"] == "Inês"
-    assert "Ann bought twice as much." in str(why()) and "Rui" in why()._repr_html_()
+    assert "Ann bought twice as much." in str(told) and "Rui" in told._repr_html_()
     assert change(why(LEDGER, "2026-10", "2026-09"), "net_settlement")["needs_sentence"]
 
 
