@@ -245,6 +245,7 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     proof = require_unaltered(job.lake, folder, manifest)
     new, table = proof.new or rederive(job.lake, manifest), proof.table
     label, seal = period.folder, manifest["seal"]
+    job.proven.add(seal)
     result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons, new.unknown)
     result = replace(result, table=table if table.num_rows else None)
     written = None if result.table else _write_forms(job, proof)
@@ -258,10 +259,13 @@ def _write_forms(job: Job, proof: Proof) -> str | None:
 
 
 def _sealed_before(job: Job, period: Period) -> Sealed | None:
-    """Return the newest seal of the period before; refuse a folder that was altered."""
+    """Return the newest seal of the period before; refuse a folder that was altered.
+
+    What this run has proven, or sealed, is not made again: only its hashes are compared.
+    """
     before = neighbours.newest_sealed(period.shift(-1), job.places(period), job.lake.merchant_id)
     if before:
-        require_unaltered(job.lake, *before)
+        require_unaltered(job.lake, *before, is_proven=before[1]["seal"] in job.proven)
     return before
 
 
@@ -290,7 +294,8 @@ def _write(
     notes = name_empty(new.tables["lines"], period.noun)
     make_seal = partial(seal_in, job.lake) if new.status == "final" else None
     write_folder(new, target, job.output, links, make_seal, job.lake.storage)
-    seal = seals.read_manifest(target)["seal"]
+    if seal := seals.read_manifest(target)["seal"]:
+        job.proven.add(seal)
     state: State = "provisional" if not seal else "restated" if sealed else "sealed"
     label, reasons = period.folder, new.reasons
     closed = CloseResult(label, state, target, version, seal, reasons, new.unknown, table)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class Job:
     out: Path | None
     clock: int  # up to when the lake was read, in UTC microseconds
     notes: tuple[str, ...]  # what bringing it up to date brought to light
+    proven: set[str] = field(default_factory=set)  # the seals that this run has proven, or made
 
     def note(self, text: str) -> None:
         """Report the step that begins now."""

@@ -128,7 +128,7 @@ def _judge(lake: Lake, state: MonthState, clock: int) -> Judgement:
     manifest = _manifest(state)
     try:
         if manifest is None:
-            basis = Basis(clock, read_assertions(lake.path))
+            basis = Basis(clock, read_assertions(lake.path), has_trend=False)
             return _of_open(lake, prepare(lake, state.period, basis))
         new = rederive(lake, manifest)
         table = restatement(lake, state.versions[-1], manifest, new)
