@@ -30,7 +30,18 @@ SETTINGS = (
 )
 # Below SVC_NAME_ lie the options of a command, which only the command itself knows.
 COMMANDS = (
-    *("assert", "check", "close", "compare", "demo", "extract", "figures", "lab", "notebook"),
+    *(
+        "assert",
+        "books",
+        "check",
+        "close",
+        "compare",
+        "demo",
+        "extract",
+        "figures",
+        "lab",
+        "notebook",
+    ),
     *("package", "receipts", "sandbox", "sql", "statement", "statement-diff", "statement-verify"),
     *("status", "views", "webhooks"),
 )

@@ -9,8 +9,9 @@ from svc_analytics.bucket.store import Version
 
 _NAME = r"[^/.][^/]*"
 _SINGLE = r"lake\.json|assertions\.csv|acknowledgements\.csv|sentences\.csv|rates\.csv"
+_BOOKS = r"books\.toml|books/booked\.json"
 _ROWS = rf"(?!{STATEMENTS}/|notebooks/)(?:{_NAME}/){{1,2}}{_NAME}\.parquet"
-_FILE = re.compile(rf"(?:{_SINGLE}|{_ROWS}|{STATEMENTS}/seals\.csv)\Z")
+_FILE = re.compile(rf"(?:{_SINGLE}|{_BOOKS}|{_ROWS}|{STATEMENTS}/seals\.csv)\Z")
 # Statements that a person copied there as folders; today's are one object each.
 _COPIED = re.compile(rf"({STATEMENTS}/{_NAME})/{_NAME}\Z")
 _MONTH = re.compile(r"(?:payments|payout_records)/[^/]+\.parquet\Z")

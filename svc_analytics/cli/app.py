@@ -35,6 +35,10 @@ COMMANDS = {
         "cli.commands.balance:assert_",
         "Write down a coin's balance, as the console shows it.",
     ),
+    "books": (
+        "cli.commands.books:books",
+        "Write a sealed month as entries for the accounting software.",
+    ),
     "check": ("cli.commands.lake:check", "Check the lake against every rule."),
     "close": ("cli.commands.close:close", "Read a month twice, write its statement and seal it."),
     "compare": (

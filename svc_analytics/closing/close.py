@@ -293,7 +293,7 @@ def _write(
     warnings = {} if sealed else warnings_of(job.lake, target, period)
     notes = name_empty(new.tables["lines"], period.noun)
     make_seal = partial(seal_in, job.lake) if new.status == "final" else None
-    write_folder(new, target, job.output, links, make_seal, job.lake.storage)
+    write_folder(new, target, job.output.fitting(new), links, make_seal, job.lake.storage)
     if seal := seals.read_manifest(target)["seal"]:
         job.proven.add(seal)
     state: State = "provisional" if not seal else "restated" if sealed else "sealed"

@@ -3,14 +3,14 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.files import hash_file
 from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.formatting.standing import detach
@@ -97,6 +97,18 @@ class Output:
             if name in DOCUMENTS:
                 DOCUMENTS[name].require(self.language)
 
+    def fitting(self, statement: Document) -> "Output":
+        """Return it without the forms that a statement of this status or period has not."""
+        unfit = {*_unfit(self.formats, statement)}
+        return replace(self, formats=tuple(name for name in self.formats if name not in unfit))
+
+
+def _unfit(formats: tuple[str, ...], statement: Document) -> list[str]:
+    """Return the forms that are of a final month alone, where a statement is none."""
+    if statement.status == "final" and not statement.period.is_longer:
+        return []
+    return [name for name in formats if name in DOCUMENTS and DOCUMENTS[name].is_of_final_month]
+
 
 def write_folder(
     statement: Document,
@@ -114,6 +126,9 @@ def write_folder(
     one that stands there now.
     """
     output.check()
+    for name in _unfit(output.formats, statement):
+        what = f"{statement.period.folder} is {statement.status}, of a {statement.period.noun}"
+        raise PeriodNotClosed(f"{name} is a form of a final month, and {what}: leave it out")
     out = out.absolute()
     storage = storage or open_storage(out.parent.parent)
     try:

@@ -1,4 +1,4 @@
-"""Files that hold a whole statement: JSON, Excel, HTML, PDF and a journal.
+"""Files that hold a whole statement: JSON, Excel, HTML, PDF, a journal and books.
 
 Every writer takes the statement, its facts (the manifest without files and seal) and
 the folder, and returns the number of rows in each file it wrote. Those of what people read
@@ -14,6 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.books.accounts import NeutralAccounts
+from svc_analytics.books.export import Source, Way, make_books, preset_files
+from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.tables import to_json, to_objects
 from svc_analytics.language.catalogue import ENGLISH, Language
@@ -84,6 +87,18 @@ def write_journal(statement: Document, facts: Facts, folder: Path) -> Rows:
     return {"journal.csv": postings, "journal.beancount": len(journal.entries)}
 
 
+def write_books(statement: Document, facts: Facts, folder: Path) -> Rows:
+    """Write `books.csv`: an entry a day in US dollars, the accounts called as the figures are.
+
+    It rests on the statement alone; the merchant's own accounts are those of `books`.
+    """
+    source = Source(statement.period, statement.tables, statement.as_of)
+    books = make_books(source, Way(NeutralAccounts({})))
+    [content] = preset_files(books, PRESETS["csv"])
+    (folder / "books.csv").write_bytes(content)
+    return {"books.csv": sum(1 for _ in books.journal.lines)}
+
+
 def write_pdf(
     statement: Document, facts: Facts, folder: Path, language: Language = ENGLISH
 ) -> Rows:
@@ -117,6 +132,7 @@ class Form:
     write: Callable[..., Rows]
     read: Callable[[Path], Contents] | None  # None where a file cannot be read back
     is_worded: bool = False  # people read it: it has a language and a look
+    is_of_final_month: bool = False  # no other statement has it
     require: Callable[[Language], None] = lambda language: None  # raises where it cannot be made
 
 
@@ -127,6 +143,7 @@ DOCUMENTS = {
         Form("html", ("statement.html",), write_html, read_page, is_worded=True),
         Form("json", ("statement.json",), write_json, read_json),
         Form("journal", ("journal.csv", "journal.beancount"), write_journal, read_journal),
+        Form("books", ("books.csv",), write_books, read_journal, is_of_final_month=True),
         Form("pdf", ("statement.pdf",), write_pdf, None, is_worded=True, require=require_pdf),
     )
 }

@@ -235,8 +235,9 @@ class Statement(Displayable):
     ) -> Path:
         """Write the statement into a folder of its own and return the folder.
 
-        `formats` are csv, parquet, xlsx, html, json, journal and pdf, in a list. Replaces an
-        earlier unsealed statement there. `note` is called with what is being written.
+        `formats` are csv, parquet, xlsx, html, json, journal, books and pdf, in a list; a month
+        that is not final has no books. Replaces an earlier unsealed statement there. `note` is
+        called with what is being written.
 
         `lang` is the language of xlsx, html and pdf: `en`, `fa` (Persian) or `en+fa` (both);
         `digits` are `latin` or `fa`. The other formats are the same in every language.
@@ -247,6 +248,7 @@ class Statement(Displayable):
         Raises:
             ConfigError: for an unknown format or language, or a text in place of a list.
             LakeError: when the folder is sealed, or holds anything else, or cannot be written.
+            PeriodNotClosed: for the books of a month that is not final.
 
         Examples:
             >>> st.save("out/2026-10", formats=["xlsx", "html"])  # doctest: +SKIP

@@ -50,6 +50,8 @@ CALLS = [
     ["statement-verify", "data/statements/{month}"],
     ["statement-diff", "data/statements/{month}", "data/statements/{month}"],
     ["package", "{month}"],
+    ["books", "--init"],
+    ["books", "{month}", "--check"],
     ["compare", "{month}", "this month"],
     ["compare", "--why"],
     ["compare", "{month}", "this month", "--data-dir", "data", "--data-dir", "demo"],

@@ -56,7 +56,7 @@ def write_forms(sealed: Sealed, output: Output, storage: Storage) -> Path | None
     Returns their folder; None where nothing was lacking.
     """
     output.check()
-    lacking = sealed.lacking(output.formats)
+    lacking = sealed.lacking(output.fitting(sealed.statement).formats)
     if not lacking:
         return None
     earlier = formats_of(_read_facts(sealed.place).get("files", ()), sealed.statement.tables)

@@ -1,0 +1,1 @@
+"""A month as entries in the merchant's own books: accounts, cents, and a file for each system."""

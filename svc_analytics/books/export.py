@@ -1,0 +1,148 @@
+"""The books of a month: its entries for one system, and the lists that go with them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.books.accounts import Accounts
+from svc_analytics.books.booked import Booked, before, correct
+from svc_analytics.books.entries import DAY, Booking, make_entries
+from svc_analytics.books.entry import Journal
+from svc_analytics.books.movements import Movements, read_movements
+from svc_analytics.books.presets.preset import Preset, rows
+from svc_analytics.books.rollforward import COLUMNS, roll_forward
+from svc_analytics.errors import ConfigError
+from svc_analytics.external_rates import ExternalRates
+from svc_analytics.files import atomic_write
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.instants import from_micros
+from svc_analytics.money import format_amount
+from svc_analytics.periods import Period, load_zone
+
+
+@dataclass(frozen=True)
+class Source:
+    """The statement that books are made of."""
+
+    period: Period
+    tables: Mapping[str, pa.Table]
+    as_of: int
+    seal: str | None = None  # None where it is not sealed
+    is_provisional: bool = False
+
+    @property
+    def days(self) -> tuple[date, date]:
+        """The first and the last day, in the zone of the period."""
+        zone = load_zone(self.period.zone)
+        first, end = (
+            from_micros(at).astimezone(zone).date() for at in (self.period.start, self.period.end)
+        )
+        return first, end - timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How books are made: whose accounts, an entry for what, at which rates."""
+
+    accounts: Accounts
+    by: str = DAY
+    rates: ExternalRates | None = None
+    booked: Sequence[Booked] = ()
+
+
+@dataclass(frozen=True)
+class Books:
+    """The entries of a month, with what none of them holds and what they rest on."""
+
+    journal: Journal
+    booking: Booking
+    movements: Movements
+    roll: list[dict[str, str]]
+
+    def lists(self) -> dict[str, str]:
+        """Return the lists that go with the entries, as CSV, by the ends of their names."""
+        unpriced = [
+            (
+                each.entry_id,
+                str(each.day),
+                each.kind,
+                each.coin,
+                format_amount(each.units),
+                each.why,
+            )
+            for each in self.movements.unpriced
+        ]
+        head = ("record", "day", "kind", "coin", "units", "why")
+        found = {
+            "roll-forward.csv": _csv([COLUMNS, *(tuple(row.values()) for row in self.roll)]),
+            "unpriced.csv": _csv([head, *unpriced]),
+        }
+        if rates := self.booking.rates:
+            days = {day for day, _, _ in self.movements.sums}
+            used = [tuple(each.to_json().values()) for each in rates.of(days)]
+            found["rates.csv"] = _csv([("date", "currency", "rate", "source"), *used])
+        return found
+
+
+def _csv(lines: list[tuple[str, ...]]) -> str:
+    return rows([[single_line(cell).lstrip("=+@\t") for cell in line] for line in lines], end="\n")
+
+
+def make_books(source: Source, way: Way) -> Books:
+    """Make the entries of a month; of what was imported before, those that correct it."""
+    period = source.period
+    if period.is_longer:
+        raise ConfigError(f"{period.folder}: books are of a month; name one, such as 2026-10")
+    first, last = source.days
+    label = period.folder
+    booking = Booking(label, last, way.accounts, way.by, way.rates, source.is_provisional)
+    movements = read_movements(source.tables["lines"])
+    if way.rates:
+        way.rates.of({day for day, _, _ in movements.sums})  # all days that lack one are named
+    entries = correct(make_entries(movements, booking), before(way.booked, source.seal), booking)
+    currency = way.rates.currency if way.rates else "USD"
+    journal = Journal(label, first, last, source.as_of, tuple(entries), currency, booking.places)
+    roll = roll_forward(movements, source.tables["summary"].to_pylist(), last, way.rates)
+    return Books(journal, booking, movements, roll)
+
+
+def preset_files(books: Books, preset: Preset) -> list[bytes]:
+    """Write the entries for one system: one file, or more where it takes no more lines in one."""
+    accounts = books.booking.accounts
+    settings = accounts.settings.get(preset.name, {})
+    return preset.files(replace(books.journal, settings=settings, tracking=accounts.tracking))
+
+
+def write_books(books: Books, preset: Preset, out: Path) -> list[Path]:
+    """Write the entries for one system, and beside them the lists; return the files."""
+    contents = {
+        (out if place == 1 else out.with_name(f"{out.stem}-{place}{out.suffix}")): content
+        for place, content in enumerate(preset_files(books, preset), 1)
+    }
+    for name, text in books.lists().items():
+        contents[out.with_name(f"{out.stem}.{name}")] = text.encode()
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        for path, content in contents.items():
+            with atomic_write(path) as temporary:
+                temporary.write_bytes(content)
+    except OSError as error:
+        raise ConfigError(f"cannot write {out}: {error.strerror or error}") from error
+    return [*contents]
+
+
+def figures_of(books: Books) -> dict[str, Any]:
+    """Return the sums of the entries, for a report."""
+    journal = books.journal
+    debits = sum(line.cents for _, line in journal.lines if line.cents > 0)
+    return {
+        "entries": len(journal.entries),
+        "lines": sum(1 for _ in journal.lines),
+        "debits": journal.text(debits, 0),
+        "currency": journal.currency,
+        "unpriced": len(books.movements.unpriced),
+    }

@@ -1,0 +1,1 @@
+"""One module for each system that imports entries, with the limits that it publishes."""

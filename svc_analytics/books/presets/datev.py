@@ -1,0 +1,103 @@
+"""DATEV: a Buchungsstapel (EXTF, header 700, category 21, version 13) for the tax adviser.
+
+It takes pairs of accounts alone, so each line is booked against a clearing account, which ends
+each entry at zero.
+"""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from svc_analytics.books.entry import Entry, Journal, Line
+from svc_analytics.books.presets.preset import Preset, harmless
+from svc_analytics.instants import from_micros
+
+_INFO = [f"Beleginfo - {kind} {n}" for n in range(1, 9) for kind in ("Art", "Inhalt")]
+_MORE = [f"Zusatzinformation{kind} {n}" for n in range(1, 21) for kind in (" - Art", "- Inhalt")]
+COLUMNS = (
+    *("Umsatz (ohne Soll/Haben-Kz)", "Soll/Haben-Kennzeichen", "WKZ Umsatz", "Kurs"),
+    *("Basis-Umsatz", "WKZ Basis-Umsatz", "Konto", "Gegenkonto (ohne BU-Schlüssel)"),
+    *("BU-Schlüssel", "Belegdatum", "Belegfeld 1", "Belegfeld 2", "Skonto", "Buchungstext"),
+    *("Postensperre", "Diverse Adressnummer", "Geschäftspartnerbank", "Sachverhalt"),
+    *("Zinssperre", "Beleglink", *_INFO, "KOST1 - Kostenstelle", "KOST2 - Kostenstelle"),
+    *("Kost-Menge", "EU-Land u. UStID (Bestimmung)", "EU-Steuersatz (Bestimmung)"),
+    *("Abw. Versteuerungsart", "Sachverhalt L+L", "Funktionsergänzung L+L"),
+    *("BU 49 Hauptfunktionstyp", "BU 49 Hauptfunktionsnummer", "BU 49 Funktionsergänzung"),
+    *(*_MORE, "Stück", "Gewicht", "Zahlweise", "Forderungsart", "Veranlagungsjahr"),
+    *("Zugeordnete Fälligkeit", "Skontotyp", "Auftragsnummer", "Buchungstyp"),
+    *("USt-Schlüssel (Anzahlungen)", "EU-Land (Anzahlungen)", "Sachverhalt L+L (Anzahlungen)"),
+    *("EU-Steuersatz (Anzahlungen)", "Erlöskonto (Anzahlungen)", "Herkunft-Kz"),
+    *("Buchungs GUID", "KOST-Datum", "SEPA-Mandatsreferenz", "Skontosperre"),
+    *("Gesellschaftername", "Beteiligtennummer", "Identifikationsnummer", "Zeichnernummer"),
+    *("Postensperre bis", "Bezeichnung SoBil-Sachverhalt", "Kennzeichen SoBil-Buchung"),
+    *("Festschreibung", "Leistungsdatum", "Datum Zuord. Steuerperiode", "Fälligkeit"),
+    *("Generalumkehr (GU)", "Steuersatz", "Land", "Abrechnungsreferenz", "BVV-Position"),
+    *("EU-Land u. UStID (Ursprung)", "EU-Steuersatz (Ursprung)", "Abw. Skontokonto"),
+)
+_TEXT = 60
+_FIRST, _LOCKED = 14, 113  # the columns that are filled, and that of Festschreibung
+_LATIN = str.maketrans({"…": "..."})
+
+
+def _write(journal: Journal) -> str:
+    found = [";".join(_row(journal, entry, line)) for entry, line in journal.lines]
+    return "".join(f"{line}\r\n" for line in (_head(journal), ";".join(COLUMNS), *found))
+
+
+def _head(journal: Journal) -> str:
+    settings, made = journal.settings, from_micros(journal.as_of).strftime("%Y%m%d%H%M%S%f")[:17]
+    begin = _year_of(journal, journal.entries[0].day if journal.entries else journal.first_day)
+    first = max(journal.first_day, begin)
+    last = min(journal.last_day, begin.replace(year=begin.year + 1) - timedelta(days=1))
+    length = settings.get("account_length", "4")
+    cells = [
+        *('"EXTF"', "700", "21", '"Buchungsstapel"', "13", made, "", '"SV"', '""', '""'),
+        *(settings["consultant"], settings["client"], f"{begin:%Y%m%d}", length),
+        *(f"{first:%Y%m%d}", f"{last:%Y%m%d}", _quoted(journal.label, 30), '""', "1", "0", "0"),
+        *(f'"{journal.currency}"', "", '""', "", "", '""', "", "", '""', '""'),
+    ]
+    return ";".join(cells)
+
+
+def _year_of(journal: Journal, day: date) -> date:
+    """Return the first day of the business year that a day is of: a file is of one year."""
+    begin = day.replace(day=1, month=int(journal.settings.get("year_start", "01-01")[:2]))
+    return begin if begin <= day else begin.replace(year=begin.year - 1)
+
+
+def _row(journal: Journal, entry: Entry, line: Line) -> Iterator[str]:
+    amount = journal.text(abs(line.cents)).replace(".", ",")
+    yield from (amount, '"S"' if line.cents > 0 else '"H"', "", "", "", "")
+    yield from (line.account, journal.settings["clearing"])
+    yield from (f'"{line.tax}"' if line.tax else "", f"{entry.day:%d%m}")
+    yield from (_quoted(entry.entry_id, 36), "", "", _quoted(line.description, _TEXT))
+    yield from ("0" if place == _LOCKED else "" for place in range(_FIRST, len(COLUMNS)))
+
+
+def _quoted(text: str, most: int) -> str:
+    """Return a text in quotes; a sign that Windows-1252 lacks becomes a question mark."""
+    line = harmless(text.translate(_LATIN), most).translate(_LATIN)[:most]
+    known = line.encode("cp1252", "replace").decode("cp1252")
+    return '"' + known.replace('"', "''") + '"'
+
+
+PRESET = Preset(
+    "datev",
+    "DATEV",
+    "csv",
+    _write,
+    arrives="a batch that can still be edited",
+    before="give the file to the tax adviser, whose numbers it bears",
+    encoding="cp1252",
+    settings={
+        "consultant": "[1-9][0-9]{3,6}",
+        "client": "[1-9][0-9]{0,4}",
+        "account_length": "[4-8]",
+        "year_start": "(0[1-9]|1[0-2])-01",
+        "clearing": "[0-9]{1,9}",
+    },
+    required=("consultant", "client", "clearing"),
+    account="[0-9]{1,9}",
+    tax="[0-9]{4}",
+    digits=10,
+    file_of=lambda journal, entry: _year_of(journal, entry.day),
+)

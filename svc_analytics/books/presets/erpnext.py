@@ -1,0 +1,38 @@
+"""ERPNext: Data Import, Journal Entry, Insert New Records."""
+
+from svc_analytics.books.entry import Journal
+from svc_analytics.books.presets.preset import Preset, harmless, only_first, rows, with_places
+
+HEADER = (
+    *("voucher_type", "posting_date", "company", "user_remark", "cheque_no", "cheque_date"),
+    *("accounts.account", "accounts.debit_in_account_currency"),
+    *("accounts.credit_in_account_currency", "accounts.user_remark", "accounts.cost_center"),
+)
+_LONGEST = 140
+
+
+def _write(journal: Journal) -> str:
+    company = journal.settings.get("company", "")
+    center = journal.settings.get("cost_center", "")
+    found = []
+    for place, entry, line in with_places(journal):
+        day, remark = entry.day.isoformat(), harmless(entry.narration, _LONGEST)
+        outer = ["Journal Entry", day, company, remark, entry.entry_id, day]
+        inner = [line.account, journal.debit(line), journal.credit(line)]
+        inner += [harmless(line.description, _LONGEST), center]
+        # A row is of the entry above if, and only if, these cells are all blank.
+        found.append([*only_first(place, outer), *inner])
+    return rows([HEADER, *found])
+
+
+PRESET = Preset(
+    "erpnext",
+    "ERPNext",
+    "csv",
+    _write,
+    arrives="a draft, unless Submit After Import is on",
+    before="leave Submit After Import off; look for the id in Reference Number first",
+    settings={"company": r".{1,140}", "cost_center": r".{1,140}"},
+    required=("company",),
+    account=r".{1,140}",
+)

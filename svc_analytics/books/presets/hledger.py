@@ -1,0 +1,5 @@
+"""hledger: a journal as text."""
+
+from svc_analytics.books.presets.plain_text import preset
+
+PRESET = preset("hledger", "journal")

@@ -1,0 +1,39 @@
+"""NetSuite: Setup, Import/Export, Import CSV Records, Journal Entry."""
+
+from svc_analytics.books.entry import Journal
+from svc_analytics.books.presets.preset import Preset, harmless, rows
+
+_OF_LINE = "Journal Entry - Line: "
+HEADER = (
+    *("External ID", "Date", "Memo", "Subsidiary"),
+    *(f"{_OF_LINE}{name}" for name in ("Account", "Debit", "Credit", "Memo")),
+)
+_DATES = {"MDY": "%m/%d/%Y", "DMY": "%d/%m/%Y", "YMD": "%Y-%m-%d"}
+_LONGEST = 999
+
+
+def _write(journal: Journal) -> str:
+    date = _DATES[journal.settings.get("date_order", "MDY")]
+    subsidiary = journal.settings.get("subsidiary", "")
+    found = [
+        [
+            *(entry.entry_id, entry.day.strftime(date)),
+            *(harmless(entry.narration, _LONGEST), subsidiary, line.account),
+            *(journal.debit(line), journal.credit(line)),
+            harmless(line.description, _LONGEST),
+        ]
+        for entry, line in journal.lines
+    ]
+    return rows([HEADER, *found])
+
+
+PRESET = Preset(
+    "netsuite",
+    "NetSuite",
+    "csv",
+    _write,
+    arrives="posts, or waits for approval, as the company is set",
+    before="one entry that is refused fails the whole file: try it in a sandbox account",
+    settings={"date_order": "MDY|DMY|YMD", "subsidiary": r".{1,83}"},
+    digits=10,
+)

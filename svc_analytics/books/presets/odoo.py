@@ -1,0 +1,40 @@
+"""Odoo: Accounting, Journal Entries, Import records."""
+
+from svc_analytics.books.entry import Journal
+from svc_analytics.books.presets.preset import Preset, harmless, only_first, rows, with_places
+
+# Technical names: Odoo takes any other for the one that it is most like.
+HEADER = (
+    *("id", "journal_id", "date", "ref"),
+    *("line_ids/account_id", "line_ids/name", "line_ids/debit", "line_ids/credit"),
+)
+_LONGEST = 250
+
+
+def _write(journal: Journal) -> str:
+    name = journal.settings.get("journal", "")
+    found = []
+    for place, entry, line in with_places(journal):
+        outer = [
+            f"svcanalytics.{entry.entry_id.replace('-', '_')}",
+            name,
+            entry.day.isoformat(),
+            harmless(f"{entry.entry_id} {entry.narration}", _LONGEST),
+        ]
+        amounts = (journal.debit(line), journal.credit(line))
+        inner = [line.account, harmless(line.description, _LONGEST), *amounts]
+        found.append([*only_first(place, outer), *inner])
+    return rows([HEADER, *found])
+
+
+PRESET = Preset(
+    "odoo",
+    "Odoo",
+    "csv",
+    _write,
+    arrives="a draft; importing again updates it",
+    before="take the default account off the journal, or Odoo may add a line of its own",
+    settings={"journal": r".{1,64}"},
+    required=("journal",),
+    account=r"[A-Za-z0-9.]{1,64}",
+)

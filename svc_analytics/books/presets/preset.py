@@ -1,0 +1,117 @@
+"""What every preset says of itself, and what an importer would refuse of a journal."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from svc_analytics.books.entry import Entry, Journal, Line
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.sanitize import single_line
+
+_STARTS = re.compile(r"^[=+\-@'\s]+")
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A system's import file: how it is written, and what its importer refuses."""
+
+    name: str
+    title: str
+    ending: str
+    write: Callable[[Journal], str]
+    arrives: str  # what becomes of an imported entry
+    before: str = ""  # what to do in the system before an import
+    encoding: str = "utf-8"
+    settings: Mapping[str, str] = field(default_factory=dict)  # the form of each
+    required: tuple[str, ...] = ()
+    needs_tax: bool = False
+    tax: str = r".{1,100}"  # the form of a tax code
+    account: str = r".{1,100}"  # the form of an account
+    digits: int = 11  # the most that may stand before the point
+    places: int = 2  # the most behind it
+    most_lines: int | None = None  # of a file
+    file_of: Callable[[Journal, Entry], object] = lambda journal, entry: None  # what parts files
+
+    def files(self, journal: Journal) -> list[bytes]:
+        """Write a journal: one file, or more where a file takes no more lines."""
+        self.check(journal)
+        return [self.write(part).encode(self.encoding) for part in self._parts(journal)]
+
+    def check(self, journal: Journal) -> None:
+        """Raise `ConfigError` for what the system would refuse, and say how to mend it."""
+        for problem in self._problems(journal):
+            raise ConfigError(f"{self.title} would refuse this: {problem}")
+
+    def _problems(self, journal: Journal) -> Iterator[str]:
+        for name in self.required:
+            if name not in journal.settings:
+                yield f"write {name} below [{self.name}] in the file of accounts"
+        if journal.places > self.places:
+            yield f"{journal.currency} has {journal.places} places, and it takes {self.places}"
+        for entry in journal.entries:
+            if sum(line.cents for line in entry.lines):
+                yield f"{entry.entry_id} is out of balance"
+            if self.most_lines and len(entry.lines) > self.most_lines:
+                yield f"{entry.entry_id} has over {self.most_lines} lines"
+            for line in entry.lines:
+                yield from self._problems_of(line, entry, journal)
+
+    def _problems_of(self, line: Line, entry: Entry, journal: Journal) -> Iterator[str]:
+        if not re.fullmatch(self.account, line.account):
+            yield f"account {line.account!r} is not of the form {self.account}"
+        if abs(line.cents) >= 10 ** (self.digits + journal.places):
+            yield f"{line.figure} of {entry.day} has over {self.digits} digits: book it by hand"
+        if self.needs_tax and not line.tax:
+            yield f'no tax code of {line.figure}: write default = "CODE" below [tax]'
+        if line.tax and not re.fullmatch(self.tax, line.tax):
+            yield f"tax code {line.tax!r} is not of the form {self.tax}"
+
+    def _parts(self, journal: Journal) -> Iterator[Journal]:
+        """Yield a journal in parts of whole entries that a file takes."""
+        part: list[Entry] = []
+        for entry in journal.entries:
+            if part and self._is_full(part, entry, journal):
+                yield replace(journal, entries=tuple(part))
+                part = []
+            part.append(entry)
+        yield replace(journal, entries=tuple(part))
+
+    def _is_full(self, part: list[Entry], entry: Entry, journal: Journal) -> bool:
+        """Whether an entry needs another file than those before it."""
+        count = sum(len(each.lines) for each in (*part, entry))
+        is_other = self.file_of(journal, part[0]) != self.file_of(journal, entry)
+        return is_other or (self.most_lines is not None and count > self.most_lines)
+
+
+def harmless(text: str, most: int, without: str = "") -> str:
+    """Return a text for a cell: one visible line that is no formula, cut to a length.
+
+    An importer takes an apostrophe before a formula literally, so its first signs go instead.
+
+    >>> harmless("=cmd()|x", 20, "|"), harmless("12 payments", 6)
+    ('cmd() x', '12 pa…')
+    """
+    line = single_line("".join(" " if sign in without else sign for sign in text))
+    line = _STARTS.sub("", line)
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def rows(lines: Iterable[Iterable[str]], separator: str = ",", end: str = "\r\n") -> str:
+    """Write cells as CSV, those in quotes that need it."""
+    return "".join(separator.join(map(_cell, line)) + end for line in lines)
+
+
+def _cell(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if re.search(r'[",;\r\n]', text) else text
+
+
+def only_first(place: int, cells: list[str]) -> list[str]:
+    """Return the cells of an entry on its first line, and empty ones on the others."""
+    return [""] * len(cells) if place else cells
+
+
+def with_places(journal: Journal) -> Iterator[tuple[int, Entry, Line]]:
+    """Yield every line with its place in its entry, from 0."""
+    for entry in journal.entries:
+        for place, line in enumerate(entry.lines):
+            yield place, entry, line

@@ -1,0 +1,36 @@
+"""QuickBooks Online: Settings, Import data, Journal entries."""
+
+from svc_analytics.books.entry import Journal
+from svc_analytics.books.presets.preset import Preset, harmless, rows
+
+HEADER = ("JournalNo", "JournalDate", "AccountName", "Debits", "Credits", "Description")
+_TRACKED = ("Location", "Class")  # columns of a company that tracks them
+_DATES = {"MDY": "%m/%d/%Y", "DMY": "%d/%m/%Y", "YMD": "%Y-%m-%d"}
+_LONGEST = 4000
+
+
+def _write(journal: Journal) -> str:
+    date = _DATES[journal.settings.get("date_order", "MDY")]
+    tracked = [name for name in _TRACKED if name in journal.tracking]
+    ends = [journal.tracking[name] for name in tracked]
+    found = [
+        [
+            *(entry.entry_id, entry.day.strftime(date), line.account),
+            *(journal.debit(line), journal.credit(line)),
+            *(harmless(line.description, _LONGEST), *ends),
+        ]
+        for entry, line in journal.lines
+    ]
+    return rows([[*HEADER, *tracked], *found])
+
+
+PRESET = Preset(
+    "qbo",
+    "QuickBooks Online",
+    "csv",
+    _write,
+    arrives="posts at once",
+    before="turn account numbers off, and the warning of a journal number used twice on",
+    settings={"date_order": "MDY|DMY|YMD"},
+    most_lines=999,  # rows of a file, as guides say; no page of the vendor does
+)

@@ -1,0 +1,40 @@
+"""Xero: Accounting, Manual journals, Import."""
+
+from svc_analytics.books.entry import Journal
+from svc_analytics.books.presets.preset import Preset, harmless, rows
+
+HEADER = (
+    *("*Narration", "*Date", "Description", "*AccountCode", "*TaxRate", "*Amount"),
+    *("TrackingName1", "TrackingOption1", "TrackingName2", "TrackingOption2"),
+)
+_LONGEST = 4000
+_NARRATION = 500
+
+
+def _write(journal: Journal) -> str:
+    tracked = [cell for pair in journal.tracking.items() for cell in pair]
+    ends = (tracked + [""] * 4)[:4]
+    found = [
+        [
+            # Lines of one narration and date are one journal: the id keeps two apart.
+            f"{harmless(entry.narration, _NARRATION)} {entry.entry_id}",
+            entry.day.strftime("%d/%m/%Y"),
+            *(harmless(line.description, _LONGEST), line.account, line.tax),
+            *(journal.text(line.cents), *ends),
+        ]
+        for entry, line in journal.lines
+    ]
+    return rows([HEADER, *found])
+
+
+PRESET = Preset(
+    "xero",
+    "Xero",
+    "csv",
+    _write,
+    arrives="a draft, which an adviser posts",
+    before="set the lock dates before the month; name a tax rate of 0 % in [tax]",
+    needs_tax=True,
+    account=r"[A-Za-z0-9.-]{1,10}",
+    most_lines=300,
+)

@@ -1,0 +1,171 @@
+"""`books`: a month as entries for the merchant's accounting software."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from svc_analytics.arguments import PeriodOptions
+from svc_analytics.books.accounts import FILE, Accounts, read_accounts, starter
+from svc_analytics.books.booked import FOLDER, note_booked
+from svc_analytics.books.entries import DAY, MONTH, places_of
+from svc_analytics.books.export import Books, Source, figures_of, make_books, write_books
+from svc_analytics.books.movements import ROUNDING, read_movements
+from svc_analytics.books.presets.preset import Preset
+from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.cli import options
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.closing.handover.books import books_source, way_of
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.tables import to_json
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.storage import Storage
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command is asked to do."""
+
+    preset: str | None
+    accounts: str | None
+    by: str
+    out: str | None
+    rates: str | None
+    is_provisional: bool
+    is_booked: bool
+
+
+@dataclass(frozen=True)
+class Instead:
+    """What it does in place of a file of entries."""
+
+    is_init: bool
+    is_check: bool
+
+
+@click.command()
+@click.argument("month", metavar="[MONTH]", required=False)
+@click.option(
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    help="The system that imports the entries; hledger and ledger are text.",
+)
+@click.option(
+    "--accounts", metavar="FILE", help="The chart of accounts.  [default: books.toml of the lake]"
+)
+@click.option(
+    "--by",
+    type=click.Choice([DAY, MONTH]),
+    default=DAY,
+    show_default=True,
+    help="One entry a day, or one for the month.",
+)
+@click.option("--out", metavar="FILE", help="The file to write.  [default: in books/ of the lake]")
+@click.option(
+    "--rates",
+    metavar="FILE",
+    help="Rates, where the books are not in USD.  [default: SVC_RATES or rates.csv of the lake]",
+)
+@click.option(
+    "--provisional",
+    "is_provisional",
+    is_flag=True,
+    help="Take a provisional month too; each entry says that it is.",
+)
+@click.option(
+    "--booked",
+    "is_booked",
+    is_flag=True,
+    help="Note that the entries of this seal were imported: a restatement then gives the "
+    "difference.",
+)
+@click.option("--init", "is_init", is_flag=True, help="Write a commented books.toml to begin with.")
+@click.option("--check", "is_check", is_flag=True, help="Name the figures without an account.")
+@options.zone_options
+@options.shared_options
+@options.as_value("asked", Asked)
+@options.as_value("instead", Instead)
+def books(
+    month: str | None,
+    at: PeriodOptions,
+    asked: Asked,
+    instead: Instead,
+    data_dir: str | None,
+    as_json: bool,
+) -> None:
+    """Write a sealed month as entries for the accounting software.
+
+    MONTH is a month that is sealed, or final. The accounts are those of books.toml; --init
+    writes one to begin with, --check says what it lacks. Beside the file lie the records
+    without a price, which no entry holds, the roll-forward of each coin, and the external
+    rates where the books are not in USD.
+    """
+    lake = options.open_lake(data_dir)
+    path = Path(asked.accounts) if asked.accounts else lake.path / FILE
+    if instead.is_init:
+        _begin(path, lake.storage, as_json)
+        return
+    if month is None:
+        raise ConfigError("no month given: svc-analytics books 2026-10 --preset xero")
+    accounts = read_accounts(path)
+    source = books_source(lake, month, at, may_be_provisional=asked.is_provisional)
+    if instead.is_check:
+        _check(source, accounts, as_json)
+        return
+    if not asked.preset:
+        raise ConfigError(f"give --preset: {', '.join(PRESETS)}")
+    made = make_books(source, way_of(lake, accounts, source, asked.by, asked.rates))
+    _write(made, PRESETS[asked.preset], lake, asked.out, as_json)
+    if asked.is_booked:
+        _note_booked(made, source, lake)
+
+
+def _begin(path: Path, storage: Storage, as_json: bool) -> None:
+    """Write a file of accounts to begin with; never over one that is there."""
+    if path.exists():
+        raise ConfigError(f"{path} is there already: it stays as it is")
+    try:
+        with storage.write(path) as temporary:
+            temporary.write_text(starter(), encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+    click.echo(to_json({"accounts": str(path)}) if as_json else f"{path} is written: edit it")
+
+
+def _check(source: Source, accounts: Accounts, as_json: bool) -> None:
+    """Print which figures and coins of a month have no account."""
+    missing = accounts.missing([*places_of(read_movements(source.tables["lines"])), (ROUNDING, "")])
+    if as_json:
+        click.echo(to_json({"missing": missing}))
+    else:
+        for text in missing:
+            click.echo(f"no account for {single_line(text)}")
+        if not missing:
+            click.echo("every figure and every coin has an account")
+    if missing:
+        raise SystemExit(EXIT_ATTENTION)
+
+
+def _write(made: Books, preset: Preset, lake: Lakehouse, out: str | None, as_json: bool) -> None:
+    label = made.journal.label
+    name = f"{label}.{preset.name}.{preset.ending}"
+    paths = write_books(made, preset, Path(out) if out else lake.path / FOLDER / name)
+    facts = figures_of(made)
+    if as_json:
+        click.echo(to_json({"files": [str(path) for path in paths], "preset": preset.name} | facts))
+        return
+    click.echo(f"{paths[0]}: {facts['entries']} entries, {facts['debits']} {facts['currency']}")
+    for path in paths[1:]:
+        click.echo(f"{path}")
+    click.echo(f"before the import into {preset.title}: {preset.before or 'nothing to do'}")
+    click.echo(f"it arrives as: {preset.arrives}")
+    if facts["unpriced"]:
+        echo_note(f"{facts['unpriced']} records have no price: they are listed, and in no entry")
+
+
+def _note_booked(made: Books, source: Source, lake: Lakehouse) -> None:
+    if source.seal is None:
+        raise ConfigError(f"{source.period.folder} is not sealed: only a seal can be booked")
+    note_booked(lake.storage, made.booking, source.seal, made.journal.entries)
+    echo_note(f"{source.period.folder} is noted as imported, in {lake.path / FOLDER}")

@@ -1,0 +1,52 @@
+"""The books of a sealed or final month, for the merchant's accounting software."""
+
+from svc_analytics.arguments import PeriodOptions
+from svc_analytics.books.accounts import Accounts
+from svc_analytics.books.booked import FOLDER, read_booked
+from svc_analytics.books.entries import DAY
+from svc_analytics.books.export import Source, Way
+from svc_analytics.closing import seals
+from svc_analytics.closing.states.stated import statement as make_statement
+from svc_analytics.closing.verification.proof import require_unaltered
+from svc_analytics.config import read_rates_path
+from svc_analytics.errors import LakeError, PeriodNotClosed
+from svc_analytics.external_rates import read_rates
+from svc_analytics.instants import now
+from svc_analytics.lake.lake import Lake
+from svc_analytics.periods import parse_period
+
+USD = "USD"
+
+
+def books_source(
+    lake: Lake, month: str, at: PeriodOptions, *, may_be_provisional: bool = False
+) -> Source:
+    """Return a month as its newest seal has it, or as the lake gives it where that is final.
+
+    Raises `PeriodNotClosed` for a provisional month, unless it may be one, and `LakeError` for
+    a sealed folder that was altered.
+    """
+    period = parse_period(month, now(), at.get("zone", "UTC"), at.get("calendar"))
+    sealed = seals.versions(lake.path / seals.STATEMENTS / period.folder)
+    if sealed:
+        manifest = seals.read_manifest(sealed[-1])
+        proof = require_unaltered(lake, sealed[-1], manifest)
+        if proof.sealed is None:
+            raise LakeError(f"the tables of {sealed[-1]} cannot be read: {proof.unproven[0]}")
+        kept = proof.sealed.statement
+        return Source(kept.period, kept.tables, kept.as_of, manifest["seal"])
+    new = make_statement(lake, month, **at)
+    if new.reasons and not may_be_provisional:
+        message = f"{period.folder} is provisional: {new.reasons[0].text}"
+        raise PeriodNotClosed(f"{message}; close it first, or name it by --provisional")
+    return Source(new.period, new.tables, new.as_of, None, bool(new.reasons))
+
+
+def way_of(
+    lake: Lake, accounts: Accounts, source: Source, by: str = DAY, rate_file: str | None = None
+) -> Way:
+    """Return how the books of a month are made: with the rate file and the imports of its lake."""
+    path, is_usd = read_rates_path(lake.path, rate_file), accounts.currency == USD
+    rates = None if is_usd else read_rates(path, accounts.currency)
+    booked = read_booked(lake.path / FOLDER, source.period.folder)
+    return Way(accounts, by, rates, booked)

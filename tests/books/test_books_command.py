@@ -1,0 +1,134 @@
+"""`books` from the command line, on two sealed months."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.books.accounts import starter
+from svc_analytics.closing.handover.books import books_source
+from svc_analytics.errors import PeriodNotClosed
+from svc_analytics.lakehouse import Lakehouse
+from tests.support.commands import Run, runner
+from tests.support.importers import IMPORTERS
+from tests.support.sealed_months import KEPT
+
+
+@pytest.fixture
+def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A lake with two sealed months and a chart of accounts."""
+    shutil.copytree(KEPT, tmp_path / "data")
+    (tmp_path / "data" / "books.toml").write_text(starter(), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def run(lake: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+def test_a_sealed_month_is_written_for_a_system(run: Run, lake: Path) -> None:
+    """Its day of a payout, by hand: 1 eth of 2,600 USD, and a fee of 0.01 eth."""
+    done = run("books", "2026-10", "--preset", "qbo")
+    assert done.code == 0 and "1 records have no price" in done.err
+    content = (lake / "books" / "2026-10.qbo.csv").read_bytes()
+    assert content.decode().splitlines()[-3:] == [
+        'SVC-2026-10-09,10/09/2026,2100,2600.00,,"Payouts: 1 payout, 1 eth"',
+        'SVC-2026-10-09,10/09/2026,6110,26.00,,"Payout fees: 1 payout, 0.01 eth"',
+        'SVC-2026-10-09,10/09/2026,1510,,2626.00,"Wallet: 1 movement, -1.01 eth"',
+    ]
+    assert len(IMPORTERS["qbo"](content)) == 4
+    lists = {path.name for path in (lake / "books").iterdir()}
+    assert lists >= {"2026-10.qbo.unpriced.csv", "2026-10.qbo.roll-forward.csv"}
+
+
+def test_the_roll_forward_leads_from_the_opening_to_the_closing(run: Run, lake: Path) -> None:
+    """0.495 btc and 0.25 more, less 0.1 and a fee of 0.0025 that the customer bears."""
+    run("books", "2026-10", "--preset", "csv")
+    rows = (lake / "books" / "2026-10.csv.roll-forward.csv").read_text().splitlines()
+    [btc] = [row for row in rows if row.startswith("btc,")]
+    assert btc == (
+        "btc,USD,0.495,0.25,-0.1,0,-0.0025,0.6425,16000,-6100,0,-160,0,"
+        "61000,2026-10-07T08:00:00+00:00,39192.5,-742.5"
+    )
+
+
+def test_changing_the_accounts_changes_no_seal(run: Run, lake: Path) -> None:
+    """The entries go elsewhere; the sealed folder is the same, byte for byte."""
+    folder = lake / "statements" / "2026-10"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    run("books", "2026-10", "--preset", "csv")
+    chart = lake / "books.toml"
+    chart.write_text(starter().replace('"4000"', '"4711"'), encoding="utf-8")
+    run("books", "2026-10", "--preset", "csv")
+    assert ",4711," in (lake / "books" / "2026-10.csv.csv").read_text(encoding="utf-8")
+    assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_check_names_what_has_no_account(run: Run, lake: Path) -> None:
+    """And the line to write; a person should look."""
+    text = starter().replace('eth = "intangible"', "", 1).replace('refunds = "4090"', "", 1)
+    (lake / "books.toml").write_text(text, encoding="utf-8")
+    done = run("books", "2026-10", "--check")
+    assert done.code == 3 and done.out.splitlines() == [
+        'no account for refunds: write refunds = "ACCOUNT" below [accounts]',
+        'no account for the wallet of eth: write eth = "cash", "intangible" or "other" in [coins]',
+    ]
+    assert run("books", "2026-10", "--preset", "csv").code == 2
+
+
+def test_a_mistake_in_the_accounts_is_bad_usage(run: Run, lake: Path) -> None:
+    """It names the line."""
+    (lake / "books.toml").write_text('[accounts]\nsalse = "1"\n', encoding="utf-8")
+    done = run("books", "2026-10", "--preset", "csv")
+    assert done.code == 2 and "line 2: accounts.salse is unknown: did you mean sales?" in done.err
+
+
+def test_a_chart_that_is_there_is_not_written_over(run: Run, lake: Path) -> None:
+    """A first one is."""
+    assert run("books", "--init").code == 2
+    (lake / "books.toml").unlink()
+    assert run("books", "--init").code == 0
+    assert (lake / "books.toml").read_text(encoding="utf-8") == starter()
+
+
+def test_a_provisional_month_is_refused_unless_it_is_named(run: Run, lake: Path) -> None:
+    """November was never read to its end."""
+    done = run("books", "2026-11", "--preset", "csv")
+    assert done.code == 1 and "2026-11 is provisional" in done.err
+    with pytest.raises(PeriodNotClosed):
+        books_source(Lakehouse(lake), "2026-11", {})
+    assert run("books", "2026-11", "--preset", "csv", "--provisional").code == 0
+
+
+def test_what_was_imported_is_noted_and_written_again_the_same(run: Run, lake: Path) -> None:
+    """Twice is as good as once."""
+    words = ("books", "2026-10", "--preset", "odoo", "--booked")
+    chart = f'{starter()}\n[odoo]\njournal = "Miscellaneous Operations"\n'
+    (lake / "books.toml").write_text(chart, encoding="utf-8")
+    assert run(*words).code == 0
+    first = (lake / "books" / "2026-10.odoo.csv").read_bytes()
+    noted = (lake / "books" / "booked.json").read_bytes()
+    assert run(*words).code == 0
+    assert (lake / "books" / "2026-10.odoo.csv").read_bytes() == first
+    assert (lake / "books" / "booked.json").read_bytes() == noted
+    assert len(json.loads(noted)["2026-10"][0]["entries"]) == 4
+
+
+def test_books_in_another_currency_name_each_rate(run: Run, lake: Path) -> None:
+    """A day without one is refused; then 2,600 USD are 2,392 EUR."""
+    text = starter().replace('"USD"', '"EUR"')
+    (lake / "books.toml").write_text(text, encoding="utf-8")
+    days = [f"2026-10-{day:02},EUR,0.92,ECB" for day in (1, 7, 8)]
+    rates = lake / "rates.csv"
+    rates.write_text("\n".join(["date,currency,rate,source", *days, ""]), encoding="utf-8")
+    done = run("books", "2026-10", "--preset", "csv")
+    assert done.code == 2 and "no rate of EUR for 2026-10-09" in done.err
+    rates.write_text(rates.read_text() + "2026-10-09,EUR,0.92,ECB\n", encoding="utf-8")
+    assert run("books", "2026-10", "--preset", "csv").code == 0
+    written = (lake / "books" / "2026-10.csv.csv").read_text(encoding="utf-8")
+    assert ",2100,2392.00,,EUR," in written
+    assert "external rate 1 USD = 0.92 EUR on 2026-10-09 (ECB)" in written
+    assert len((lake / "books" / "2026-10.csv.rates.csv").read_text().splitlines()) == 5

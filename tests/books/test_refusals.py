@@ -1,0 +1,177 @@
+"""What a system refuses is refused here too: by its importer, and before a file is written."""
+
+import re
+from dataclasses import replace
+from datetime import date
+
+import pytest
+
+from svc_analytics.books.accounts import Accounts
+from svc_analytics.books.entry import Entry, Journal, Line
+from svc_analytics.books.export import Way, make_books, preset_files
+from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.errors import ConfigError
+from tests.support.importers import IMPORTERS, Refused
+from tests.support.seeded_books import SeededMonth, accounts
+
+
+def entry(day: int, *cents: int) -> Entry:
+    """An entry of a day of October, with a line for each amount."""
+    lines = [
+        Line("sales", "", "4000", amount, "Sales: 2 payments, 0.5 btc", "0000") for amount in cents
+    ]
+    return Entry(f"SVC-2026-10-{day:02}", date(2026, 10, day), "Payments", tuple(lines))
+
+
+def journal(*entries: Entry, places: int = 2) -> Journal:
+    """A journal of October."""
+    first, last = date(2026, 10, 1), date(2026, 10, 31)
+    return Journal("2026-10", first, last, 0, entries, "USD", places)
+
+
+def written(preset: str, *entries: Entry, chart: Accounts | None = None) -> bytes:
+    """The first file of a system."""
+    made = replace(journal(*entries), settings=(chart or accounts()).settings.get(preset, {}))
+    return PRESETS[preset].files(made)[0]
+
+
+GOOD = (entry(1, -1234, 1200, 34), entry(2, 500, -500))
+BAD = {
+    "qbo": [
+        ("JournalNo,", "Journal No,"),
+        (",,12.34", ",12.34,12.34"),
+        (",,12.34", ",,12.340"),
+        (",,12.34", ",,12.35"),
+        ("10/01/2026", "2026-10-01"),
+        ("SVC-2026-10-01", "SVC-2026-10-01-" + "X" * 9),
+        ("SVC-2026-10-02", "SVC-2026-10-01"),
+        ("Sales", "=cmd()"),
+    ],
+    "xero": [
+        ("*Narration", "Narration"),
+        ("0000", ""),
+        ("-12.34", "-12.344"),
+        ("-12.34", "12.34"),
+        ("01/10/2026", "2026-10-01"),
+        ("4000", "4000 - Sales"),
+    ],
+    "odoo": [
+        ("line_ids/debit", "line_ids/debet"),
+        ("\r\n,,,,", "\r\nsvc.x,M,2026-10-01,r,"),
+        ("\r\n,,,,", "\r\nsvc.x,,,,"),
+        (",,12.34", ",0.00,12.34"),
+        ("SVC_2026_10_02", "SVC_2026_10_01"),
+        ("2026-10-01,", "01.10.2026,"),
+    ],
+    "erpnext": [
+        ("Journal Entry", "Journal"),
+        ("\r\n,,,,,,", "\r\n,,Acme,,,,"),
+        (",,12.34", ",,12.3400001"),
+        (",Main - ACME", ""),
+    ],
+    "netsuite": [
+        (",,12.34", ",,12.35"),
+        (",,12.34", ",,12345678901.00"),
+        ("SVC-2026-10-01,", ","),
+        (",,12.34", ",-12.34,"),
+    ],
+    "datev": [
+        ("12,34", "12.34"),
+        ("12,34", "12,35"),
+        ('"H"', '"C"'),
+        (";0110;", ";1001;"),
+        ('"EXTF"', '"DTVF"'),
+        ("4000;1599", "4000A;1599"),
+        (";700;", ";510;"),
+        ('"SVC-2026-10-01"', '"SVC 2026/ä"'),
+    ],
+    "hledger": [
+        ("    4000   ", "    40  00   "),
+        ("-12.34", "-12.35"),
+        ("account 4000\n", ""),
+        ("Sales 2", "Sales: 2"),
+    ],
+    "csv": [(",,12.34", ",1.00,12.34"), ("entry_id", "id"), (",,12.34", ",,-12.34")],
+}
+CASES = [(name, old, new) for name, pairs in BAD.items() for old, new in pairs]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), CASES, ids=lambda text: re.sub(r"\W", "", text))
+def test_an_importer_refuses_a_file_that_its_vendor_refuses(name: str, old: str, new: str) -> None:
+    """The same file is taken as it was written."""
+    encoding = PRESETS[name].encoding
+    content = written(name, *GOOD)
+    assert len(IMPORTERS[name](content)) == 2
+    text = content.decode(encoding)
+    assert old in text
+    with pytest.raises((Refused, ValueError)):
+        IMPORTERS[name](text.replace(old, new, 1).encode(encoding))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_an_entry_out_of_balance_is_written_for_no_system(name: str) -> None:
+    """One cent is enough."""
+    with pytest.raises(ConfigError, match="SVC-2026-10-01 is out of balance"):
+        written(name, entry(1, -1234, 1235))
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "why"),
+    [
+        ("netsuite", (-(10**12), 10**12), "over 10 digits: book it by hand"),
+        ("datev", (-(10**12), 10**12), "over 10 digits"),
+        ("qbo", (-(10**13), 10**13), "over 11 digits"),
+        ("xero", (-300, *[1] * 300), "has over 300 lines"),
+    ],
+)
+def test_what_is_beyond_a_systems_limits_is_not_written(
+    name: str, lines: tuple[int, ...], why: str
+) -> None:
+    """The message says which entry, and what to do."""
+    with pytest.raises(ConfigError, match=why):
+        written(name, entry(1, *lines))
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"), [("datev", "consultant"), ("odoo", "journal"), ("erpnext", "company")]
+)
+def test_a_system_that_needs_a_setting_is_not_written_without(name: str, setting: str) -> None:
+    """It names the setting and its section."""
+    chart = replace(accounts(), settings={})
+    with pytest.raises(ConfigError, match=rf"write {setting} below \[{name}\]"):
+        written(name, *GOOD, chart=chart)
+
+
+def test_a_month_of_more_lines_than_a_file_takes_is_several_files() -> None:
+    """Each holds whole entries, and Xero takes each."""
+    days = [entry(day, -20, *[1] * 20) for day in range(1, 29)]
+    files = PRESETS["xero"].files(journal(*days))
+    assert [len(IMPORTERS["xero"](file)) for file in files] == [14, 14]
+
+
+@pytest.mark.parametrize("name", ["csv", "hledger", "ledger"])
+def test_amounts_of_38_digits_are_written_to_the_cent(name: str) -> None:
+    """Those who have no limit take them; the others say which entry is too large."""
+    books = make_books(SeededMonth(3, largest=10**20).source(), Way(accounts()))
+    [content, *_] = preset_files(books, PRESETS[name])
+    assert (
+        max(abs(amount) for each in IMPORTERS[name](content) for _, amount in each.lines) > 10**17
+    )
+    with pytest.raises(ConfigError, match="book it by hand"):
+        preset_files(books, PRESETS["netsuite"])
+
+
+def test_a_provisional_month_says_so_in_every_entry_and_line() -> None:
+    """Whoever opens the books sees it without our program."""
+    source = replace(SeededMonth(3).source(None), is_provisional=True)
+    books = make_books(source, Way(accounts()))
+    for each, line in books.journal.lines:
+        assert each.narration.startswith("PROVISIONAL: ")
+        assert line.description.startswith("PROVISIONAL: ")
+
+
+def test_a_day_in_the_jalali_calendar_stands_beside_the_other_on_request() -> None:
+    """1 October 2026 is 9 Mehr 1405."""
+    made = replace(journal(*GOOD), settings={"jalali": "yes"})
+    head, first, *_ = PRESETS["csv"].files(made)[0].decode().splitlines()
+    assert head.endswith(",jalali_day") and first.endswith(",1405-07-09")

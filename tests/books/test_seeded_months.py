@@ -1,0 +1,158 @@
+"""Seeded months: every entry balances, and totals tie to the cent with a second reckoning."""
+
+import shutil
+import subprocess
+from collections import defaultdict
+from decimal import Decimal
+from fractions import Fraction
+from os import environ
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.books.booked import note_booked, read_booked
+from svc_analytics.books.export import Books, Way, make_books, preset_files
+from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.external_rates import ExternalRates
+from svc_analytics.storage import open_storage
+from tests.support.importers import IMPORTERS
+from tests.support.seeded_books import RATES, Row, SeededMonth, accounts, euro
+
+FEW, MANY = range(24), range(24, 1000)
+Totals = dict[tuple[str, str], Fraction]
+
+
+def exact_totals(rows: list[Row], *, is_euro: bool) -> Totals:
+    """Add up a month's figures, each record's shares half up at 18 places, as fractions."""
+    totals: Totals = defaultdict(Fraction)
+    for row in rows:
+        if row["usd_value"] is None:
+            continue
+        day = row["occurred_at_local"].date()
+        rate = Fraction(RATES[day]) if is_euro else Fraction(1)
+        rest = Fraction(0)
+        for figure, units in coin_figures(row):
+            share = Fraction(row["usd_value"]) * Fraction(units) / abs(Fraction(row["gross"]))
+            step = int(abs(share) * 10**18 + Fraction(1, 2))
+            value = Fraction(step if share > 0 else -step, 10**18)
+            totals[figure, ""] += value * rate
+            rest += value
+        totals["wallet", row["currency"]] -= rest * rate
+    return totals
+
+
+def coin_figures(row: Row) -> list[tuple[str, Decimal]]:
+    """What a record moves besides the wallet, in its coin; plus is a debit."""
+    if row["kind"] == "refund":
+        return [("refunds", -row["gross"])]
+    if row["kind"] == "payout":
+        return [("payouts", -row["gross"]), ("payout_fees", -row["fee"])]
+    name = "payment_fees" if row["fee_bearer"] == "merchant" else "unexplained"
+    return [("sales", -row["gross"]), (name, -row["fee"])]
+
+
+def once(exact: Fraction) -> int:
+    """Round to whole cents, a half away from zero."""
+    cents = int(abs(exact) * 100 + Fraction(1, 2))
+    return cents if exact > 0 else -cents
+
+
+def booked_totals(books: Books) -> dict[tuple[str, str], int]:
+    totals: dict[tuple[str, str], int] = defaultdict(int)
+    for _, line in books.journal.lines:
+        totals[line.figure, line.coin] += line.cents
+    return totals
+
+
+def check(seed: int) -> None:
+    """A month of a seed, by day and by month, in dollars and in euro."""
+    made = SeededMonth(seed)
+    rates: ExternalRates | None = euro() if seed % 3 == 0 else None
+    books = make_books(made.source(), Way(accounts(), ("day", "month")[seed % 2], rates))
+    assert all(sum(line.cents for line in entry.lines) == 0 for entry in books.journal.entries)
+    wanted = {
+        place: once(value) for place, value in exact_totals(made.rows, is_euro=bool(rates)).items()
+    }
+    found = booked_totals(books)
+    rounding = found.pop(("rounding", ""), 0)
+    assert {place: cents for place, cents in found.items() if cents} == {
+        place: cents for place, cents in wanted.items() if cents
+    }
+    assert rounding == -sum(wanted.values()) and abs(rounding) * 2 <= len(wanted)
+    assert len(books.movements.unpriced) == sum(row["usd_value"] is None for row in made.rows)
+    for name, preset in PRESETS.items():
+        files = preset_files(books, preset)
+        entries = [entry for file in files for entry in IMPORTERS[name](file)]
+        assert sum(len(entry.lines) for entry in entries) == sum(1 for _ in books.journal.lines)
+        again = make_books(made.source(), Way(accounts(), books.booking.by, rates))
+        assert preset_files(again, preset) == files
+
+
+@pytest.mark.parametrize("seed", FEW)
+def test_a_seeded_month_ties_to_the_cent_and_every_system_takes_it(seed: int) -> None:
+    """Against fractions over its records; the file made again is the same, byte for byte."""
+    check(seed)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", MANY)
+def test_a_thousand_months_tie_to_the_cent(seed: int) -> None:
+    """The same of many more."""
+    check(seed)
+
+
+@pytest.mark.parametrize("seed", FEW)
+def test_a_restated_month_gives_the_difference(seed: int, tmp_path: Path) -> None:
+    """What was imported and its correction add up to the month as it is now."""
+    made, way, storage = SeededMonth(seed), Way(accounts()), open_storage(tmp_path)
+    first = make_books(made.source("a" * 64), way)
+    note_booked(storage, first.booking, "a" * 64, first.journal.entries)
+    label = made.period.folder
+    made.restate()
+    booked = read_booked(tmp_path / "books", label)
+    second = make_books(made.source("b" * 64), Way(accounts(), booked=booked))
+    whole = make_books(made.source("b" * 64), way)
+    totals = booked_totals(first)
+    for place, cents in booked_totals(second).items():
+        totals[place] += cents
+    now = booked_totals(whole)
+    assert {place: cents for place, cents in totals.items() if cents} == {
+        place: cents for place, cents in now.items() if cents
+    }
+    assert all(sum(line.cents for line in entry.lines) == 0 for entry in second.journal.entries)
+    assert {entry.entry_id[-3:] for entry in second.journal.entries} <= {"-C1"}
+    note_booked(storage, second.booking, "b" * 64, second.journal.entries)
+    booked = read_booked(tmp_path / "books", label)
+    for seal, books in (("a", first), ("b", second)):
+        source = made.source(seal * 64)
+        if seal == "b":
+            assert make_books(source, Way(accounts(), booked=booked)).journal == books.journal
+    third = make_books(made.source("c" * 64), Way(accounts(), booked=booked))
+    assert third.journal.entries == ()
+
+
+LEDGERS = {
+    "hledger": ["hledger", "check", "-s", "ordereddates", "-f"],
+    "ledger": ["ledger", "bal", "-f"],
+}
+
+
+@pytest.mark.parametrize("seed", FEW[:6])
+@pytest.mark.parametrize("program", LEDGERS)
+def test_the_programs_take_their_text(program: str, seed: int, tmp_path: Path) -> None:
+    """Entries of two places and of none."""
+    if not shutil.which(program) and environ.get("SVC_REQUIRE_LEDGERS") != "1":
+        pytest.skip(f"{program} is not installed")
+    rates = euro(0) if seed % 2 else None
+    books = make_books(SeededMonth(seed).source(), Way(accounts(), rates=rates))
+    [content, *_] = preset_files(books, PRESETS[program])
+    file = tmp_path / "month.journal"
+    file.write_bytes(content)
+    done = subprocess.run(
+        [*LEDGERS[program], file],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"LANG": "C.UTF-8", "PATH": environ["PATH"]},
+    )
+    assert done.returncode == 0, done.stderr
