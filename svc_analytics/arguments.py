@@ -54,38 +54,38 @@ def option_defaults(**defaults: Any) -> Callable[[F], F]:
     return with_defaults
 
 
-def check(name: str, given: object, kinds: type | tuple[type, ...], wanted: str) -> None:
+def check(name: str, value: object, kinds: type | tuple[type, ...], wanted: str) -> None:
     """Raise `ConfigError` for an argument that is of none of these types.
 
     >>> check("query", 3, str, "a query as text")
     Traceback (most recent call last):
     svc_analytics.errors.ConfigError: query is the number 3: give a query as text
     """
-    if not isinstance(given, kinds):
-        raise ConfigError(f"{name} is {described(given)}: give {wanted}")
+    if not isinstance(value, kinds):
+        raise ConfigError(f"{name} is {described(value)}: give {wanted}")
 
 
-def described(given: object) -> str:
+def described(value: object) -> str:
     """Describe a value in a few words.
 
     >>> described("csv"), described(3), described(None), described([3])
     ("the text 'csv'", 'the number 3', 'None', 'a list')
     """
-    if given is None or isinstance(given, bool):
-        return str(given)
-    if isinstance(given, (str, int, float)):
-        kind = "text" if isinstance(given, str) else "number"
-        return f"the {kind} {given!r:.{_MOST_LETTERS}}"
-    name = type(given).__name__
+    if value is None or isinstance(value, bool):
+        return str(value)
+    if isinstance(value, (str, int, float)):
+        kind = "text" if isinstance(value, str) else "number"
+        return f"the {kind} {value!r:.{_MOST_LETTERS}}"
+    name = type(value).__name__
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
-def check_path(name: str, given: object, example: str) -> None:
+def check_path(name: str, path: object, example: str) -> None:
     """Raise `ConfigError` for what cannot be a path."""
-    check(name, given, PATH, f'a path, such as "{example}"')
+    check(name, path, PATH, f'a path, such as "{example}"')
 
 
-def as_names(name: str, given: Any, example: str) -> tuple[str, ...]:
+def as_names(name: str, value: Any, example: str) -> tuple[str, ...]:
     """Return a list of names; a single text is no list.
 
     >>> as_names("formats", ["csv"], "csv")
@@ -95,15 +95,15 @@ def as_names(name: str, given: Any, example: str) -> tuple[str, ...]:
     svc_analytics.errors.ConfigError: formats is the text 'csv': give a list, such as ["csv"]
     """
     wanted = f'a list, such as ["{example}"]'
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ConfigError(f"{name} is {described(given)}: give {wanted}")
-    found = tuple(given)
-    for each in found:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ConfigError(f"{name} is {described(value)}: give {wanted}")
+    names = tuple(value)
+    for each in names:
         check(f"a name in {name}", each, str, f"it as text, such as {wanted.partition('as ')[2]}")
-    return found
+    return names
 
 
-def as_instant(name: str, given: Instant) -> int:
+def as_instant(name: str, value: Instant) -> int:
     """Return an instant in UTC microseconds: from them, from text, or from a datetime.
 
     Text is RFC 3339, or a date, which is its midnight in UTC. A datetime must say its zone.
@@ -116,17 +116,17 @@ def as_instant(name: str, given: Instant) -> int:
 such as tzinfo=datetime.UTC
     """
     wanted = 'a datetime with a zone, text such as "2026-11-01T00:00:00Z", or UTC microseconds'
-    if isinstance(given, datetime):
-        if given.tzinfo is None:
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
             message = f"{name} is a datetime without a zone: give it one, such as "
             raise ConfigError(f"{message}tzinfo=datetime.UTC")
-        return to_micros(given)
-    check(name, given, (int, str), wanted)
-    if isinstance(given, bool):
-        raise ConfigError(f"{name} is {given}: give {wanted}")
-    if isinstance(given, str):
-        return parse_bound(given)
-    return _in_range(name, given, wanted)
+        return to_micros(value)
+    check(name, value, (int, str), wanted)
+    if isinstance(value, bool):
+        raise ConfigError(f"{name} is {value}: give {wanted}")
+    if isinstance(value, str):
+        return parse_bound(value)
+    return _in_range(name, value, wanted)
 
 
 def _in_range(name: str, micros: int, wanted: str) -> int:

@@ -147,7 +147,7 @@ def read_engine(
     setting = Text(engine, "--engine") if engine else source.find("SVC_ENGINE")
     address = check_engine(setting.text, setting.origin)
     place = source.find("SVC_ENGINE_DATA")
-    places = [Text(given, "--engine-data") for given in engine_data] or [place] * bool(place.text)
+    places = [Text(text, "--engine-data") for text in engine_data] or [place] * bool(place.text)
     for each in places if address else ():
         check_place(each.origin, each.text)
     return address, tuple(each.text for each in places)

@@ -70,12 +70,12 @@ def keep_made(kind: str, made_of: str, make: Callable[[], bytes], most: int = MO
     made of, so none of another version is taken; nor is one that is damaged, or another user's.
     `most` of one kind are kept.
     """
-    if made := find_made(kind, made_of):
-        return made
-    made = make()
+    if content := find_made(kind, made_of):
+        return content
+    content = make()
     with suppress(*_NO_FOLDER):
-        _write_made(cache_folder() / kind / _name_of(made_of), made, most)
-    return made
+        _write_made(cache_folder() / kind / _name_of(made_of), content, most)
+    return content
 
 
 def find_made(kind: str, made_of: str) -> bytes | None:
@@ -90,18 +90,18 @@ def _name_of(made_of: str) -> str:
 
 
 def _read_made(path: Path) -> bytes | None:
-    kept = path.read_bytes()
-    made = kept[_HASH:]
+    stored = path.read_bytes()
+    content = stored[_HASH:]
     is_ours = not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
-    return made if is_ours and hashlib.sha256(made).digest() == kept[:_HASH] else None
+    return content if is_ours and hashlib.sha256(content).digest() == stored[:_HASH] else None
 
 
-def _write_made(path: Path, made: bytes, most: int) -> None:
+def _write_made(path: Path, content: bytes, most: int) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with atomic_write(path, suffix=f".{os.getpid()}", is_durable=False) as temporary:
-        temporary.write_bytes(hashlib.sha256(made).digest() + made)
-    kept = sorted(path.parent.iterdir(), key=lambda each: each.stat().st_mtime)
-    for each in kept[:-most]:
+        temporary.write_bytes(hashlib.sha256(content).digest() + content)
+    newest_last = sorted(path.parent.iterdir(), key=lambda each: each.stat().st_mtime)
+    for each in newest_last[:-most]:
         each.unlink(missing_ok=True)
 
 

@@ -103,8 +103,8 @@ class Lakehouse(Displayable, Lake):
         check("parameters", parameters, (Mapping, type(None)), values)
 
         def answer(warehouse: Warehouse) -> pa.Table:
-            found = warehouse.query_readonly(query, parameters)
-            return attach(found, _standing(warehouse.read_to))
+            table = warehouse.query_readonly(query, parameters)
+            return attach(table, _standing(warehouse.read_to))
 
         return to_frame(count(self, models_used_by(query), answer))
 

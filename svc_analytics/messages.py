@@ -111,9 +111,9 @@ def kept(english: str, message: str | dict[str, Any] | None) -> str:
     """
     with suppress(LookupError, TypeError, AttributeError, ValueError):
         document = json.loads(message) if isinstance(message, str) else message
-        found = Message.from_json(document or {}, english)
-        if english_templates().keys() >= {*found.codes()}:
-            return found
+        stored = Message.from_json(document or {}, english)
+        if english_templates().keys() >= {*stored.codes()}:
+            return stored
     return english
 
 

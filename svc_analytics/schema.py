@@ -106,10 +106,10 @@ class Stream:
 
 def is_within(instants: Instants, spans: Iterable[tuple[int, int]]) -> npt.NDArray[np.bool_]:
     """Tell which instants lie within one of these half-open spans."""
-    found = np.zeros(len(instants), np.bool_)
+    inside = np.zeros(len(instants), np.bool_)
     for start, end in spans:
-        found |= (instants >= start) & (instants < end)
-    return found
+        inside |= (instants >= start) & (instants < end)
+    return inside
 
 
 @cache

@@ -95,14 +95,14 @@ def open_storage(place: str | os.PathLike[str]) -> Storage:
     return BucketStorage(folder, address, ObjectStore(address))
 
 
-def statement_folder(given: str | os.PathLike[str]) -> Path:
+def statement_folder(path: str | os.PathLike[str]) -> Path:
     """Return the path of a statement's folder; of one in a bucket, that of its copy.
 
     Raises `ConfigError` for a URL that is not one of a lake's statement.
     """
-    if not is_address(given):
-        return Path(given)
-    lake, _, name = read_address(str(given)).rpartition(f"/{STATEMENTS}/")
+    if not is_address(path):
+        return Path(path)
+    lake, _, name = read_address(str(path)).rpartition(f"/{STATEMENTS}/")
     if not lake or "/" in name:
         message = "give a statement of a bucket as s3://bucket/lake/statements/2026-10"
         raise ConfigError(message)

@@ -281,10 +281,10 @@ class Client:
 
 
 @contextmanager
-def open_client(settings: Settings, workers: int, given: Client | None = None) -> Iterator[Client]:
+def open_client(settings: Settings, workers: int, own: Client | None = None) -> Iterator[Client]:
     """Give the client that the caller brought, or open one and close it afterwards."""
-    if given is not None:
-        yield given
+    if own is not None:
+        yield own
         return
     with Client(settings, workers=workers) as client:
         yield client

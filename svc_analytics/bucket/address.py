@@ -56,13 +56,13 @@ s3://bucket/lake, gs://bucket/lake or az://container/lake; credentials come from
     return f"{parts.scheme.lower()}://{name}" + (f"/{inside}" if inside else "")
 
 
-def lake_address(given: str | os.PathLike[str]) -> Address:
+def lake_address(text: str | os.PathLike[str]) -> Address:
     """Return where a lake is, its folder or the URL of its bucket; nothing is opened.
 
     >>> lake_address("s3://bucket/lake/"), lake_address("data").name
     ('s3://bucket/lake', 'data')
     """
-    return read_address(str(given)) if is_address(given) else Path(given)
+    return read_address(str(text)) if is_address(text) else Path(text)
 
 
 def check_place(name: str, place: str) -> str:
@@ -86,11 +86,11 @@ def check_place(name: str, place: str) -> str:
     return place
 
 
-def local_path(name: str, given: str | os.PathLike[str]) -> Path:
+def local_path(name: str, path: str | os.PathLike[str]) -> Path:
     """Return a path of this machine; refuse a URL, which would become a folder named `s3:`."""
-    if is_address(given):
+    if is_address(path):
         raise ConfigError(f"{name} is a URL: give a folder or file of this machine")
-    return Path(given)
+    return Path(path)
 
 
 def copy_folder(url: str, environ: Mapping[str, str] = os.environ) -> Path:

@@ -90,6 +90,6 @@ def stamp_of(folder: Path, key: str) -> Stamp | None:
     bundled = folder_of(key)
     path = folder / (f"{bundled}/{MANIFEST}" if bundled else key)
     with suppress(OSError):
-        found = path.stat()
-        return found.st_mtime_ns, found.st_size
+        stat = path.stat()
+        return stat.st_mtime_ns, stat.st_size
     return None

@@ -23,8 +23,8 @@ def folder_of(key: str) -> str | None:
     >>> folder_of("statements/2026-10-v2.zip"), folder_of("payments/2026-10.parquet")
     ('statements/2026-10-v2', None)
     """
-    found = _BUNDLE.match(key)
-    return found[1] if found else None
+    match = _BUNDLE.match(key)
+    return match[1] if match else None
 
 
 def key_of(folder: str) -> str:

@@ -24,13 +24,13 @@ def keys_of_lake(listed: Mapping[str, Version]) -> dict[str, Version]:
     ['lake.json']
     """
     bundled = {folder_of(key) for key in listed}
-    found = {}
+    keys = {}
     for key, version in listed.items():
         copied = _COPIED.match(key)
         is_ours = _FILE.match(key) or folder_of(key) or (copied and copied[1] not in bundled)
         if is_ours:
-            found[key] = version
-    return found
+            keys[key] = version
+    return keys
 
 
 def key_of_file(folder: Path, path: Path) -> str | None:

@@ -53,8 +53,8 @@ class Pins:
     def require_listed(self, keys: Collection[str]) -> None:
         """Raise `Replaced` unless the bucket has these objects in the versions of the snapshot."""
         for key in keys:
-            held, found = self.objects[key], self._before.get(key)
-            if found is None or found.etag != held.version.etag:
+            held, before = self.objects[key], self._before.get(key)
+            if before is None or before.etag != held.version.etag:
                 raise self._replaced(key)
 
     def require_unchanged(self, keys: Collection[str]) -> None:

@@ -42,12 +42,12 @@ def _options(url: str, named: str) -> dict[str, Any]:
     reason = "it has none"
     try:
         session = Session(profile=named or None)
-        found, about = session.get_credentials(), session.get_scoped_config()
-        if found is None and not named:
+        credentials, about = session.get_credentials(), session.get_scoped_config()
+        if credentials is None and not named:
             return {}  # these files are about something else
-        if found is not None:
-            found.get_frozen_credentials()
-            return {"credential_provider": partial(_credential, found), **_settings(about)}
+        if credentials is not None:
+            credentials.get_frozen_credentials()
+            return {"credential_provider": partial(_credential, credentials), **_settings(about)}
     except BotoCoreError as error:  # its text may quote a process's
         reason = type(error).__name__
     which = f"the profile {named}" if named else "the default profile"
@@ -58,12 +58,14 @@ def _options(url: str, named: str) -> dict[str, Any]:
 def _settings(about: dict[str, Any]) -> dict[str, str]:
     """Return the region and the endpoint of a profile, where the environment names none."""
     said = {"region": about.get("region", ""), "endpoint": about.get("endpoint_url", "")}
-    return {name: told for name, told in said.items() if told and not _first_set(_SETTINGS[name])}
+    return {
+        name: value for name, value in said.items() if value and not _first_set(_SETTINGS[name])
+    }
 
 
-def _credential(found: Any) -> dict[str, Any]:
+def _credential(credentials: Any) -> dict[str, Any]:
     """Return the keys as they are now, and until when they may be used."""
-    now = found.get_frozen_credentials()
+    now = credentials.get_frozen_credentials()
     return {
         "access_key_id": now.access_key,
         "secret_access_key": now.secret_key,

@@ -106,13 +106,13 @@ class ObjectStore:
 
     def list(self) -> dict[str, Version]:
         """Return all objects as they are now."""
-        found = {}
+        sizes = {}
         try:
             for page in self._objects.list():
-                found.update({each["path"]: _version(each) for each in page})
+                sizes.update({each["path"]: _version(each) for each in page})
         except Exception as error:
             self._explain(error)
-        return found
+        return sizes
 
     def get(self, key: str, version: Version | None = None) -> "tuple[Buffer, Version]":
         """Return an object; raise `Conflict` unless it is there, and this version."""
@@ -165,8 +165,8 @@ class ObjectStore:
 
 def _is_on_this_machine() -> bool:
     """Tell whether the store is a server of this machine: only there plain http hides nothing."""
-    given = (os.environ.get(name, "") for name in ENDPOINTS)
-    return any(_LOOPBACK.match(endpoint) for endpoint in given)
+    endpoints = (os.environ.get(name, "") for name in ENDPOINTS)
+    return any(_LOOPBACK.match(endpoint) for endpoint in endpoints)
 
 
 def _version(about: Mapping[str, Any]) -> Version:
@@ -186,5 +186,5 @@ def _known(version: Version) -> dict[str, str]:
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:
-    found = pattern.search(text)
-    return found[1] if found else ""
+    match = pattern.search(text)
+    return match[1] if match else ""

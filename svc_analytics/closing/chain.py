@@ -18,8 +18,8 @@ def broken_chain(
 ) -> list[str]:
     """List what is wrong with the earlier seals that a manifest names, or does not name."""
     before = _named_of(f"the statement of the {period.noun} before", manifest.get("previous_seal"))
-    found = [seals.manifests_of(period.shift(-1), folder) for folder in folders]
-    earlier = [one for manifests in found for one in manifests]
+    by_folder = [seals.manifests_of(period.shift(-1), folder) for folder in folders]
+    earlier = [one for manifests in by_folder for one in manifests]
     broken = [*_missing(before, manifest.get("previous_seal"), earlier)]
     named = [one for one in earlier if one["seal"] == manifest.get("previous_seal")]
     broken += filter(None, map(register.contradicts, named[:1]))

@@ -41,19 +41,19 @@ def _counted(select: exp.Select) -> exp.Select:
     calls = _medians(select)
     if not calls:
         return select
-    found = select.copy()
-    group = found.args.get("group")
+    counted = select.copy()
+    group = counted.args.get("group")
     keys = group.expressions if group else []
     numbers = []
-    for number, call in enumerate(_medians(found)):
+    for number, call in enumerate(_medians(counted)):
         value = call.expressions[0].copy()
         numbers += _numbered(value, keys, number)
         call.replace(_middle(call.name, value, number))
-    source, where = found.args["from_"], found.args.pop("where", None)
+    source, where = counted.args["from_"], counted.args.pop("where", None)
     inner = exp.Select(expressions=[exp.Star(), *numbers], from_=source.copy(), where=where)
     alias = exp.TableAlias(this=exp.to_identifier(source.this.alias_or_name))
-    found.set("from_", exp.From(this=exp.Subquery(this=inner, alias=alias)))
-    return found
+    counted.set("from_", exp.From(this=exp.Subquery(this=inner, alias=alias)))
+    return counted
 
 
 def _numbered(value: Tree, keys: list[Tree], number: int) -> list[Tree]:

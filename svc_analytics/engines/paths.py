@@ -68,10 +68,10 @@ class Objects:
         An older copy of the bucket, or another lake, would give other figures and no error.
         """
         self.pins.require_listed([self._keys[place] for place in places])
-        found = sizes(places)
+        seen = sizes(places)
         for place in places:
             listed = self.pins.objects[self._keys[place]].stamp[1]
-            if found.get(PurePosixPath(place).name) != listed:
+            if seen.get(PurePosixPath(place).name) != listed:
                 message = f"{place} is not {self.pins.url}/{self._keys[place]} as it is listed"
                 next_step = "tell the engine of the lake's own bucket, by --engine-data or"
                 raise LakeError(f"{message}: {next_step} SVC_ENGINE_DATA")

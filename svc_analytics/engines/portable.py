@@ -40,9 +40,7 @@ def unsupported_part(tree: Tree, own: Collection[str], *, is_ours: bool = True) 
 
     `own` are the macros that engines word themselves. People's own queries are read strictly.
     """
-    return next(
-        (found for node in tree.walk() if (found := _unsupported(node, own, is_ours))), None
-    )
+    return next((part for node in tree.walk() if (part := _unsupported(node, own, is_ours))), None)
 
 
 def _unsupported(node: Tree, own: Collection[str], is_ours: bool) -> str | None:

@@ -27,9 +27,9 @@ class SplitModel:
             name: f"    select * from {part_name(self.model, name)}\n" for name in self.engine_steps
         }
 
-        def put(found: re.Match[str]) -> str:
-            body = parts.get(found["name"], found["body"])
-            return found[0].replace(found["body"], body, 1)
+        def put(match: re.Match[str]) -> str:
+            body = parts.get(match["name"], match["body"])
+            return match[0].replace(match["body"], body, 1)
 
         return _STEP.sub(put, self.model.sql)
 
@@ -42,7 +42,7 @@ def part_name(model: Model, step: str) -> str:
 def split_model(model: Model, support: SqlSupport, tree: Tree) -> SplitModel:
     """Split a model into what an engine can count and the rest; `tree` is the model as called."""
     bodies = {step.alias.lower(): step.this for step in steps(tree)}
-    written = {found["name"] for found in _STEP.finditer(model.sql)}
+    written = {match["name"] for match in _STEP.finditer(model.sql)}
     countable: list[str] = []
     for name, query in bodies.items():
         waits = _own(query, bodies) - {*countable}

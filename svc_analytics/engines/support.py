@@ -81,9 +81,9 @@ class SqlSupport:
             if name not in models() and _file(name) is None:
                 return f"the table {name!r:.60}"
             if name in models() and reads_records(name) and not self.is_kept(name):
-                found = self.unsupported_part(_tree(name))
-                if found:
-                    return found
+                part = self.unsupported_part(_tree(name))
+                if part:
+                    return part
         return None
 
 

@@ -44,12 +44,15 @@ def _parse(sql: str) -> Tree:
 @cache
 def macros() -> dict[str, Macro]:
     """Return the macros of expressions, by name."""
-    found = {}
+    macros_by_name = {}
     for tree in sqlglot.parse(read_macros(), read=OUR_DIALECT):
         if isinstance(tree, exp.Create):
             head = tree.this
-            found[head.this.name] = (tuple(each.name for each in head.expressions), tree.expression)
-    return found
+            macros_by_name[head.this.name] = (
+                tuple(each.name for each in head.expressions),
+                tree.expression,
+            )
+    return macros_by_name
 
 
 def call_of(table: exp.Table) -> str:
@@ -60,13 +63,13 @@ def call_of(table: exp.Table) -> str:
 
 def arguments(table: exp.Table, parameters: Mapping[str, Tree | None]) -> dict[str, Tree]:
     """Return the arguments of a call of a table macro, by parameter."""
-    given, places = {}, iter(parameters)
+    values, places = {}, iter(parameters)
     for each in table.this.expressions if isinstance(table.this, exp.Anonymous) else ():
         if isinstance(each, exp.PropertyEQ):
-            given[each.this.name] = each.expression
+            values[each.this.name] = each.expression
         else:
-            given[next(places)] = each
-    return {name: given.get(name) or default or exp.Null() for name, default in parameters.items()}
+            values[next(places)] = each
+    return {name: values.get(name) or default or exp.Null() for name, default in parameters.items()}
 
 
 @cache
@@ -108,12 +111,12 @@ def write_out(tree: Tree, own: Mapping[str, Macro]) -> Tree:
         macro = own.get(name) or macros().get(name)
         if macro is None:
             return node
-        given = [write_out(each, own) for each in node.expressions]
-        body = write_in(macro[1], dict(zip(macro[0], given, strict=True)))
+        operands = [write_out(each, own) for each in node.expressions]
+        body = write_in(macro[1], dict(zip(macro[0], operands, strict=True)))
         return _in_parentheses(write_out(body, own))
 
-    found: Tree = tree.transform(put)
-    return found
+    written: Tree = tree.transform(put)
+    return written
 
 
 def without_filters(tree: Tree) -> Tree:
@@ -133,8 +136,8 @@ def without_filters(tree: Tree) -> Tree:
             function.set("this", case)
         return function
 
-    found: Tree = tree.transform(put)
-    return found
+    written: Tree = tree.transform(put)
+    return written
 
 
 def change(tree: Tree, rule: Callable[[Tree], Tree]) -> Tree:
@@ -160,8 +163,8 @@ def inner_steps(tree: Tree) -> set[str]:
 
 def steps(tree: Tree) -> list[exp.CTE]:
     """Return the steps of a query's own `with`."""
-    found = tree.args.get("with_")
-    return list(found.expressions) if found else []
+    clause = tree.args.get("with_")
+    return list(clause.expressions) if clause else []
 
 
 def _is_distinct(function: Tree) -> bool:

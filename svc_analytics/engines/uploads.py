@@ -61,10 +61,10 @@ class TableUploader:
     def _files(self, name: str) -> str:
         if name not in self._shown:
             shown, schema = self._new(name), file_schemas()[name]
-            found = {path: self.places.place(path) for path in self.files[name]}
-            places = [place for place in found.values() if place is not None]
+            placed = {path: self.places.place(path) for path in self.files[name]}
+            places = [place for place in placed.values() if place is not None]
             self.places.require_seen(places, self.engine.sizes)
-            rows = _rows_of([path for path, place in found.items() if place is None], schema)
+            rows = _rows_of([path for path, place in placed.items() if place is None], schema)
             self.engine.read(shown, places, schema, rows)
             self._shown[name] = shown
         return self._shown[name]

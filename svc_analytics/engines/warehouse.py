@@ -59,14 +59,14 @@ def open_on_engine(
     """Open a lake as `open_warehouse` does, so that an engine counts its records."""
     with open_warehouse(lake, names, period=period, as_written=True) as here:
         places = places_of(lake, here.sources.folder)
-        found = EngineWarehouse(here, engine, places)
+        warehouse = EngineWarehouse(here, engine, places)
         try:
-            yield found
+            yield warehouse
         except Exception:
             places.require_unchanged()  # else the error tells of what is no more
             raise
         finally:
-            found.forget()
+            warehouse.forget()
         places.require_unchanged()
 
 
@@ -212,7 +212,7 @@ class EngineWarehouse(Warehouse):
         can_count = self._support.can_count(model.name)
         if model.name in self._kept or (can_count and not is_counted(model.name)):
             return
-        given = arguments(table, parameters(model.signature))
+        values = arguments(table, parameters(model.signature))
         called = table.this.sql(OUR_DIALECT)
         if self._calls.setdefault(model.name, called) != called:
             raise _TwoIntervals(model.name)
@@ -223,13 +223,13 @@ class EngineWarehouse(Warehouse):
             rows = self._counted(parse(f"from {called}"), f"from {called}")
             self._keep_rows(model.name, rows, model.signature)
         elif model.name == _CHECKS:
-            self._count_checks(model, given)
+            self._count_checks(model, values)
         else:
-            self._count_split(model, given)
+            self._count_split(model, values)
 
-    def _count_split(self, model: Model, given: Mapping[str, Tree]) -> None:
+    def _count_split(self, model: Model, values: Mapping[str, Tree]) -> None:
         """Let the engine count what it can of a model; the rest of it stays here."""
-        self._redefine(model, self._split(model, write_in(parse(model.sql), given)))
+        self._redefine(model, self._split(model, write_in(parse(model.sql), values)))
 
     def _split(self, model: Model, tree: Tree) -> str:
         """Let the engine count steps of a model; return its SQL, which reads their rows."""
@@ -241,10 +241,10 @@ class EngineWarehouse(Warehouse):
             self._count_sources(query, known)
         return split.sql()
 
-    def _count_checks(self, model: Model, given: Mapping[str, Tree]) -> None:
+    def _count_checks(self, model: Model, values: Mapping[str, Tree]) -> None:
         """Let the engine find what breaks a rule, by one query for all the rules that it can."""
         bodies = {check: findings_within(check) for check in read_statement_checks()}
-        trees = {check: write_in(parse(body), given) for check, body in bodies.items()}
+        trees = {check: write_in(parse(body), values) for check, body in bodies.items()}
         countable = [
             check
             for check, tree in trees.items()
@@ -255,7 +255,7 @@ class EngineWarehouse(Warehouse):
         if countable:
             part = part_name(model, "rules")
             union = "\nunion all\n".join(bodies[check] for check in countable)
-            self._keep_part(part, write_in(parse(union), given))
+            self._keep_part(part, write_in(parse(union), values))
             local.append(f"select * from {part}")
         self._redefine(model, "\nunion all\n".join(local))
         for check in trees.keys() - {*countable}:
@@ -294,7 +294,7 @@ def _step(tree: Tree, name: str) -> Tree:
         read = {call_of(table) for table in tables(bodies[waiting.pop()].this)} & bodies.keys()
         waiting += read - needed
         needed |= read
-    found = exp.select("*").from_(name)
+    query = exp.select("*").from_(name)
     listed = [step.copy() for each, step in bodies.items() if each in needed]
-    found.set("with_", exp.With(expressions=listed))
-    return found
+    query.set("with_", exp.With(expressions=listed))
+    return query

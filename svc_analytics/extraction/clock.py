@@ -57,19 +57,19 @@ def machine_clock() -> int:
     return instants.now()
 
 
-def judge_clock(client: Client, told: Sequence[Answer], streams: Iterable[Stream]) -> RunClock:
+def judge_clock(client: Client, answers: Sequence[Answer], streams: Iterable[Stream]) -> RunClock:
     """Judge how far time has come, from the first answers of a run and what else it takes.
 
     Clocks that agree cost no request. `streams` are those whose newest record may be asked for.
     """
-    machine, service = machine_clock(), _median(told)
+    machine, service = machine_clock(), _median(answers)
     if service is None:
         return RunClock(machine, machine - CLOCK_TOLERANCE - SETTLE_LAG, machine, None)
     if abs(service - machine) > CLOCK_TOLERANCE:
-        more = [answer_now(client.me()[1]) for _ in range(ANSWERS - len(told))]
-        told, machine = [*told, *more], machine_clock()
-        service = _median(told) or service
-    notes = _note_outliers(told, service)
+        more = [answer_now(client.me()[1]) for _ in range(ANSWERS - len(answers))]
+        answers, machine = [*answers, *more], machine_clock()
+        service = _median(answers) or service
+    notes = _note_outliers(answers, service)
     if service - machine <= CLOCK_TOLERANCE:
         now = min(service, machine)
         clock = RunClock(now, now - SETTLE_LAG, machine, service)
@@ -82,13 +82,13 @@ def judge_clock(client: Client, told: Sequence[Answer], streams: Iterable[Stream
 
 def newest_record(client: Client, streams: Iterable[Stream], until: int) -> int:
     """Return the instant just after the newest record that is not later than `until`."""
-    found = [0]
+    newest = [0]
     for stream in streams:
         bound = format_instant(-(-until // SECOND) * SECOND)
         page = client.page(stream.route, {"limit": "1", "to": bound})
         instants = scan_page(stream, page, until).instants
-        found += [int(at) + 1 for at in instants if at < until]
-    return max(found)
+        newest += [int(at) + 1 for at in instants if at < until]
+    return max(newest)
 
 
 def answer_now(at: int | None) -> Answer:
@@ -96,25 +96,25 @@ def answer_now(at: int | None) -> Answer:
     return at, time.monotonic()
 
 
-def _median(told: Iterable[Answer]) -> int | None:
+def _median(answers: Iterable[Answer]) -> int | None:
     """Return the service's clock now by most answers; of two the earlier; None if not told."""
-    clocks = sorted(_advance(told))
+    clocks = sorted(_advance(answers))
     return clocks[(len(clocks) - 1) // 2] if clocks else None
 
 
-def _advance(told: Iterable[Answer]) -> list[int]:
+def _advance(answers: Iterable[Answer]) -> list[int]:
     """Reckon the service's clock now, from each answer."""
     now = time.monotonic()
     return [
         at + int(now - moment) * SECOND  # a Date has no finer unit
-        for at, moment in told
+        for at, moment in answers
         if at is not None and 0 < at < _FARTHEST
     ]
 
 
-def _note_outliers(told: Iterable[Answer], service: int) -> list[str]:
+def _note_outliers(answers: Iterable[Answer], service: int) -> list[str]:
     """Note the answers whose clock is not that of most."""
-    wrong = [at for at in _advance(told) if abs(at - service) > CLOCK_TOLERANCE]
+    wrong = [at for at in _advance(answers) if abs(at - service) > CLOCK_TOLERANCE]
     if not wrong:
         return []
     off = max(wrong, key=lambda at: abs(at - service)) - service

@@ -17,15 +17,15 @@ def read_merchant(client: Client, settings: Settings) -> tuple[dict[str, Any], l
     for call in others:
         call.begin()
     try:
-        found = [first.ask(), *(call.end() for call in others)]
+        answers = [first.ask(), *(call.end() for call in others)]
     except BaseException:
         client.limiter.stop()  # nor need the others be answered
         raise
-    ids = sorted({profile["id"] for profile, _ in found})
+    ids = sorted({profile["id"] for profile, _ in answers})
     if len(ids) > 1:
         message = f"the two keys belong to two merchants, {' and '.join(ids)}: use keys of one"
         raise ConfigError(message)
-    return found[0][0], [told for _, told in found]
+    return answers[0][0], [answer for _, answer in answers]
 
 
 class _Call:

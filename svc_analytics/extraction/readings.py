@@ -77,7 +77,7 @@ class Reading:
         """Return the hashes of what was seen of a stream, in order, each once."""
         if name in self._waiting or name not in self._hashes:
             before = self._hashes.pop(name, np.empty(0, np.uint64))
-            found = join([*self._waiting.pop(name, ()), before])
-            is_first = np.concatenate([found[:1] == found[:1], found[1:] != found[:-1]])
-            self._hashes[name] = found[is_first]
+            spans = join([*self._waiting.pop(name, ()), before])
+            is_first = np.concatenate([spans[:1] == spans[:1], spans[1:] != spans[:-1]])
+            self._hashes[name] = spans[is_first]
         return self._hashes[name]

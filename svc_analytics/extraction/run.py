@@ -49,9 +49,9 @@ def extract(
     request = request or Request()
     threading.Thread(target=load_parser).start()  # while the service answers the first calls
     with open_client(settings, workers or MOST, client) as service:
-        profile, told = read_merchant(service, settings)
+        profile, answers = read_merchant(service, settings)
         streams = [each for each in STREAMS.values() if not missing_key_class(settings, each)]
-        clock = judge_clock(service, told, streams)
+        clock = judge_clock(service, answers, streams)
         run = ExtractionResult(profile["id"], clock.now, notes=[*clock.notes])
         _require_past(request, clock)
         clocks = {"service": clock.service, "machine": clock.machine, "judged": clock.now}

@@ -69,11 +69,11 @@ class Seam:
 
     def cross(self, page: ScannedPage, keys: list[int]) -> Marks:
         """Return which rows came before too; note a list that has moved, or may have."""
-        found = self._recent.find(keys)
+        known = self._recent.find(keys)
         places = [item.place + number for number, item in enumerate(_rejected(page))]
-        is_repeat = np.delete(found, places)
+        is_repeat = np.delete(known, places)
         if self._keys and keys and self._segment.is_bounded:
-            self._judge(int(found.sum()), page.instants[~is_repeat])
+            self._judge(int(known.sum()), page.instants[~is_repeat])
         if keys:  # a page without records is no seam
             self._recent.add(keys)
             self._keys, self._query = keys, self._asked

@@ -67,8 +67,8 @@ class Segment:
 
     def split(self) -> "Segment":
         """Split off the older half, or more, so that few months are being read at a time."""
-        kept = min(0.5, self.kept_pages / self.expected_pages)
-        middle = self.end - max(int(self.reach * kept), 1)
+        share = min(0.5, self.kept_pages / self.expected_pages)
+        middle = self.end - max(int(self.reach * share), 1)
         older = Segment(self.stream, self.start, middle, middle, readings=self.readings)
         older.since = middle
         if older.is_open_ended:

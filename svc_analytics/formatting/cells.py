@@ -138,8 +138,8 @@ def _paddings(column: Sequence[Cell]) -> list[str]:
     texts = [cell.text if cell.is_number and not cell.note else "" for cell in column]
     if not any(texts):
         return [""] * len(column)
-    found = paddings(texts)
-    return [padding if cell.is_number else "" for cell, padding in zip(column, found, strict=True)]
+    widths = paddings(texts)
+    return [padding if cell.is_number else "" for cell, padding in zip(column, widths, strict=True)]
 
 
 def _padded(cell: Cell, padding: str) -> Cell:

@@ -73,12 +73,12 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 def _is_of_python(column: pa.Array) -> bool:
     """Whether all days or instants of a column lie in the years that Python has."""
-    found = pc.min_max(column)
-    if not found["min"].is_valid:
+    ends = pc.min_max(column)
+    if not ends["min"].is_valid:
         return True
     bounds = _DAYS if pa.types.is_date(column.type) else _INSTANTS
     least, most = (pa.scalar(bound, column.type) for bound in bounds)
-    return bool(pc.and_(pc.less_equal(least, found["min"]), pc.less_equal(found["max"], most)))
+    return bool(pc.and_(pc.less_equal(least, ends["min"]), pc.less_equal(ends["max"], most)))
 
 
 def _instants(column: pa.Array, field: pa.Field) -> pa.Array:

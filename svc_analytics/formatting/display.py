@@ -62,8 +62,8 @@ def arrow_of(table: Any) -> pa.Table:
     if not hasattr(table, "columns"):
         wanted = "give a frame, an Arrow table or a statement"
         raise ConfigError(f"the table is {described(table)}: {wanted}")
-    found = pa.Table.from_pandas(_with_index(table), preserve_index=False)
-    return attach(found, standing_of(table))
+    arrow = pa.Table.from_pandas(_with_index(table), preserve_index=False)
+    return attach(arrow, standing_of(table))
 
 
 def _with_index(frame: Any) -> Any:

@@ -81,8 +81,8 @@ def _csv_lines(columns: list[pa.Array], schema: pa.Schema) -> str:
 
 def csv_line(texts: Iterable[str]) -> str:
     """Write one line of CSV."""
-    found = (_quote(text) if _MARKED.search(text) else text for text in texts)
-    return f"{','.join(found)}\n"
+    cells = (_quote(text) if _MARKED.search(text) else text for text in texts)
+    return f"{','.join(cells)}\n"
 
 
 def _quote(text: str) -> str:

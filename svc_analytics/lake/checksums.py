@@ -46,13 +46,13 @@ _known: set[str] = set()  # digests of files without a signature that this proce
 def sign(file: BinaryIO) -> None:
     """Write its checksums into a Parquet file that has their `BLANK`, open to read and write."""
     footer = _read_raw_footer(file)
-    found = find_signature(footer)
-    if found is None or found["body"] is None:
+    signature = find_signature(footer)
+    if signature is None or signature["body"] is None:
         raise ValueError("the footer has no place for its checksums")
     start = file.seek(0, os.SEEK_END) - len(footer) - _TRAILER
-    footer = _put(footer, found.span("body"), f"{_crc32(file, start):08x}")
+    footer = _put(footer, signature.span("body"), f"{_crc32(file, start):08x}")
     file.seek(start)
-    file.write(_put(footer, found.span("footer"), sha256(footer).hexdigest()))
+    file.write(_put(footer, signature.span("footer"), sha256(footer).hexdigest()))
 
 
 def find_signature(footer: bytes) -> re.Match[bytes] | None:
@@ -60,9 +60,9 @@ def find_signature(footer: bytes) -> re.Match[bytes] | None:
     place = len(footer)
     while (place := footer.rfind(_LABEL, 0, place)) >= 0:
         starts = (max(place - _BODY, 0), place)
-        found = next(filter(None, (_SIGNATURE.match(footer, start) for start in starts)), None)
-        if found is not None:
-            return found
+        match = next(filter(None, (_SIGNATURE.match(footer, start) for start in starts)), None)
+        if match is not None:
+            return match
     return None
 
 
@@ -82,14 +82,14 @@ def read_signature(path: Path) -> str:
     """Identify a version of a file, by its end."""
     with path.open("rb") as file:
         file.seek(max(file.seek(0, os.SEEK_END) - _SIGNED_END, 0))
-        found = find_signature(file.read())
-        return found["footer"].decode() if found else signature_of(signed_footer(file))
+        match = find_signature(file.read())
+        return match["footer"].decode() if match else signature_of(signed_footer(file))
 
 
 def signature_of(footer: bytes) -> str:
     """Identify a version of a file, by its footer."""
-    found = find_signature(footer)  # none in a file of another tool, or of an old version
-    return found["footer"].decode() if found else sha256(footer).hexdigest()
+    match = find_signature(footer)  # none in a file of another tool, or of an old version
+    return match["footer"].decode() if match else sha256(footer).hexdigest()
 
 
 def check_signature(path: Path) -> bool:
@@ -137,15 +137,15 @@ def _read_pages(path: Path) -> None:
 def _read_footer(file: BinaryIO) -> tuple[bytes, bytes | None]:
     """Return an unaltered footer, and its checksum of what is before it, if it has one."""
     footer = _read_raw_footer(file)
-    found = find_signature(footer)  # none in a file of another tool, or of an old version
-    if found is None:
+    match = find_signature(footer)  # none in a file of another tool, or of an old version
+    if match is None:
         if any(name.encode() in footer for name in BLANK):
             raise ValueError("the checksums are not the ones that were written")
         return footer, None
-    bare = _put(footer, found.span("footer"), BLANK["footer_sha256"])
-    if sha256(bare).hexdigest() != found["footer"].decode():
+    bare = _put(footer, match.span("footer"), BLANK["footer_sha256"])
+    if sha256(bare).hexdigest() != match["footer"].decode():
         raise ValueError("the footer is not the one that was written")
-    return footer, found["body"]
+    return footer, match["body"]
 
 
 def _read_raw_footer(file: BinaryIO) -> bytes:
@@ -162,11 +162,11 @@ def _read_raw_footer(file: BinaryIO) -> bytes:
 def _crc32(file: BinaryIO, size: int) -> int:
     """Return the CRC-32 of a file's first bytes, reading few at a time."""
     file.seek(0)
-    found = 0
+    checksum = 0
     while size and (chunk := file.read(min(size, _CHUNK))):
-        found = crc32(chunk, found)
+        checksum = crc32(chunk, checksum)
         size -= len(chunk)
-    return found
+    return checksum
 
 
 def _read_ahead(file: BinaryIO) -> None:

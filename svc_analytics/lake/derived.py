@@ -89,12 +89,12 @@ def _divided(
     for name in {quotient.divisor for quotient in wanted.values()}:
         can_divide[name] = np.array([each != 0 for each in units[name]], bool)
         units[name] = [each or 1 for each in units[name]]
-    found = {}
+    quotients = {}
     for name, quotient in wanted.items():
-        given = [np.asarray(table[each].is_valid()) for each in quotient.amounts]
-        is_known = np.logical_and.reduce([can_divide[quotient.divisor], *given])
-        found[name] = _decimals(divide(quotient, units), is_known, schema.field(name).type)
-    return found
+        known = [np.asarray(table[each].is_valid()) for each in quotient.amounts]
+        is_known = np.logical_and.reduce([can_divide[quotient.divisor], *known])
+        quotients[name] = _decimals(divide(quotient, units), is_known, schema.field(name).type)
+    return quotients
 
 
 def _divide(quotient: _Quotient, units: _Units) -> list[int]:

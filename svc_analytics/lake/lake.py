@@ -89,8 +89,8 @@ class Lake:
     @property
     def clocks(self) -> dict[str, int]:
         """What the clocks of the newest run told: `service`, `machine`, and what was judged."""
-        told = self._description.get("clocks") or {}
-        return {name: parse_instant(at)[0] for name, at in told.items() if at}
+        clocks = self._description.get("clocks") or {}
+        return {name: parse_instant(at)[0] for name, at in clocks.items() if at}
 
     @property
     def _description(self) -> dict[str, Any]:
@@ -136,8 +136,8 @@ class Lake:
         """
         merchant_id = merchant_id or self.merchant_id
         footers = {}
-        found = folder.glob("*.pq") if folder else self.folder(stream).glob("*.parquet")
-        for file in sorted(found):
+        files = folder.glob("*.pq") if folder else self.folder(stream).glob("*.parquet")
+        for file in sorted(files):
             with mended(self.storage):
                 footer = read_footer(file)
             if (footer.merchant_id, footer.stream) != (merchant_id, stream.name):

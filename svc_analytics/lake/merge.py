@@ -144,8 +144,8 @@ def merge_rows(stream: Stream, path: Path, incoming: pa.Table) -> Iterator[pa.Ta
     for group in read_groups(path):
         last = (stream.instants(group)[-1], group["id"][-1].as_py())
         until = bisect_right(keys, last, lo=done)
-        kept = group.filter(pc.invert(pc.is_in(group["id"], value_set=ids)))
-        yield in_order(stream, pa.concat_tables([kept, incoming.slice(done, until - done)]))
+        rows_before = group.filter(pc.invert(pc.is_in(group["id"], value_set=ids)))
+        yield in_order(stream, pa.concat_tables([rows_before, incoming.slice(done, until - done)]))
         done = until
     yield incoming.slice(done)
 

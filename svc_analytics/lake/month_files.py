@@ -205,8 +205,8 @@ class MonthFiles:
         for home in {label, ORIGIN} & self.footers.keys():  # the origin's file gives months away
             before = self.footers[home]
             anew = difference(coverage.read, before.coverage.read)
-            kept = difference(coverage.read, anew)
-            moments += [min(before.claimed_at, end) for _, end in kept]
+            unread = difference(coverage.read, anew)
+            moments += [min(before.claimed_at, end) for _, end in unread]
         return max(moments)
 
     def _shared(self, label: str, incoming: Iterable[pa.Table]) -> Shared:
@@ -236,13 +236,13 @@ class MonthFiles:
         )
         homes = np.repeat(np.arange(len(rows)), [len(table) for table in rows.values()])
         places = {label: place for place, label in enumerate(rows)}
-        texts, found = Texts.of(ids), {}
+        texts, elsewhere = Texts.of(ids), {}
         for label in self._may_hold(texts.hashes):
             foreign = texts.only(homes != places.get(label, -1))
             held = self._index.rows(label, "id", foreign, ["id"])
             if len(held):
-                found[label] = held["id"].combine_chunks()
-        return found
+                elsewhere[label] = held["id"].combine_chunks()
+        return elsewhere
 
     def _may_hold(self, hashes: Hashes) -> list[str]:
         return self._index.may_hold(self.footers, "id", hashes)

@@ -117,8 +117,8 @@ class _Stated:
     def add(self, table: pa.Table) -> None:
         totals, ends = totals_and_ends(self.stream, table)
         self.totals += totals
-        for group, found in ends.items():
-            self.ends[group] = found.join(self.ends.get(group, found))
+        for group, ends_of_group in ends.items():
+            self.ends[group] = ends_of_group.join(self.ends.get(group, ends_of_group))
         if self._has_receipts:
             self.without_receipt += table[_RECEIPT].null_count
 

@@ -140,8 +140,8 @@ def _find_good(rejected: Collection[str], good_ids: Iterable[pa.ChunkedArray]) -
     wanted = pa.array(sorted(rejected), pa.string())
     if not len(wanted):
         return frozenset()
-    found = (ids.filter(pc.is_in(ids, value_set=wanted)) for ids in good_ids)
-    return frozenset(record_id for ids in found for record_id in ids.to_pylist())
+    good = (ids.filter(pc.is_in(ids, value_set=wanted)) for ids in good_ids)
+    return frozenset(record_id for ids in good for record_id in ids.to_pylist())
 
 
 def _narrowed(held: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:

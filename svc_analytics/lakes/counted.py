@@ -79,9 +79,9 @@ class EngineLakes(EngineWarehouse):
         if model.name in self._views:  # no other can be queried here
             super()._count_model(model, table)
 
-    def _count_split(self, model: Model, given: Mapping[str, Tree]) -> None:
+    def _count_split(self, model: Model, values: Mapping[str, Tree]) -> None:
         """Let each lake make the rows of a model, of parts that are counted for all at once."""
-        self._in_step._count_split(model, given)
+        self._in_step._count_split(model, values)
         parts = []
         for merchant, lake in self._lakes.items():
             rows = lake.rows_here(model.name)

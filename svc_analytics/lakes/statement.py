@@ -42,30 +42,30 @@ class GroupStatement(Displayable):
     @property
     def status(self) -> str:
         """`final` when each merchant's statement is, else `provisional`."""
-        is_final = all(made.status == "final" for made in self.statements.values())
+        is_final = all(statement.status == "final" for statement in self.statements.values())
         return "final" if is_final else "provisional"
 
     @property
     def needs_attention(self) -> bool:
         """Whether anything but a running month keeps one of them from being final."""
-        return any(made.needs_attention for made in self.statements.values())
+        return any(statement.needs_attention for statement in self.statements.values())
 
     def to_html(self) -> str:
         """Return the same as a page that stands alone."""
-        names = "; ".join(names_of(made.merchant) for made in self.statements.values())
+        names = "; ".join(names_of(statement.merchant) for statement in self.statements.values())
         return comparison_page(self._display(), names)
 
     def _display(self) -> Display:
         own = list(self.statements.items())
         lines = [f"{self.period.title}: {self.period.local_bounds}", f"status: {self.status}"]
-        for place, (merchant, made) in enumerate(own, 1):
-            name = single_line(f"{merchant}, {names_of(made.merchant)}")
-            lines.append(f"merchant {place}: {standing_text(made)} · {name}")
+        for place, (merchant, statement) in enumerate(own, 1):
+            name = single_line(f"{merchant}, {names_of(statement.merchant)}")
+            lines.append(f"merchant {place}: {standing_text(statement)} · {name}")
         unknown = [row for row in self._rows(TOTAL) if row["value"] is None]
         names: dict[str, list[str]] = {str(row["note"]): [] for row in unknown}
         for row in unknown:
             names[str(row["note"])].append(f"{row['label']} of {row['currency']}")
-        lines += [f"no sum: {', '.join(found)}: {why}" for why, found in names.items()]
+        lines += [f"no sum: {', '.join(figures)}: {why}" for why, figures in names.items()]
         title = single_line(f"Statement {self.period.folder} of {len(own)} merchants")
         return Display(title, lines, [self._coin(coin) for coin in self._coins()])
 

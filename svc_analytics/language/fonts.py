@@ -43,7 +43,7 @@ def _installed() -> dict[str, list[Path]]:
     """Return the files of each family that matplotlib knows of."""
     from matplotlib.font_manager import fontManager  # takes long to load
 
-    found: dict[str, list[Path]] = {}
+    files: dict[str, list[Path]] = {}
     for entry in fontManager.ttflist:
-        found.setdefault(entry.name, []).append(Path(entry.fname))
-    return found
+        files.setdefault(entry.name, []).append(Path(entry.fname))
+    return files

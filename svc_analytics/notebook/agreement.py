@@ -24,13 +24,13 @@ def compared(statement: Statement, claims: Mapping[str, Claim]) -> str:
     count = 0
     for figure, claim in claims.items():
         for row in rows:
-            stated, found = row[figure], _claimed(statement, claim, row)
-            if stated is None or found is None:
+            stated, claimed = row[figure], _claimed(statement, claim, row)
+            if stated is None or claimed is None:
                 continue
             count += 1
-            if stated != found:
+            if stated != claimed:
                 message = f"{figure} of {row['currency']} is {stated}, but {_of(claim)} "
-                raise AssertionError(f"{message}{found}")
+                raise AssertionError(f"{message}{claimed}")
     unknown = len(claims) * len(rows) - count
     others = f"; {unknown} unknown ones were not compared" if unknown else ""
     return f"the figures agree: {count} compared{others}"

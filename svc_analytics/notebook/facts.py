@@ -30,15 +30,15 @@ def page_facts(names: Mapping[str, Any]) -> str:
 
 def _of_statement(names: Mapping[str, Any]) -> dict[str, str]:
     own = [getattr(value, "statement", value) for value in [*names.values(), names.get("st")]]
-    made = next(filter(is_statement, reversed(own)), None)
-    if made is None:
+    statement = next(filter(is_statement, reversed(own)), None)
+    if statement is None:
         return {}
     return {
-        "merchant": names_of(made.merchant),
-        "period": made.period.label,
-        "status": status_word(made),
-        "standing": standing_of(made.tables["summary"]).text,
-        "read_to": format_instant(made.as_of),
+        "merchant": names_of(statement.merchant),
+        "period": statement.period.label,
+        "status": status_word(statement),
+        "standing": standing_of(statement.tables["summary"]).text,
+        "read_to": format_instant(statement.as_of),
     }
 
 

@@ -29,8 +29,12 @@ def make_page(notebook: Any, facts: dict[str, str], data_dir: Path, *, has_code:
     with needs_extra("lab"):
         import nbconvert  # an optional extra
     pages: Any = nbconvert.HTMLExporter
-    kept = _readable(notebook, has_code=has_code)
-    kept.cells = [*_opening(kept.cells, facts), *kept.cells[1:], _cell(_foot(facts))]
+    readable = _readable(notebook, has_code=has_code)
+    readable.cells = [
+        *_opening(readable.cells, facts),
+        *readable.cells[1:],
+        _cell(_foot(facts)),
+    ]
     exporter = pages(
         exclude_input=not has_code,
         exclude_input_prompt=True,
@@ -38,7 +42,7 @@ def make_page(notebook: Any, facts: dict[str, str], data_dir: Path, *, has_code:
         **{f"{name}_url": "" for name in _SOURCES},
     )
     resources = {"metadata": {"name": page_title(notebook, facts)}}
-    page, _ = exporter.from_notebook_node(_without_path(kept, data_dir), resources)
+    page, _ = exporter.from_notebook_node(_without_path(readable, data_dir), resources)
     page = _EMPTY.sub("", _REMOTE.sub("", str(page)))
     style = files("svc_analytics.notebook").joinpath("page.css").read_text(encoding="utf-8")
     return page.replace("</head>", f"<style>\n{style}</style>\n</head>", 1)
@@ -55,21 +59,21 @@ def _readable(notebook: Any, *, has_code: bool) -> Any:
     """Return a copy with the cells that a reader needs."""
     copy = deepcopy(notebook)
     copy.metadata.pop("widgets", None)
-    kept: list[Any] = []
+    cells: list[Any] = []
     for cell in copy.cells:
         if cell.cell_type != "code":
-            kept.append(cell)
+            cells.append(cell)
             continue
         outputs = cell.outputs
         cell.outputs = [out for out in outputs if _WIDGET not in out.get("data", {})]
         is_default = "parameters" in cell.metadata.get("tags", ())  # another cell sets them
         is_coded = has_code and not is_default
         is_whole = bool(outputs) and cell.outputs == outputs
-        if not is_coded and not is_whole and len(kept) > 1 and kept[-1].cell_type != "code":
-            kept.pop()  # it introduces a picker, or what is not shown
+        if not is_coded and not is_whole and len(cells) > 1 and cells[-1].cell_type != "code":
+            cells.pop()  # it introduces a picker, or what is not shown
         if is_coded or cell.outputs:
-            kept.append(cell)
-    copy.cells = kept
+            cells.append(cell)
+    copy.cells = cells
     return copy
 
 
@@ -99,9 +103,9 @@ def _head(facts: dict[str, str]) -> str:
 def _foot(facts: dict[str, str]) -> str:
     """Return how the page was made as HTML."""
     read = f"; data read up to {facts['read_to']}" if facts.get("read_to") else ""
-    made = f"Made by svc-analytics {version('svc-analytics')} from {facts.get('notebook', '')}"
+    line = f"Made by svc-analytics {version('svc-analytics')} from {facts.get('notebook', '')}"
     hidden = " Point at a number marked \N{ALMOST EQUAL TO} to read every digit."
-    return f'<div class="page-foot">{escape(single_line(made + read))}.{hidden}</div>'
+    return f'<div class="page-foot">{escape(single_line(line + read))}.{hidden}</div>'
 
 
 def _without_path(notebook: Any, data_dir: Path) -> Any:

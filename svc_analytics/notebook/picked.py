@@ -125,8 +125,8 @@ class Picked:
     @property
     def coins(self) -> list[str | None]:
         """The coins to pick from; None for all coins comes first."""
-        made = self._made.tables["summary"]["currency"].to_pylist()
-        return [*([] if self._has_parts else [None]), *map(str, made)]
+        coins = self._made.tables["summary"]["currency"].to_pylist()
+        return [*([] if self._has_parts else [None]), *map(str, coins)]
 
     @property
     def state(self) -> tuple[int, str | None]:
@@ -199,13 +199,13 @@ class Picked:
 
         >>> picked.choose(month="aban 1405", coin="btc")     # doctest: +SKIP
         """
-        given, before = {*changes}, self.choice
-        if "month" in given and "calendar" not in given:
+        wanted, before = {*changes}, self.choice
+        if "month" in wanted and "calendar" not in wanted:
             changes["calendar"] = None
-        if "calendar" in given and "month" not in given:
+        if "calendar" in wanted and "month" not in wanted:
             changes["month"] = same_time(before.month, before.calendar, changes["calendar"])
         self.choice = replace(before, **changes)
-        if given - {"coin"}:
+        if wanted - {"coin"}:
             self._make()
         self._settle_coin()
         for output in self._outputs:
@@ -286,11 +286,13 @@ def explained(lake: Lakehouse, statement: Statement, figure: str, coin: str | No
     if coin is None:
         return f"{statement.period.folder} has no movement and no position"
     period = statement.period
-    found = lake.explain(period.label, coin, figure, zone=period.zone, calendar=period.calendar)
-    value = "unknown" if found.value is None else value_text(found.value)
-    columns = record_columns(found.table)
-    records = display_table(found.table, "its records", most=MOST_RECORDS, only=columns)
-    return line(f"{figure} of {coin}: {value}"), Code(found.sql), Display("", [], [records])
+    explanation = lake.explain(
+        period.label, coin, figure, zone=period.zone, calendar=period.calendar
+    )
+    value = "unknown" if explanation.value is None else value_text(explanation.value)
+    columns = record_columns(explanation.table)
+    records = display_table(explanation.table, "its records", most=MOST_RECORDS, only=columns)
+    return line(f"{figure} of {coin}: {value}"), Code(explanation.sql), Display("", [], [records])
 
 
 def table_of(statement: Statement, name: str) -> pa.Table:

@@ -139,8 +139,8 @@ def lab_environment(data_dir: Path) -> dict[str, str]:
     places = {
         name: os.pathsep.join([str(_JUPYTER), *filter(None, [own.get(name)])]) for name in names
     }
-    given = {"SVC_DATA_DIR": str(data_dir.absolute()), **places}
-    return added | own | given
+    variables = {"SVC_DATA_DIR": str(data_dir.absolute()), **places}
+    return added | own | variables
 
 
 def _other_name(name: str) -> str:

@@ -72,10 +72,10 @@ def _year_to_date(year: int | None, running: Period) -> Period:
     return newest.around(TO_DATE)
 
 
-def _of_another_calendar(text: str, found: Period, calendar: str) -> ConfigError:
+def _of_another_calendar(text: str, period: Period, calendar: str) -> ConfigError:
     """Name the periods of the wanted calendar that one of another calendar lies in."""
-    first = month_of(found.start, found.zone, calendar).around(found.kind)
+    first = month_of(period.start, period.zone, calendar).around(period.kind)
     return ConfigError(
-        f"{text!r} is a {found.calendar} {found.kind}, not a {calendar} one: "
-        f"write {first.label} or {first.shift(1).label}, or choose the calendar {found.calendar}"
+        f"{text!r} is a {period.calendar} {period.kind}, not a {calendar} one: "
+        f"write {first.label} or {first.shift(1).label}, or choose the calendar {period.calendar}"
     )

@@ -140,14 +140,14 @@ def _names(first: str | None = None) -> dict[str, tuple[str, int, str]]:
 
     A name of several calendars is that of the `first`, if it is one of them.
     """
-    found: dict[str, tuple[str, int, str]] = {}
+    names: dict[str, tuple[str, int, str]] = {}
     for calendar in sorted(CALENDARS.values(), key=lambda each: each.name != first):
         for number, ways in enumerate(zip(calendar.months, calendar.spellings, strict=True), 1):
             words = " ".join(ways).lower().split()
             for word in words:
                 usual = next(each for each in words if each.isascii() == word.isascii())
-                found.setdefault(_folded(word), (calendar.name, number, usual))
-    return found
+                names.setdefault(_folded(word), (calendar.name, number, usual))
+    return names
 
 
 def _folded(text: str) -> str:

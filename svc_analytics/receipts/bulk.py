@@ -129,20 +129,20 @@ class BulkVerifier:
 
         Where that is not certain, it is `UNCERTAIN`.
         """
-        found = np.full(len(texts), UNCERTAIN)
+        verdicts = np.full(len(texts), UNCERTAIN)
         if not self._ring:
-            return found
+            return verdicts
         rows = np.flatnonzero(is_canonical(texts, records))
         paid_at = np.asarray(records["paid_at"].fill_null(0))[rows]
         tokens = _take(texts, rows)
         keys, signers = self._keys, match_signers(self._keys, tokens)
         self._keys = _most_used_first(keys, signers)
         for place, key in enumerate(keys):
-            found[rows[(signers == place) & (paid_at <= key.until)]] = _place_of(key.verdict)
+            verdicts[rows[(signers == place) & (paid_at <= key.until)]] = _place_of(key.verdict)
         unsigned = np.flatnonzero(signers == NO_KEY)
         for row, token in zip(unsigned, _pick(tokens, unsigned), strict=True):
-            found[rows[row]] = _place_of(self._verify_unsigned(token or "", paid_at[row]))
-        return found
+            verdicts[rows[row]] = _place_of(self._verify_unsigned(token or "", paid_at[row]))
+        return verdicts
 
     def _verify_unsigned(self, token: str, paid_at: int) -> Verdict | None:
         if not _SIGNED.search(token):

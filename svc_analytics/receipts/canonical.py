@@ -118,7 +118,7 @@ def _amount_texts(amounts: pa.Array, places: npt.NDArray[np.int64]) -> pa.Array:
     """
     texts = pc.cast(amounts, pa.string())
     is_plain = pc.greater_equal(amounts, _MILLIONTH)
-    found = pa.nulls(len(texts), pa.string())
+    amount_texts = pa.nulls(len(texts), pa.string())
     for some in np.unique(places).tolist():
         if some == TRIMMED:
             end, cut = "", pc.ascii_rtrim(pc.ascii_rtrim(texts, "0"), ".")
@@ -126,8 +126,8 @@ def _amount_texts(amounts: pa.Array, places: npt.NDArray[np.int64]) -> pa.Array:
             end = ("." if some == 0 else "") + "0" * (SCALE - some)
             cut = pc.utf8_slice_codeunits(texts, 0, -len(end) or None)
         is_exact = pc.and_(is_plain, pc.ends_with(texts, end))
-        found = pc.if_else(pc.and_(is_exact, pa.array(places == some)), cut, found)
-    return found
+        amount_texts = pc.if_else(pc.and_(is_exact, pa.array(places == some)), cut, amount_texts)
+    return amount_texts
 
 
 def _places_written(tokens: pa.Array, currencies: pa.Array) -> npt.NDArray[np.int64]:

@@ -21,8 +21,8 @@ def split_records(lines: Iterator[str]) -> tuple[str, Iterator[Record]]:
     first = next(lines, None)
     if first is None:
         return ",", iter(())
-    if told := _SEPARATOR_TOLD.match(first):  # as Excel reads it
-        return told[1], ((number + 1, cells) for number, cells in _records(lines, told[1]))
+    if match := _SEPARATOR_TOLD.match(first):  # as Excel reads it
+        return match[1], ((number + 1, cells) for number, cells in _records(lines, match[1]))
     opening = [first, *islice(lines, _TITLE_LINES)]
     separator = max(",;\t", key=lambda each: max(line.count(each) for line in opening))
     return separator, _records(chain(opening, lines), separator)
@@ -45,10 +45,10 @@ def column_names(opening: Sequence[list[str]], *, is_headed: bool) -> list[str]:
     ['id', 'note', 'column 3', 'note (2)']
     """
     width = len(opening[0]) if is_headed else max(map(len, opening), default=0)
-    given = [cell.strip() for cell in opening[0]] if is_headed else [""] * width
+    header = [cell.strip() for cell in opening[0]] if is_headed else [""] * width
     seen: Counter[str] = Counter()
     names = []
-    for place, text in enumerate(given, 1):
+    for place, text in enumerate(header, 1):
         name = text or f"column {place}"
         seen[name] += 1
         names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")

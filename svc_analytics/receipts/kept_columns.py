@@ -52,8 +52,8 @@ def choose(
     if isinstance(wanted, bool):
         names = list(dict.fromkeys(available)) if wanted else []
     else:
-        given = [wanted] if isinstance(wanted, str) else wanted
-        names = list(dict.fromkeys(_find(name, available, where) for name in given))
+        columns = [wanted] if isinstance(wanted, str) else wanted
+        names = list(dict.fromkeys(_find(name, available, where) for name in columns))
     renamed: list[str] = []
     for name in names:
         new = name

@@ -76,9 +76,9 @@ def parts_of(months: Iterable[Month]) -> Iterator[tuple[MonthPart, pa.Table]]:
     """
     for month in months:
         month.require_whole()
-        kept = _reusable(read_verdicts(month.verdicts), month)
+        reusable = _reusable(read_verdicts(month.verdicts), month)
         for part in _cut(month):
-            yield _without_unchanged(part, kept) if len(kept) else (part, kept)
+            yield _without_unchanged(part, reusable) if len(reusable) else (part, reusable)
 
 
 def count_parts(months: Iterable[Month]) -> int:
@@ -113,12 +113,12 @@ def _groups(part: MonthPart, columns: list[str]) -> Iterator[pa.Table]:
     return read_groups(part.month.payments, columns, groups=part.groups)
 
 
-def _without_unchanged(part: MonthPart, kept: pa.Table) -> tuple[MonthPart, pa.Table]:
+def _without_unchanged(part: MonthPart, before: pa.Table) -> tuple[MonthPart, pa.Table]:
     """Return a part without the rows whose verdicts are good, and those verdicts."""
     columns = ["id", "extracted_at"]
     none = PAYMENTS.schema.empty_table().select(columns)
-    place = _places_of(pa.concat_tables([none, *_groups(part, columns)]), kept)
-    unchanged = kept.take(pa.array(place[place >= 0]))
+    place = _places_of(pa.concat_tables([none, *_groups(part, columns)]), before)
+    unchanged = before.take(pa.array(place[place >= 0]))
     return MonthPart(part.month, part.groups, place < 0), unchanged
 
 
@@ -133,11 +133,11 @@ def _reusable(before: pa.Table | None, month: Month) -> pa.Table:
     return before.filter(mask)
 
 
-def _places_of(rows: pa.Table, kept: pa.Table) -> Any:
+def _places_of(rows: pa.Table, before: pa.Table) -> Any:
     """Return the row of the verdict on each record's current version, or -1."""
-    ids = kept["payment_id"].combine_chunks()
+    ids = before["payment_id"].combine_chunks()
     place = np.asarray(pc.index_in(rows["id"], ids).fill_null(-1))
-    seen_at = np.asarray(kept["record_extracted_at"].cast(pa.int64()))
+    seen_at = np.asarray(before["record_extracted_at"].cast(pa.int64()))
     is_same = seen_at[place] == np.asarray(rows["extracted_at"].cast(pa.int64()))
     return np.where(is_same, place, -1)
 

@@ -104,14 +104,14 @@ def _pages(file: BinaryIO, chunk: Any) -> Iterator[_Page]:
     end = place + chunk.total_compressed_size
     while place < end:
         file.seek(place)
-        found = _Header(file).fields
-        compressed = found.get(_COMPRESSED, -1)
-        values = found.get(_VALUES, found.get(_VALUES_V2, 0))
+        fields = _Header(file).fields
+        compressed = fields.get(_COMPRESSED, -1)
+        values = fields.get(_VALUES, fields.get(_VALUES_V2, 0))
         if compressed < 0 or values < 0:
             raise DataError("a page of a Parquet file does not say its size")
-        size = max(compressed, found.get(_UNCOMPRESSED, 0))
-        encoding = found.get(_ENCODING, found.get(_ENCODING_V2, -1))
-        yield _Page(size, values, encoding, found.get(_KIND) == _DICTIONARY)
+        size = max(compressed, fields.get(_UNCOMPRESSED, 0))
+        encoding = fields.get(_ENCODING, fields.get(_ENCODING_V2, -1))
+        yield _Page(size, values, encoding, fields.get(_KIND) == _DICTIONARY)
         place = file.tell() + compressed
 
 

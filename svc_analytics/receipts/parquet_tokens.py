@@ -43,8 +43,8 @@ def read_parquet(
             _values(data, each, source, _cells) if each in schema.names else repeat(None)
             for each in keep
         )
-        for number, (token, *kept) in enumerate(zip(tokens, *cells, strict=False), 1):
-            yield number, token, tuple(kept)
+        for number, (token, *others) in enumerate(zip(tokens, *cells, strict=False), 1):
+            yield number, token, tuple(others)
 
 
 def columns_of(file: BinaryIO, source: str) -> list[str]:

@@ -73,16 +73,16 @@ def require_files(paths: Iterable[str]) -> None:
 def rereadable(paths: Iterable[str]) -> Iterator[list[TokenFile]]:
     """Return sources that can be read twice, as keeping columns needs: pipes wait on disk."""
     with tempfile.TemporaryDirectory() as folder:
-        found = []
+        files = []
         for number, source in enumerate(map(source_of, paths)):
             if source.path != "-" and Path(source.path).is_file():
-                found.append(source)
+                files.append(source)
                 continue
             copy = Path(folder, str(number))
             with _opened(source.path) as file, copy.open("wb") as target:
                 shutil.copyfileobj(file, target)
-            found.append(TokenFile(str(copy), source.name, source.suffix))
-        yield found
+            files.append(TokenFile(str(copy), source.name, source.suffix))
+        yield files
 
 
 def read_sources(

@@ -91,8 +91,8 @@ def _text_rows(
     for number, line in enumerate(lines, 1):
         text = line.strip(" \t\r\n")
         if text:
-            kept = tuple(text if name == TEXT else None for name in keep)
-            yield from ((number, token, kept) for token in _tokens_in(text))
+            cells = tuple(text if name == TEXT else None for name in keep)
+            yield from ((number, token, cells) for token in _tokens_in(text))
 
 
 def _tokens_in(text: str) -> list[str]:
@@ -132,13 +132,13 @@ def _token_in_json(line: str, column: str | None, source: str) -> str | None:
 
 def _member_with_token(members: dict[str, Any], source: str) -> str:
     """Return the member that holds a token; refuse to choose among several."""
-    found = [
+    names = [
         name
         for name, text in members.items()
         if isinstance(text, str) and _TOKEN.match(bare_token(text))
     ]
-    require_one(found, source)
-    return next(iter([*found, *(name for name in NAMES if name in members)]), "")
+    require_one(names, source)
+    return next(iter([*names, *(name for name in NAMES if name in members)]), "")
 
 
 def _json_columns(lines: Iterator[str], source: str, column: str | None) -> list[str]:
@@ -190,8 +190,8 @@ def _csv_rows(
         if any(cells):
             token = cells[table.place] if table.place < len(cells) else ""
             fitting = fit_cells(cells, len(names), separator) if places else []
-            kept = tuple(None if each is None else fitting[each] or None for each in places)
-            yield number, bare_token(token) or None, kept
+            values = tuple(None if each is None else fitting[each] or None for each in places)
+            yield number, bare_token(token) or None, values
 
 
 def _csv_columns(lines: Iterator[str], source: str, column: str | None) -> list[str]:

@@ -228,11 +228,11 @@ def _batches(tokens: Iterable[Any], name: str) -> Iterator[Batch]:
         yield Batch(name, list(range(start + 1, start + 1 + len(part))), part)
 
 
-def _with_columns(verdicts: pd.DataFrame, given: Any, kept: KeptColumns) -> pd.DataFrame:
+def _with_columns(verdicts: pd.DataFrame, tokens: Any, kept: KeptColumns) -> pd.DataFrame:
     """Return verdicts with columns of the frame that was given, of their own types."""
-    labels = {str(label): label for label in given.columns} if kept.names else {}
+    labels = {str(label): label for label in tokens.columns} if kept.names else {}
     for name, new in zip(kept.names, kept.renamed, strict=True):
-        values = given[labels[name]]
+        values = tokens[labels[name]]
         verdicts[new] = getattr(values, "array", values)
     return verdicts
 

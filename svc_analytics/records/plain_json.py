@@ -69,8 +69,8 @@ def _plain_token(token: bytes) -> bytes:
     return b'"%s"' % token if _is_too_large(token) else token
 
 
-def _escaped(found: re.Match[bytes]) -> bytes:
-    return b"\\" + found.group() if found["half"] else found.group()
+def _escaped(match: re.Match[bytes]) -> bytes:
+    return b"\\" + match.group() if match["half"] else match.group()
 
 
 def _is_too_large(token: bytes) -> bool:

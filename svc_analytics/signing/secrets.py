@@ -137,10 +137,10 @@ def parse_ring(secrets: Secrets) -> tuple[SigningSecret, ...]:
     >>> [entry.valid_from for entry in parse_ring(["b@1970-01-01T00:00:01Z", "a"])]
     [1000000, None]
     """
-    given = [secrets] if isinstance(secrets, (str, SigningSecret)) else secrets
-    if not isinstance(given, Iterable):
-        raise ConfigError(f"{_WANTED}, not {type(given).__name__}")  # never the value
-    return tuple(entry for one in given for entry in _entries(one))
+    parts = [secrets] if isinstance(secrets, (str, SigningSecret)) else secrets
+    if not isinstance(parts, Iterable):
+        raise ConfigError(f"{_WANTED}, not {type(parts).__name__}")  # never the value
+    return tuple(entry for one in parts for entry in _entries(one))
 
 
 def _entries(one: object) -> tuple[SigningSecret, ...]:

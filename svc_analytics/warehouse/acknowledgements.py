@@ -142,8 +142,8 @@ def _rows_named(checks: pa.Table, names: Iterable[tuple[str, str]]) -> list[tupl
     wanted = {*names}
     pairs = zip(checks["check_name"].to_pylist(), checks["record_id"].to_pylist(), strict=True)
     places = [place for place, (name, key) in enumerate(pairs) if (name, key or "") in wanted]
-    found = checks.take(pa.array(places, pa.int64()))
-    return list(zip(places, found.to_pylist(), strict=True))
+    rows = checks.take(pa.array(places, pa.int64()))
+    return list(zip(places, rows.to_pylist(), strict=True))
 
 
 def _read_row(row: TypedRow) -> Acknowledgement:

@@ -57,8 +57,8 @@ def _has_odd_times(values: pa.Array) -> bool:
 
 
 def _is_beyond(numbers: pa.Array, first: int, last: int) -> bool:
-    found: dict[str, Any] = pc.min_max(numbers).as_py()
-    return found["min"] is not None and not first <= found["min"] <= found["max"] <= last
+    bounds: dict[str, Any] = pc.min_max(numbers).as_py()
+    return bounds["min"] is not None and not first <= bounds["min"] <= bounds["max"] <= last
 
 
 def _parts(values: pa.Array) -> Iterator[pa.Array]:

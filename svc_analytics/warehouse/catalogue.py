@@ -53,11 +53,11 @@ def _columns(model: Model, columns: Mapping[str, str], types: Types) -> list[dic
 def _types(lake: Lake, only: Model | None = None) -> Types:
     """Return the types of the columns of all public models, or of one."""
     with open_warehouse(lake) as warehouse:
-        found = {} if only and only.signature else _types_of_views(warehouse)
+        types = {} if only and only.signature else _types_of_views(warehouse)
         for model in [only] if only else [model for model, _ in public_models()]:
             if model.signature:
-                found |= _types_of_macro(warehouse, model.name)
-    return found
+                types |= _types_of_macro(warehouse, model.name)
+    return types
 
 
 def _types_of_views(warehouse: Warehouse) -> Types:

@@ -64,9 +64,9 @@ def bound_memory(connection: duckdb.DuckDBPyConnection, rows: int) -> None:
     million records do not fit two of them, nor a check of ten million eight. Whoever gives more
     memory by SVC_MEMORY has all threads too.
     """
-    given = read_memory()
-    connection.execute(f"SET memory_limit='{given or MOST_MEMORY}'")
-    if rows > LARGE and not given:
+    setting = read_memory()
+    connection.execute(f"SET memory_limit='{setting or MOST_MEMORY}'")
+    if rows > LARGE and not setting:
         connection.execute("SET threads=1")
 
 
@@ -92,8 +92,8 @@ def is_of_full_disk(error: Exception) -> bool:
 
 
 def error_line(error: Exception) -> str:
-    if found := _LACKS_MEMORY.search(str(error)):
-        return f"the query needs more than {found['most']} of memory at once: {_LESS}"
+    if match := _LACKS_MEMORY.search(str(error)):
+        return f"the query needs more than {match['most']} of memory at once: {_LESS}"
     first, *others = str(error).strip().splitlines()
     hints = [line for line in others if line.startswith(("Did you mean", "Candidate bindings"))]
     text = " ".join([first, *hints[:1]])

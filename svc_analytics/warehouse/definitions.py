@@ -107,10 +107,10 @@ def find_figures(names: Iterable[str]) -> list[Figure]:
 def find_figure(name: str) -> Figure:
     """Return one figure by its name or its label, or raise `ConfigError`."""
     known = {
-        _plain(text): found for found in stated_figures() for text in (found.name, found.label)
+        _plain(text): figure for figure in stated_figures() for text in (figure.name, figure.label)
     }
-    if found := known.get(_plain(name)):
-        return found
+    if figure := known.get(_plain(name)):
+        return figure
     near = get_close_matches(_plain(name), known, n=3, cutoff=0.5)
     names = list(dict.fromkeys(f"{known[text].name} ({known[text].label})" for text in near))
     hint = f"did you mean {' or '.join(names)}?" if names else "see svc-analytics figures"

@@ -187,11 +187,11 @@ def models_used_by(*queries: str) -> frozenset[str] | None:
         return None
     needed = words & {"statement_checks"}
     rules = [_REMARK.sub("", rule.sql) for rule in read_statement_checks() if needed]
-    found = (words | _words(rules)) & models.keys()
-    while found:
-        needed |= found
-        sources = {source for name in found for source in models[name].sources}
-        found = (sources & models.keys()) - needed
+    named = (words | _words(rules)) & models.keys()
+    while named:
+        needed |= named
+        sources = {source for name in named for source in models[name].sources}
+        named = (sources & models.keys()) - needed
     return frozenset(needed) or None
 
 
@@ -201,16 +201,16 @@ def _words(texts: Iterable[str]) -> set[str]:
 
 def _in_order(models: Iterable[Model]) -> tuple[Model, ...]:
     """Put each model behind those of its sources that are among them."""
-    found = {model.name: model for model in models}
+    by_name = {model.name: model for model in models}
     ordered: dict[str, Model] = {}
 
     def place(model: Model) -> None:
         for source in model.sources:
-            if source in found and source not in ordered and source != model.name:
-                place(found[source])
+            if source in by_name and source not in ordered and source != model.name:
+                place(by_name[source])
         ordered.setdefault(model.name, model)
 
-    for model in found.values():
+    for model in by_name.values():
         place(model)
     return tuple(ordered.values())
 
@@ -230,11 +230,11 @@ def _read_check(sql: str) -> Check:
 
 
 def _match(pattern: re.Pattern[str], sql: str) -> re.Match[str]:
-    found = pattern.search(sql.split("\n\n", 1)[0].replace("\n-- ", " "))
-    if not found:
+    match = pattern.search(sql.split("\n\n", 1)[0].replace("\n-- ", " "))
+    if not match:
         message = f"a model without the line {pattern.pattern}"
         raise ValueError(message)
-    return found
+    return match
 
 
 def _sql_files(layer: str) -> Iterator[str]:

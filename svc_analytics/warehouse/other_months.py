@@ -120,8 +120,8 @@ class OtherPayments(OtherMonths):
 
     def _completed(self) -> pa.Table:
         """Return the completed payments that are needed, each once."""
-        found = pa.concat_tables([_NO_ROWS, *self._of_last_days(), *self._sharers()])
-        rows = found.filter(pc.equal(found["status"], COMPLETED))
+        payments = pa.concat_tables([_NO_ROWS, *self._of_last_days(), *self._sharers()])
+        rows = payments.filter(pc.equal(payments["status"], COMPLETED))
         _, places = np.unique(rows["id"].to_numpy(zero_copy_only=False), return_index=True)
         return rows.take(pa.array(np.sort(places)))
 
@@ -161,8 +161,8 @@ class OtherPayments(OtherMonths):
         else:
             named = sorted({number for numbers in stated for number in numbers or ()})
             texts = Texts.of(pa.chunked_array([named], pa.string()))
-            found = index.rows_by_month(whole, column, texts, [column])
-            columns = [rows[column] for _, rows in found]
+            by_month = index.rows_by_month(whole, column, texts, [column])
+            columns = [rows[column] for _, rows in by_month]
         chunks = [chunk for each in columns for chunk in each.chunks]
         return pa.chunked_array([pa.chunked_array(chunks, pa.string()).unique()])
 

@@ -64,8 +64,8 @@ class OtherPayouts(OtherMonths):
                 rows = file.read_row_group(group, columns=names, use_threads=False)
                 rows = rows.filter(_is_classified(rows))
                 places = pc.index_in(rows["payment_id"], value_set=parents["payment_id"])
-                found = [parents[name].take(places) for name in _OF_PAYMENT]
-                columns = [*rows.select(_COLUMNS).columns, *found]
+                of_payment = [parents[name].take(places) for name in _OF_PAYMENT]
+                columns = [*rows.select(_COLUMNS).columns, *of_payment]
                 yield pa.table(columns, schema=OTHER_PAYOUTS)
 
     def _unclassified(self, month: str) -> Iterator[pa.Table]:

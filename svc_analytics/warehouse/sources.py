@@ -52,21 +52,21 @@ class Sources:
         """How many records are in the month files to be read."""
         return self.other_records + sum(
             footer.totals.rows
-            for name, found in self.footers.items()
-            for month, footer in found.items()
+            for name, footers in self.footers.items()
+            for month, footer in footers.items()
             if not self.whole_months or month in self.whole_months[name]
         )
 
     def first_at(self, stream: Stream) -> int | None:
         """When the first record of a stream is booked, in UTC microseconds."""
-        found = (footer.ends.values() for footer in self.footers[stream.name].values())
-        return min((each.first for ends in found for each in ends), default=None)
+        of_months = (footer.ends.values() for footer in self.footers[stream.name].values())
+        return min((each.first for ends in of_months for each in ends), default=None)
 
     @property
     def read_to(self) -> int | None:
         """The end of the newest read in UTC microseconds, if there is any."""
-        found = (whole_coverage(footers).read for footers in self.footers.values())
-        return max((end for read in found for _, end in read), default=None)
+        spans = (whole_coverage(footers).read for footers in self.footers.values())
+        return max((end for read in spans for _, end in read), default=None)
 
 
 @contextmanager
@@ -168,8 +168,8 @@ def _receiptless(paths: list[Path], footers: Footers, whole_months: WholeMonths)
     A reader of all months takes all: what it finds is compared with what the footers state.
     """
     stated = {label: each.without_receipt for label, each in footers[PAYMENTS.name].items()}
-    found = [path for path in paths if path.stem == ORIGIN or stated.get(path.stem) != 0]
-    return (found or paths[:1]) if whole_months else paths
+    lacking = [path for path in paths if path.stem == ORIGIN or stated.get(path.stem) != 0]
+    return (lacking or paths[:1]) if whole_months else paths
 
 
 def as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
@@ -204,26 +204,26 @@ def _made(
     lake: Lake, folder: Path, footers: Footers, wanted: Collection[str], whole_months: WholeMonths
 ) -> dict[str, list[Path]]:
     """Make the files that are no files of the lake: what its footers say, what was accepted."""
-    made = {}
+    files = {}
     if "other_payouts" in wanted:
-        made["other_payouts"] = [folder / "other_payouts.pq"]
-        pq.write_table(OTHER_PAYOUTS.empty_table(), *made["other_payouts"])
+        files["other_payouts"] = [folder / "other_payouts.pq"]
+        pq.write_table(OTHER_PAYOUTS.empty_table(), *files["other_payouts"])
     if "footers" in wanted:
-        made["footers"] = [folder / "footers.pq"]
+        files["footers"] = [folder / "footers.pq"]
         _write_footers(folder / "footers.pq", footers)
     if "parents" in wanted:
         labels = whole_months.get(PAYOUT_RECORDS.name)
-        made["parents"] = sorted(parents_in(lake, folder, labels).iterdir())
+        files["parents"] = sorted(parents_in(lake, folder, labels).iterdir())
     if "acknowledgements" in wanted:
-        made["acknowledgements"] = [folder / ACCEPTED]
+        files["acknowledgements"] = [folder / ACCEPTED]
         write_accepted(lake.path, folder)
-    return made
+    return files
 
 
 def _write_footers(path: Path, footers: Footers) -> None:
     rows = [
         {"month": month, "footer": footer.to_json()}
-        for found in footers.values()
-        for month, footer in found.items()
+        for footers_of_stream in footers.values()
+        for month, footer in footers_of_stream.items()
     ]
     pq.write_table(pa.Table.from_pylist(rows, FOOTERS), path)

@@ -134,8 +134,8 @@ def variables() -> dict[str, str]:
     totalled = [f"totalled_{name}" for name in STREAMS]
     named = [*lake_folders(), "all_receipt_verdicts", RECEIPTLESS, *totalled]
     sources = {name: f"getvariable('{_VARIABLE.format(name)}')" for name in named}
-    made = {name: f"read_parquet(getvariable('{_VARIABLE.format(name)}'))" for name in MADE}
-    return sources | made
+    tables = {name: f"read_parquet(getvariable('{_VARIABLE.format(name)}'))" for name in MADE}
+    return sources | tables
 
 
 def build_views(
@@ -168,9 +168,9 @@ def create_all(
 
 def public_models() -> list[tuple[Model, Mapping[str, str]]]:
     """Return the views and macros that users are meant to query, with their columns' meaning."""
-    found = [(model, model.columns) for model in read_all_models() if model.is_public]
-    found += [(model, _FINDING) for model in (_EXCEPTIONS, FINDINGS)]
-    return sorted(found, key=lambda item: item[0].name)
+    models = [(model, model.columns) for model in read_all_models() if model.is_public]
+    models += [(model, _FINDING) for model in (_EXCEPTIONS, FINDINGS)]
+    return sorted(models, key=lambda item: item[0].name)
 
 
 def create(execute: Execute, model: Model, body: str, columns: Mapping[str, str]) -> None:

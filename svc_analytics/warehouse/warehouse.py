@@ -252,8 +252,8 @@ def _open_views(
 def _require_files(lake: Lake, files: Files) -> None:
     """Refuse a lake that lacks a side file; views that are copied do not look for them."""
     for name, inside in lake_folders().items():
-        found = files.get(f"totalled_{name}" if name in STREAMS else name)
-        if found == []:
+        paths = files.get(f"totalled_{name}" if name in STREAMS else name)
+        if paths == []:
             message = (
                 f"{lake.place} cannot be read ({inside} holds no file): run svc-analytics extract"
             )

@@ -34,16 +34,16 @@ class Judgement:
     has_changed: bool = False
 
     @classmethod
-    def read(cls, kept: bytes) -> "Judgement":
+    def read(cls, content: bytes) -> "Judgement":
         """Read what was kept."""
-        facts = json.loads(kept)
+        facts = json.loads(content)
         return cls(tuple(facts["reasons"]), facts["has_changed"])
 
 
 def find_judgement(lake: Lake, period: Period, sealed: Manifest | None) -> Judgement | None:
     """Return the kept judgement of a month, or of its newest seal; None where there is none."""
-    kept = find_made(_KIND, _rests_on(lake, period, sealed))
-    return Judgement.read(kept) if kept else None
+    content = find_made(_KIND, _rests_on(lake, period, sealed))
+    return Judgement.read(content) if content else None
 
 
 def keep_judgement(
@@ -72,8 +72,8 @@ def _files(lake: Lake, until: str) -> Iterator[str]:
     """Yield each file of the lake with its size and its time; of later months none."""
     names = [ACCEPTED] if until else [ACCEPTED, ASSERTIONS, f"{STATEMENTS}/{REGISTER}"]
     folders = (lake.path / name for name in data_folders())
-    found = (path for folder in folders for path in sorted(folder.glob("*.parquet")))
-    for path in [*found, *(lake.path / name for name in names)]:
+    paths = (path for folder in folders for path in sorted(folder.glob("*.parquet")))
+    for path in [*paths, *(lake.path / name for name in names)]:
         if not (until and _MONTH_FILE.fullmatch(path.stem) and path.stem > until):
             yield from _stamp(path)
 

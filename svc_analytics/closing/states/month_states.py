@@ -77,19 +77,19 @@ def is_judged(lake: Lake, state: MonthState) -> bool:
     return state.kind == "running" or known is not None
 
 
-def with_state(lake: Lake, made: Statement, clock: int) -> Statement:
+def with_state(lake: Lake, statement: Statement, clock: int) -> Statement:
     """Return a statement that knows what became of its month."""
-    state = state_of(lake, made.period, clock)
+    state = state_of(lake, statement.period, clock)
     if state.is_sealed:
-        return replace(made, state=judged(lake, state, clock))
-    return replace(made, state=_as_judged(state, _of_open(lake, made), clock))
+        return replace(statement, state=judged(lake, state, clock))
+    return replace(statement, state=_as_judged(state, _of_open(lake, statement), clock))
 
 
-def keep_open(lake: Lake, made: Statement) -> None:
+def keep_open(lake: Lake, statement: Statement) -> None:
     """Keep what a statement of a month without a seal says of it."""
-    state = made.state
+    state = statement.state
     if state and state.is_open:
-        keep_judgement(lake, made.period, None, lambda: Judgement(state.reasons))
+        keep_judgement(lake, statement.period, None, lambda: Judgement(state.reasons))
 
 
 def keep_result(lake: Lake, closed: CloseResult) -> None:
@@ -137,9 +137,9 @@ def _judge(lake: Lake, state: MonthState, clock: int) -> Judgement:
         return Judgement((str(error),))
 
 
-def _of_open(lake: Lake, made: Statement) -> Judgement:
+def _of_open(lake: Lake, statement: Statement) -> Judgement:
     """Say why a statement cannot be sealed: its own reasons, and where it meets no neighbour."""
-    place = lake.path / seals.STATEMENTS / made.period.folder
-    before = neighbours.newest_sealed(made.period.shift(-1), [place], lake.merchant_id)
-    held = neighbours.held_to(before, made, lake)
+    place = lake.path / seals.STATEMENTS / statement.period.folder
+    before = neighbours.newest_sealed(statement.period.shift(-1), [place], lake.merchant_id)
+    held = neighbours.held_to(before, statement, lake)
     return Judgement(tuple(str(reason.text) for reason in held.reasons))

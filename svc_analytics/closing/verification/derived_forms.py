@@ -71,31 +71,31 @@ def fill(sealed: Sealed, output: Output, folder: Path) -> None:
     rows = write_files(sealed.statement, sealed.facts, folder, output)
     files = {name: {"sha256": hash_file(folder / name), "rows": rows[name]} for name in rows}
     own = sealed.statement.manifest(files)
-    kept = {name: own[name] for name in (*PROGRAM, "files")}
-    facts = kept | {"seal": sealed.manifest["seal"], "language": asdict(output.language)}
+    own_facts = {name: own[name] for name in (*PROGRAM, "files")}
+    facts = own_facts | {"seal": sealed.manifest["seal"], "language": asdict(output.language)}
     text = json.dumps(facts, ensure_ascii=False, indent=2)
     (folder / FACTS).write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 
 def compare_derived(sealed: Sealed) -> Findings:
     """Render the forms beside a seal again, and compare; nothing is found where there are none."""
-    found, facts = Findings(), _read_facts(sealed.place)
+    findings, facts = Findings(), _read_facts(sealed.place)
     name = sealed.place.name
     if not sealed.place.is_dir():
-        return found
+        return findings
     if facts.get("seal") != sealed.manifest["seal"]:
-        found.broken.append(f"{name} is not of this seal")
-        return found
+        findings.broken.append(f"{name} is not of this seal")
+        return findings
     altered = seals.broken_files(sealed.place, facts)
-    found = compare_forms(
+    findings = compare_forms(
         sealed.statement, facts, sealed.facts, sealed.place, altered, is_own=is_this_release(facts)
     )
     strange = {path.name for path in sealed.place.iterdir()} - {FACTS, *facts["files"]}
-    found.broken += [f"{file} {fault}" for file, fault in altered.items()]
-    found.broken += [f"{file} is none of the forms" for file in sorted(strange)]
-    found.broken = [f"{name}: {text}" for text in found.broken]
-    found.unproven = [f"{name}: {text}" for text in found.unproven]
-    return found
+    findings.broken += [f"{file} {fault}" for file, fault in altered.items()]
+    findings.broken += [f"{file} is none of the forms" for file in sorted(strange)]
+    findings.broken = [f"{name}: {text}" for text in findings.broken]
+    findings.unproven = [f"{name}: {text}" for text in findings.unproven]
+    return findings
 
 
 def _read_facts(folder: Path) -> dict[str, Any]:

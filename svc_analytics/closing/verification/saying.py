@@ -93,14 +93,14 @@ class Known:
 
 def _fact_tables(facts: dict[str, Any]) -> dict[str, pa.Table]:
     """Return the facts that have facts of their own as tables, a row for each."""
-    found = {}
+    tables = {}
     for name, value in facts.items():
         if isinstance(value, dict) and any(isinstance(each, dict) for each in value.values()):
             rows = [{"name": key, **dict(_leaves(each))} for key, each in value.items()]
             columns = dict.fromkeys(key for row in rows for key in row)
             schema = pa.schema([(key, pa.string()) for key in columns])
-            found[f"facts {name}"] = pa.Table.from_pylist(rows, schema=schema)
-    return found
+            tables[f"facts {name}"] = pa.Table.from_pylist(rows, schema=schema)
+    return tables
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -249,8 +249,8 @@ class _Reading:
 
     def _figure_faults(self, line: _Line, name: str, said: set[Figure]) -> Iterator[str]:
         """Yield where a figure's row says another value; note which coins it tells of."""
-        told = _name_of_id(line.row)
-        if told and told != name:
+        label = _name_of_id(line.row)
+        if label and label != name:
             yield f": {' | '.join(line.row)}"
         wrong = [
             cell for coin, cell in self._cells(line) if not self._is_value(name, coin, cell, said)
@@ -318,14 +318,14 @@ class _Reading:
     @cached_property
     def _today(self) -> dict[Figure, set[str]]:
         """What today's file says of each figure and coin, and elsewhere in the figure's row."""
-        found: dict[Figure, set[str]] = defaultdict(set)
+        said: dict[Figure, set[str]] = defaultdict(set)
         for line in _lines(self.ours, self.known):
             if name := _figure(line.row, self.known):
                 is_pivot = self._is_pivot(line)
                 for coin, cell in self._cells(line):
                     values = _values(cell) if is_pivot else ()
-                    found[name, coin or ""].update(value.key for value in values)
-        return {each: texts for each, texts in found.items() if each[0] in self.known.names}
+                    said[name, coin or ""].update(value.key for value in values)
+        return {each: texts for each, texts in said.items() if each[0] in self.known.names}
 
     @cached_property
     def _few(self) -> set[str]:

@@ -36,8 +36,8 @@ class Sources:
     def explain(self, cells: Sequence[Cell], named: Collection[str]) -> bool:
         """Whether one record says all that the cells do; it says each text that is `named`."""
         for records in self._candidates(cells):
-            kept = [record for record in records if set(named) <= {*record.values()}]
-            if kept and all(any(self._says(each, one) for one in kept) for each in cells):
+            fitting = [record for record in records if set(named) <= {*record.values()}]
+            if fitting and all(any(self._says(each, one) for one in fitting) for each in cells):
                 return True
         return False
 
@@ -59,8 +59,8 @@ class Sources:
         keys = {value.key for each in cells for value in each.values}
         for name, table in self.tables.items():
             index = self._indexes[name]
-            found = Counter(place for key in keys for place in index.get(key, ()))
-            places = [place for place, _ in found.most_common(_MOST)] or range(
+            hits = Counter(place for key in keys for place in index.get(key, ()))
+            places = [place for place, _ in hits.most_common(_MOST)] or range(
                 min(table.num_rows, _MOST)
             )
             records = [table.slice(place, 1).to_pylist()[0] for place in places]

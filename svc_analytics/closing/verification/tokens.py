@@ -73,8 +73,8 @@ class Value:
 
 def values_of(text: str) -> Iterator[Value]:
     """Yield the values in a text, or in a cell of a page or a workbook."""
-    if found := _IN_SHEET.fullmatch(text):
-        yield from _of_sheet(Decimal(found[1]), _BUILT_IN.get(found[2], found[2]), text)
+    if match := _IN_SHEET.fullmatch(text):
+        yield from _of_sheet(Decimal(match[1]), _BUILT_IN.get(match[2], match[2]), text)
         return
     for token in _TOKEN.findall(text.translate(_LATIN)):
         bare = token.lstrip(ROUNDED).rstrip(".,:-").lstrip(".,:")
@@ -90,19 +90,19 @@ def values_of(text: str) -> Iterator[Value]:
 
 def _parts(token: str) -> Iterator[str]:
     """Yield the day and the time of an instant; of anything else itself."""
-    found = _INSTANT.fullmatch(token)
-    if not found:
+    match = _INSTANT.fullmatch(token)
+    if not match:
         yield token
         return
-    yield from filter(None, (found[1], found[2]))
+    yield from filter(None, (match[1], match[2]))
 
 
 def known_texts(texts: Iterable[str]) -> frozenset[str]:
     """Return the values in sealed texts: an instant to the minute too, a day as Jalali too."""
-    found = {value.key for text in texts for value in values_of(text)}
-    times = [match for each in found if ":" in each and (match := _INSTANT.fullmatch(each))]
-    found |= {f"{time[3]}{seconds}" for time in times for seconds in ("", time[4] or "")}
-    return frozenset(found | {jalali_day(each) for each in found if _DAY.fullmatch(each)})
+    keys = {value.key for text in texts for value in values_of(text)}
+    times = [match for each in keys if ":" in each and (match := _INSTANT.fullmatch(each))]
+    keys |= {f"{time[3]}{seconds}" for time in times for seconds in ("", time[4] or "")}
+    return frozenset(keys | {jalali_day(each) for each in keys if _DAY.fullmatch(each)})
 
 
 def negated(texts: Iterable[str]) -> set[str]:
@@ -129,9 +129,9 @@ def _of_sheet(number: Decimal, look: str, cell: str) -> Iterator[Value]:
 def _shows(look: str, number: Decimal) -> bool:
     """Whether a format shows a number with its sign, and every digit or that it is rounded."""
     positive, _, negative = look.partition(";")
-    found = _DIGITS.fullmatch(positive)
-    is_known = found and (not negative or (_DIGITS.fullmatch(negative) and "-" in negative))
-    if not found or not is_known:
+    match = _DIGITS.fullmatch(positive)
+    is_known = match and (not negative or (_DIGITS.fullmatch(negative) and "-" in negative))
+    if not match or not is_known:
         return False
-    places = len(found[1] or "") + 2 * len(found[2])
+    places = len(match[1] or "") + 2 * len(match[2])
     return ROUNDED in look or number == round(number, places)

@@ -48,10 +48,10 @@ class Answer:
 def require_exact(engine: Engine) -> int:
     """Return how many lines an engine answered; raise `EngineRefused` at the first wrong one."""
     count = 0
-    for found in ask(engine):
-        if not found.is_right:
-            wanted = "an error" if found.line.raises else found.line.answer
-            message = f"{engine.name} is refused: {found.line.says}; it answers {found.said}, not "
+    for fault in ask(engine):
+        if not fault.is_right:
+            wanted = "an error" if fault.line.raises else fault.line.answer
+            message = f"{engine.name} is refused: {fault.line.says}; it answers {fault.said}, not "
             raise EngineRefused(f"{message}{wanted}")
         count += 1
     return count
@@ -99,9 +99,9 @@ def _said(engine: Engine, line: Line, name: str) -> str:
         return "nothing, for its SQL has no words for it"
 
 
-def _text(found: pa.Table) -> str:
+def _text(answer: pa.Table) -> str:
     """Return the rows of an answer as text: values with spaces between, a row a comma."""
-    rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+    rows = zip(*(column.to_pylist() for column in answer.columns), strict=True)
     return ", ".join(" ".join(map(_value, row)) for row in rows)
 
 

@@ -80,9 +80,9 @@ class HashFile:
             raise ValueError(_DAMAGED)
         directory, places, groups, start = np.frombuffer(content, _DIRECTORY), [], set[int](), 0
         for part in _cut(hashes, directory["first"]):
-            found = find_entries(self._around(of, directory, part), part)
-            places.append(found.places + start)
-            groups.update(found.groups)
+            entries = find_entries(self._around(of, directory, part), part)
+            places.append(entries.places + start)
+            groups.update(entries.groups)
             start += len(part)
         return Matches(np.concatenate(places), sorted(groups))
 
@@ -105,8 +105,10 @@ class HashFile:
             start, end = of.start + int(run[0]) * size, of.start + (int(run[-1]) + 1) * size
             content = _read_at(self._file, start, min(end, of.directory) - start)
             view = memoryview(content)
-            found = [crc32(view[place : place + size]) for place in range(0, len(content), size)]
-            if found != crcs[run].tolist():
+            checksums = [
+                crc32(view[place : place + size]) for place in range(0, len(content), size)
+            ]
+            if checksums != crcs[run].tolist():
                 raise ValueError(_DAMAGED)
             yield content
 
@@ -126,12 +128,12 @@ def find_entries(entries: Hashes, hashes: Hashes) -> Matches:
     low = hashes & ~_GROUP
     starts = np.searchsorted(entries, low)
     begun = entries[np.minimum(starts, len(entries) - 1)] if len(entries) else ~low
-    found = np.flatnonzero((begun & ~_GROUP == low) & (starts < len(entries)))
-    if not len(found):
+    places = np.flatnonzero((begun & ~_GROUP == low) & (starts < len(entries)))
+    if not len(places):
         return Matches()
-    ends = np.searchsorted(entries, hashes[found] | _GROUP, "right")
-    groups = np.unique(group_of(entries[_spanned(starts[found], ends, len(entries))]))
-    return Matches(found, groups.tolist())
+    ends = np.searchsorted(entries, hashes[places] | _GROUP, "right")
+    groups = np.unique(group_of(entries[_spanned(starts[places], ends, len(entries))]))
+    return Matches(places, groups.tolist())
 
 
 def write_hash_file(
@@ -185,11 +187,11 @@ def _sealed(tail: list[str]) -> bytes:
 def _read_tail(file: BinaryIO, signature: str) -> list[_Section]:
     size = file.seek(0, os.SEEK_END)
     tail = _read_at(file, max(size - _TAIL, 0), _TAIL)
-    told = tail[:-9].decode("ascii", "replace").split()[1:]
-    if tail != _sealed(told) or told[0] != signature:
+    numbers = tail[:-9].decode("ascii", "replace").split()[1:]
+    if tail != _sealed(numbers) or numbers[0] != signature:
         raise ValueError("the hashes are of another version of the month")
     sections: list[_Section] = []
-    for section in told[1:]:
+    for section in numbers[1:]:
         count, _, crc = section.partition(":")
         start = sections[-1].end if sections else 0
         sections.append(_Section(int(count), start, int(crc, 16)))

@@ -51,10 +51,10 @@ class HashPile:
         """Return the hashes of these ranges, in order."""
         first, end = span
         loose, within = self._in_order()
-        found = [loose[within[first] : within[end]]]
+        pieces = [loose[within[first] : within[end]]]
         if self._file is not None:
-            found += [_read(self._file, each[first], each[end]) for each in self._bounds]
-        return join(found)
+            pieces += [_read(self._file, each[first], each[end]) for each in self._bounds]
+        return join(pieces)
 
     def holds_any(self, hashes: Hashes) -> bool:
         """Whether one of these hashes is in the pile."""

@@ -50,8 +50,8 @@ class Texts:
 
     def only(self, is_wanted: npt.NDArray[np.bool_]) -> Self:
         """Return those of the texts that are wanted, by their places."""
-        kept = is_wanted[self.places]
-        return replace(self, hashes=self.hashes[kept], places=self.places[kept])
+        wanted = is_wanted[self.places]
+        return replace(self, hashes=self.hashes[wanted], places=self.places[wanted])
 
     def among(self, texts: pa.ChunkedArray) -> Self:
         """Return those that are among these."""
@@ -61,9 +61,9 @@ class Texts:
         """Return those that are not among these."""
         return self.only(~np.asarray(pc.is_in(self.texts, value_set=texts.combine_chunks())))
 
-    def at(self, found: npt.NDArray[np.intp] | slice) -> pa.Array:
+    def at(self, places: npt.NDArray[np.intp] | slice) -> pa.Array:
         """Return the texts whose hashes are at these places."""
-        return self.texts.take(pa.array(self.places[found])).combine_chunks()
+        return self.texts.take(pa.array(self.places[places])).combine_chunks()
 
 
 class MonthIndex:
@@ -168,22 +168,22 @@ class MonthIndex:
         self, label: str, column: str, texts: Texts
     ) -> Iterator[tuple[Any, Sequence[int], pa.Array]]:
         """Give a month's file, the row groups that may hold texts, and which texts."""
-        indexed, found = self._find(label, column, texts)
-        if indexed and not found.groups:
+        indexed, hits = self._find(label, column, texts)
+        if indexed and not hits.groups:
             yield None, (), pa.array([], pa.string())
             return
         with self._open(label) as (file, signature):
             # Without an index, or one of the very file that is open now, they may be anywhere.
             if signature == indexed:
-                yield file, found.groups, texts.at(found.places)
+                yield file, hits.groups, texts.at(hits.places)
             else:
                 yield file, range(file.num_row_groups), texts.at(slice(None))
 
     def shared_hashes(self, label: str, hashes: Hashes) -> Hashes:
         """Return which of these hashes, sorted, the ids of a month's file may have."""
         texts = Texts(pa.chunked_array([], pa.string()), hashes, np.arange(len(hashes)))
-        signature, found = self._find(label, "id", texts)
-        return hashes[found.places] if signature else hashes
+        signature, hits = self._find(label, "id", texts)
+        return hashes[hits.places] if signature else hashes
 
     def rows_by_month(
         self, labels: Iterable[str], column: str, texts: Texts, columns: Iterable[str]
@@ -271,8 +271,8 @@ def open_groups(path: Path, name: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
 def instants_of_group(metadata: pq.FileMetaData, group: int, stream: Stream) -> Span:
     """Return the instants of the oldest and the newest row of a row group."""
     place = metadata.schema.to_arrow_schema().get_field_index(stream.instant)
-    found = metadata.row_group(group).column(place).statistics
-    return found.min_raw, found.max_raw
+    statistics = metadata.row_group(group).column(place).statistics
+    return statistics.min_raw, statistics.max_raw
 
 
 def _read_nothing_ahead(file: int) -> None:

@@ -31,14 +31,14 @@ def with_payments(named: pa.Table, payments: pa.Table) -> pa.Table:
     return with_returned(both).cast(PARENTS).combine_chunks()
 
 
-def payments_among(kept: pq.ParquetFile | None, wanted: pa.Array) -> pa.Table:
+def payments_among(file: pq.ParquetFile | None, wanted: pa.Array) -> pa.Table:
     """Return which of these payments were kept, each once."""
-    if kept is None:
+    if file is None:
         return PAYMENT.empty_table()
     tables = [PAYMENT.empty_table()]
-    for group in range(kept.num_row_groups):
-        rows = kept.read_row_group(group, PAYMENT.names, use_threads=False).select(PAYMENT.names)
+    for group in range(file.num_row_groups):
+        rows = file.read_row_group(group, PAYMENT.names, use_threads=False).select(PAYMENT.names)
         tables.append(rows.filter(pc.is_in(rows["payment_id"], value_set=wanted)))
-    found = pa.concat_tables(tables)
-    _, places = np.unique(found["payment_id"].to_numpy(zero_copy_only=False), return_index=True)
-    return found.take(pa.array(places))
+    payments = pa.concat_tables(tables)
+    _, places = np.unique(payments["payment_id"].to_numpy(zero_copy_only=False), return_index=True)
+    return payments.take(pa.array(places))

@@ -118,15 +118,15 @@ class Parents:
         """Keep a file's parents; return what is to be noted of them."""
         if self._is_true(label):
             return self.sources.files[label]
-        path, found = self.path(label), _Found()
-        pieces = self._make(label, found)
+        path, counts = self.path(label), _Found()
+        pieces = self._make(label, counts)
         first = next(pieces, None)
         if first is None:
             path.unlink(missing_ok=True)
         else:
             replace_file(self._storage.write(path), PARENTS, chain([first], pieces))
         signature = read_signature(path) if first is not None else ""
-        return ParentFile(self.named_in[label], sorted(found.homes), found.has_missing, signature)
+        return ParentFile(self.named_in[label], sorted(counts.homes), counts.has_missing, signature)
 
     def give(self, label: str, target: Path) -> None:
         """Put a file's parents there: the kept ones if they are true, else made now."""
@@ -179,28 +179,28 @@ class Parents:
                 return pq.ParquetFile(path, page_checksum_verification=True)
         return None
 
-    def _make(self, label: str, found: _Found) -> Iterator[pa.Table]:
+    def _make(self, label: str, counts: _Found) -> Iterator[pa.Table]:
         """Yield a file's parents, piece by piece; note what is found of them."""
-        kept = self._open_kept(label)
-        with kept or nullcontext():
+        file = self._open_kept(label)
+        with file or nullcontext():
             for named in self._named(label):
                 wanted = named["payment_id"].unique()
-                payments = pa.concat_tables(self._of_piece(label, wanted, kept))
-                found.homes.update(map(str, np.unique(_months(payments))))
-                found.has_missing |= len(payments) < len(wanted)
+                payments = pa.concat_tables(self._of_piece(label, wanted, file))
+                counts.homes.update(map(str, np.unique(_months(payments))))
+                counts.has_missing |= len(payments) < len(wanted)
                 if len(payments):
                     yield with_payments(named, payments)
 
     def _of_piece(
-        self, label: str, wanted: pa.Array, kept: pq.ParquetFile | None
+        self, label: str, wanted: pa.Array, file: pq.ParquetFile | None
     ) -> list[pa.Table]:
         """Return the payments of these ids; of those kept, all stay whose month is the same."""
-        before = payments_among(kept, wanted)
+        before = payments_among(file, wanted)
         stays = ~np.isin(_months(before), [*self._changed])
         tables = [before.filter(pa.array(stays))]
         sought = Texts.of(pa.chunked_array([wanted])).without(tables[0]["payment_id"])
         months = self._nearest(label)
-        if self._knows_missing(label, is_kept=kept is not None):
+        if self._knows_missing(label, is_kept=file is not None):
             # What was not found before can only be where something changed.
             never = sought.without(before["payment_id"])
             tables += self._look_for(never, [month for month in months if month in self._changed])
@@ -228,8 +228,8 @@ class Parents:
 
     def _look_for(self, texts: Texts, months: list[str]) -> list[pa.Table]:
         """Return the payments of these ids."""
-        found = self._payments.rows_by_month(months, "id", texts, COLUMNS)
-        return [rows.rename_columns(PAYMENT.names) for _, rows in found]
+        by_month = self._payments.rows_by_month(months, "id", texts, COLUMNS)
+        return [rows.rename_columns(PAYMENT.names) for _, rows in by_month]
 
     def _named(self, label: str) -> Iterator[pa.Table]:
         """Yield which payments a file's records name, in pieces: as a table `NAMED`."""

@@ -52,8 +52,8 @@ class RecentHashes:
     def may_hold(self, labels: Iterable[str], column: str, hashes: Hashes) -> list[str]:
         """Return the months that may hold one of these sorted hashes; one that is not held may."""
         homes = find_entries(self._in_order(column), hashes).groups
-        found = {self._labels[number] for number in homes}
-        return [label for label in labels if label in found or label not in self._numbers]
+        fresh = {self._labels[number] for number in homes}
+        return [label for label in labels if label in fresh or label not in self._numbers]
 
     def _in_order(self, column: str) -> Hashes:
         if added := self._added[column]:

@@ -34,13 +34,13 @@ def find_shared(
     A column of which nothing is known stays so: its values were not all looked for.
     """
     columns = shared_columns(stream)
-    found: dict[str, tuple[str, ...] | None] = {name: known.get(name, ()) for name in columns}
-    wanted = [column for column in columns if found[column] is not None]
+    values: dict[str, tuple[str, ...] | None] = {name: known.get(name, ()) for name in columns}
+    wanted = [column for column in columns if values[column] is not None]
     narrow = (table.select(wanted) for table in incoming)
     for rows in joined(narrow, _BATCH) if wanted and others else ():
         for column in wanted:
-            found[column] = _with_new(index, [*others], column, found[column], rows[column])
-    return found
+            values[column] = _with_new(index, [*others], column, values[column], rows[column])
+    return values
 
 
 def joined(tables: Iterable[pa.Table], least: int) -> Iterator[pa.Table]:
@@ -67,9 +67,9 @@ def _with_new(
         return None
     sought = pa.chunked_array([values.drop_null().unique()], pa.string())
     texts = Texts.of(sought).without(pa.chunked_array([known], pa.string()))
-    found = {*known}
+    shared = {*known}
     for label in index.may_hold(others, column, texts.hashes):
         held = index.held(label, column, texts)
-        found.update(held.to_pylist())
+        shared.update(held.to_pylist())
         texts = texts.without(pa.chunked_array([held])) if len(held) else texts
-    return tuple(sorted(found)) if len(found) <= MOST else None
+    return tuple(sorted(shared)) if len(shared) <= MOST else None

@@ -103,9 +103,9 @@ class MonthMerge:
         if len(earlier):
             conflicts = conflicting_versions(self.stream, rows, earlier)
             superseded = pa.concat_tables([conflicts, superseded])
-        rows, kept = upsert.rows, before.filter(pc.invert(is_again))
-        if len(kept):
-            both = (with_derived(self.stream, each) for each in (kept, rows))
+        rows, unchanged = upsert.rows, before.filter(pc.invert(is_again))
+        if len(unchanged):
+            both = (with_derived(self.stream, each) for each in (unchanged, rows))
             rows = in_order(self.stream, pa.concat_tables(both))
         return _Merged(rows, upsert, earlier, superseded)
 

@@ -93,21 +93,21 @@ def read_among(stream: Stream, source: Source, sorted_hashes: Hashes) -> pa.Tabl
     """Return the records of a source whose ids may have one of these hashes."""
     columns = stream.record_schema.names
     groups = (source.read(group, columns) for group in range(len(source.groups)))
-    found = (rows.filter(_are_among(sorted_hashes, rows["id"])) for rows in groups)
-    return pa.concat_tables([stream.no_rows, *found])
+    among = (rows.filter(_are_among(sorted_hashes, rows["id"])) for rows in groups)
+    return pa.concat_tables([stream.no_rows, *among])
 
 
 def _moved(stream: Stream, months: Sequence[Sequence[Source]], suspects: Hashes) -> Hashes:
     """Return the hashes of ids that have versions of more than one instant."""
-    found: list[Hashes] = []
+    hashes: list[Hashes] = []
     for month in months:
         for parts in slices(stream, month, ["id", stream.instant]):
             rows = pa.concat_tables([part for _, part in parts])
             rows = rows.filter(_are_among(suspects, rows["id"]))
             # Twice at one instant is once: the slice itself tells which is the last.
             pairs = np.rec.fromarrays([hash_texts(rows["id"]), stream.instants(rows)])
-            found.append(np.unique(pairs)["f0"] if len(rows) else np.empty(0, np.uint64))
-    return repeated(join(found))
+            hashes.append(np.unique(pairs)["f0"] if len(rows) else np.empty(0, np.uint64))
+    return repeated(join(hashes))
 
 
 def _is_not_last(orders: Mapping[str, int], order: int, ids: pa.ChunkedArray) -> pa.Array:

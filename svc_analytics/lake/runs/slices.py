@@ -121,8 +121,10 @@ def _edges(sources: Sequence[Source]) -> Iterator[int]:
 
 
 def _group(group: pq.RowGroupMetaData, instant: int) -> Group:
-    found = group.column(instant).statistics
-    first, last = (_micros(found.min), _micros(found.max)) if found else (BEGINNING, _END)
+    statistics = group.column(instant).statistics
+    first, last = (
+        (_micros(statistics.min), _micros(statistics.max)) if statistics else (BEGINNING, _END)
+    )
     return Group(first, last, group.num_rows, group.total_byte_size)
 
 

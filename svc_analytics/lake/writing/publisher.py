@@ -176,8 +176,8 @@ class StreamPublisher:
     def _keep_quarantine(self, buffer: WriteBuffer, rows: dict[str, pa.Table]) -> QuarantineUpdate:
         """Write rejected records to their file, before any month counts them."""
         ids = chain((table["id"] for table in rows.values()), self._spill.ids(buffer.months))
-        found = (item.record.record_id for item in buffer.rejected)
-        self._unreadable.update(each for each in found if each is not None)
+        rejected = (item.record.record_id for item in buffer.rejected)
+        self._unreadable.update(each for each in rejected if each is not None)
         quarantine = keep_quarantine(
             self._storage,
             self._stream,

@@ -102,14 +102,14 @@ class Spill:
 
     def find_elsewhere(self, months: Months, dropped: Dropped) -> Rows:
         """Return the rows, by month, whose ids may stand in the file of another month."""
-        found = {}
+        homes = {}
         for label, each in months.items():
             suspects = self._files.hashes_elsewhere(label, each.hashes.portions())
             if len(suspects):
                 runs = (Remaining(run, dropped) for run in each.runs)
                 tables = (read_among(self._stream, run, suspects) for run in runs)
-                found[label] = pa.concat_tables(tables)
-        return found
+                homes[label] = pa.concat_tables(tables)
+        return homes
 
     def merge(self, waiting: WaitingMonth, dropped: Dropped) -> AbstractContextManager[MonthMerge]:
         """Open the merge of a month's runs into its file."""

@@ -66,14 +66,14 @@ class LakeWriter:
 
     def retract_early_claims(self, now: int) -> dict[str, Spans]:
         """Retract such time, to be read again; return it by stream."""
-        found = {}
+        claims = {}
         for name, publisher in self._publishers.items():
             if spans := early_claims(publisher.files.footers.values(), now):
                 # Just before, late records could still have appeared.
                 buffer = self._buffers[name]
                 buffer.retract((start - CLOCK_TOLERANCE, end) for start, end in spans)
-                found[name] = spans
-        return found
+                claims[name] = spans
+        return claims
 
     def begin_run(
         self,
@@ -222,8 +222,8 @@ def _begin_writing(lake: Lake, merchant_id: str, now: int, unfinished: int | Non
 
 def _describe(lake: Lake, profile: dict[str, Any], now: int, clocks: Clocks) -> None:
     merchant = profile | {"read_at": format_instant(now)}
-    told = {name: None if at is None else format_instant(at) for name, at in clocks.items()}
-    document: dict[str, Any] = {"layout": LAYOUT, "merchant": merchant, "clocks": told}
+    texts = {name: None if at is None else format_instant(at) for name, at in clocks.items()}
+    document: dict[str, Any] = {"layout": LAYOUT, "merchant": merchant, "clocks": texts}
     if earlier := _earlier_profiles(lake, profile):
         document["earlier_profiles"] = earlier
     write_description(lake.storage, document)

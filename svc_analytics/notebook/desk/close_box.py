@@ -36,8 +36,8 @@ class CloseBox:
         top = controls.row(self.head, controls.html("", "svc-space"), handing.box)
         main = controls.row(self.close, self.stop, self.progress)
         quiet = controls.row(self.check, self.all_due, self.again)
-        told = (self.later, self.outcome, handing.below)
-        self.box = controls.column(top, main, *told, quiet)
+        lines = (self.later, self.outcome, handing.below)
+        self.box = controls.column(top, main, *lines, quiet)
         self.show()
 
     @property

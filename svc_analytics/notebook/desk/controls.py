@@ -10,11 +10,11 @@ def button(text: str, on_click: Callable[[], object], *looks: str, tip: str = ""
     """Return a button that is as wide as its text."""
     import ipywidgets  # an optional extra
 
-    made = ipywidgets.Button(description=text, tooltip=tip or text, layout={"width": "auto"})
+    widget = ipywidgets.Button(description=text, tooltip=tip or text, layout={"width": "auto"})
     for look in looks:
-        made.add_class(look)
-    made.on_click(lambda _: on_click())
-    return made
+        widget.add_class(look)
+    widget.on_click(lambda _: on_click())
+    return widget
 
 
 def field(name: str, example: str, text: str = "", *, is_live: bool = False) -> Any:
@@ -26,19 +26,19 @@ def field(name: str, example: str, text: str = "", *, is_live: bool = False) -> 
     import ipywidgets  # an optional extra
 
     style = {"description_width": "initial"}
-    made = ipywidgets.Text(text, description=name, placeholder=example, style=style)
-    made.continuous_update = is_live
-    return made
+    widget = ipywidgets.Text(text, description=name, placeholder=example, style=style)
+    widget.continuous_update = is_live
+    return widget
 
 
 def html(text: str = "", *looks: str) -> Any:
     """Return a place for HTML."""
     import ipywidgets  # an optional extra
 
-    made = ipywidgets.HTML(text)
+    widget = ipywidgets.HTML(text)
     for look in looks:
-        made.add_class(look)
-    return made
+        widget.add_class(look)
+    return widget
 
 
 def column(*parts: Any) -> Any:

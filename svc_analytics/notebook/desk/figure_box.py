@@ -30,12 +30,14 @@ class FigureBox:
 
     def show(self) -> None:
         """Show the statement of the month that is shown; what is wrong is one line."""
-        made = self._desk.statement
-        self._tables = {} if made is None else {one.title: one for one in statement_tables(made)}
-        if made is None:
+        statement = self._desk.statement
+        self._tables = (
+            {} if statement is None else {one.title: one for one in statement_tables(statement)}
+        )
+        if statement is None:
             self.head.value = looks.line_html(self._desk.problem, is_told=True)
         else:
-            texts = [*heading(made).lines, self._desk.notes, self._desk.agreement]
+            texts = [*heading(statement).lines, self._desk.notes, self._desk.agreement]
             lines = "".join(map(looks.line_html, texts))
             self.head.value = f'<div class="svc-quiet">{lines}</div>{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)

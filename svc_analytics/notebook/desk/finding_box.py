@@ -39,11 +39,11 @@ class FindingBox:
 
     def show(self) -> None:
         """List the findings of the month that is shown; those that block it come first."""
-        found = self._desk.findings
-        self._found, self._place = found[:MOST_FINDINGS], 0
-        title = looks.heading_html("Findings") if found else ""
-        self.head.value = title + looks.line_html(_count_text(found))
-        self._parts.layout.display = "" if found else "none"
+        findings = self._desk.findings
+        self._found, self._place = findings[:MOST_FINDINGS], 0
+        title = looks.heading_html("Findings") if findings else ""
+        self.head.value = title + looks.line_html(_count_text(findings))
+        self._parts.layout.display = "" if findings else "none"
         self._show_table()
 
     def clear(self) -> None:
@@ -89,12 +89,12 @@ class FindingBox:
             self._show_record(self.chosen.record_id)
 
 
-def _count_text(found: list[Finding]) -> str:
+def _count_text(findings: list[Finding]) -> str:
     """Return how many findings there are, and how many of them block the close."""
-    if not found:
+    if not findings:
         return "\N{CHECK MARK} No findings. Every record passed every check."
-    blocking = sum(each.is_blocking and not each.accepted for each in found)
-    count = "1 finding" if len(found) == 1 else f"{len(found):,} findings"
+    blocking = sum(each.is_blocking and not each.accepted for each in findings)
+    count = "1 finding" if len(findings) == 1 else f"{len(findings):,} findings"
     weight = {0: "none blocks the close", 1: "1 blocks the close"}
-    cut = f"; the first {MOST_FINDINGS:,} are shown" if len(found) > MOST_FINDINGS else ""
+    cut = f"; the first {MOST_FINDINGS:,} are shown" if len(findings) > MOST_FINDINGS else ""
     return f"{count}, {weight.get(blocking, f'{blocking:,} block the close')}{cut}"

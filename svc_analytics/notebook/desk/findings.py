@@ -48,8 +48,8 @@ class Finding:
 
 def findings_of(statement: Statement) -> list[Finding]:
     """Return a statement's findings: those that block it first, accepted ones last."""
-    found = [_finding(row) for row in statement.tables["checks"].to_pylist()]
-    return sorted(found, key=lambda each: (bool(each.accepted), not each.is_blocking))
+    findings = [_finding(row) for row in statement.tables["checks"].to_pylist()]
+    return sorted(findings, key=lambda each: (bool(each.accepted), not each.is_blocking))
 
 
 def _finding(row: dict[str, Any]) -> Finding:

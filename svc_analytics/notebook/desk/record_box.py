@@ -166,14 +166,14 @@ class RecordBox:
 
     @property
     def _standing(self) -> Standing:
-        made = self._desk.statement
-        return Standing() if made is None else standing_of(made.tables["summary"])
+        statement = self._desk.statement
+        return Standing() if statement is None else standing_of(statement.tables["summary"])
 
 
-def _title(found: dict[str, pa.Table], record_id: str) -> str:
+def _title(tables: dict[str, pa.Table], record_id: str) -> str:
     """Return a record's kind, the names that people know it by, and its receipt's verdict."""
-    [kind, *_] = found
-    rows = {name: table.slice(0, 1).to_pylist()[0] for name, table in found.items()}
+    [kind, *_] = tables
+    rows = {name: table.slice(0, 1).to_pylist()[0] for name, table in tables.items()}
     known = rows.get("payment", rows[kind])
     names = [*filter(None, (known.get("receipt_no"), known.get("reference_id")))] or [record_id]
     verdicts = [rows["receipt"]["verdict"]] if "receipt" in rows else []

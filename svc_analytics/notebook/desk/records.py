@@ -130,11 +130,11 @@ class MonthRecords:
         self._values.clear()
         self._stack.close()
 
-    def _is_whole(self, found: dict[str, pa.Table]) -> bool:
+    def _is_whole(self, tables: dict[str, pa.Table]) -> bool:
         """Tell whether the month has all of a record: it has no receipts of other months."""
-        if "payment" not in found:
-            return "refund" not in found
-        paid_at = found["payment"]["paid_at"][0].as_py()
+        if "payment" not in tables:
+            return "refund" not in tables
+        paid_at = tables["payment"]["paid_at"][0].as_py()
         return self._period.start <= to_micros(paid_at) < self._period.end
 
     @cached_property
@@ -201,19 +201,19 @@ def _by(view: View, origin: Origin) -> str:
 
 def _look_up(warehouse: Warehouse, kind: str, record_id: str) -> dict[str, pa.Table]:
     """Return a record, its payment and its receipt, as far as these views have them."""
-    found: dict[str, pa.Table] = {}
+    tables: dict[str, pa.Table] = {}
     payment_id: str | None = record_id
     if kind != "payment":
         rows = warehouse.query(_PAYOUT_RECORD, {"id": record_id})
         if kind and not len(rows):
             return {}
         for row in rows.slice(0, 1).to_pylist():
-            found[row["kind"]], payment_id = rows, row["payment_id"]
+            tables[row["kind"]], payment_id = rows, row["payment_id"]
     for name, query in (("payment", _PAYMENT), ("receipt", _RECEIPT)):
         rows = warehouse.query(query, {"id": payment_id})
         if len(rows):
-            found[name] = rows
-    return found
+            tables[name] = rows
+    return tables
 
 
 @cache

@@ -58,8 +58,8 @@ class StatementTable:
 
     def name(self, row: int, column: int) -> str:
         """Return the name of a figure for a screen reader; empty where it is none."""
-        found = self.wanted(row, column)
-        return called(found) if found else ""
+        wanted = self.wanted(row, column)
+        return called(wanted) if wanted else ""
 
 
 def called(wanted: Wanted) -> str:
