@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,6 +25,7 @@ from svc_analytics.schema import STREAMS, schema_digest
 # Of each column, the values that other months hold too; None where there are too many.
 Shared = Mapping[str, tuple[str, ...] | None]
 
+_MOST_KNOWN = 256  # footers kept in memory, where a statement asks for each of them six times
 _JSON_START = b'{"layout": '  # not found within its texts: there, quotes have a backslash
 
 
@@ -173,7 +175,11 @@ def _known_footer(raw: bytes) -> PartitionFooter | None:
     start = raw.rfind(_JSON_START, 0, signature.start()) if signature else -1
     if signature is None or start < 0:
         return None
-    text = raw[start : signature.end() + 1]
+    return _footer_of_today(raw[start : signature.end() + 1])
+
+
+@lru_cache(maxsize=_MOST_KNOWN)
+def _footer_of_today(text: bytes) -> PartitionFooter | None:
     footer = PartitionFooter.from_json(text)
     stream = STREAMS.get(footer.stream)
     return footer if stream and schema_digest(stream.schema).encode() in text else None
