@@ -12,6 +12,7 @@ from tests.cli.test_close_cli import OCTOBER, call, closer
 from tests.support.closings import Closer
 from tests.support.commands import Run
 from tests.support.fake_service import payment
+from tests.support.prepared import extracted
 
 __all__ = ["call", "closer"]  # fixtures
 
@@ -19,7 +20,7 @@ __all__ = ["call", "closer"]  # fixtures
 @pytest.fixture
 def read(closer: Closer) -> Closer:
     """A lake that was read, of which no month is closed."""
-    closer.desk.extract()
+    extracted(closer.desk)
     return closer
 
 

@@ -9,6 +9,7 @@ from svc_analytics.instants import HOUR
 from svc_analytics.periods import CALENDARS, month
 from tests.support.closings import Closer, table
 from tests.support.fiscal_calendar import FISCAL
+from tests.support.prepared import extracted
 
 # In New York the first payment is of August, though the lake's file of it begins in July there.
 GRACE = GRACE_HOURS * HOUR
@@ -20,7 +21,7 @@ def test_the_desk_offers_the_months_that_close_takes(
     closer: Closer, clock: int, newest: str
 ) -> None:
     """From the first record to the last month that ended a day ago, to the microsecond."""
-    closer.desk.extract()
+    extracted(closer.desk)
     lake, zone = closer.desk.lake, "America/New_York"
     tiles = month_states(lake, clock, zone, "gregorian")
     offered = [tile.label for tile in reversed(tiles) if tile.can_be_closed]

@@ -16,6 +16,7 @@ from svc_analytics.periods import month
 from svc_analytics.render.month_state import MonthState
 from tests.support.closings import Closer
 from tests.support.fake_service import payment
+from tests.support.prepared import extracted
 
 OCTOBER = "2026-10"
 LATE = payment(99, "2026-10-20T08:00:00Z", "7", "0", currency="btc")
@@ -40,7 +41,7 @@ def test_a_month_without_a_seal_is_running_then_due_then_late(
     closer: Closer, hours: int, kind: str, note: str
 ) -> None:
     """It is late when the month after it can be closed as well."""
-    closer.desk.extract()
+    extracted(closer.desk)
     found = state(closer, clock=month(OCTOBER).end + hours * HOUR)
     assert (found.kind, found.note) == (kind, note)
 

@@ -13,6 +13,7 @@ from svc_analytics.lakehouse import Lakehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import extracted
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 # The records of both have the same ids: only the merchant tells them apart.
@@ -42,8 +43,7 @@ def make(settings: Settings, tmp_path: Path) -> Make:
         service.merchant = service.merchant | {"id": merchant, "display_name": merchant[:4]}
         service.payments, service.payouts = read_ledger(ledger)
         lake = Lakehouse(tmp_path / merchant[:4])
-        Desk(service, replace(settings), lake).extract(**request)
-        return lake.path
+        return extracted(Desk(service, replace(settings), lake), **request).lake.path
 
     return build
 

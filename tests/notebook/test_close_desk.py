@@ -40,7 +40,7 @@ from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, pa
 from tests.support.full_scan.quotients import ratio
 from tests.support.ledgers import read_ledger
 from tests.support.on_a_socket import serving
-from tests.support.prepared import prepared
+from tests.support.prepared import extracted
 from tests.support.rings import rings
 
 LEDGER = """
@@ -67,7 +67,7 @@ def served(service: FakeService, settings: Settings) -> Iterator[Settings]:
 @pytest.fixture
 def opened(served: Settings, desk: Desk) -> CloseDesk:
     """The close desk of a lake into which everything was read."""
-    prepared(desk, "read", desk.extract)
+    extracted(desk)
     return svc.desk(desk.lake, settings=served)
 
 

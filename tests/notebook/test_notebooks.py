@@ -22,6 +22,7 @@ from svc_analytics.notebook import runner
 from tests.support.demos import demo_copy
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import extracted
 from tests.support.rings import rings
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
@@ -68,7 +69,7 @@ NO_PAYOUTS = """
 def test_a_notebook_agrees_where_figures_are_unknown(path: Path, ledger: str, desk: Desk) -> None:
     """Without a payout key and without a verdict; one makes receipts of payments there are not."""
     desk.service.payments = read_ledger(ledger)[0] if ledger else []
-    Desk(desk.service, replace(desk.settings, payout_key=None), desk.lake).extract()
+    extracted(Desk(desk.service, replace(desk.settings, payout_key=None), desk.lake))
     notebook = read(path)
     runner.inject(notebook, {"DATA_DIR": str(desk.lake.path)})
     *code, checks = [cell.source for cell in notebook.cells if cell.cell_type == "code"]

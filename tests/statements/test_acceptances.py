@@ -12,6 +12,7 @@ from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.statements.statement import Statement, statement
 from tests.support.desks import Desk
 from tests.support.fake_service import Record, payment, payout, refund
+from tests.support.prepared import prepared
 from tests.support.rings import sample
 
 HELD = "record_could_be_held"
@@ -27,9 +28,13 @@ def serve(desk: Desk, *records: Record, now: datetime = FIRST_SEEN) -> Statement
     desk.service.now = now
     desk.service.payments = [record for record in records if "kind" not in record]
     desk.service.payouts = [record for record in records if "kind" in record]
-    with patch.object(time, "time_ns", lambda: int(now.timestamp()) * 10**9):
-        desk.extract(rereads=desk.lake.exists)
-    return statement(desk.lake, "2026-10", now=now.isoformat())
+
+    def make() -> Statement:
+        with patch.object(time, "time_ns", lambda: int(now.timestamp()) * 10**9):
+            desk.extract(rereads=desk.lake.exists)
+        return statement(desk.lake, "2026-10", now=now.isoformat())
+
+    return prepared(desk, "served", make)
 
 
 def blocking(made: Statement) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from svc_analytics.statements.statement import Statement, statement
 from tests.support.closings import LEDGER
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import extracted
 from tests.support.rings import sample
 
 THEN = "2026-10-08T00:00:00Z"
@@ -25,8 +26,7 @@ SEEN = {"first_seen_at", "extracted_at"}
 def books(desk: Desk) -> Desk:
     """A lake with the ledger of three months, read in November."""
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
-    desk.extract()
-    return desk
+    return extracted(desk)
 
 
 def content(made: Statement) -> dict[str, pa.Table]:

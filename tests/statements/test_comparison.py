@@ -12,6 +12,7 @@ from svc_analytics.notebook.show import show
 from svc_analytics.statements.comparison import Comparison, compare
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import prepared
 
 LEDGER = """
  kind     currency  amount  fee   at                of
@@ -34,9 +35,13 @@ def months(desk: Desk) -> Compare:
 
     def build(*words: str, ledger: str = LEDGER, **options: Any) -> Comparison:
         desk.service.payments, desk.service.payouts = read_ledger(ledger)
-        if not desk.lake.path.exists():
-            desk.extract()
-        return compare(desk.lake, *words, now=parse_bound(NOW), **options)
+
+        def make() -> Comparison:
+            if not desk.lake.path.exists():
+                desk.extract()
+            return compare(desk.lake, *words, now=parse_bound(NOW), **options)
+
+        return prepared(desk, ("compared", *words, repr(sorted(options.items()))), make)
 
     return build
 

@@ -17,6 +17,7 @@ from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.statements.test_statement import LEDGER
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import extracted
 
 # Unknown where nothing was verified, whatever the records at hand add up to.
 UNCHECKED = ("receipts_", "attested_")
@@ -29,8 +30,7 @@ OCTOBER = month("2026-10")
 def lake(service: Any, settings: Any, tmp_path: Any) -> Lakehouse:
     desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
-    desk.extract()
-    return desk.lake
+    return extracted(desk).lake
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from tests.support.desks import Desk
 from tests.support.full_scan import quotients
 from tests.support.full_scan.quotients import middle
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import extracted
 from tests.support.rings import sample
 from tests.support.seeded_lakes import make_seeded_lake, state
 
@@ -122,7 +123,7 @@ def odd(desk: Desk) -> Lakehouse:
     desk.service.payments[3] |= {"fee_bearer": None}
     desk.service.payments[1]["metadata"] = {"customer": {"id": "C-1"}}
     desk.service.payments[0]["metadata"] = {"customer": {"id": "C-0"}}
-    desk.extract()
+    extracted(desk)
     (desk.lake.path / "assertions.csv").write_text("at,currency,balance\n2026-10-20,btc,2\n")
     return desk.lake
 

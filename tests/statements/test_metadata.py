@@ -13,6 +13,7 @@ from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer, table
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
+from tests.support.prepared import extracted
 
 LEDGER = """
  kind     currency  amount  fee   at                of
@@ -63,7 +64,7 @@ def test_what_is_not_said_is_null(metadata: str | None) -> None:
 
 def test_named_properties_stand_on_the_lines(closer: Closer) -> None:
     """A payment's own; a refund's are those of its payment; a payout has none."""
-    closer.desk.extract()
+    extracted(closer.desk)
     made = statement(closer.desk.lake, "2026-10", metadata=["cart", "branch"])
     assert shown(made.tables["lines"].to_pylist(), "kind", "metadata.cart", "metadata.branch") == [
         ("payment", "7", "تهران"),
@@ -75,7 +76,7 @@ def test_named_properties_stand_on_the_lines(closer: Closer) -> None:
 
 
 def test_no_metadata_stands_on_a_statement_unasked(closer: Closer) -> None:
-    closer.desk.extract()
+    extracted(closer.desk)
     made = statement(closer.desk.lake, "2026-10")
     assert "metadata" not in json.dumps(made.tables["lines"].column_names)
     assert made.options == {"assertions": []}
@@ -94,7 +95,7 @@ def test_one_name_alone_is_not_taken_for_its_letters(closer: Closer) -> None:
 
 def test_a_property_that_no_line_says_is_told(closer: Closer) -> None:
     """It may be misspelt; a month without a movement says nothing of it."""
-    closer.desk.extract()
+    extracted(closer.desk)
     lines = statement(closer.desk.lake, "2026-10", metadata=["cart", "crat"]).tables["lines"]
     told = "metadata.crat is empty in every line: no payment of the month has this metadata"
     assert name_empty(lines, "month") == [told] and name_empty(lines.slice(0, 0), "month") == []

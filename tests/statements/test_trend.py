@@ -13,6 +13,7 @@ from svc_analytics.statements.trend import monthly_figures
 from tests.statements.test_comparison import LEDGER, NOW
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import extracted
 from tests.support.rings import sample
 
 NOVEMBER = month("2026-11")
@@ -22,8 +23,7 @@ NOVEMBER = month("2026-11")
 def read(desk: Desk) -> Desk:
     """The ledger of the comparison, read whole."""
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
-    desk.extract()
-    return desk
+    return extracted(desk)
 
 
 def trend(desk: Desk, figure: str = "net_settlement", **options: Any) -> list[tuple[Any, ...]]:

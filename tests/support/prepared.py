@@ -44,6 +44,12 @@ def prepared(desk: Desk, name: Hashable, make: Callable[[], T]) -> T:
     return cast("T", _made[key][1])
 
 
+def extracted(desk: Desk, **request: Any) -> Desk:
+    """Extract into the desk's empty lake; return the desk."""
+    prepared(desk, ("extracted", repr(sorted(request.items()))), lambda: desk.extract(**request))
+    return desk
+
+
 def stated(desk: Desk, month: str, **options: Any) -> Statement:
     """Extract into the desk's empty lake, and make a statement of it."""
 
