@@ -72,7 +72,7 @@ def _write_lines(pen: CellWriter, compared: Compared) -> None:
     sheet.set_column(0, 0, 110)
     for row, text in enumerate([compared.shown.title, compared.names, *compared.shown.lines]):
         pen.text(sheet, row, 0, text, text_wrap=True, valign="top", bold=row == 0)
-    set_up_print(sheet, standing_of(compared.tables[NAME]), is_wide=True)
+    set_up_print(pen, sheet, standing_of(compared.tables[NAME]), is_wide=True)
 
 
 _FORMS: dict[str, Callable[[Compared, Path], None]] = {

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from svc_analytics.render.workbook.sums import is_added_up
+
 Row = tuple[str, ...]
 ID = "#"  # begins the cell that names a row of a page
 _CELLS = ("td", "th", "dt", "dd")
@@ -32,6 +34,11 @@ _STYLES = "xl/styles.xml"
 _MOST_COLUMNS = 16_384  # of a sheet
 _LEADS = ("href", "src", "action", "data", "srcdoc", "poster", "xlink:href", "formaction")
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_COUNTED = "{http://schemas.openxmlformats.org/officeDocument/2006/docPropsVTypes}i4"  # sheets
+# What is printed of a sheet, and which rows on each page: its look.
+_PLACE = re.compile(r"[^!,]+!\$?[A-Z]*\$?\d*:\$?[A-Z]*\$?\d*")
+_FORMULA = f"{_MAIN}f"
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(E[+-]?\d{1,3})?")
 _HEADS = {f"{_MAIN}{name}" for name in ("oddHeader", "oddFooter")}
 
 
@@ -44,6 +51,7 @@ class Contents:
     texts: list[str] = field(default_factory=list)  # what stands outside of tables
     names: list[str] = field(default_factory=list)  # those of a merchant, where they are marked
     drawn: list[str] = field(default_factory=list)  # what outlined letters of pictures spell
+    formulas: list[dict[str, str]] = field(default_factory=list)  # of each sheet, by their cells
     parts: set[str] = field(default_factory=set)  # the kinds of parts that it is made of
     is_exact: bool = False  # programs read it: none of its cells is worded
 
@@ -181,7 +189,8 @@ def read_workbook(path: Path) -> Contents:
             _read_sheet(body, formats, shared, found)
             found.parts.add(name)
         elif name in _WORDED:
-            found.texts += ["".join(each.itertext()) for each in _leaves(body)]
+            texts = ["".join(each.itertext()) for each in _leaves(body) if each.tag != _COUNTED]
+            found.texts += [text for text in texts if not _PLACE.fullmatch(text)]
         elif name != _STYLES:
             found.parts.add(f"{name} {sha256(body).hexdigest()}")
         if b"TargetMode" in body:
@@ -215,12 +224,36 @@ def _number_formats(styles: bytes) -> list[str]:
 def _read_sheet(body: bytes, formats: list[str], shared: list[str], found: Contents) -> None:
     root = _parsed(body)
     found.rows.append(())
+    found.formulas.append(_formulas(root))
     for row in root.iter(f"{_MAIN}row"):
         found.rows.append(tuple(_placed(row, formats, shared)))
     for each in root.iter():
         found.parts.add(each.tag.removeprefix(_MAIN))
         if each.tag in _HEADS:
             found.texts.append("".join(each.itertext()))
+
+
+def _formulas(root: ElementTree.Element) -> dict[str, str]:
+    """Return the formulas of a sheet; raise `ValueError` for one that does not give its cell."""
+    cells = {each.get("r", ""): each for each in root.iter(f"{_MAIN}c")}
+    numbers = {place: _shown(each) for place, each in cells.items() if _is_number(each)}
+    formulas = {}
+    for place, cell in cells.items():
+        for each in cell.findall(_FORMULA):
+            formulas[place] = each.text or ""
+            is_sum = not each.attrib and place in numbers
+            if not (is_sum and is_added_up(formulas[place], numbers[place], numbers)):
+                raise ValueError(f"{place} is no sum of its formula")
+    return formulas
+
+
+def _is_number(cell: ElementTree.Element) -> bool:
+    return cell.get("t", "n") == "n" and bool(_NUMBER.fullmatch(_shown(cell)))
+
+
+def _shown(cell: ElementTree.Element) -> str:
+    """Return the text of a cell; of a formula, that of its value."""
+    return "".join("".join(each.itertext()) for each in cell if each.tag != _FORMULA)
 
 
 def _placed(row: ElementTree.Element, formats: list[str], shared: list[str]) -> list[str]:
@@ -248,7 +281,7 @@ def _column(reference: str) -> int:
 
 def _cell(cell: ElementTree.Element, formats: list[str], shared: list[str]) -> str:
     """Return a cell's text, or its number with the format that it is shown in."""
-    text = "".join(cell.itertext())
+    text = _shown(cell)
     if cell.get("t") == "s":
         return shared[int(text)]
     if cell.get("t", "n") != "n" or not text:

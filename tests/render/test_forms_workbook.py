@@ -43,7 +43,8 @@ def figures_of(book: openpyxl.Workbook) -> dict[str, dict[str, Any]]:
     rows = list(book["Statement"].iter_rows())
     start = next(place for place, row in enumerate(rows) if row[0].value == "Figure")
     heads = [str(cell.value) for cell in rows[start]]
-    return {str(row[0].value): dict(zip(heads, row, strict=True)) for row in rows[start:]}
+    figures = [row for row in rows[start:] if any(cell.value is not None for cell in row[1:])]
+    return {str(row[0].value): dict(zip(heads, row, strict=True)) for row in figures}
 
 
 def text_in(cell: Any, exact: Any) -> str:
@@ -91,13 +92,59 @@ def test_every_figure_stands_on_the_first_sheet_with_every_digit(
     """Figures down, coins across; the exact texts at the side are the summary itself."""
     made = make()
     book = open_book(made.save(tmp_path / "out", ("xlsx",)))
-    assert book.sheetnames[:5] == ["Statement", "Days", "Movements", "Findings", "Definitions"]
+    assert book.sheetnames[:5] == ["Statement", "Findings", "Days", "Movements", "Definitions"]
     found, summary = figures_of(book), made.tables["summary"]
     for row in summary.to_pylist():
         for field in list(summary.schema)[2:]:
             cell = found[head_of(field, label_of)][f"{row['currency']}, every digit"]
             wanted = value_text(row[field.name], is_ratio=is_ratio(field))
-            assert (cell.value or "") == wanted
+            assert (cell.value or "").removeprefix("-") == wanted.removeprefix("-")
+
+
+def test_the_figures_stand_in_the_order_of_the_page_and_what_leaves_has_a_minus(
+    make: Make, tmp_path: Path
+) -> None:
+    """Sales, refunds, payouts, position; the details behind them, all coins at the right."""
+    book = open_book(make().save(tmp_path / "out", ("xlsx",)))
+    rows = [[cell.value for cell in row] for row in book["Statement"].iter_rows()]
+    labels = [row[0] for row in rows]
+    start = labels.index("Figure")
+    assert rows[start][1:6] == ["btc", "eth", "sol", "usdt", "All coins, USD"]
+    names = ["Sales after fees", "Refunds debited", "Net movement", "Closing position", "Ratios"]
+    places = [labels.index(name, start) for name in names]
+    assert places == sorted(places)
+    assert figures_of(book)["Refunds debited"]["btc, every digit"].value == "-0.5"
+    assert figures_of(book)["Records without a USD value"]["eth"].value == 1
+
+
+def test_a_sum_is_a_formula_where_a_spreadsheet_gives_every_digit(
+    make: Make, tmp_path: Path
+) -> None:
+    """2 - 0.02 of btc; eth has 18 places, so its cells keep less than the sum."""
+    folder = make().save(tmp_path / "out", ("xlsx",))
+    formulas, values = (
+        open_book(folder),
+        openpyxl.load_workbook(folder / "statement.xlsx", data_only=True),
+    )
+    [(live, coins), (kept, _)] = [
+        (found["Sales after fees"], found["Payments"])
+        for found in map(figures_of, (formulas, values))
+    ]
+    row = live["btc"].row
+    assert live["btc"].value == f"=ROUND(SUM(B{row - 2},B{row - 1}),2)"
+    assert (kept["btc"].value, live["eth"].value) == (1.98, 1)
+    assert coins["All coins, USD"].value == "=SUM({0}{4},{1}{4},{2}{4},{3}{4})".format(
+        *"BCDE", coins["btc"].row
+    )
+
+
+def test_each_sheet_names_the_merchant_and_the_month_on_paper(save: Save) -> None:
+    """Above, with the status; the heads of the figures stand on each sheet of paper."""
+    book = open_book(save("xlsx"))
+    for sheet in book:
+        assert "October 2026 · final" in sheet.oddHeader.left.text
+        assert sheet.page_setup.paperSize == 9 and sheet.sheet_properties.pageSetUpPr.fitToPage
+    assert book["Statement"].print_title_rows and book["Statement"].print_area
 
 
 @pytest.mark.parametrize(

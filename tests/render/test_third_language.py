@@ -93,7 +93,7 @@ def test_a_page_and_a_workbook_are_written_in_it(
     for text in ("Figures", "Gross sales", "Net movement", "What each figure means", "Findings"):
         assert f"«{text}»" in page, text
     book = load_workbook(folder / "statement.xlsx")
-    assert book.sheetnames[:2] == ["«Statement»", "«Days»"]
+    assert book.sheetnames[:3:2] == ["«Statement»", "«Days»"]
     heads = {str(cell.value) for cell in book["«Days»"][2] if cell.value}
     assert heads and all("«" in head or not head.islower() for head in heads), heads
     assert "نامعلوم" not in page and "Jalali" not in str(heads)

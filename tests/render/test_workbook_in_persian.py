@@ -46,7 +46,7 @@ def books(make: Make, tmp_path: Path) -> dict[str, Workbook]:
 
 def test_it_runs_from_right_to_left_with_the_same_numbers(books: dict[str, Workbook]) -> None:
     """Its sheets have Persian names; sheets of two languages run from left to right."""
-    assert books["fa"].sheetnames[:3] == ["صورت‌حساب", "روزها", "گردش‌ها"]
+    assert books["fa"].sheetnames[:3] == ["صورت‌حساب", "یافته‌ها", "روزها"]
     for plain, persian, both in zip(books["en"], books["fa"], books["en+fa"], strict=True):
         assert persian.sheet_view.rightToLeft
         assert not plain.sheet_view.rightToLeft and not both.sheet_view.rightToLeft
@@ -65,14 +65,14 @@ def test_every_head_of_a_sheet_is_persian(books: dict[str, Workbook]) -> None:
 
 def test_words_in_cells_are_persian_and_ids_stay(books: dict[str, Workbook]) -> None:
     """Kinds, severities, rules, details, verdicts; references and coins are as files have them."""
-    plain, persian = (of_columns(books[lang].worksheets[2]) for lang in ("en", "fa"))
+    plain, persian = (of_columns(books[lang].worksheets[3]) for lang in ("en", "fa"))
     assert set(plain["Kind"]) == {"payment", "refund", "payout"}
     assert set(persian["نوع"]) == {"پرداخت", "استرداد", "حواله"}
     assert persian["شناسهٔ مرجع"] == plain["Reference id"]
     assert persian["رمزارز"] == plain["Currency"]
-    findings = of_columns(books["fa"].worksheets[3])
+    findings = of_columns(books["fa"].worksheets[1])
     assert set(findings["اهمیت"]) <= {"هشدار", "بازدارنده"}
-    rules = of_columns(books["en"].worksheets[3])["Check name"]
+    rules = of_columns(books["en"].worksheets[1])["Check name"]
     for rule, shown in zip(rules, findings["نام کنترل"], strict=True):
         assert PERSIAN.search(str(shown)) and f"(\u2066{rule}\u2069)" in str(shown)
     assert all(PERSIAN.match(str(text).strip("\u2067")) for text in findings["جزئیات"])

@@ -9,7 +9,7 @@ _LAYOUT = re.compile(
     r"|strong|style|sub|summary|sup|table|tbody|td|tfoot|th|thead|time|title|tr|ul)>"
     r"|<(circle|clippath|defs|desc|ellipse|g|line|lineargradient|path|pattern|polygon|polyline|rect"
     r"|stop|svg|text|tspan|use)>"
-    r"|autoFilter|brk|c|cols?|dimension|(even|odd)(Header|Footer)|headerFooter|ignoredErrors?|is"
+    r"|autoFilter|brk|c|cols?|dimension|f|(even|odd)(Header|Footer)|headerFooter|ignoredErrors?|is"
     r"|mergeCells?|outlinePr|page(Margins|SetUpPr|Setup)|pane|printOptions|r|row|rowBreaks|selection"
     r"|sheet(Data|FormatPr|Pr|Views?)|t|tabColor|v|worksheet|xl/worksheets/sheet\d+\.xml"
     r"|(\[Content_Types\]\.xml|_rels/\.rels|xl/_rels/workbook\.xml\.rels|xl/theme/theme1\.xml) \w+"

@@ -373,8 +373,9 @@ def _is_heading(row: Row, known: Known, *, is_told: bool) -> bool:
 
 
 def _is_pair(row: Row) -> bool:
-    """Whether a row is a label with one text beside it, or less."""
-    return sum(map(bool, row)) <= _PAIR
+    """Whether a row is a label with one text beside it, or less; sentences behind it aside."""
+    cells = [cell for place, cell in enumerate(row) if place < _PAIR or not _SENTENCE.search(cell)]
+    return sum(map(bool, cells)) <= _PAIR
 
 
 def _figure(row: Row, known: Known) -> str | None:

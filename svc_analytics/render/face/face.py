@@ -19,6 +19,7 @@ from svc_analytics.render.face.all_coins import PRICED, SETTLED, AllCoins, unpri
 from svc_analytics.warehouse.figures import read_figures
 
 UNPRICED = "unpriced_count"
+UNPRICED_LABEL = "Records without a USD value"
 ALL_COINS = Message("All coins, USD")
 Value = Decimal | int | None
 Weight = Literal["", "sub", "sum"]

@@ -12,11 +12,10 @@ from svc_analytics.formatting.numbers import COUNT, RATE, USD, kind_of
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.render.document import Document
 from svc_analytics.render.face.all_coins import SETTLED
-from svc_analytics.render.face.face import ALL_COINS, UNPRICED, Face, FaceRow
+from svc_analytics.render.face.face import ALL_COINS, UNPRICED, UNPRICED_LABEL, Face, FaceRow
 from svc_analytics.render.figures import FigureCells, summary_groups, unknown_reason, why_unknown
 from svc_analytics.render.page.tables import PageTable, figures_of_kinds
 
-UNPRICED_LABEL = "Records without a USD value"
 _EMPTY = Cell("")
 _MADE_OF = {SETTLED: ("usd_net_sales", "usd_refunds")}
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.formatting.display import names_of
+from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.language.catalogue import Language
 from svc_analytics.language.isolation import isolate
 from svc_analytics.messages import Message, joined
@@ -17,6 +18,7 @@ from svc_analytics.render.standing import status_word
 
 SEVERITIES = ("blocking", "advisory")
 _LONGEST_NAME = 40
+_DOT = " \N{MIDDLE DOT} "
 _DIGEST = 16  # letters of it that a foot shows
 # What would end a text of a style sheet, or the sheet; and isolates, which are not seen in it.
 _UNSAFE = re.compile(r"[\\\"'<>;{}\x00-\x1f\u2066-\u2069]")
@@ -75,14 +77,15 @@ def receipts_of(summary: pa.Table) -> tuple[int, int] | None:
 
 def foot_of(statement: Document, facts: dict[str, Any], language: Language) -> str:
     """Return the foot of each sheet as a text of a style sheet: whose, which month, what seal."""
-    name = names_of(statement.merchant, _LONGEST_NAME, language.code).split(" \N{MIDDLE DOT} ")[0]
-    parts = (
-        isolate(name),
-        language.text(statement.period.title),
-        language.text(status_word(statement)),
-        language.text("digest {digest}", digest=facts["content_digest"][:_DIGEST]),
-    )
-    return style_text(" \N{MIDDLE DOT} ".join(parts))
+    digest = language.text("digest {digest}", digest=facts["content_digest"][:_DIGEST])
+    return style_text(f"{running_head(statement, language)}{_DOT}{digest}")
+
+
+def running_head(statement: Document, language: Language) -> str:
+    """Return whose statement it is, of which month, and what it is worth."""
+    name = names_of(statement.merchant, _LONGEST_NAME, language.code).split(_DOT)[0]
+    title, status = statement.period.title, status_word(statement)
+    return _DOT.join((isolate(single_line(name)), language.text(title), language.text(status)))
 
 
 def style_text(text: str) -> str:

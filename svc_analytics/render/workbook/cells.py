@@ -107,6 +107,7 @@ class CellWriter:
 
     workbook: Any
     language: Language = ENGLISH
+    running: str = ""  # the running head of each sheet on paper
     looks: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     forms: dict[tuple[Any, ...], Any] = field(default_factory=dict)  # the looks of numbers
 
@@ -163,9 +164,17 @@ class CellWriter:
     ) -> None:
         """Write a number with its first 15 digits."""
         # A Decimal is printed digit by digit; as a float the 16th digit could be off.
-        sheet.write_number(row, column, fifteen_digits(value), self._number_look(form, **more))
+        sheet.write_number(row, column, fifteen_digits(value), self.number_look(form, **more))
 
-    def _number_look(self, form: str, **more: Any) -> Any:
+    def sum(self, sheet: Any, cell: str, formula: str, value: Decimal | int, look: Any) -> None:
+        """Write a formula with the number that it gives, for those who do not reckon."""
+        sheet.write_formula(cell, f"={formula}", look, fifteen_digits(value))
+
+    def blank(self, sheet: Any, row: int, column: int, **properties: Any) -> None:
+        """Give an empty cell a look."""
+        sheet.write_blank(row, column, None, self.look(**properties))
+
+    def number_look(self, form: str, **more: Any) -> Any:
         """Return the look of a number: its sign stays at its left in a sheet from the right.
 
         A sheet has many numbers, and few looks of them.
@@ -207,7 +216,7 @@ class CellWriter:
         if value.year < _FIRST_YEAR:
             self.text(sheet, row, column, value_text(value), **more)
             return
-        look = self._number_look(form, **{"align": self.start} | more)
+        look = self.number_look(form, **{"align": self.start} | more)
         sheet.write_datetime(row, column, value, look)
 
     def jalali(self, sheet: Any, row: int, column: int, value: date, **more: Any) -> None:

@@ -1,40 +1,36 @@
-"""The first sheet of a workbook: the statement, figures down and coins across."""
+"""The first sheet of a workbook: the statement as on the page, figures down and coins across.
+
+The headline comes first, then what is open, then the figures: the face of the statement in its
+order, and the details below.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from decimal import Decimal
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.numbers import COIN, RATE, ROUNDED, kind_of
+from svc_analytics.formatting.numbers import ROUNDED, USD
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing
-from svc_analytics.formatting.values import is_exact_number, is_ratio, value_text
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.figures import FigureCells, summary_groups
+from svc_analytics.render.face.face import ALL_COINS, Face
+from svc_analytics.render.figures import FigureCells
+from svc_analytics.render.page.band import NOT_MEANINGFUL, Band, Tile
+from svc_analytics.render.page.front import front_lines
 from svc_analytics.render.pricing import describe_pricing
 from svc_analytics.render.standing import status_note, status_word
-from svc_analytics.render.workbook.cells import (
-    CellWriter,
-    lines_in,
-    number_format,
-    shown_places,
-    whole_digits,
-)
+from svc_analytics.render.workbook.cells import CellWriter, lines_in, number_format
+from svc_analytics.render.workbook.figures import GAP, FigureRows
 from svc_analytics.render.workbook.tables import set_up_print
+from svc_analytics.warehouse.definitions import label_of
 
 SHEET = "Statement"
 _COINS, _EXACT = 21, 30  # widths
 _ENGLISH, _OTHER, _BOTH = 30, 36, 54  # widths of the first column, by the language
-_TOTALS = ("net_settlement", "rail_movement", "closing_position")
-_TOTAL: dict[str, Any] = {"bold": True, "top": 1}  # as on the page: bold, under a rule
-_GAP = 1  # column between the figures and their exact texts
 _MOST_UPRIGHT = 4  # coins on an upright page
 _ROUNDED = (
     f"{ROUNDED} rounded for display. A cell keeps 15 digits; the columns at the right hold every "
@@ -48,21 +44,26 @@ def write_summary(
 ) -> None:
     """Write the statement as a person reads it, and every exact text behind it."""
     sheet = pen.sheet(SHEET)
-    cells = FigureCells(statement, standing.scales)
-    coins = [str(row["currency"]) for row in cells.rows]
+    cells, face = FigureCells(statement, standing.scales), Face(statement)
+    coins = len(cells.rows)
+    last = coins + 1 if coins else 0  # the column of all coins
     sheet.set_column(0, 0, _label_width(pen.language))
     if coins:
-        sheet.set_column(1, len(coins), _COINS)
-        sheet.set_column(len(coins) + 1, len(coins) + _GAP, 3)
-        behind = len(coins) + 1 + _GAP
-        sheet.set_column(behind, behind + len(coins) - 1, _EXACT, None, {"level": 1})
-    width = max(len(coins), 3)
+        sheet.set_column(1, last, _COINS)
+        sheet.set_column(last + 1, last + GAP, 3)
+        sheet.set_column(last + GAP + 1, 2 * last + GAP, _EXACT, None, {"level": 1})
+    width = max(last, 3)
     head = _write_head(pen, sheet, statement, facts, width)
-    end = _Figures(pen, sheet, cells).write(head, coins)
+    head = _write_headline(
+        pen, sheet, Band(face, standing.is_running(statement.period.label)), head
+    )
+    head = _write_lines(pen, sheet, [*front_lines(statement)], head, width) + 1
+    end = FigureRows(pen, sheet, cells, face).write(head)
     end = _write_notes(pen, sheet, statement, cells, end + 1, width)
     sheet.freeze_panes(head + 1, 1)
+    sheet.repeat_rows(head)
     sheet.print_area(0, 0, end, width)
-    set_up_print(sheet, standing, is_wide=len(coins) > _MOST_UPRIGHT)
+    set_up_print(pen, sheet, standing, is_wide=coins > _MOST_UPRIGHT)
 
 
 def _label_width(language: Language) -> int:
@@ -100,6 +101,42 @@ def _write_head(
     return len(texts) + 1
 
 
+def _write_headline(pen: CellWriter, sheet: Any, band: Band, row: int) -> int:
+    """Write the sums in USD of all coins, each with its change; return the row below."""
+    tiles = list(band.tiles())
+    if not tiles:
+        return row
+    pen.words(sheet, row, 0, ALL_COINS, bold=True, font_color="#0B5394")
+    for place, tile in enumerate(tiles, row + 1):
+        pen.words(sheet, place, 0, label_of(tile.name), bold=True)
+        value = band.face.coins.usd(tile.name)
+        if value is None:
+            pen.text(sheet, place, 1, DASH, bold=True, align="right")
+        else:
+            pen.number(sheet, place, 1, value, number_format(value, USD, 2), bold=True)
+        for beside, text in enumerate(_told(tile, band), 2):
+            pen.words(sheet, place, beside, text)
+    return row + len(tiles) + 2
+
+
+def _told(tile: Tile, band: Band) -> Iterator[Message]:
+    """Say how a sum changed on the month before, and how many records add nothing to it."""
+    before = band.face.statement.period.shift(-1).title
+    if tile.change == NOT_MEANINGFUL:
+        yield Message("n/m on {MONTH}", MONTH=before)
+    elif tile.before:
+        yield Message("{change} on {MONTH}", change=tile.change, MONTH=tile.before)
+    if tile.unpriced:
+        yield Message("without a USD value: {count}", count=f"{tile.unpriced:,}")
+
+
+def _write_lines(pen: CellWriter, sheet: Any, lines: list[Message], row: int, width: int) -> int:
+    """Write sentences, each over the whole width; return the row below."""
+    for place, line in enumerate(lines, row):
+        _write_wide(pen, sheet, place, pen.worded(line), width, {})
+    return row + len(lines)
+
+
 def _write_wide(
     pen: CellWriter, sheet: Any, row: int, text: str, width: int, look: Mapping[str, Any]
 ) -> None:
@@ -110,94 +147,6 @@ def _write_wide(
     whole = own | dict(look)
     sheet.merge_range(row, 0, row, width, "", pen.look(**whole))
     pen.text(sheet, row, 0, text, **whole)
-
-
-@dataclass(frozen=True)
-class _Figures:
-    """Writes the figures in their groups."""
-
-    pen: CellWriter
-    sheet: Any
-    cells: FigureCells
-
-    def write(self, row: int, coins: Sequence[str]) -> int:
-        """Write heads, groups and figures; return the row below."""
-        behind = len(coins) + 1 + _GAP
-        self.pen.words(self.sheet, row, 0, "Figure", bold=True, bottom=1)
-        for place, coin in enumerate(coins):
-            look = self._right | {"bold": True, "bottom": 1}
-            self.pen.text(self.sheet, row, 1 + place, coin, **look)
-            exact = Message("{coin}, every digit", coin=coin)
-            self.pen.words(self.sheet, row, behind + place, exact, bold=True, bottom=1)
-        for group, names in self._groups().items():
-            row += 1
-            self.pen.words(self.sheet, row, 0, group, bold=True, font_color="#0B5394")
-            for name in names:
-                row += 1
-                self._write_figure(row, name, behind)
-                row += self._write_jalali(row + 1, name)
-        return row + 1
-
-    @property
-    def _indent(self) -> dict[str, Any]:
-        """The look of a label; LibreOffice indents only some that stand at the right."""
-        return {"indent": 1} if self.pen.start == "left" else {}
-
-    @property
-    def _right(self) -> dict[str, Any]:
-        return {"align": "right"} | self.pen.left_to_right
-
-    def _groups(self) -> dict[str, list[str]]:
-        rows = self.cells.rows
-        return summary_groups(list(rows[0])) if rows else {}
-
-    def _write_figure(self, row: int, name: str, behind: int) -> None:
-        look = _TOTAL if name in _TOTALS else {}
-        self.pen.words(self.sheet, row, 0, self.cells.head(name).text, **self._indent | look)
-        for place, values in enumerate(self.cells.rows):
-            self._write_value(row, 1 + place, values, name)
-            field = self.cells.statement.tables["summary"].schema.field(name)
-            exact = value_text(values[name], is_ratio=is_ratio(field))
-            exact = self.pen.language.number(exact)
-            self.pen.text(self.sheet, row, behind + place, exact, **self._right)
-
-    def _write_jalali(self, row: int, name: str) -> int:
-        """In Persian, write the Jalali days of a figure that is an instant; count the rows."""
-        values = [values[name] for values in self.cells.rows]
-        is_instant = any(isinstance(each, datetime) for each in values)
-        if not (self.pen.language.has_jalali and is_instant):
-            return 0
-        head = Message("{COLUMN}, Jalali", COLUMN=self.cells.head(name).text)
-        self.pen.words(self.sheet, row, 0, head, **self._indent)
-        for place, value in enumerate(values, 1):
-            if value is not None:
-                self.pen.jalali(self.sheet, row, place, value, align="right")
-        return 1
-
-    def _write_value(self, row: int, place: int, values: Mapping[str, Any], name: str) -> None:
-        field, value = self.cells.statement.tables["summary"].schema.field(name), values[name]
-        if isinstance(value, datetime):
-            self.pen.instant(self.sheet, row, place, value, align="right")
-        elif value is None or not is_exact_number(field):
-            look = self._right | (_TOTAL if name in _TOTALS else {})
-            self.pen.text(self.sheet, row, place, value_text(value) or DASH, **look)
-        else:
-            coin, kind = str(values["currency"]), kind_of(field)
-            longest, scale = self._longest(values), self.cells.scales.get(coin)
-            room = max(shown_places(COIN, scale, longest), shown_places(RATE, None, longest))
-            form = number_format(value, kind, shown_places(kind, scale, longest), room)
-            look = _TOTAL if name in _TOTALS else {}
-            self.pen.number(self.sheet, row, place, value, form, **look)
-
-    def _longest(self, values: Mapping[str, Any]) -> int:
-        """Count the digits before the point of a coin's largest amount."""
-        schema = self.cells.statement.tables["summary"].schema
-        amounts = (
-            value
-            for name, value in values.items()
-            if isinstance(value, Decimal) and kind_of(schema.field(name)) == COIN
-        )
-        return max(map(whole_digits, amounts), default=1)
 
 
 def _write_notes(

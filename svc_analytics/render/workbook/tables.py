@@ -73,7 +73,7 @@ def write_table(pen: CellWriter, page: Page) -> None:
             for place, write in enumerate(writers):
                 write(index, row + index, place)
         row += rows.num_rows
-    _set_up(sheet, page, columns)
+    _set_up(pen, sheet, page, columns)
 
 
 def _writer(part: Part, column: _Column) -> WriteCell:
@@ -163,7 +163,7 @@ def _longest(table: pa.Table) -> dict[str, int]:
     return longest
 
 
-def _set_up(sheet: Any, page: Page, columns: Sequence[_Column]) -> None:
+def _set_up(pen: CellWriter, sheet: Any, page: Page, columns: Sequence[_Column]) -> None:
     """Freeze the head, filter by it, and print one A4 page wide with the head on each."""
     rows, names = page.table.num_rows, [column.field.name for column in columns]
     first = [place for place, name in enumerate(names[:3]) if name == "currency"]
@@ -173,18 +173,25 @@ def _set_up(sheet: Any, page: Page, columns: Sequence[_Column]) -> None:
         last = max(place for place, name in enumerate(names) if name in printed)
         sheet.autofilter(HEAD, 0, max(HEAD + rows, HEAD + 1), len(names) - 1)
         sheet.print_area(0, 0, HEAD + rows, last)
-    set_up_print(sheet, page.standing, is_wide=True)
+    set_up_print(pen, sheet, page.standing, is_wide=True)
     sheet.repeat_rows(0, HEAD)
 
 
-def set_up_print(sheet: Any, standing: Standing, *, is_wide: bool) -> None:
-    """Print a sheet on A4, one page wide, with the status and the page number below."""
+def set_up_print(pen: CellWriter, sheet: Any, standing: Standing, *, is_wide: bool) -> None:
+    """Print a sheet on A4, one page wide: whose it is above, status and page number below."""
     if is_wide:
         sheet.set_landscape()
     sheet.set_paper(A4)
-    sheet.set_margins(0.4, 0.4, 0.5, 0.6)
+    sheet.set_margins(0.4, 0.4, 0.7 if pen.running else 0.5, 0.6)
     sheet.fit_to_pages(1, 0)
-    # A space parts the size of the letters from a text that begins with a digit.
-    text = standing.wording.text(standing.text).replace("&", "&&")[:180]
+    if pen.running:
+        sheet.set_header(f"&L&8 {_printed(pen.running)}")
+    text = standing.wording.text(standing.text)
     pages = "&P of &N" if standing.wording.is_english else "&P / &N"
-    sheet.set_footer(f"&L&8 {text}&R&8 &A, {pages}")
+    sheet.set_footer(f"&L&8 {_printed(text)}&R&8 &A, {pages}")
+
+
+def _printed(text: str) -> str:
+    """Return a text for the head or the foot of paper, where & begins a sign of the layout."""
+    # A space parts the size of the letters from a text that begins with a digit.
+    return text.replace("&", "&&")[:180]

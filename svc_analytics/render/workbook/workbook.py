@@ -23,6 +23,7 @@ from svc_analytics.language.catalogue import (
 )
 from svc_analytics.language.words import name_keys
 from svc_analytics.render.document import Document, unknown_lines
+from svc_analytics.render.page.front import running_head
 from svc_analytics.render.standing import document_standing, status_word
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
 from svc_analytics.render.workbook.summary import write_summary
@@ -31,7 +32,7 @@ from svc_analytics.warehouse.definitions import definitions_table
 
 SHEET_ROWS = 1_048_574  # below the caption and the head
 # The tables that a reader wants first, by the names of their sheets.
-_FIRST = {"daily": "Days", "lines": "Movements", "checks": "Findings"}
+_FIRST = {"checks": "Findings", "daily": "Days", "lines": "Movements"}
 # What of a movement is printed; its other columns stand behind.
 _PRINTED = (
     *("line_no", "occurred_at_local", "kind", "reference_id", "receipt_no", "currency"),
@@ -52,7 +53,7 @@ def write_workbook(
         made_at = from_micros(statement.as_of).replace(tzinfo=None)
         title = language.text("Statement {label}", label=facts["label"])
         workbook.set_properties({"title": title, "created": made_at})
-        pen = CellWriter(workbook, language)
+        pen = CellWriter(workbook, language, running_head(statement, language))
         write_summary(pen, statement, facts, standing)
         _write_tables(pen, statement, list(_FIRST), standing)
         _write_definitions(pen, standing)
@@ -105,7 +106,7 @@ def _write_definitions(pen: CellWriter, standing: Standing) -> None:
             pen.text(sheet, row, place, text, **pen.own | {"text_wrap": True, "valign": "top"})
     sheet.freeze_panes(1, 1)
     sheet.repeat_rows(0)
-    set_up_print(sheet, standing, is_wide=True)
+    set_up_print(pen, sheet, standing, is_wide=True)
 
 
 def _write_provenance(pen: CellWriter, facts: dict[str, Any], standing: Standing) -> None:
@@ -116,7 +117,7 @@ def _write_provenance(pen: CellWriter, facts: dict[str, Any], standing: Standing
         pen.words(sheet, row, 0, name, bold=True, valign="top")
         look = {"text_wrap": True, "valign": "top", "align": pen.start}
         pen.words(sheet, row, 1, _fact(text, pen.language), **look)
-    set_up_print(sheet, standing, is_wide=True)
+    set_up_print(pen, sheet, standing, is_wide=True)
 
 
 def _fact(text: str, language: Language) -> str:

@@ -1,0 +1,63 @@
+"""Live sums of a workbook: formulas that give what their cell holds, to the last digit.
+
+A spreadsheet counts in binary with 15 digits. A sum that stays within them, rounded to its own
+places, is exact there; only such a sum is a formula, and any other stays a number.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from svc_analytics.money import EXACT
+
+_DIGITS = 15  # that a spreadsheet keeps
+_CELL = r"[A-Z]{1,3}[1-9]\d{0,6}"
+_FORM = re.compile(
+    rf"SUM\((?P<alone>{_CELL}(?:,{_CELL})*)\)"
+    rf"|ROUND\(SUM\((?P<within>{_CELL}(?:,{_CELL})*)\),(?P<places>\d{{1,2}})\)"
+)
+
+
+def sum_formula(parts: Mapping[str, Decimal | int], total: Decimal | int) -> str:
+    """Return the formula that adds up parts by their cells; no text where it is not exact.
+
+    >>> sum_formula({"B2": Decimal("0.1"), "B3": Decimal("0.2")}, Decimal("0.3"))
+    'ROUND(SUM(B2,B3),1)'
+    >>> sum_formula({"B2": 1, "B3": 2}, 3), sum_formula({"B2": 1, "B3": 2}, 4)
+    ('SUM(B2,B3)', '')
+    """
+    values = [Decimal(value) for value in parts.values()]
+    if len(values) < 2 or _added(values) != total:
+        return ""
+    places = max(map(_places, values))
+    size = _added([abs(value) for value in values]).scaleb(places, EXACT)
+    if size * len(values) >= 10**_DIGITS:  # each addition may round: all of them within a half
+        return ""
+    formula = f"SUM({','.join(parts)})"
+    return f"ROUND({formula},{places})" if places else formula
+
+
+def is_added_up(formula: str, total: str, cells: Mapping[str, str]) -> bool:
+    """Whether a formula is such a sum, of the cells of a sheet, and gives the total exactly.
+
+    >>> cells = {"B2": "0.1", "B3": "0.2"}
+    >>> is_added_up("ROUND(SUM(B2,B3),1)", "0.3", cells), is_added_up("SUM(B2,B3)", "0.3", cells)
+    (True, False)
+    """
+    found = _FORM.fullmatch(formula)
+    names = (found["alone"] or found["within"]).split(",") if found else []
+    if len({*names}) < len(names) or not {*names} <= cells.keys():
+        return False
+    parts = {name: Decimal(cells[name]) for name in names}
+    return sum_formula(parts, Decimal(total)) == formula
+
+
+def _added(values: Sequence[Decimal]) -> Decimal:
+    total = Decimal()
+    for value in values:
+        total = EXACT.add(total, value)
+    return total
+
+
+def _places(value: Decimal) -> int:
+    return max(-int(value.normalize(EXACT).as_tuple().exponent), 0)
