@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.closing.verification.verify import verify_statement
+from svc_analytics.config import Settings
 from svc_analytics.errors import PeriodNotClosed
 from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer
@@ -50,9 +51,18 @@ def test_a_sealed_month_holds_its_books_and_they_are_made_again(closer: Closer) 
 
 
 def test_a_provisional_month_has_no_books(closer: Closer, tmp_path: Path) -> None:
-    """Asked for, they are refused; a close that cannot seal leaves them out."""
+    """Asked for, they are refused, and nothing is written."""
     closer.desk.extract()
     made = statement(closer.desk.lake, "2026-10", as_of="2026-10-20T00:00:00Z")
     with pytest.raises(PeriodNotClosed, match="books is a form of a final month"):
         made.save(tmp_path / "out", ["books"])
     assert not (tmp_path / "out").exists()
+
+
+def test_a_close_that_cannot_seal_leaves_the_books_out(closer: Closer) -> None:
+    """The statement is written all the same, with its reasons: payouts were never read."""
+    desk = closer.desk
+    desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
+    done = closer.close("2026-10", formats=("csv", "books"))
+    assert done.state == "provisional"
+    assert (done.folder / "summary.csv").exists() and not (done.folder / "books.csv").exists()

@@ -15,12 +15,12 @@ from svc_analytics.books.presets.preset import Preset
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.cli import options
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
-from svc_analytics.closing.handover.books import books_source, way_of
+from svc_analytics.closing.handover.books import books_file, books_source, way_of
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.storage import Storage
+from svc_analytics.storage import Storage, merge_into
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,13 @@ def _begin(path: Path, storage: Storage, as_json: bool) -> None:
     """Write a file of accounts to begin with; never over one that is there."""
     if path.exists():
         raise ConfigError(f"{path} is there already: it stays as it is")
-    try:
+
+    def write() -> None:
         with storage.write(path) as temporary:
             temporary.write_text(starter(), encoding="utf-8", newline="\n")
+
+    try:
+        merge_into(storage, write)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
     click.echo(to_json({"accounts": str(path)}) if as_json else f"{path} is written: edit it")
@@ -148,9 +152,8 @@ def _check(source: Source, accounts: Accounts, as_json: bool) -> None:
 
 
 def _write(made: Books, preset: Preset, lake: Lakehouse, out: str | None, as_json: bool) -> None:
-    label = made.journal.label
-    name = f"{label}.{preset.name}.{preset.ending}"
-    paths = write_books(made, preset, Path(out) if out else lake.path / FOLDER / name)
+    file = Path(out) if out else books_file(lake, made.journal.label, preset)
+    paths = write_books(made, preset, file)
     facts = figures_of(made)
     if as_json:
         click.echo(to_json({"files": [str(path) for path in paths], "preset": preset.name} | facts))

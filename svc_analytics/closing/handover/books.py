@@ -1,10 +1,13 @@
 """The books of a sealed or final month, for the merchant's accounting software."""
 
+from pathlib import Path
+
 from svc_analytics.arguments import PeriodOptions
-from svc_analytics.books.accounts import Accounts
+from svc_analytics.books.accounts import FILE, Accounts, read_accounts
 from svc_analytics.books.booked import FOLDER, read_booked
 from svc_analytics.books.entries import DAY
-from svc_analytics.books.export import Source, Way
+from svc_analytics.books.export import Books, Source, Way, make_books
+from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
 from svc_analytics.closing.states.stated import statement as make_statement
 from svc_analytics.closing.verification.proof import require_unaltered
@@ -50,3 +53,14 @@ def way_of(
     rates = None if is_usd else read_rates(path, accounts.currency)
     booked = read_booked(lake.path / FOLDER, source.period.folder)
     return Way(accounts, by, rates, booked)
+
+
+def books_of(lake: Lake, month: str, at: PeriodOptions) -> Books:
+    """Make the books of a sealed or final month by the chart of accounts of its lake."""
+    accounts, source = read_accounts(lake.path / FILE), books_source(lake, month, at)
+    return make_books(source, way_of(lake, accounts, source))
+
+
+def books_file(lake: Lake, label: str, preset: Preset) -> Path:
+    """Return the file of a month's entries for a system, in its lake."""
+    return lake.path / FOLDER / f"{label}.{preset.name}.{preset.ending}"

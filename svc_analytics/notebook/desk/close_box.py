@@ -10,6 +10,7 @@ from typing import Any
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import SvcError
 from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.notebook.desk.books_box import BooksBox
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.hand_over import HandOver
 from svc_analytics.notebook.desk.runs import CloseRun
@@ -22,8 +23,11 @@ _NEXT = "Next: open its page, or make the zip for the auditor, with the buttons 
 class CloseBox:
     """Closes the month that is shown, or all that are due; `done` is called when it is over."""
 
-    def __init__(self, desk: DeskMonths, handing: HandOver, done: Callable[[], object]) -> None:
+    def __init__(
+        self, desk: DeskMonths, handing: HandOver, books: BooksBox, done: Callable[[], object]
+    ) -> None:
         self._desk, self._handing, self._done = desk, handing, done
+        self._books = books
         self.run: CloseRun | None = None
         self._began = 0.0
         self._results: list[CloseResult] = []
@@ -36,7 +40,7 @@ class CloseBox:
         top = controls.row(self.head, controls.html("", "svc-space"), handing.box)
         main = controls.row(self.close, self.stop, self.progress)
         quiet = controls.row(self.check, self.all_due, self.again)
-        lines = (self.later, self.outcome, handing.below)
+        lines = (self.later, self.outcome, handing.below, books.box)
         self.box = controls.column(top, main, *lines, quiet)
         self.show()
 
@@ -62,6 +66,7 @@ class CloseBox:
         self.stop.layout.display = "none" if is_idle else ""
         self.later.value = looks.line_html(self._hint(), is_told=True)
         self._handing.show(is_idle=is_idle)
+        self._books.show(is_idle=is_idle)
 
     def _hint(self) -> str:
         """Say what comes after a close, or before one."""
@@ -86,6 +91,7 @@ class CloseBox:
         self._results, self._began = [], monotonic()
         self.clear()
         self._handing.clear()
+        self._books.clear()
         self.note(f"closing {self._title(label) if label else 'every month that is due'}")
         try:
             self.run = self._desk.close(label, self._tell)

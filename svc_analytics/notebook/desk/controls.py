@@ -31,6 +31,14 @@ def field(name: str, example: str, text: str = "", *, is_live: bool = False) -> 
     return widget
 
 
+def choice(name: str, offered: dict[str, str]) -> Any:
+    """Return a list to choose one thing of, its name before it; its value is that of the text."""
+    import ipywidgets  # an optional extra
+
+    style = {"description_width": "initial"}
+    return ipywidgets.Dropdown(options=[*offered.items()], description=name, style=style)
+
+
 def html(text: str = "", *looks: str) -> Any:
     """Return a place for HTML."""
     import ipywidgets  # an optional extra

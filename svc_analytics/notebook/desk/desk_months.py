@@ -7,9 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, RLock
 
+from svc_analytics.arguments import PeriodOptions
+from svc_analytics.books.export import Books
+from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
 from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.differences import StatementDiff, diff_statements
+from svc_analytics.closing.handover.books import books_file, books_of
 from svc_analytics.closing.handover.readable import readable_file
 from svc_analytics.closing.rederive import read_until
 from svc_analytics.closing.states.month_states import (
@@ -185,6 +189,16 @@ class DeskMonths:
         """Return a form of the newest sealed version of the month, made where it lacks."""
         with self._at_once():
             return readable_file(self.lake, self.tile.versions[-1], form)
+
+    def books(self) -> Books:
+        """Return the entries of the month that is shown, by the chart of accounts of its lake."""
+        with self._at_once():
+            at = PeriodOptions(zone=self.zone, calendar=self.calendar)
+            return books_of(self.lake, self.tile.label, at)
+
+    def books_file(self, preset: Preset) -> Path:
+        """Return where the entries of the month that is shown are written for a system."""
+        return books_file(self.lake, self.tile.period.folder, preset)
 
     def month(self, label: str) -> Period:
         """Return the month of a label, in the desk's zone and calendar."""

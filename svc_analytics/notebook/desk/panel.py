@@ -12,6 +12,7 @@ from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.agreement import Claim
 from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.notebook.desk.books_box import BooksBox
 from svc_analytics.notebook.desk.close_box import CloseBox
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.figure_box import FigureBox
@@ -135,7 +136,8 @@ class Panel:
         self.figures = FigureBox(desk, self.records.drill)
         self.findings = FindingBox(desk, self.records.show_record, self.follow)
         self.handing = HandOver(desk)
-        self.closing = CloseBox(desk, self.handing, self.follow)
+        self.books = BooksBox(desk)
+        self.closing = CloseBox(desk, self.handing, self.books, self.follow)
         self.head = controls.html("", "svc-quiet")
         self.months = MonthTiles(desk, self.choose)
         self.judging = Judging(desk, self._show_months)
@@ -155,7 +157,7 @@ class Panel:
             self.closing.show()
             self.months.show()
             return
-        for part in (self.closing, self.findings, self.handing):
+        for part in (self.closing, self.findings, self.handing, self.books):
             part.clear()  # what was said there was said of another month
         self.closing.note(f"reading {label}")
         self._desk.choose(label)

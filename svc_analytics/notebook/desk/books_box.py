@@ -1,0 +1,103 @@
+"""The entries of a sealed month for a system: shown as a table before the file is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from svc_analytics.books.entry import Entry, Journal, Line
+from svc_analytics.books.export import Books, write_books
+from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.errors import SvcError
+from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.notebook.desk.desk_months import DeskMonths
+from svc_analytics.notebook.errors import sentence_of
+
+_MOST = 300  # lines that are shown; the file holds all
+_HEAD = ("day", "entry", "account", "description", "debit", "credit")
+
+
+class BooksBox:
+    """Offers the systems, shows the entries, and writes the file that the system imports."""
+
+    def __init__(self, desk: DeskMonths) -> None:
+        self._desk = desk
+        self._books: Books | None = None
+        self.preset = controls.choice("Books for", {PRESETS[name].title: name for name in PRESETS})
+        self.look = controls.button("Show entries", self._look)
+        self.write = controls.button("Write the file", self._write, tip="show the entries first")
+        self.said, self.entries = controls.html(), controls.html()
+        offered = controls.row(self.preset, self.look, self.write)
+        self.box = controls.column(offered, self.said, self.entries)
+        self.show()
+
+    def show(self, *, is_idle: bool = True) -> None:
+        """Offer the books of a sealed month, and of no other."""
+        self.box.layout.display = "" if self._desk.tile.is_sealed else "none"
+        self.look.disabled = not is_idle
+        self.write.disabled = not is_idle or self._books is None
+
+    def clear(self) -> None:
+        """Take away the entries of another month."""
+        self._books = None
+        self.said.value = self.entries.value = ""
+        self.show()
+
+    def _look(self) -> None:
+        self.clear()
+        try:
+            made = self._books = self._desk.books()
+        except SvcError as error:
+            self._tell(sentence_of(error))
+            return
+        self.entries.value = entries_html(made.journal)
+        count, unpriced = len(made.journal.entries), len(made.movements.unpriced)
+        self._tell(f"{count} entries, {unpriced} records without a price, which none holds")
+        self.show()
+
+    def _write(self) -> None:
+        if self._books is None:
+            return
+        preset = PRESETS[self.preset.value]
+        try:
+            file, *_ = write_books(self._books, preset, self._desk.books_file(preset))
+        except SvcError as error:
+            self._tell(sentence_of(error))
+            return
+        first = f"Before the import: {preset.before}. " if preset.before else ""
+        self._tell(f"{file}. {first}It arrives as: {preset.arrives}")
+
+    def _tell(self, text: str) -> None:
+        self.said.value = looks.line_html(text, is_told=True)
+
+
+def entries_html(journal: Journal) -> str:
+    """Return entries as a table: each with its debits, its credits, and a balance of zero."""
+    rows = [_row("th", _HEAD), *(row for each in journal.entries for row in _rows(journal, each))]
+    count = len(rows) - 1
+    more = f"{count - _MOST:,} lines more are in the file" if count > _MOST else ""
+    return f'<table class="svc-entries">{"".join(rows[: _MOST + 1])}</table>{looks.line_html(more)}'
+
+
+def _rows(journal: Journal, entry: Entry) -> Iterator[str]:
+    for line in entry.lines:
+        yield _row("td", _cells(journal, entry, line))
+    debit = sum(line.cents for line in entry.lines if line.cents > 0)
+    credit = sum(-line.cents for line in entry.lines if line.cents < 0)
+    balance = f"balance {journal.text(debit - credit)}"
+    yield _row("th", ("", "", "", balance, journal.text(debit), journal.text(credit)))
+
+
+def _cells(journal: Journal, entry: Entry, line: Line) -> tuple[str, ...]:
+    amounts = (journal.debit(line), journal.credit(line))
+    return (entry.day.isoformat(), entry.entry_id, line.account, line.description, *amounts)
+
+
+def _row(kind: str, cells: tuple[str, ...]) -> str:
+    return f"<tr>{''.join(_cell(kind, place, text) for place, text in enumerate(cells))}</tr>"
+
+
+def _cell(kind: str, place: int, text: str) -> str:
+    side = "right" if _HEAD[place] in ("debit", "credit") else "left"
+    return f'<{kind} style="text-align:{side}">{escape(escape_invisible(text))}</{kind}>'

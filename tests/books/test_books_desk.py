@@ -1,0 +1,60 @@
+"""The books on the close desk: the entries are shown before a file is written."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import svc_analytics as svc
+from svc_analytics.books.accounts import starter
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.desk.panel import Panel
+from tests.support.sealed_months import KEPT
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    """A lake with two sealed months and a chart of accounts."""
+    shutil.copytree(KEPT, tmp_path / "data")
+    (tmp_path / "data" / "books.toml").write_text(starter(), encoding="utf-8")
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def panel(lake: Path) -> Iterator[Panel]:
+    panel = Panel(svc.desk(Lakehouse(lake))._months, lambda: None)
+    panel.choose("2026-10")
+    yield panel
+    panel.judging.wait()
+
+
+def test_entries_are_shown_with_a_balance_of_zero_before_they_are_written(
+    panel: Panel, lake: Path
+) -> None:
+    """Four entries of October; then the file, and what to do before the import."""
+    books, file = panel.books, lake / "books" / "2026-10.qbo.csv"
+    assert books.write.disabled
+    books.look.click()
+    assert books.entries.value.count("balance 0.00") == 4
+    assert "4 entries, 1 records without a price" in books.said.value
+    assert not books.write.disabled and not file.exists()
+    books.write.click()
+    assert str(file) in books.said.value and "turn account numbers off" in books.said.value
+    assert file.exists()
+
+
+def test_a_lake_without_a_chart_of_accounts_says_how_to_begin_one(panel: Panel, lake: Path) -> None:
+    """Nothing is written."""
+    (lake / "books.toml").unlink()
+    panel.books.look.click()
+    assert "svc-analytics books --init" in panel.books.said.value and panel.books.write.disabled
+
+
+def test_a_month_that_is_not_sealed_has_no_books_at_the_desk(panel: Panel) -> None:
+    """And what was shown of another month is gone."""
+    panel.books.look.click()
+    panel.choose(panel._desk.tiles[-1].label)
+    shown = panel._desk.tile
+    assert shown.is_sealed or panel.books.box.layout.display == "none"
+    assert panel.books.entries.value == "" and panel.books.write.disabled
