@@ -7,7 +7,7 @@ line: no rate is carried over from another day, and none is put between two.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
@@ -73,6 +73,13 @@ class ExternalRates:
     by_day: Mapping[date, ExternalRate]
     file: str = RATES_FILE  # as errors name it
 
+    @property
+    def name(self) -> str:
+        """The currency as people read it: its code, but of the toman, whose code few know."""
+        return next(
+            (name.lower() for name, code in _NAMES.items() if code == self.currency), self.currency
+        )
+
     def on(self, day: date) -> ExternalRate:
         """Return the rate of a day; raise `ConfigError` where the file has none."""
         return self.of([day])[0]
@@ -86,6 +93,15 @@ class ExternalRates:
         if missing := [day for day in wanted if day not in self.by_day]:
             raise ConfigError(self._why_missing(missing))
         return [self.by_day[day] for day in wanted]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rates as files keep them; `parse_rates` reads them again."""
+        rates = [each.to_json() for _, each in sorted(self.by_day.items())]
+        return {"currency": self.currency, "places": self.places, "rates": rates}
+
+    def only(self, days: Iterable[date]) -> "ExternalRates":
+        """Return the rates of these days alone; raise `ConfigError` as `of` does."""
+        return replace(self, by_day={each.day: each for each in self.of(days)})
 
     def rounded(self, amount: Decimal) -> Decimal:
         """Round an amount of the currency half up to its places.
@@ -143,22 +159,19 @@ def currency_code(text: str) -> str:
 
 
 def parse_rates(facts: Mapping[str, Any]) -> ExternalRates:
-    """Read the rates that `rates_facts` wrote; raise `ConfigError` where that cannot be."""
+    """Read the rates that `to_json` wrote; raise `ConfigError` where that cannot be."""
     try:
         rates = [
             ExternalRate(_day(each["date"]), each["currency"], _rate(each["rate"]), each["source"])
             for each in facts["rates"]
         ]
         by_day = {each.day: each for each in rates}
-        return ExternalRates(facts["currency"], int(facts["places"]), by_day)
-    except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:
+        code, places = currency_code(facts["currency"]), int(facts["places"])
+        if not 0 <= places <= SCALE or {each.currency for each in rates} - {code}:
+            raise DataError("of another currency, or too many places")
+        return ExternalRates(code, places, by_day)
+    except (ConfigError, KeyError, TypeError, ValueError, AttributeError, DataError) as error:
         raise ConfigError(f"these are no rates: {facts!r:.60}") from error
-
-
-def rates_facts(rates: ExternalRates, days: Iterable[date]) -> dict[str, Any]:
-    """Return the rates of these days as files keep them: all that figures in them rest on."""
-    used = [each.to_json() for each in rates.of(days)]
-    return {"currency": rates.currency, "places": rates.places, "rates": used}
 
 
 def _read_row(row: TypedRow) -> ExternalRate:

@@ -117,6 +117,19 @@ _engine_data_option = click.option(
     help="The lake's folder as that engine's machines see it, if they see it elsewhere; with "
     "several lakes once for each.  [default: SVC_ENGINE_DATA]",
 )
+_in_option = click.option(
+    "--in",
+    "currency_in",
+    metavar="CURRENCY",
+    help="Show EUR, toman or another currency beside each figure in USD, by rates of your own, in "
+    "html, xlsx and pdf.",
+)
+_rates_option = click.option(
+    "--rates",
+    metavar="FILE",
+    help="The CSV file of these rates: date, currency, rate (how many units 1 USD is), source.  "
+    "[default: SVC_RATES or rates.csv in the lake]",
+)
 wide_option = click.option(
     "--wide", "is_wide", is_flag=True, help="Cut no cell short.  [always so in a file or a pipe]"
 )
@@ -186,6 +199,25 @@ class LakeOptions:
     def are_several(self) -> bool:
         """Whether they are of several merchants."""
         return len(self.data_dir) > 1
+
+
+@dataclass(frozen=True)
+class OtherCurrency:
+    """The currency beside USD that a command was asked for, and the file of its rates."""
+
+    currency: str | None
+    rates: str | None
+
+    def check(self) -> None:
+        """Refuse rates of no currency."""
+        if self.rates and self.currency is None:
+            raise ConfigError("--rates gives the rates of a currency: name it too, with --in EUR")
+
+
+def currency_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command --in and --rates, which it gets as one `other`."""
+    other = as_value("other", lambda currency_in, rates: OtherCurrency(currency_in, rates))
+    return _in_option(_rates_option(other(command)))
 
 
 def zone_options(command: Callable[..., None]) -> Callable[..., None]:

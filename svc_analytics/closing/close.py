@@ -6,6 +6,7 @@ A sealed folder is never written again. When the lake gives other figures, the n
 is written beside it, with what differs. A month that cannot be final is written unsealed.
 """
 
+import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +19,14 @@ from svc_analytics.arguments import option_defaults
 from svc_analytics.closing import due, neighbours, seals
 from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.chain import warnings_of
-from svc_analytics.closing.job import Job, JobOptions, one_at_a_time, start
+from svc_analytics.closing.job import (
+    Job,
+    JobOptions,
+    check_currency,
+    one_at_a_time,
+    start,
+    with_rates,
+)
 from svc_analytics.closing.months import (
     MONTH_SEALS,
     name_seals,
@@ -32,13 +40,14 @@ from svc_analytics.closing.register import seal_in
 from svc_analytics.closing.result import CloseResult, State
 from svc_analytics.closing.seals import Sealed
 from svc_analytics.closing.states.month_states import keep_result
+from svc_analytics.closing.verification.derived_forms import Sealed as Beside
 from svc_analytics.closing.verification.derived_forms import write_forms
-from svc_analytics.closing.verification.proof import Proof, require_same, require_unaltered
+from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
-from svc_analytics.render.folder import write_folder
+from svc_analytics.render.folder import printed, write_folder
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.metadata import check_names, name_empty
 from svc_analytics.statements.reading import Basis
@@ -64,6 +73,8 @@ class CloseOptions(JobOptions, total=False):
     """How one month is closed; `close` says what each option is."""
 
     out: str | Path | None
+    currency: str | None
+    rates: str | os.PathLike[str] | None
 
 
 class CloseDueOptions(JobOptions, total=False):
@@ -73,7 +84,7 @@ class CloseDueOptions(JobOptions, total=False):
     on_closed: Callable[[CloseResult], None]
 
 
-@option_defaults(**_DEFAULTS, out=None)
+@option_defaults(**_DEFAULTS, out=None, currency=None, rates=None)
 def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResult:
     """Close a month: read it twice, write its statement and seal it.
 
@@ -86,8 +97,10 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
     verified when a receipt secret is set. `month`, `zone`, `calendar` and `metadata` are as in
     `svc.statement`; a restatement keeps the metadata of the version before, unless it is given
     others. `read` extracts a request; by default `extract` does, with `settings` or those of the
-    environment. `lang` and `digits` are as in `Statement.save`. `note` is called with what is being
-    done.
+    environment. `lang` and `digits` are as in `Statement.save`. With `currency`, forms that people
+    read are written beside the seal, in a folder of their own, with a second figure beside each in
+    USD; `rates` is as in `Statement.in_currency`, by default the file of SVC_RATES, else
+    `rates.csv` in the lake. `note` is called with what is being done.
 
     Returns:
         What became of the month: `state` (sealed, unchanged, restated or provisional),
@@ -107,7 +120,8 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
     zone, calendar = options["zone"], options["calendar"]
     period = parse_period(month, time.time_ns() // 1000, zone, calendar)
     require_sealable(period)
-    job = start(lake, options, options["out"])
+    check_currency(options["currency"], options["formats"])
+    job = with_rates(start(lake, options, options["out"]), options["currency"], options["rates"])
     due.check_is_over(period, job.clock, job.grace)
     with one_at_a_time(lake):
         doubts = () if period.is_longer else Readings(job).doubts(period)
@@ -248,14 +262,22 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     job.proven.add(seal)
     result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons, new.unknown)
     result = replace(result, table=table if table.num_rows else None)
-    written = None if result.table else _write_forms(job, proof)
-    return result.with_notes([*balance_notes(job.lake, manifest, period), *filter(None, [written])])
+    written = [] if result.table else _write_forms(job, proof.sealed)
+    return result.with_notes([*balance_notes(job.lake, manifest, period), *written])
 
 
-def _write_forms(job: Job, proof: Proof) -> str | None:
+def _write_forms(job: Job, sealed: Beside | None) -> list[str]:
     """Write what was asked for and the seal lacks beside it; say where it is."""
-    place = proof.sealed and write_forms(proof.sealed, job.output, job.lake.storage)
-    return f"the forms that the seal lacks are in {place}" if place else None
+    if sealed and job.rates:
+        sealed = sealed.converted(job.rates)
+    place = sealed and write_forms(sealed, job.output, job.lake.storage)
+    return [f"the forms that the seal lacks are in {place}"] if place else []
+
+
+def _sealed_now(folder: Path, manifest: seals.Manifest, new: Statement) -> Beside:
+    """Return a statement that was sealed just now, as a verification would read it."""
+    facts = printed(manifest, is_sealed=True)
+    return Beside(folder, manifest, new.as_version(manifest["version"]), facts)
 
 
 def _sealed_before(job: Job, period: Period) -> Sealed | None:
@@ -293,9 +315,13 @@ def _write(
     warnings = {} if sealed else warnings_of(job.lake, target, period)
     notes = name_empty(new.tables["lines"], period.noun)
     make_seal = partial(seal_in, job.lake) if new.status == "final" else None
-    write_folder(new, target, job.output.fitting(new), links, make_seal, job.lake.storage)
-    if seal := seals.read_manifest(target)["seal"]:
+    shown = job.converted(new)  # before it is sealed: a day without a rate ends it here
+    output, stated = job.output.fitting(new), new if make_seal else shown
+    write_folder(stated, target, output, links, make_seal, job.lake.storage)
+    manifest = seals.read_manifest(target)
+    if seal := manifest["seal"]:
         job.proven.add(seal)
+        notes += _write_forms(job, _sealed_now(target, manifest, new)) if job.rates else []
     state: State = "provisional" if not seal else "restated" if sealed else "sealed"
     label, reasons = period.folder, new.reasons
     closed = CloseResult(label, state, target, version, seal, reasons, new.unknown, table)

@@ -1,15 +1,18 @@
 """One run of closing: what is to be closed, how it is read, and what is to be written."""
 
+import os
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from svc_analytics.arguments import PeriodOptions, as_names, check
 from svc_analytics.bucket.address import local_path
 from svc_analytics.closing import seals
-from svc_analytics.config import Settings, read_settings
+from svc_analytics.config import Settings, read_rates_path, read_settings
+from svc_analytics.errors import ConfigError
+from svc_analytics.external_rates import ExternalRates, currency_code, read_rates
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.files import locked
@@ -18,7 +21,9 @@ from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import Period
 from svc_analytics.render.folder import TABLE_FORMATS, Note, Output
+from svc_analytics.render.formats import DOCUMENTS
 from svc_analytics.statements.metadata import check_names
+from svc_analytics.statements.statement import Statement
 
 Read = Callable[[Request], ExtractionResult]
 
@@ -50,6 +55,7 @@ class Job:
     clock: int  # up to when the lake was read, in UTC microseconds
     notes: tuple[str, ...]  # what bringing it up to date brought to light
     proven: set[str] = field(default_factory=set)  # the seals that this run has proven, or made
+    rates: ExternalRates | None = None  # of another currency, where one was asked for
 
     def note(self, text: str) -> None:
         """Report the step that begins now."""
@@ -59,6 +65,10 @@ class Job:
     def statements(self) -> Path:
         """The lake's folder of statements."""
         return self.lake.path / seals.STATEMENTS
+
+    def converted(self, statement: Statement) -> Statement:
+        """Return a statement with the other currency beside USD, where one was asked for."""
+        return statement.converted(self.rates) if self.rates else statement
 
     def folder(self, period: Period) -> Path:
         """Return the folder of a period's first version."""
@@ -93,6 +103,25 @@ def start(lake: Lake, options: JobOptions, out: str | Path | None = None) -> Job
         clock=done.read_to,
         notes=(*done.retractions, *done.notes),
     )
+
+
+def check_currency(currency: str | None, formats: Collection[str]) -> None:
+    """Raise `ConfigError` for what is no other currency, and where no form would show it."""
+    if currency is None:
+        return
+    check("currency", currency, str, 'the code of a currency, such as "EUR"')
+    currency_code(currency)
+    readable = [form.name for form in DOCUMENTS.values() if form.is_worded]
+    if not {*readable} & {*formats}:
+        forms = ", ".join(readable)
+        raise ConfigError(f"only {forms} show another currency: add one of them to the formats")
+
+
+def with_rates(job: Job, currency: str | None, rates: str | os.PathLike[str] | None) -> Job:
+    """Return the run with the rates of a currency, from a file or that of the lake."""
+    if currency is None:
+        return job
+    return replace(job, rates=read_rates(read_rates_path(job.lake.path, rates), currency))
 
 
 def _output(options: JobOptions) -> Output:

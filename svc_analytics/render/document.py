@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from svc_analytics.messages import Message, kept, listed
 from svc_analytics.periods import Period
+from svc_analytics.render.external import ExternalFigures
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.warehouse.definitions import in_sentence
 
@@ -140,6 +141,9 @@ class Document(Protocol):
 
     @property
     def options(self) -> dict[str, Any]: ...
+
+    @property
+    def external(self) -> ExternalFigures | None: ...
 
     def as_version(self, version: int) -> "Document": ...
 

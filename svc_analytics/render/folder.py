@@ -161,6 +161,8 @@ def _fill(
     rows |= _write_documents(statement, facts, folder, output)
     if not output.language.is_english:  # so that the same pages can be rendered again
         manifest["language"] = asdict(output.language)
+    if statement.external:  # likewise; a seal is never made of such a statement
+        manifest["rates"] = statement.external.rates.to_json()
     manifest["files"] = {
         name: {"sha256": hash_file(folder / name), "rows": count} for name, count in rows.items()
     }

@@ -6,6 +6,7 @@ over one snapshot of the lake. Documents are rendered later, from the statement 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
@@ -21,11 +22,13 @@ from svc_analytics.arguments import (
     PeriodOptions,
     as_instant,
     as_names,
+    check,
     check_path,
     option_defaults,
 )
 from svc_analytics.bucket.address import local_path
 from svc_analytics.coverage import Coverage
+from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.files import program_digest
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
@@ -39,10 +42,11 @@ from svc_analytics.messages import KEPT
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Hashes, Reason, Unknown, reason_facts
+from svc_analytics.render.external import ExternalFigures, convert
+from svc_analytics.render.face.pricing import describe_pricing
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import Note, Output, write_folder
 from svc_analytics.render.month_state import MonthState
-from svc_analytics.render.pricing import describe_pricing
 from svc_analytics.render.standing import document_standing, status_note, status_word
 from svc_analytics.signing.secrets import Secrets
 from svc_analytics.statements.balance_assertions import (
@@ -62,7 +66,7 @@ from svc_analytics.warehouse.definitions import definitions_digest
 if TYPE_CHECKING:
     import pandas as pd
 
-_INNER = {"as_version", "content_digest", "controls", "manifest", "read"}
+_INNER = {"as_version", "content_digest", "converted", "controls", "manifest", "read"}
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ class Statement(Displayable):
     options: dict[str, Any] = field(default_factory=dict)
     read: frozenset[str] = frozenset()  # what figures need that was read, whatever the coin
     state: MonthState | None = None  # of its month, where it was looked up
+    external: ExternalFigures | None = None  # its USD in another currency, where it was asked for
 
     def __post_init__(self) -> None:
         standing = document_standing(self)
@@ -176,6 +181,29 @@ class Statement(Displayable):
         """Return it as a sealed version of its month says it."""
         state = MonthState(self.period, "sealed", self.period.end, version=version)
         return replace(self, state=state)
+
+    def in_currency(self, currency: str, rates: str | os.PathLike[str]) -> Statement:
+        """Return it with a second figure beside each in USD, by the rates of a file.
+
+        `currency` is a code, such as `EUR`, or `toman`. `rates` is a CSV file with the columns
+        date, currency, rate and source: how many units of the currency 1 USD was on a day. What
+        moved is taken at the rate of its day, a position at that of the period's last day. The
+        tables stay as they are; html, pdf and xlsx show these figures, called external.
+
+        Raises:
+            ConfigError: for a line of the file that is wrong, and for days without a rate.
+
+        Examples:
+            >>> st.in_currency("EUR", "rates.csv").save("out", ["html"])  # doctest: +SKIP
+        """
+        check("currency", currency, str, 'the code of a currency, such as "EUR"')
+        check_path("rates", rates, "rates.csv")
+        return self.converted(read_rates(local_path("rates", rates), currency))
+
+    def converted(self, rates: ExternalRates) -> Statement:
+        """Return it with a second figure beside each in USD, by rates that were read."""
+        external = convert(self.tables, self.period, self.as_of, rates)
+        return replace(self, external=external)
 
     def manifest(self, files: dict[str, Any], hashes: Hashes | None = None) -> dict[str, Any]:
         """Describe the statement and its files; nothing in it depends on the clock."""

@@ -76,6 +76,9 @@ def filled(demo: Desk, bucket: None) -> Path:
     tokens = lake.sql("select payment_id as ticket, receipt from payments limit 5")
     tokens.to_csv("tickets.csv", index=False)
     Path("customers.txt").write_text("C-1\n")
+    days = ["2026-09-30", *(f"2026-10-{day:02}" for day in range(1, 32))]
+    lines = [f"{day},{rate},made up\n" for day in days for rate in ("EUR,0.92", "IRT,112500")]
+    Path("data/rates.csv").write_text("".join(["date,currency,rate,source\n", *lines]))
     body = b'{"event_id":"e-1","type":"test.ping"}'
     secret = running.environment["SVC_WEBHOOK_SECRETS"].split(",")[0].partition("@")[0]
     now = time.time_ns() // 10**9

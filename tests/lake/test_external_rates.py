@@ -8,7 +8,7 @@ import pytest
 
 from svc_analytics.config import read_rates_path
 from svc_analytics.errors import ConfigError
-from svc_analytics.external_rates import parse_rates, rates_facts, read_rates
+from svc_analytics.external_rates import parse_rates, read_rates
 
 HEAD = "date,currency,rate,source\n"
 LINES = HEAD + (
@@ -73,7 +73,7 @@ def test_a_day_without_a_rate_is_named(file: Path) -> None:
 def test_rates_that_are_kept_are_read_again(file: Path) -> None:
     """With every digit, and only those that were used."""
     rates = read_rates(file, "EUR")
-    kept = parse_rates(rates_facts(rates, [HALLOWEEN]))
+    kept = parse_rates(rates.only([HALLOWEEN]).to_json())
     assert (kept.places, [*kept.by_day.values()]) == (2, [rates.on(HALLOWEEN)])
 
 

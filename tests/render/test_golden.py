@@ -25,7 +25,15 @@ from tests.support.prepared import once
 KEPT = Path(__file__).with_name("golden")
 FORMS = ("csv", "html", "xlsx", "journal")
 ROWS = 4  # of each sheet behind the first: another test compares every cell with its table
-WORDS = {"statement.html": "page.txt", "statement.xlsx": "workbook.txt"}
+IN_EUR = "in EUR, statement.html"
+WORDS = {
+    "statement.html": "page.txt",
+    "statement.xlsx": "workbook.txt",
+    IN_EUR: "page_in_eur.txt",
+}
+RATES = "date,currency,rate,source\n2026-09-30,EUR,0.5,ECB\n" + "".join(
+    f"2026-10-{day:02},EUR,0.9{day:02},ECB\n" for day in range(1, 32)
+)
 
 
 def plain(path: Path) -> str:
@@ -73,8 +81,12 @@ def texts(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[s
     monkeypatch.setattr(time, "time_ns", lambda: to_micros(NOW) * 1000)
 
     def write() -> dict[str, str]:
-        folder = make(now=to_micros(NOW)).save(tmp_path / "out", FORMS)
-        return {path.name: READ.get(path.name, plain)(path) for path in sorted(folder.iterdir())}
+        made, rates = make(now=to_micros(NOW)), tmp_path / "rates.csv"
+        folder = made.save(tmp_path / "out", FORMS)
+        rates.write_text(RATES)
+        page = made.in_currency("EUR", rates).save(tmp_path / "in EUR", ["html"])
+        found = {path.name: READ.get(path.name, plain)(path) for path in sorted(folder.iterdir())}
+        return found | {IN_EUR: words_of_page(page / "statement.html")}
 
     return once("golden texts", write)
 
@@ -83,7 +95,7 @@ NAMES = [
     *("summary.csv", "figures.csv", "lines.csv", "daily.csv", "fees.csv"),
     *("refunds.csv", "cohorts.csv", "payouts.csv", "exposure.csv", "checks.csv", "reading.csv"),
     "trend.csv",
-    *("journal.beancount", "journal.csv", "statement.html", "statement.xlsx"),
+    *("journal.beancount", "journal.csv", "statement.html", "statement.xlsx", IN_EUR),
 ]
 
 

@@ -109,6 +109,7 @@ def _job(
 @options.metadata_option
 @options.lang_option
 @options.digits_option
+@options.currency_options
 @options.patience_option
 @options.wide_option
 @options.shared_options
@@ -117,6 +118,7 @@ def _job(
 def close(
     which: ClosedPeriods,
     job: JobOptions,
+    other: options.OtherCurrency,
     patience: int | None,
     is_wide: bool,
     data_dir: str | None,
@@ -134,11 +136,12 @@ def close(
     svc-analytics close 2026-Q3
     svc-analytics close 2026
     """
+    other.check()
     settings = read_settings(data_dir, patience=patience)
     settings.require_service()
     wanted: JobOptions = {**job, "settings": settings, "note": echo_progress}
     echo = partial(_echo_result, is_wide=is_wide, as_json=as_json)
-    results = _close(Lakehouse(settings.data_dir), which, wanted, echo)
+    results = _close(Lakehouse(settings.data_dir), which, wanted, other, echo)
     if as_json:
         click.echo(to_json({"months": list(map(_result_document, results))}))
     elif not results:
@@ -166,12 +169,19 @@ def statement_verify(folder: str, is_wide: bool, data_dir: str | None, as_json: 
 
 
 def _close(
-    lake: Lakehouse, which: ClosedPeriods, wanted: JobOptions, echo: Callable[[CloseResult], None]
+    lake: Lakehouse,
+    which: ClosedPeriods,
+    wanted: JobOptions,
+    other: options.OtherCurrency,
+    echo: Callable[[CloseResult], None],
 ) -> list[CloseResult]:
     """Close the period of that name, or all that are due when none is chosen."""
+    if which.name is None and other.currency is not None:
+        raise ConfigError("--in goes with one period, such as close 2026-10: --all-due has many")
     if which.name is None:
         return closing.close_all_due(lake, longer=which.longer, on_closed=echo, **wanted)
-    result = closing.close(lake, which.name, out=which.out, **wanted)
+    shown = {"currency": other.currency, "rates": other.rates}
+    result = closing.close(lake, which.name, out=which.out, **shown, **wanted)
     echo(result)
     return [result]
 

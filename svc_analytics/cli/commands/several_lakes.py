@@ -20,7 +20,10 @@ from svc_analytics.lakes.statement import GroupStatement
 from svc_analytics.lakes.views import MERCHANT
 
 # Options that a statement of one merchant takes, and one of several does not.
-_OF_ONE = {"figure", "currency", "webhooks", "metadata", "formats", "lang", "digits"}
+_OF_ONE = {
+    *("figure", "currency", "webhooks", "metadata", "formats", "lang", "digits"),
+    *("currency_in", "rates"),
+}
 
 
 def refuse_options_of_one() -> None:

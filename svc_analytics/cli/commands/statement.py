@@ -14,8 +14,10 @@ from svc_analytics.cli.commands.several_lakes import (
     state_together,
 )
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress
+from svc_analytics.closing.job import check_currency
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.closing.states.stated import statement as make_statement
+from svc_analytics.config import read_rates_path
 from svc_analytics.formatting.row_files import check_form
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
@@ -47,6 +49,7 @@ class SingleStatement:
     metadata: str | None
     formats: str
     language: Language
+    other: options.OtherCurrency
 
 
 def _name(period: str | None, month: str | None, choice: str | None, is_to_date: bool) -> str:
@@ -85,6 +88,7 @@ def _name(period: str | None, month: str | None, choice: str | None, is_to_date:
 )
 @options.metadata_option
 @options.language_options
+@options.currency_options
 @options.engine_options
 @options.several_lakes_options
 @options.as_value("single", SingleStatement)
@@ -115,8 +119,7 @@ def statement(
         state_together(name, at, lakes, out, printed)
         return
     output = Output(options.split_names(single.formats), single.language, echo_progress)
-    output.check()
-    explanations.check_choice(single.figure, single.currency, as_csv=printed.as_csv)
+    _check(output, single, printed)
     lake = open_one(lakes)
     if single.figure and single.currency:
         if out:
@@ -126,12 +129,28 @@ def statement(
         return
     properties = options.split_names(single.metadata)
     new = make_statement(lake, name, webhooks=single.webhooks, metadata=properties, **at)
+    new = _in_currency(new, lake, single.other)
     folder = _save(new, lake, out, output)
     click.echo(reports.statement_report(new, folder, as_json=printed.as_json, exact=printed.exact))
     for text in name_empty(new.tables["lines"], new.period.noun):
         echo_note(text)
     if new.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
+
+
+def _check(output: Output, single: SingleStatement, printed: options.Printed) -> None:
+    """Refuse forms and options that do not go together."""
+    output.check()
+    single.other.check()
+    check_currency(single.other.currency, output.formats)
+    explanations.check_choice(single.figure, single.currency, as_csv=printed.as_csv)
+
+
+def _in_currency(new: Statement, lake: Lakehouse, other: options.OtherCurrency) -> Statement:
+    """Return a statement with another currency beside USD, where one was asked for."""
+    if other.currency is None:
+        return new
+    return new.in_currency(other.currency, read_rates_path(lake.path, other.rates))
 
 
 def _print_explanation(explanation: Explanation, out: str | None, printed: options.Printed) -> None:

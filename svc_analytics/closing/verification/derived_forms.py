@@ -1,18 +1,20 @@
 """Readable forms of a sealed statement, made on demand in a folder beside the sealed one.
 
 The sealed folder stays as it is, byte for byte, so its seal holds whatever lies here. The forms
-are made of the sealed tables, and a verification renders them again and compares.
+are made of the sealed tables, and a verification renders them again and compares. Those with
+another currency beside USD lie in a folder of their own, with the rates that they were made of.
 """
 
 import json
-from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.verification.facts import PROGRAM, is_this_release
 from svc_analytics.closing.verification.forms import Findings, compare_forms, formats_of
+from svc_analytics.errors import SvcError
+from svc_analytics.external_rates import ExternalRates, parse_rates
 from svc_analytics.files import hash_file
 from svc_analytics.render.folder import Output, write_files
 from svc_analytics.render.formats import DOCUMENTS
@@ -34,20 +36,31 @@ class Sealed:
     @property
     def place(self) -> Path:
         """The folder of its derived forms."""
-        return forms_folder(self.folder)
+        external = self.statement.external
+        return forms_folder(self.folder, external.rates.currency if external else "")
 
-    def lacking(self, formats: Collection[str]) -> list[str]:
+    def converted(self, rates: ExternalRates) -> "Sealed":
+        """Return it with another currency beside USD; raise `ConfigError` for days without one."""
+        return replace(self, statement=self.statement.converted(rates))
+
+    def lacking(self, output: Output) -> list[str]:
         """Return those of the readable formats that neither the seal nor its forms have."""
-        known = _read_facts(self.place)
+        known, external = _read_facts(self.place), self.statement.external
         is_current = known.get("seal") == self.manifest["seal"] and is_this_release(known)
-        files = {*self.manifest["files"], *(known["files"] if is_current else ())}
-        had = formats_of(files, self.statement.tables)
-        return [name for name in formats if name in DOCUMENTS and name not in had]
+        if external:  # which no seal has
+            own = external.rates.to_json(), asdict(output.language)
+            is_current &= (known.get("rates"), known.get("language")) == own
+            wanted = [name for name, form in DOCUMENTS.items() if form.is_worded]
+        else:
+            wanted = [*DOCUMENTS]
+        files = {*(() if external else self.manifest["files"])}
+        had = formats_of(files | {*(known["files"] if is_current else ())}, self.statement.tables)
+        return [name for name in output.formats if name in wanted and name not in had]
 
 
-def forms_folder(folder: Path) -> Path:
+def forms_folder(folder: Path, currency: str = "") -> Path:
     """Return the folder of the forms that are derived from a sealed one."""
-    return folder.with_name(f"{folder.name}{ENDING}")
+    return folder.with_name("-".join([f"{folder.name}{ENDING}", *filter(None, [currency])]))
 
 
 def write_forms(sealed: Sealed, output: Output, storage: Storage) -> Path | None:
@@ -56,7 +69,7 @@ def write_forms(sealed: Sealed, output: Output, storage: Storage) -> Path | None
     Returns their folder; None where nothing was lacking.
     """
     output.check()
-    lacking = sealed.lacking(output.fitting(sealed.statement).formats)
+    lacking = sealed.lacking(output.fitting(sealed.statement))
     if not lacking:
         return None
     earlier = formats_of(_read_facts(sealed.place).get("files", ()), sealed.statement.tables)
@@ -73,16 +86,36 @@ def fill(sealed: Sealed, output: Output, folder: Path) -> None:
     own = sealed.statement.manifest(files)
     own_facts = {name: own[name] for name in (*PROGRAM, "files")}
     facts = own_facts | {"seal": sealed.manifest["seal"], "language": asdict(output.language)}
+    if external := sealed.statement.external:
+        facts["rates"] = external.rates.to_json()
     text = json.dumps(facts, ensure_ascii=False, indent=2)
     (folder / FACTS).write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 
 def compare_derived(sealed: Sealed) -> Findings:
     """Render the forms beside a seal again, and compare; nothing is found where there are none."""
+    findings = _compare(sealed) if sealed.place.is_dir() else Findings()
+    for place in sorted(sealed.place.parent.glob(f"{sealed.place.name}-*/")):
+        other = _compare_converted(sealed, place)
+        findings.broken += other.broken
+        findings.unproven += other.unproven
+    return findings
+
+
+def _compare_converted(sealed: Sealed, place: Path) -> Findings:
+    """Compare forms in another currency with what the sealed tables and their own rates give."""
+    try:
+        converted = sealed.converted(parse_rates(_read_facts(place).get("rates", {})))
+    except SvcError as error:
+        return Findings([f"{place.name}: {error}"])
+    if converted.place != place:
+        return Findings([f"{place.name}: its rates are of {converted.place.name}"])
+    return _compare(converted)
+
+
+def _compare(sealed: Sealed) -> Findings:
     findings, facts = Findings(), _read_facts(sealed.place)
     name = sealed.place.name
-    if not sealed.place.is_dir():
-        return findings
     if facts.get("seal") != sealed.manifest["seal"]:
         findings.broken.append(f"{name} is not of this seal")
         return findings

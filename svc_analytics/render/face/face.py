@@ -21,6 +21,7 @@ from svc_analytics.warehouse.figures import read_figures
 UNPRICED = "unpriced_count"
 UNPRICED_LABEL = "Records without a USD value"
 ALL_COINS = Message("All coins, USD")
+EXTERNAL = "All coins, {CURRENCY}, external rates"
 Value = Decimal | int | None
 Weight = Literal["", "sub", "sum"]
 
@@ -81,6 +82,7 @@ class FaceRow:
     total: Value  # in USD, or a count
     has_total: bool  # without one, all coins have no common unit
     usd: str = ""  # the figure that the total in USD is of
+    external: Value = None  # that total in another currency, where it was asked for
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,8 @@ class Face:
             total = _signed(self._total(row), sign)
             has_total = bool(row.usd) or _is_count(row)
             has_total = has_total and (row.name != _OPENING or self.before is not None)
-            yield FaceRow(row.name, row.weight, values, total, has_total, row.usd)
+            external = _signed(self._external(row), sign)
+            yield FaceRow(row.name, row.weight, values, total, has_total, row.usd, external)
 
     @staticmethod
     def _value(coin: Mapping[str, Any], name: str) -> Value:
@@ -134,6 +137,19 @@ class Face:
     def before(self) -> AllCoins | None:
         """The month before, where the trend has it."""
         return self.months.get(self.statement.period.shift(-1).label)
+
+    @cached_property
+    def in_currency(self) -> AllCoins | None:
+        """The coins with another currency in the place of USD, where it was asked for."""
+        external = self.statement.external
+        return AllCoins(external.rows(self.coins.rows)) if external else None
+
+    def _external(self, row: _Row) -> Value:
+        """Return the total in the other currency that stands beside one in USD."""
+        external, coins = self.statement.external, self.in_currency
+        if external and row.name == _OPENING:
+            coins = AllCoins(external.opening_rows(self.before.rows)) if self.before else None
+        return coins.usd(row.usd) if coins and row.usd else None
 
     def _total(self, row: _Row) -> Value:
         if row.name == _OPENING:

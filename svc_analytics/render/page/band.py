@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 
 from svc_analytics.formatting.cells import DASH, Cell, number_cell, unknown_cell
-from svc_analytics.formatting.numbers import USD
+from svc_analytics.formatting.numbers import COIN, USD
 from svc_analytics.money import percent_change
 from svc_analytics.render.face.face import Face
 from svc_analytics.render.page.tables import unmarked
@@ -36,6 +36,7 @@ class Tile:
     unpriced: int | None  # the records without a USD value, which add nothing
     lines: Sequence[str]  # the points of its line, in pieces where a month is unknown
     end: tuple[str, str] | None  # the last point
+    external: Cell | None = None  # the same in another currency, where it was asked for
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,23 @@ class Band:
             self.face.coins.unpriced_behind(name),
             lines,
             (last[0], last[1]) if last else None,
+            self._external(name),
         )
+
+    @property
+    def currency(self) -> str:
+        """The other currency; empty where none was asked for."""
+        external = self.face.statement.external
+        return external.rates.name if external else ""
+
+    def _external(self, name: str) -> Cell | None:
+        external, coins = self.face.statement.external, self.face.in_currency
+        if not (external and coins):
+            return None
+        value = coins.usd(name)
+        if value is None:
+            return unknown_cell("", is_number=True)
+        return unmarked(number_cell(value, COIN, external.rates.places))
 
     def _change(self, name: str, value: Decimal | None) -> str:
         """Word the change on the month before; a dash where there is none to compare with."""

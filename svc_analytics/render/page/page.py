@@ -13,8 +13,10 @@ from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
 from svc_analytics.render.document import Document, unknown_lines
+from svc_analytics.render.face.pricing import describe_pricing
 from svc_analytics.render.figures import definition_groups
 from svc_analytics.render.page.band import Band
+from svc_analytics.render.page.external import external_part
 from svc_analytics.render.page.face import FigureTables
 from svc_analytics.render.page.front import (
     foot_of,
@@ -28,7 +30,6 @@ from svc_analytics.render.page.tables import PageTables
 from svc_analytics.render.page.template import instant_text, load_template
 from svc_analytics.render.page.words import PageWords
 from svc_analytics.render.picture import Look, draw_svg
-from svc_analytics.render.pricing import describe_pricing
 from svc_analytics.render.standing import (
     document_standing,
     sealed_state,
@@ -84,6 +85,7 @@ def make_page(
         coins=statement.tables["summary"].num_rows,
         matrices=list(matrices(statement.tables["cohorts"], standing)),
         open_part=_open_part(tables),
+        external=external_part(own),
         definitions=definition_groups(),
         shown={name for table in figures for name in table.names},
         **_lines(statement, facts),

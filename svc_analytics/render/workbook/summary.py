@@ -18,10 +18,10 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.face.face import ALL_COINS, Face
+from svc_analytics.render.face.pricing import describe_pricing
 from svc_analytics.render.figures import FigureCells
 from svc_analytics.render.page.band import NOT_MEANINGFUL, Band, Tile
 from svc_analytics.render.page.front import front_lines
-from svc_analytics.render.pricing import describe_pricing
 from svc_analytics.render.standing import status_note, status_word
 from svc_analytics.render.workbook.cells import CellWriter, lines_in, number_format
 from svc_analytics.render.workbook.figures import GAP, FigureRows
@@ -120,7 +120,10 @@ def _write_headline(pen: CellWriter, sheet: Any, band: Band, row: int) -> int:
 
 
 def _told(tile: Tile, band: Band) -> Iterator[Message]:
-    """Say how a sum changed on the month before, and how many records add nothing to it."""
+    """Say a sum in another currency, how it changed, and how many records add nothing to it."""
+    if tile.external:
+        amount = tile.external.text
+        yield Message("{amount} {CURRENCY}, external rates", amount=amount, CURRENCY=band.currency)
     before = band.face.statement.period.shift(-1).title
     if tile.change == NOT_MEANINGFUL:
         yield Message("n/m on {MONTH}", MONTH=before)

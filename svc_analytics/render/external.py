@@ -1,0 +1,161 @@
+"""A statement's figures in USD, in another currency by the rates that a person gave.
+
+What moved is taken at the rate of its day, and what a position is worth at the rate of the day
+that it closes. Each amount is exact: it is rounded once, where it is shown.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.errors import DataError
+from svc_analytics.external_rates import ExternalRate, ExternalRates
+from svc_analytics.instants import from_micros
+from svc_analytics.money import EXACT, SCALE, format_amount
+from svc_analytics.periods import Period
+from svc_analytics.periods.zones import load_zone
+from svc_analytics.render.bridge import TREND
+
+WORTH = "usd_exposure"  # of a position; every other figure in USD is of what moved
+# In the order in which they are shown.
+FIGURES = ("usd_gross", "usd_fees", "usd_net_sales", "usd_refunds", "usd_payouts", WORTH)
+_OF_LINES = ("kind", "currency", "gross", "fee", "net", "usd_value", "occurred_at_local")
+_HALF_UP = Context(prec=EXACT.prec, rounding=ROUND_HALF_UP)
+_STEP = Decimal(1).scaleb(-SCALE)
+_BATCH = 50_000  # lines that are read at a time
+
+Key = tuple[str, str]  # a coin, and the name of a figure
+ByDay = dict[Key, dict[date, Decimal]]
+
+
+@dataclass(frozen=True)
+class ExternalFigures:
+    """A statement's figures in USD, in another currency: of each coin, as they follow from rates.
+
+    `rates` are those that were used, and no other. An amount is missing where its USD is unknown.
+    """
+
+    rates: ExternalRates
+    amounts: Mapping[Key, Decimal]
+    opening: Mapping[str, Decimal] = field(default_factory=dict)  # by coin, what it opened with
+
+    def rows(self, coins: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return rows of a summary with these amounts in the place of those in USD."""
+        return [
+            {**row, **{name: self.amounts.get((row["currency"], name)) for name in FIGURES}}
+            for row in coins
+        ]
+
+    def opening_rows(self, coins: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return rows of the period before with what its positions were worth in the currency."""
+        return [{**row, WORTH: self.opening.get(row["currency"])} for row in coins]
+
+
+@dataclass(frozen=True)
+class _Days:
+    """The local days whose rates hold for positions: the last one, and that before the first."""
+
+    closing: date
+    opening: date
+
+    @classmethod
+    def of(cls, period: Period, as_of: int) -> "_Days":
+        """Return the days of a period; while it is running, it closes when it was last read."""
+        zone = load_zone(period.zone)
+        ends = (max(min(period.end, as_of), period.start + 1), period.start)
+        closing, opening = (from_micros(end - 1).astimezone(zone).date() for end in ends)
+        return cls(closing, opening)
+
+
+def convert(
+    tables: Mapping[str, pa.Table], period: Period, as_of: int, rates: ExternalRates
+) -> ExternalFigures:
+    """Return the figures of a statement's tables in the currency of the rates.
+
+    Raises `ConfigError` naming the days that have no rate, and `DataError` where the lines do not
+    add up to the summary.
+    """
+    days, coins = _Days.of(period, as_of), tables["summary"].to_pylist()
+    moved = dict(_known(coins, usd_by_day(tables["lines"])))
+    worth = {each["currency"]: {days.closing: each[WORTH]} for each in _with_worth(coins)}
+    before = [row for row in _trend(tables) if row["month"] == period.shift(-1).label]
+    opened = {each["currency"]: {days.opening: each[WORTH]} for each in _with_worth(before)}
+    amounts = moved | {(coin, WORTH): parts for coin, parts in worth.items()}
+    every = [*amounts.values(), *opened.values()]
+    used = rates.only(day for parts in every for day, usd in parts.items() if usd)
+    return ExternalFigures(
+        used,
+        {key: _sum(parts, used.by_day) for key, parts in amounts.items()},
+        {coin: _sum(parts, used.by_day) for coin, parts in opened.items()},
+    )
+
+
+def usd_by_day(lines: pa.Table) -> ByDay:
+    """Add up the USD of lines by coin, figure and local day, each line as its figure counts it."""
+    sums: ByDay = defaultdict(lambda: defaultdict(Decimal))
+    for rows in lines.select(_OF_LINES).to_batches(max_chunksize=_BATCH):
+        for row in rows.to_pylist():
+            day, coin = row["occurred_at_local"].date(), row["currency"]
+            for name, usd in _usd_of(row):
+                own = sums[coin, name]
+                own[day] = EXACT.add(own[day], usd)
+    return sums
+
+
+def _usd_of(row: Mapping[str, Any]) -> Iterator[tuple[str, Decimal]]:
+    """Yield the part of a line in each figure in USD; none without a USD value."""
+    usd, gross = row["usd_value"], row["gross"]
+    if usd is None:
+        return
+    if row["kind"] != "payment":
+        yield f"usd_{row['kind']}s", usd
+        return
+    yield "usd_gross", usd
+    if gross:
+        yield "usd_net_sales", _divided(usd, row["net"], gross)
+        yield "usd_fees", _divided(usd, row["fee"].copy_negate(), gross)
+
+
+def _divided(usd: Decimal, part: Decimal, whole: Decimal) -> Decimal:
+    """Return the USD of a part: multiplied first, divided once, rounded half up at 18 places.
+
+    The quotient has so many digits that rounding them first changes no other digit.
+    """
+    return _HALF_UP.divide(EXACT.multiply(usd, part), whole).quantize(_STEP, context=_HALF_UP)
+
+
+def _known(
+    coins: Iterable[Mapping[str, Any]], by_day: ByDay
+) -> Iterator[tuple[Key, dict[date, Decimal]]]:
+    """Yield the days of each figure that the summary knows; refuse those that do not add up."""
+    for row in coins:
+        for name in FIGURES:
+            if name == WORTH or row.get(name) is None:
+                continue
+            parts = by_day.get((row["currency"], name), {})
+            if (total := reduce(EXACT.add, parts.values(), Decimal())) != row[name]:
+                shown = format_amount(total), format_amount(row[name])
+                message = "the lines of {} add up to {} {}, and its summary says {}"
+                raise DataError(message.format(row["currency"], shown[0], name, shown[1]))
+            yield (row["currency"], name), parts
+
+
+def _with_worth(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [row for row in rows if row.get(WORTH) is not None]
+
+
+def _trend(tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
+    """Return the months before; none where the statement has no such table."""
+    return tables[TREND].to_pylist() if TREND in tables else []
+
+
+def _sum(parts: Mapping[date, Decimal], by_day: Mapping[date, ExternalRate]) -> Decimal:
+    """Convert the USD of each day at the rate of that day, and add up."""
+    amounts = (by_day[day].convert(usd) for day, usd in parts.items() if usd)
+    return reduce(EXACT.add, amounts, Decimal())

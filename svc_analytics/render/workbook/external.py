@@ -1,0 +1,116 @@
+"""The sheet of a workbook with a statement's USD in another currency, and the rates it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from svc_analytics.formatting.cells import DASH
+from svc_analytics.formatting.numbers import COIN, USD
+from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.values import value_text
+from svc_analytics.messages import Message
+from svc_analytics.render.document import Document
+from svc_analytics.render.external import FIGURES, ExternalFigures
+from svc_analytics.render.face.face import Face
+from svc_analytics.render.workbook.cells import CellWriter, number_format, shown_places
+from svc_analytics.render.workbook.tables import set_up_print
+from svc_analytics.warehouse.definitions import label_of
+
+SHEET = "External rates"
+_WIDTHS = (34, 14, 21, 24, 3, 30, 44)
+_USD, _OTHER, _BEHIND = 2, 3, 5  # columns; every digit of both stands behind
+Value = Decimal | int | None
+
+
+@dataclass(frozen=True)
+class _Amounts:
+    """A figure of a coin, or of all: in USD, and in the other currency."""
+
+    figure: str
+    coin: str
+    usd: Value
+    other: Value
+
+
+def write_external(pen: CellWriter, statement: Document, standing: Standing) -> None:
+    """Write the sheet, where another currency was asked for."""
+    external = statement.external
+    if external is None:
+        return
+    sheet = pen.sheet(SHEET)
+    for place, width in enumerate(_WIDTHS):
+        sheet.set_column(place, place, width)
+    title = Message("In {CURRENCY}, by external rates", CURRENCY=external.rates.name)
+    pen.words(sheet, 0, 0, title, bold=True, font_size=14)
+    pen.words(sheet, 1, 0, standing.text)
+    end = _write_amounts(pen, sheet, external, list(_amounts(statement, external)))
+    _write_rates(pen, sheet, external, end + 1)
+    set_up_print(pen, sheet, standing, is_wide=True)
+
+
+def _amounts(statement: Document, external: ExternalFigures) -> Iterator[_Amounts]:
+    """Yield each figure of each coin, then that of all coins."""
+    face = Face(statement)
+    for name in (each for each in FIGURES if each in statement.tables["summary"].column_names):
+        for row in face.coins.rows:
+            coin = str(row["currency"])
+            yield _Amounts(name, coin, row[name], external.amounts.get((coin, name)))
+        other = face.in_currency.usd(name) if face.in_currency else None
+        yield _Amounts(name, "", face.coins.usd(name), other)
+
+
+def _write_amounts(
+    pen: CellWriter, sheet: Any, external: ExternalFigures, rows: list[_Amounts]
+) -> int:
+    """Write the amounts of both currencies beside each other; return the row below."""
+    other = Message("{CURRENCY}, external rates", CURRENCY=external.rates.name)
+    _write_heads(pen, sheet, 3, ("Figure", "Coin", "USD", other))
+    for place, head in enumerate(("USD", other), _BEHIND):
+        pen.words(sheet, 3, place, Message("{COLUMN}, exact", COLUMN=head), bold=True, bottom=1)
+    for row, each in enumerate(rows, 4):
+        pen.words(sheet, row, 0, label_of(each.figure))
+        if each.coin:
+            pen.text(sheet, row, 1, each.coin, **pen.left_to_right)
+        else:
+            pen.words(sheet, row, 1, "All coins")
+        _write_number(pen, sheet, row, _USD, each.usd, shown_places(USD, None, 1))
+        _write_number(pen, sheet, row, _OTHER, each.other, external.rates.places)
+        for place, value in enumerate((each.usd, each.other), _BEHIND):
+            exact = pen.language.number(value_text(value))
+            pen.text(sheet, row, place, exact, **pen.left_to_right | {"align": "right"})
+    return 4 + len(rows)
+
+
+def _write_rates(pen: CellWriter, sheet: Any, external: ExternalFigures, row: int) -> None:
+    """Write the rates that were used: day, how much 1 USD is, and who says so."""
+    pen.words(sheet, row, 0, "Rates used", bold=True)
+    head = Message("1 USD in {CURRENCY}", CURRENCY=external.rates.name)
+    _write_heads(pen, sheet, row + 1, ("Day", "", head, "Source"))
+    for place, each in enumerate(external.rates.by_day.values(), row + 2):
+        pen.instant(sheet, place, 0, each.day)
+        if pen.language.has_jalali:
+            pen.jalali(sheet, place, 1, each.day)
+        places = len(value_text(each.rate).partition(".")[2])
+        _write_number(pen, sheet, place, _USD, each.rate, places)
+        pen.text(sheet, place, _OTHER, each.source)
+        exact = pen.language.number(value_text(each.rate))
+        pen.text(sheet, place, _BEHIND, exact, **pen.left_to_right | {"align": "right"})
+
+
+def _write_heads(pen: CellWriter, sheet: Any, row: int, heads: tuple[str, ...]) -> None:
+    for place, head in enumerate(heads):
+        align = "right" if place == _USD or head == heads[-1] != "Source" else pen.start
+        pen.words(sheet, row, place, head, bold=True, bottom=1, align=align)
+
+
+def _write_number(
+    pen: CellWriter, sheet: Any, row: int, column: int, value: Value, places: int
+) -> None:
+    """Write a number with its first 15 digits; one that is unknown is a dash."""
+    if value is None:
+        pen.text(sheet, row, column, DASH, align="right")
+        return
+    pen.number(sheet, row, column, value, number_format(value, COIN, places))

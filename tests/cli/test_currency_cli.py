@@ -1,0 +1,80 @@
+"""`statement --in` and `close --in`: a second figure beside USD, by rates of the user's own."""
+
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.cli.app import cli
+from svc_analytics.errors import ConfigError
+from tests.statements.test_statement import Make, make
+from tests.support.desks import Desk
+
+__all__ = ["make"]  # a fixture
+
+LEDGER = """
+ kind     currency  amount  fee   at                of  usd_value
+ payment  usdt      100     1     2026-10-05T08:00      100
+"""
+RATES = "date,currency,rate,source\n2026-10-05,EUR,0.9,ECB\n2026-10-31,EUR,0.6,ECB\n"
+
+
+def run(desk: Desk, *words: str) -> None:
+    cli.main([*words, "--data-dir", str(desk.lake.path)], standalone_mode=False)
+
+
+@pytest.fixture
+def lake(make: Make, desk: Desk) -> Path:
+    """A lake with a payment of 100 USD."""
+    make(LEDGER)
+    return desk.lake.path
+
+
+def test_a_statement_is_shown_in_eur_by_the_file_of_the_lake(lake: Path, desk: Desk) -> None:
+    """100 USD at 0.9 less a hundredth."""
+    (lake / "rates.csv").write_text(RATES)
+    run(desk, "statement", "2026-10", "--format", "html", "--in", "EUR")
+    page = (lake / "statements" / "2026-10" / "statement.html").read_text()
+    assert "89.10</b> EUR, external rates" in page
+
+
+def test_another_file_is_named_by_the_option_or_the_setting(
+    lake: Path, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The option counts before SVC_RATES, which counts before the file of the lake."""
+    for name, rate in (("set.csv", "0.8"), ("given.csv", "0.7")):
+        (tmp_path / name).write_text(RATES.replace("0.9", rate))
+    monkeypatch.setenv("SVC_RATES", str(tmp_path / "set.csv"))
+    words = ("statement", "2026-10", "--format", "html", "--in", "eur")
+    page = lake / "statements" / "2026-10" / "statement.html"
+    run(desk, *words)
+    assert "79.20</b> EUR" in page.read_text()
+    run(desk, *words, "--rates", str(tmp_path / "given.csv"))
+    assert "69.30</b> EUR" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--in", "EUR"), "only xlsx, html, pdf show another currency"),
+        (("--in", "euro", "--format", "html"), "no other currency than USD: 'euro'"),
+        (("--in", "EUR", "--format", "html"), "there is no rate file .*rates.csv"),
+        (("--rates", "rates.csv"), "name it too, with --in EUR"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(
+    lake: Path, desk: Desk, words: tuple[str, ...], told: str
+) -> None:
+    """Before a file is written."""
+    with pytest.raises(ConfigError, match=told):
+        run(desk, "statement", "2026-10", *words)
+    assert not (lake / "statements").exists()
+
+
+def test_all_months_that_are_due_take_no_currency(
+    lake: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A day without a rate in one of them would keep the others from being closed."""
+    monkeypatch.setenv("SVC_BASE_URL", "https://pay.example")
+    monkeypatch.setenv("SVC_CHECKOUT_KEY", f"svc_live_{'0' * 64}")
+    with pytest.raises(ConfigError, match="--in goes with one period"):
+        run(desk, "close", "--all-due", "--format", "html", "--in", "EUR")

@@ -1,0 +1,134 @@
+"""Forms of a sealed month in another currency: beside its seal, with the rates they rest on."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.closing.verification.verify import verify_statement
+from svc_analytics.errors import ConfigError
+from tests.closing.test_derived_forms import content
+from tests.support.closings import Closer
+
+LEDGER = """
+ kind     currency  amount  fee   at                of  usd_value
+ payment  usdt      200     2     2026-09-10T09:00      200
+ payment  usdt      100     1     2026-10-05T08:00      100
+ refund   usdt      40            2026-10-07T08:00  2   40
+"""
+RATES = """date,currency,rate,source
+2026-09-30,EUR,0.8,ECB
+2026-10-05,EUR,0.9,ECB
+2026-10-07,EUR,0.7,ECB
+2026-10-31,EUR,0.6,ECB
+2026-09-30,IRT,100000,Bonbast
+2026-10-05,IRT,110000,Bonbast
+2026-10-07,IRT,120000,Bonbast
+2026-10-31,IRT,130000,Bonbast
+"""
+HTML = {"formats": ("html",)}
+EUR = {**HTML, "currency": "EUR"}
+
+
+@pytest.fixture
+def closer(closer: Closer) -> Closer:
+    """A desk whose lake has a rate file, and whose records have values in USD."""
+    closer.serve(LEDGER)
+    return closer
+
+
+@pytest.fixture
+def sealed(closer: Closer) -> Path:
+    """The sealed October, in tables alone."""
+    folder = closer.sealed()
+    write(closer, RATES)
+    return folder
+
+
+def write(closer: Closer, rates: str) -> None:
+    (closer.desk.lake.path / "rates.csv").write_text(rates)
+
+
+def test_forms_in_another_currency_lie_beside_the_seal(closer: Closer, sealed: Path) -> None:
+    """No byte of the seal changes, and a verification makes them again of their own rates."""
+    before, beside = content(sealed), sealed.with_name("2026-10-forms-EUR")
+    closed = closer.close(formats=("html", "xlsx"), currency="EUR")
+    assert closed.state == "unchanged" and str(beside) in (closed.note or "")
+    assert {*content(beside)} == {"statement.html", "statement.xlsx", "forms.json"}
+    assert "28.00</b> EUR, external rates" in (beside / "statement.html").read_text()  # 40 * 0.7
+    write(closer, RATES.replace("ECB", "another"))
+    assert content(sealed) == before and verify_statement(sealed, closer.desk.lake).holds
+
+
+def test_each_currency_has_a_folder_of_its_own(closer: Closer, sealed: Path) -> None:
+    """And the forms in USD alone keep theirs."""
+    for more in (HTML, EUR, {**HTML, "currency": "toman", "lang": "fa"}):
+        closer.close(**more)
+    names = {path.name for path in sealed.parent.glob("2026-10-*")}
+    assert names == {"2026-10-forms", "2026-10-forms-EUR", "2026-10-forms-IRT"}
+    plain = sealed.with_name("2026-10-forms") / "statement.html"
+    assert "external" not in plain.read_text().partition("</style>")[2]
+    assert verify_statement(sealed, closer.desk.lake).holds
+
+
+def test_a_month_that_is_sealed_now_is_sealed_in_usd(closer: Closer) -> None:
+    """The seal holds nothing of a rate; the other page is made beside it at once."""
+    closer.desk.extract()
+    write(closer, RATES)
+    folder = closer.close(**EUR).folder
+    beside = folder.with_name("2026-10-forms-EUR")
+    assert "external" not in (folder / "statement.html").read_text().partition("</style>")[2]
+    assert "external rates" in (beside / "statement.html").read_text()
+    assert verify_statement(folder, closer.desk.lake).holds
+
+
+def test_a_rate_that_was_corrected_makes_the_forms_anew(closer: Closer, sealed: Path) -> None:
+    """The same rates leave them as they are."""
+    closer.close(**EUR)
+    assert closer.close(**EUR).note is None
+    write(closer, RATES.replace("EUR,0.7", "EUR,0.75"))
+    assert closer.close(**EUR).note
+    page = sealed.with_name("2026-10-forms-EUR") / "statement.html"
+    assert "30.00</b> EUR, external rates" in page.read_text()  # 40 * 0.75
+
+
+def test_a_day_without_a_rate_ends_it_before_anything_is_sealed(closer: Closer) -> None:
+    """The error names the day."""
+    closer.desk.extract()
+    write(closer, RATES.replace("2026-10-07,EUR", "2026-10-08,EUR"))
+    with pytest.raises(ConfigError, match="no rate of EUR for 2026-10-07"):
+        closer.close(**EUR)
+    assert not (closer.desk.lake.path / "statements" / "2026-10").exists()
+
+
+@pytest.mark.parametrize("name", ["statement.html", "forms.json"])
+def test_a_page_or_its_rates_that_were_altered_do_not_hold(
+    closer: Closer, sealed: Path, name: str
+) -> None:
+    """A rate of its facts, or an amount of the page: the two no longer fit."""
+    closer.close(**EUR)
+    path = sealed.with_name("2026-10-forms-EUR") / name
+    text = path.read_text()
+    path.write_text(text.replace('"rate": "0.7"', '"rate": "0.5"').replace("28.00", "82.00"))
+    assert path.read_text() != text
+    checked = verify_statement(sealed, closer.desk.lake)
+    assert [each for each in checked.broken if each.startswith("2026-10-forms-EUR: ")]
+
+
+def test_facts_that_name_no_rates_do_not_hold(closer: Closer, sealed: Path) -> None:
+    """Nor those of another currency than that of their folder."""
+    closer.close(**EUR)
+    facts = sealed.with_name("2026-10-forms-EUR") / "forms.json"
+    kept = json.loads(facts.read_text())
+    other = json.loads(json.dumps(kept["rates"]).replace("EUR", "GBP"))
+    for rates, told in (({}, "these are no rates"), (other, "its rates are of 2026-10-forms-GBP")):
+        facts.write_text(json.dumps(kept | {"rates": rates}))
+        [broken] = verify_statement(sealed, closer.desk.lake).broken
+        assert told in broken
+
+
+def test_a_close_in_tables_alone_has_no_place_for_another_currency(closer: Closer) -> None:
+    """Nothing is read, and nothing written."""
+    with pytest.raises(ConfigError, match="only xlsx, html, pdf show another currency"):
+        closer.close(currency="EUR")
+    assert closer.asked == []

@@ -1,0 +1,270 @@
+"""A statement's USD in another currency: reckoned a second time here, with fractions."""
+
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import openpyxl
+import pyarrow.parquet as pq
+import pytest
+
+from svc_analytics.errors import ConfigError, DataError
+from svc_analytics.external_rates import ExternalRate, ExternalRates, read_rates
+from svc_analytics.instants import from_micros
+from svc_analytics.render.external import FIGURES, WORTH, convert
+from svc_analytics.render.face.face import Face
+from svc_analytics.statements.statement import Statement
+from tests.support.form_material import Make
+from tests.support.seeded_lakes import make_seeded_lake, state
+
+LAST = date(2026, 10, 31)
+EUR = """date,currency,rate,source
+2026-09-30,EUR,0.5,ECB
+2026-10-01,EUR,0.8,ECB
+2026-10-05,EUR,0.9,ECB
+2026-10-07,EUR,0.7,ECB
+2026-10-09,EUR,1.1,ECB
+2026-10-10,EUR,1.25,"ECB, by phone"
+2026-10-31,EUR,0.6,ECB
+"""
+
+
+@pytest.fixture
+def rates(tmp_path: Path) -> Path:
+    """A file with the days on which something moves, and those of the positions."""
+    path = tmp_path / "rates.csv"
+    path.write_text(EUR)
+    return path
+
+
+def amounts_of(statement: Statement) -> dict[tuple[str, str], Decimal]:
+    assert statement.external
+    return {**statement.external.amounts}
+
+
+def test_what_moved_is_taken_at_the_rate_of_its_day(make: Make, rates: Path) -> None:
+    """2 btc were sold for 130,000 USD on the first, less a fee of 1 %; 0.5 went back on the 7th."""
+    amounts = amounts_of(make().in_currency("EUR", rates))
+    assert amounts["btc", "usd_gross"] == Decimal("104000")  # 130000 * 0.8
+    assert amounts["btc", "usd_fees"] == Decimal("1040")
+    assert amounts["btc", "usd_net_sales"] == Decimal("102960")
+    assert amounts["btc", "usd_refunds"] == Decimal("22400")  # 32000 * 0.7
+    assert amounts["sol", "usd_payouts"] == Decimal("1750")  # 1400 * 1.25
+    assert amounts["usdt", "usd_payouts"] == Decimal("55")
+
+
+def test_a_position_is_taken_at_the_rate_of_the_day_that_it_closes(make: Make, rates: Path) -> None:
+    """2.95 btc at 64,000 USD on 31 October; 1.47 btc at 60,000 on the last day before."""
+    statement = make().in_currency("EUR", rates)
+    assert amounts_of(statement)["btc", WORTH] == Decimal("113280")  # 188800 * 0.6
+    assert statement.external and statement.external.opening["btc"] == Decimal("44100")
+
+
+def test_what_has_no_value_in_usd_has_none_in_the_other_currency(make: Make, rates: Path) -> None:
+    """No payment in eth has one: it adds nothing, and what its position is worth is unknown."""
+    statement = make().in_currency("EUR", rates)
+    assert not [name for coin, name in amounts_of(statement) if coin == "eth" and "sales" in name]
+    coins, external = Face(statement).coins, Face(statement).in_currency
+    assert external and (coins.usd(WORTH), external.usd(WORTH)) == (None, None)
+    assert external.usd("usd_gross") == Decimal("104099")  # and 110 usdt at 0.9
+    assert external.unpriced() == coins.unpriced() == 1
+
+
+def test_all_coins_stand_beside_the_usd_in_the_order_of_the_statement(
+    make: Make, rates: Path
+) -> None:
+    """What leaves the wallet has its minus, and net settlement is sales less refunds."""
+    face = Face(make().in_currency("EUR", rates))
+    found = {row.name: row.external for rows in face.groups.values() for row in rows if row.usd}
+    assert found["gross_sales"] == Decimal("104099")
+    assert found["refunds_debited"] == Decimal("-22400")
+    sales = Decimal("103057.20000000899999991")  # 102960, and 108.0000000099999999 at 0.9
+    assert found["net_sales"] == sales
+    assert found["net_settlement"] == sales - 22400
+    assert found["payouts_sent"] == Decimal("-1805")
+    assert found["opening_position"] == Decimal("44100")
+
+
+def test_the_statement_itself_stays_as_it_is(make: Make, rates: Path) -> None:
+    """Every table, and the digest over them."""
+    plain = make()
+    other = plain.in_currency("EUR", rates)
+    assert other.tables == plain.tables and other.content_digest() == plain.content_digest()
+    assert plain.external is None
+
+
+def test_only_the_rates_that_were_used_are_kept(make: Make, rates: Path) -> None:
+    """Neither a day on which nothing moved, nor another currency."""
+    rates.write_text(f"{EUR}2026-10-02,EUR,0.99,ECB\n2026-10-01,IRT,112500,Bonbast\n")
+    external = make().in_currency("EUR", rates).external
+    assert external and external.rates.of(external.rates.by_day) == read_rates(rates, "EUR").of(
+        date(2026, month, day) for month, day in ((9, 30), *((10, d) for d in (1, 5, 7, 9, 10, 31)))
+    )
+
+
+def test_a_day_without_a_rate_is_refused_and_named(make: Make, rates: Path) -> None:
+    """Both that lack, though the days around them have one."""
+    kept = [line for line in EUR.splitlines() if not line.startswith(("2026-10-07", "2026-10-31"))]
+    rates.write_text("\n".join(kept))
+    with pytest.raises(ConfigError, match="no rate of EUR for 2026-10-07, 2026-10-31: write a"):
+        make().in_currency("EUR", rates)
+
+
+def test_lines_that_do_not_add_up_to_the_summary_are_refused(make: Make, rates: Path) -> None:
+    """A line is missing: no amount in the other currency is made of the others."""
+    st = make()
+    tables = {**st.tables, "lines": st.tables["lines"].slice(1)}
+    with pytest.raises(DataError, match="the lines of btc add up to 0 usd_gross, and its summary"):
+        convert(tables, st.period, st.as_of, read_rates(rates, "EUR"))
+
+
+def drawn_rates(seed: int) -> ExternalRates:
+    """Rates of every day from 2025 on, of up to 18 places."""
+    draw, first = random.Random(seed), date(2025, 1, 1)
+    days = [first + timedelta(days=place) for place in range(800)]
+    found = {
+        day: ExternalRate(
+            day, "IRT", Decimal(draw.randint(1, 10**24)).scaleb(-draw.randint(0, 18)), "drawn"
+        )
+        for day in days
+    }
+    return ExternalRates("IRT", 0, found)
+
+
+def records(lake: Path, statement: Statement) -> Iterator[dict[str, Any]]:
+    """The completed records of a period, as the month files hold them."""
+    for stream, moved in (("payments", "paid_at"), ("payout_records", "settled_at")):
+        for path in sorted((lake / stream).glob("*.parquet")):
+            for row in pq.read_table(path).to_pylist():
+                at = row[moved]
+                if at is None or row["status"] != "completed":
+                    continue
+                micros = (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+                if statement.period.start <= micros < statement.period.end:
+                    yield row | {"kind": row.get("kind", "payment"), "at": at}
+
+
+def half_up(value: Fraction) -> Fraction:
+    """Rounded at 18 places, away from zero where it lies in the middle."""
+    steps = int(abs(value) * 10**18 + Fraction(1, 2))
+    return Fraction(steps if value >= 0 else -steps, 10**18)
+
+
+def parts(row: dict[str, Any]) -> dict[str, Fraction]:
+    """What a record adds to figures in USD."""
+    usd, amount = Fraction(row["usd_value"]), Fraction(row["amount"])
+    if row["kind"] != "payment":
+        return {f"usd_{row['kind']}s": usd}
+    found = {"usd_gross": usd}
+    if amount:
+        found["usd_net_sales"] = half_up(usd * Fraction(row["net_amount"]) / amount)
+        found["usd_fees"] = half_up(usd * Fraction(row["fee_amount"]) / amount)
+    return found
+
+
+def reckoned(lake: Path, statement: Statement, rates: ExternalRates) -> dict[Any, Fraction]:
+    """The amounts of a statement, from month files and rates alone but for its worths in USD."""
+    zone, found = ZoneInfo(statement.period.zone), defaultdict[Any, Fraction](Fraction)
+    for row in records(lake, statement):
+        if row["usd_value"] is not None:
+            rate = Fraction(rates.by_day[row["at"].astimezone(zone).date()].rate)
+            for name, usd in parts(row).items():
+                found[row["currency"], name] += usd * rate
+    ended = from_micros(min(statement.period.end, statement.as_of) - 1)
+    rate = Fraction(rates.by_day[ended.astimezone(zone).date()].rate)
+    for row in statement.tables["summary"].to_pylist():
+        if row[WORTH] is not None:
+            found[row["currency"], WORTH] = Fraction(row[WORTH]) * rate
+    return found
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_seeded_months_quarters_and_years_are_reckoned_again(tmp_path: Path, seed: int) -> None:
+    """Every coin and figure that the summary knows, and no other, to the last digit."""
+    made, rates = make_seeded_lake(tmp_path / "lake", seed), drawn_rates(seed)
+    seeded = replace(made, as_of=None)  # the month files hold what is known now
+    count = 0
+    for period in seeded.asked:
+        statement = state(seeded, period)
+        known = {
+            (row["currency"], name)
+            for row in statement.tables["summary"].to_pylist()
+            for name in FIGURES
+            if row[name] is not None
+        }
+        expected = reckoned(seeded.lake.path, statement, rates)
+        amounts = amounts_of(statement.converted(rates))
+        assert amounts == {key: expected[key] for key in known}
+        count += len(known)
+    assert count > 20
+
+
+def test_a_running_month_closes_on_the_day_that_it_was_read_to(make: Make, rates: Path) -> None:
+    """At noon on 20 October positions have the rate of the 20th, and the 31st needs none."""
+    rates.write_text(EUR.replace("2026-10-31", "2026-10-20"))
+    now = datetime(2026, 10, 20, 12, tzinfo=UTC)
+    statement = make(now=now, as_of=now).in_currency("EUR", rates)
+    assert amounts_of(statement)["btc", WORTH] == Decimal("113280")
+
+
+def words(page: Path) -> str:
+    texts = re.sub(r"<style.*?</style>|<svg.*?</svg>|<[^>]*>", " ", page.read_text(), flags=re.S)
+    return " ".join(texts.split())
+
+
+def test_the_page_calls_each_such_figure_external_and_ends_with_its_rates(
+    make: Make, rates: Path, tmp_path: Path
+) -> None:
+    """The USD stays beside it, and each rate has its source."""
+    folder = make().in_currency("EUR", rates).save(tmp_path / "out", ["html"])
+    text = words(folder / "statement.html")
+    assert "Refunds 32,000.00 22,400.00 EUR, external rates" in text
+    assert "All coins, USD All coins, EUR, external rates" in text
+    assert "Day 1 USD in EUR Source" in text
+    assert "2026-10-10 1.25 ECB, by phone" in text
+
+
+def test_the_persian_page_shows_toman(make: Make, rates: Path, tmp_path: Path) -> None:
+    """Without places, in Persian digits: 32,000 USD at 112,500 on the day of the refund."""
+    rates.write_text(re.sub(r"EUR,[\d.]+", "IRT,112500", EUR))
+    made = make().in_currency("toman", rates)
+    folder = made.save(tmp_path / "out", ["html"], lang="fa", digits="fa")
+    assert "۳٬۶۰۰٬۰۰۰٬۰۰۰ تومان، نرخ بیرونی" in words(folder / "statement.html")
+
+
+def test_the_persian_page_isolates_what_it_shows(make: Make, rates: Path, tmp_path: Path) -> None:
+    """Numbers, days, the code of a currency without a Persian name, and sources."""
+    folder = make().in_currency("EUR", rates).save(tmp_path / "out", ["html"], lang="fa")
+    part = (folder / "statement.html").read_text().partition('<section id="external">')[2]
+    bare = re.sub(r"<bdi.*?</bdi>|title=\"[^\"]*\"|<[^>]*>", "", part.partition("</section>")[0])
+    assert "نرخ بیرونی" in bare and not re.search("[0-9A-Za-z]", bare)
+
+
+def test_the_workbook_has_both_currencies_beside_each_other(
+    make: Make, rates: Path, tmp_path: Path
+) -> None:
+    """On a sheet of its own, with every digit as text and the rates below."""
+    folder = make().in_currency("EUR", rates).save(tmp_path / "out", ["xlsx"])
+    book = openpyxl.load_workbook(folder / "statement.xlsx")
+    head = [cell.value for row in book["Statement"].iter_rows() for cell in row]
+    assert "22,400.00 EUR, external rates" in head
+    sheet = book["External rates"]
+    rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
+    sales = next(row for row in rows if row[:2] == ["USD sales after fees", "usdt"])
+    assert sales[5:7] == ["108.0000000099999999", "97.20000000899999991"]
+    assert ["ECB, by phone"] in [row[3:4] for row in rows]
+
+
+def test_a_page_without_another_currency_says_nothing_of_one(make: Make, tmp_path: Path) -> None:
+    """Neither heading nor sheet."""
+    folder = make().save(tmp_path / "out", ["html", "xlsx"])
+    assert "xternal" not in words(folder / "statement.html")
+    assert "External rates" not in openpyxl.load_workbook(folder / "statement.xlsx").sheetnames
