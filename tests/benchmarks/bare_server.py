@@ -17,11 +17,11 @@ import threading
 import time
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import formatdate
+from itertools import count
 from typing import IO
 from urllib.parse import parse_qsl
 
@@ -34,16 +34,13 @@ CURRENCIES = ("usdt", "usdt", "usdt", "trx", "ton", "btc")
 
 
 @contextmanager
-def serve(
-    payments: int, latency: float = 0, *, hidden: int = 0, rate: int = 0, years: int = 1
-) -> Iterator[str]:
-    """Run a server of so many payments, of the last `years`; give its address.
+def serve(payments: int, latency: float = 0) -> Iterator[str]:
+    """Run a server of so many payments of the last year; give its address.
 
-    `latency` is how many seconds each request waits for its answer. The newest `hidden`
-    payments are shown once `/reveal` was asked for. Beyond `rate` requests within any
-    second, unless it is 0, the answer is 429. `/counts` tells what was answered.
+    `latency` is how many seconds each request waits for its answer. `/counts` tells how many were
+    answered.
     """
-    command = [sys.executable, __file__, *map(str, (payments, latency, hidden, rate, years))]
+    command = [sys.executable, __file__, str(payments), str(latency)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"
@@ -55,31 +52,29 @@ def payment_id(number: int) -> str:
 
 
 class Prebuilt:
-    """The payments of the last years, each of 12 UTC months, evenly spread, as text."""
+    """The payments of the last 12 UTC months, evenly spread, as text."""
 
-    def __init__(self, count: int, file: IO[bytes], hidden: int = 0, years: int = 1) -> None:
-        self.hidden = hidden
+    def __init__(self, number: int, file: IO[bytes]) -> None:
         # The service's clock tells whole seconds: all payments are older than that.
         newest = (int(time.time()) - 60) * 1_000_000
-        step = (newest - _start_of_years_before(newest, years)) // count
-        self._instants = range(newest - (count - 1) * step, newest + 1, step)
+        step = (newest - _start_of_year_before(newest)) // number
+        self._instants = range(newest - (number - 1) * step, newest + 1, step)
         self._ends = array("Q", [0])
-        for number in reversed(range(count)):
-            size = file.write(_payment(number, self._instants[number]) + b",")
+        for place in reversed(range(number)):
+            size = file.write(_payment(place, self._instants[place]) + b",")
             self._ends.append(self._ends[-1] + size)
         file.flush()
         self._text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def page(self, query: dict[str, str]) -> bytes:
         """Return the page at `cursor`, of the payments between `from` and `to` inclusive."""
-        count = len(self._instants)
-        first = count - bisect_right(self._instants, _micros(query["to"])) if "to" in query else 0
-        end = (
-            count - bisect_left(self._instants, _micros(query["from"]))
-            if "from" in query
-            else count
-        )
-        first = max(int(query.get("cursor", first)), self.hidden)
+        held, first = len(self._instants), 0
+        end = held
+        if "to" in query:
+            first = held - bisect_right(self._instants, _micros(query["to"]))
+        if "from" in query:
+            end = held - bisect_left(self._instants, _micros(query["from"]))
+        first = int(query.get("cursor", first))
         stop = min(first + PAGE, end)
         if first >= stop:
             return b'{"data":[],"next_cursor":null}'
@@ -91,13 +86,10 @@ class Prebuilt:
 class Server:
     """Answers on a free loopback port, one thread a connection, until the process ends."""
 
-    def __init__(self, payments: Prebuilt, latency: float, rate: int = 0) -> None:
+    def __init__(self, payments: Prebuilt, latency: float) -> None:
         self._payments = payments
         self._latency = latency
-        self._rate = rate
-        self._passed: deque[float] = deque()
-        self._counts = {"passed": 0, "refused": 0}
-        self._lock = threading.Lock()
+        self._asked = count()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -122,8 +114,7 @@ class Server:
     def _answer(self, request: bytes) -> bytes:
         target = request.split(b" ", 2)[1].decode()
         path, _, query = target.partition("?")
-        if path.startswith(PREFIX) and not self._may_pass():
-            return b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n"
+        number = next(self._asked)
         match path.removeprefix(PREFIX):
             case "/me":
                 body = json.dumps({"id": MERCHANT_ID, "display_name": "Shop"}).encode()
@@ -132,10 +123,7 @@ class Server:
             case "/payouts":
                 body = b'{"data":[],"next_cursor":null}'
             case "/counts":
-                body = json.dumps(self._counts).encode()
-            case "/reveal":
-                self._payments.hidden = 0
-                body = b"{}"
+                body = b"%d" % number
             case _:
                 return b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
         head = (
@@ -143,17 +131,6 @@ class Server:
             f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
         )
         return head.encode() + body
-
-    def _may_pass(self) -> bool:
-        with self._lock:
-            now = time.monotonic()
-            while self._passed and self._passed[0] <= now - 1:
-                self._passed.popleft()
-            may_pass = not self._rate or len(self._passed) < self._rate
-            if may_pass and self._rate:
-                self._passed.append(now)
-            self._counts["passed" if may_pass else "refused"] += 1
-            return may_pass
 
 
 def _payment(number: int, paid_at: int) -> bytes:
@@ -205,10 +182,10 @@ def _uuid(kind: str, number: int) -> str:
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
 
 
-def _start_of_years_before(micros: int, years: int) -> int:
-    """Return the start of the UTC month that many years back, an instant's own counted in."""
+def _start_of_year_before(micros: int) -> int:
+    """Return the start of the twelfth UTC month back, an instant's own counted in."""
     at = EPOCH + micros * MICROSECOND
-    months = at.year * 12 + at.month - 12 * years
+    months = at.year * 12 + at.month - 12
     return (datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC) - EPOCH) // MICROSECOND
 
 
@@ -218,10 +195,9 @@ def _micros(text: str) -> int:
 
 def main() -> None:
     """Serve until stdin closes; write the port once it answers."""
-    count, latency, hidden, rate, years = (float(text) for text in sys.argv[1:])
+    payments, latency = (float(text) for text in sys.argv[1:])
     with tempfile.TemporaryFile() as file:
-        payments = Prebuilt(int(count), file, int(hidden), int(years))
-        sys.stdout.write(f"{Server(payments, latency, int(rate)).port}\n")
+        sys.stdout.write(f"{Server(Prebuilt(int(payments), file), latency).port}\n")
         sys.stdout.flush()
         sys.stdin.read()
 
