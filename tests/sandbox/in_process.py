@@ -1,6 +1,8 @@
 """A sandbox's site called in this process: starting and stopping a server takes far longer."""
 
 import asyncio
+import html
+import re
 
 import httpx
 
@@ -22,3 +24,9 @@ class InProcess(httpx.BaseTransport):
         answer = await self._app.handle_async_request(request)
         body = await answer.aread()
         return httpx.Response(answer.status_code, headers=answer.headers, content=body)
+
+
+def words(answer):
+    """What a page says, without its markup and style."""
+    text = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", answer.text)
+    return " ".join(html.unescape(text).split())

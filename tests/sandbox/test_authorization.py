@@ -18,13 +18,6 @@ every_operation = pytest.mark.parametrize("operation", OPERATIONS)
 
 
 @every_operation
-@pytest.mark.parametrize("key", [None, "", "svc_live_", "svc_payout_" + "0" * 64])
-def test_missing_malformed_and_unknown_keys_are_one_refusal(service, refusal, operation, key):
-    """One code for every bad key, so that nothing can be probed."""
-    assert refusal(getattr(service, operation), key, *OPERATIONS[operation]) == REFUSED
-
-
-@every_operation
 def test_revoked_key_answers_like_an_unknown_one(service, payout_key, refusal, operation):
     """A revoked key is refused at once, on every route."""
     service.revoke("payout")

@@ -138,15 +138,6 @@ def test_only_the_bound_account_pays(shop, refusal, person):
         assert refusal(shop.confirm, session, person) == own
 
 
-def test_payment_waits_for_the_review(shop, refusal):
-    """PAY_BINDING_REVIEW until approved; then paid without another ceremony."""
-    shop.bind(supplied="Somebody Else")
-    session = shop.session()
-    assert refusal(shop.confirm, session) == (403, "PAY_BINDING_REVIEW")
-    shop.service.bindings.review(shop.checkout, "C-1", {"action": "approve"})
-    assert shop.confirm(session)
-
-
 def test_second_factor_is_asked_for_when_told_so(shop, refusal):
     """TOTP_NOT_ENROLLED, TOTP_REQUIRED, TOTP_INVALID, and at last the payment."""
     shop.platform.settings["asks_totp"] = True

@@ -1,6 +1,5 @@
 """The pages of a checkout, over HTTP, as the customer reads them."""
 
-import html
 import re
 
 import httpx
@@ -9,6 +8,7 @@ import pytest
 from svc_analytics.instants import MINUTE, SECOND
 from svc_analytics.sandbox import Service
 from svc_analytics.sandbox.resources.checkout import WRONG_CODES
+from tests.sandbox.in_process import words
 
 SARA = {"as": "sara@customers.example"}
 LEILA = {"as": "leila@customers.example"}
@@ -19,12 +19,6 @@ SHOP = "https://shop.example"
 def own(shop):
     """The headers of a form that a browser posts from the sandbox's own page."""
     return {"origin": shop.platform.base_url, "sec-fetch-site": "same-origin"}
-
-
-def words(answer):
-    """What a page says, without its markup and style."""
-    text = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", answer.text)
-    return " ".join(html.unescape(text).split())
 
 
 def test_widget_binds_pays_and_returns_to_the_shop(shop, site):

@@ -1,11 +1,11 @@
 """The console's pages, over HTTP, as the business reads them."""
 
-import html
 import re
 
 import pytest
 
 from svc_analytics.sandbox.pages.console_actions import ACTIONS
+from tests.sandbox.in_process import words
 
 MONEY_OR_FOR_GOOD = {"pay-out", "suspend", "maintain", "revoke", "rotate-receipt", "rotate-webhook"}
 
@@ -18,12 +18,6 @@ def press(site):
         return site.post(f"/console/{action}", data=fields, follow_redirects=True)
 
     return call
-
-
-def words(answer):
-    """What a page says, without its markup and style."""
-    text = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", answer.text)
-    return " ".join(html.unescape(text).split())
 
 
 def once(page):

@@ -54,7 +54,12 @@ RULES = read_rules()
 @cache
 def names_in(file):
     trees = [ast.parse(path.read_text()) for path in (ROOT / "tests").rglob(f"{file}.py")]
-    return {node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return {
+        node.name
+        for tree in trees
+        for node in tree.body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    }
 
 
 def test_every_section_of_the_contract_has_its_rules():

@@ -2,7 +2,6 @@
 
 import json
 import time
-from functools import partial
 
 import httpx
 import pytest
@@ -44,7 +43,8 @@ def test_session_is_created_paid_and_refunded_over_http(shop, site, control, api
     body = {"reference_id": "back/1", "amount": "5"}
     refunded = site.post(path, json=body, headers=headers)
     assert (refunded.status_code, refunded.json()["payment_id"]) == (201, payment["id"])
-    assert site.post(path, json=body, headers=headers).json() == refunded.json()
+    again = site.post(path, json=body, headers=headers)
+    assert (again.status_code, again.json()) == (201, refunded.json())  # as the original
     read = site.get("/api/pay/v1/payouts/back%2F1", headers=headers)
     assert read.json() == refunded.json()
 
@@ -62,15 +62,6 @@ def pay_out(shop, site):
     return call
 
 
-def test_replay_has_the_status_of_its_original(shop, api, pay_out):
-    """Payouts rule 4: 201 again, with the same record; so it is for sessions."""
-    create = partial(api, "POST", "/sessions", json=shop.order("order-z"))
-    for call in (create, partial(pay_out, "out-z")):
-        first, second = call(), call()
-        assert (first.status_code, second.status_code) == (201, 201)
-        assert first.json() == second.json()
-
-
 def test_idempotency_is_in_no_header(pay_out):
     """Versioning 6: reference_id alone carries it, whatever a client sends beside it."""
     one, other = (pay_out(name, **{"idempotency-key": "same"}).json() for name in ("a", "b"))
@@ -82,16 +73,6 @@ def test_body_is_read_whatever_its_content_type(shop, api):
     content = json.dumps(shop.order())
     answer = api("POST", "/sessions", content=content, headers={"content-type": "text/plain"})
     assert answer.status_code == 201
-
-
-def test_bindings_are_served_over_http(shop, api):
-    """GET, POST review and DELETE with a body; the customer id may hold a slash."""
-    shop.bind(customer_id="C/1", supplied="Somebody Else")
-    path = "/customers/C%2F1/binding"
-    assert api("GET", path).json()["state"] == "pending_review"
-    assert api("POST", f"{path}/review", json={"action": "approve"}).status_code == 200
-    answer = api("DELETE", path, json={"reason": "asked"})
-    assert answer.json() == {"customer_id": "C/1", "state": "revoked"}
 
 
 def test_clock_is_set_moved_and_released(control, api, shop):
@@ -201,13 +182,6 @@ def test_branding_and_conversion_are_kept(site, control, api):
         assert control("convert-target", currency=target) == {"currency": target}
         assert site.get("/control").json()["settings"]["convert_target"] == target
     assert "errors" in control("settings", logo_url="x")
-
-
-@pytest.mark.parametrize("path", ["/control", "/console", "/checkout/x", "/embed.js"])
-def test_foreign_host_is_forbidden_beside_the_api(site, path):
-    """A name that merely resolves to this machine reaches none of it."""
-    answer = site.get(path, headers={"host": "evil.example"})
-    assert answer.json() == {"statusCode": 403, "errors": {"error": ["FORBIDDEN"]}}
 
 
 def test_served_shop_expires_and_delivers_unasked(shop):

@@ -1,6 +1,5 @@
 """Any sequence of operations, compared with a model that only adds, subtracts and remembers."""
 
-import json
 from decimal import Decimal
 
 import pytest
@@ -22,15 +21,21 @@ def text(units):
 
 
 # What paying is refused with, by the state of the payer's binding.
-UNBOUND = {"none": "PAY_BINDING_REQUIRED", "pending_review": "PAY_BINDING_REVIEW"}
+UNBOUND = {
+    "none": (403, "PAY_BINDING_REQUIRED"),
+    "pending_review": (403, "PAY_BINDING_REVIEW"),
+    "active": (),
+}
+WRONG_STATE = (409, "PAY_BINDING_STATE")
+AT_ITS_END = (409, "PAY_SESSION_STATE")
 
 
 def refused(operation, *arguments, **named):
-    """The codes that an operation is refused with; none if it is done."""
+    """What an operation is refused with: status and codes; nothing if it is done."""
     try:
         operation(*arguments, **named)
     except Refusal as refusal:
-        return refusal.codes
+        return refusal.status, *refusal.codes
     return ()
 
 
@@ -46,6 +51,8 @@ class Money(RuleBasedStateMachine):
         self.business = self.shop.balance(BUSINESS)
         self.left = {}
         self.open = {}
+        self.ended = {}
+        self.outflows = 0
         self.count = 0
 
     def teardown(self):
@@ -58,7 +65,9 @@ class Money(RuleBasedStateMachine):
     @rule(matches=st.booleans())
     def bind(self, matches):
         if self.binding != "none":
-            assert refused(self.shop.bind) == ("PAY_BINDING_CONFLICT",)
+            for name, customer in (("sara", "C-1"), ("omid", "C-1"), ("sara", "C-2")):
+                found = refused(self.shop.bind, name, customer)
+                assert found == (409, "PAY_BINDING_CONFLICT")
             return
         self.binding = self.shop.bind(supplied=None if matches else "Somebody Else").status
         assert self.binding == ("active" if matches else "pending_review")
@@ -67,7 +76,7 @@ class Money(RuleBasedStateMachine):
     def review(self, action):
         body = {"action": action, "reason": "as the shop says"}
         codes = refused(self.shop.service.bindings.review, self.shop.checkout, "C-1", body)
-        assert codes == (() if self.binding == "pending_review" else ("PAY_BINDING_STATE",))
+        assert codes == (() if self.binding == "pending_review" else WRONG_STATE)
         if not codes:
             self.binding = "active" if action == "approve" else "none"
 
@@ -75,7 +84,7 @@ class Money(RuleBasedStateMachine):
     def unbind(self):
         body = {"reason": "asked"}
         codes = refused(self.shop.service.bindings.revoke, self.shop.checkout, "C-1", body)
-        assert codes == (() if self.binding == "active" else ("PAY_BINDING_STATE",))
+        assert codes == (() if self.binding == "active" else WRONG_STATE)
         self.binding = self.binding if codes else "none"
 
     @rule(units=UNITS)
@@ -91,8 +100,10 @@ class Money(RuleBasedStateMachine):
         _, expires_at = self.open.pop(id_)
         is_expired = expires_at <= self.shop.clock.now()
         codes = refused(self.shop.service.sessions.cancel, self.shop.checkout, id_)
-        assert codes == (("PAY_SESSION_STATE",) if is_expired else ())
-        assert refused(self.shop.confirm, {"id": id_})  # it is at its end
+        assert codes == (AT_ITS_END if is_expired else ())
+        expired = (422, "PAY_SESSION_EXPIRED")
+        assert refused(self.shop.confirm, {"id": id_}) == (expired if is_expired else AT_ITS_END)
+        self.ended[id_] = "expired" if is_expired else "cancelled"
 
     @rule(data=st.data(), units=UNITS)
     def pay(self, data, units):
@@ -100,58 +111,63 @@ class Money(RuleBasedStateMachine):
             self.order(units)
         id_ = data.draw(st.sampled_from(list(self.open)))
         units, expires_at = self.open[id_]
-        expected = UNBOUND.get(self.binding)
+        expected = UNBOUND[self.binding]
         if expires_at <= self.shop.clock.now():
-            expected = "PAY_SESSION_EXPIRED"
-        assert refused(self.shop.confirm, {"id": id_}) == ((expected,) if expected else ())
+            expected = (422, "PAY_SESSION_EXPIRED")
+        assert refused(self.shop.confirm, {"id": id_}) == expected
         if expected:
             return
         del self.open[id_]
+        self.ended[id_] = "completed"
         session = self.shop.service.sessions.read(self.shop.checkout, id_)
         self.left[session["payment"]["id"]] = units
         self.business += units - half_up(units * 100, BASIS_POINTS)
-        assert refused(self.shop.confirm, {"id": id_}) == ("PAY_SESSION_STATE",)
+        assert refused(self.shop.confirm, {"id": id_}) == AT_ITS_END
+        assert refused(self.shop.service.sessions.cancel, self.shop.checkout, id_) == AT_ITS_END
 
     @precondition(lambda self: self.left)
-    @rule(units=UNITS, data=st.data())
-    def refund(self, units, data):
+    @rule(data=st.data())
+    def refund(self, data):
         payment_id = data.draw(st.sampled_from(list(self.left)))
-        name = self.name()
+        left, name = self.left[payment_id], self.name()
+        units = data.draw(UNITS | st.sampled_from([max(left, 1), left + 1]))  # to the last one
         for _ in range(2):  # the second is a replay, or refused alike
-            try:
-                self.shop.refund({"id": payment_id}, text(units), name)
-            except Refusal as refusal:
-                assert refusal.codes == ("PAY_REFUND_EXCEEDS_PAYMENT",)
-                assert units > self.left[payment_id]
-                return
-        self.left[payment_id] -= units
-        self.business -= units
-        assert self.left[payment_id] >= 0
+            found = refused(self.shop.refund, {"id": payment_id}, text(units), name)
+            assert found == ((422, "PAY_REFUND_EXCEEDS_PAYMENT") if units > left else ())
+        if not found:
+            self.left[payment_id] -= units
+            self.business -= units
+            self.outflows += 1
 
     @rule(units=UNITS)
     def pay_out(self, units):
         name = self.name()
         records = [self.shop.pay_out(name, text(units)) for _ in range(2)]
         assert records[0] == records[1]
+        other = refused(self.shop.pay_out, name, text(units + 1))
+        assert other == (409, "PAY_DUPLICATE_REFERENCE")
         self.business -= units + half_up(units * 100, BASIS_POINTS)
+        self.outflows += 1
 
     @rule(hours=st.integers(1, 30))
     def wait(self, hours):
         self.shop.clock.advance(hours * HOUR)
 
     @invariant()
-    def every_coin_sums_to_zero(self):
+    def every_coin_sums_to_zero_and_the_business_holds_what_the_model_says(self):
         assert set(self.shop.sums().values()) == {0}
-
-    @invariant()
-    def the_business_holds_what_the_model_says(self):
         assert self.shop.balance(BUSINESS) == self.business
 
     @invariant()
+    def what_is_at_its_end_stays_there(self):
+        read, key = self.shop.service.sessions.read, self.shop.checkout
+        assert {id_: read(key, id_)["status"] for id_ in self.ended} == self.ended
+
+    @invariant()
     def every_record_has_one_event(self):
-        made = len(self.left)
-        told = [json.loads(body)["type"] for (body,) in self.store.fetch("select body from events")]
-        assert told.count("payment.completed") == made
+        told = [event["type"] for event in self.shop.events()]
+        assert told.count("payment.completed") == len(self.left)
+        assert told.count("payout.completed") == self.outflows
 
 
 def bounded(examples, steps):

@@ -24,10 +24,13 @@ def test_payout_is_found_by_uuid_and_by_reference(service, payout_key):
 
 
 @pytest.mark.parametrize("unknown", ["", "SVC-999999999", "0" * 36, "order-0000001", "x" * 500])
-def test_unknown_objects_are_one_refusal(service, payout_key, refusal, unknown):
+def test_unknown_objects_are_one_refusal(service, payout_key, checkout_key, refusal, unknown):
     """What does not exist answers like what belongs to another business."""
     assert refusal(service.payment, payout_key, unknown) == MISSING
     assert refusal(service.payout, payout_key, unknown) == MISSING
+    if unknown != "order-0000001":  # a session of the past
+        for call in (service.sessions.read, service.sessions.cancel):
+            assert refusal(call, checkout_key, unknown) == MISSING
 
 
 def test_payment_of_tomorrow_is_not_there_yet(service, checkout_key, refusal):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
+from svc_analytics.instants import MINUTE, SECOND
 
 ALL_CODES = (
     422,
@@ -175,14 +175,6 @@ def test_unpaid_session_expires_on_the_clock_and_says_so_once(shop, refusal):
     assert event == {**ids, **told}
 
 
-def test_expired_session_cannot_be_paid(shop, refusal):
-    """PAY_SESSION_EXPIRED (422), and it stays expired."""
-    shop.bind()
-    session = shop.session()
-    shop.clock.advance(HOUR)
-    assert refusal(shop.confirm, session) == (422, "PAY_SESSION_EXPIRED")
-
-
 def test_cancelling_twice_is_cancelling_once(shop):
     """open to cancelled; cancelled is returned unchanged; neither tells an event."""
     session = shop.session()
@@ -190,36 +182,6 @@ def test_cancelling_twice_is_cancelling_once(shop):
     assert (first["status"], first["id"]) == ("cancelled", session["id"])
     assert shop.service.sessions.cancel(shop.checkout, session["id"]) == first
     assert shop.events() == []
-
-
-def test_cancelled_session_neither_expires_nor_is_paid(shop, refusal):
-    """A cancelled session is at its end."""
-    shop.bind()
-    session = shop.session()
-    shop.service.sessions.cancel(shop.checkout, session["id"])
-    assert refusal(shop.confirm, session) == (409, "PAY_SESSION_STATE")
-    shop.clock.advance(DAY)
-    assert shop.service.sessions.read(shop.checkout, "order-a")["status"] == "cancelled"
-
-
-@pytest.mark.parametrize("end", ["completed", "expired"])
-def test_session_at_another_end_cannot_be_cancelled(shop, refusal, end):
-    """PAY_SESSION_STATE (409), and the session stays what it is."""
-    if end == "completed":
-        shop.paid()
-    else:
-        shop.session()
-        shop.clock.advance(DAY)
-    answer = refusal(shop.service.sessions.cancel, shop.checkout, "order-a")
-    assert answer == (409, "PAY_SESSION_STATE")
-    assert shop.service.sessions.read(shop.checkout, "order-a")["status"] == end
-
-
-@pytest.mark.parametrize("operation", ["read", "cancel"])
-def test_unknown_session_is_not_found(shop, refusal, operation):
-    """Also when it is another business's."""
-    call = getattr(shop.service.sessions, operation)
-    assert refusal(call, shop.checkout, "nowhere") == (404, "PAY_SESSION_NOT_FOUND")
 
 
 def test_orders_of_the_seeded_past_are_sessions_too(shop):

@@ -69,15 +69,6 @@ def test_money_moves_between_customer_business_and_fees(shop, act, expected):
     assert [new - old for old, new in zip(before, after, strict=True)] == expected
 
 
-def test_refused_operation_moves_nothing(shop, refusal):
-    """All or nothing: after a refusal every balance is what it was."""
-    payment = shop.paid()
-    before = sorted(shop.platform.wallet.balances(shop.clock.now()))
-    assert refusal(shop.refund, payment, "20.000001")[1] == "PAY_REFUND_EXCEEDS_PAYMENT"
-    assert refusal(shop.pay_out, amount="1000000")[1] == "PAY_PAYOUT_LIMIT"
-    assert sorted(shop.platform.wallet.balances(shop.clock.now())) == before
-
-
 def coming(shop, **columns):
     """Add a payout of 10 USDT of the seeded past that will show in a millisecond."""
     at = shop.clock.now() + 1000
