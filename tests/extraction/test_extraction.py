@@ -96,15 +96,6 @@ def test_a_record_is_resolved_only_once_its_good_version_is_published(
     assert not [f for f in desk.lake.footers(PAYMENTS).values() if f.quarantined]
 
 
-def test_bounds_that_are_not_heeded_are_not_split_for_ever(
-    history: FakeService, desk: Desk
-) -> None:
-    """B8: once the service shows that it ignores bounds, sharing time out stops."""
-    history.bounds, history.page_size = "", lambda page: 5
-    desk.extract(workers=8, streams=("payments",))
-    assert sum(path == "/payments" for path in history.paths()) < 3 * 80
-
-
 def test_from_in_the_future_is_refused(desk: Desk) -> None:
     """There is nothing to read there, and saying nothing would look like success."""
     with pytest.raises(ConfigError, match="later than the service's clock"):

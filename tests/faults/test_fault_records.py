@@ -4,7 +4,6 @@ import json
 from decimal import Decimal
 from typing import Any
 
-import duckdb
 import httpx
 import pytest
 
@@ -61,37 +60,6 @@ def test_metadata_written_differently_stops_no_run(
     assert desk.ids() == [record["id"]]
 
 
-BAD_AMOUNTS = (
-    *("1e-7", "1E3", "+1", " 1", "1 ", "1_000", "1,000", "1.", ".1", "NaN", "Infinity", "", "0x1"),
-    *("--1", "1.2.3", "٣", "1" * 21, "0." + "0" * 18 + "1", "9" * 5000, 1, 1.5, True, None),
-    *([], {}, [1], {"amount": "1"}),
-)
-
-
-def test_bad_amounts_are_set_aside_with_their_bytes_and_the_rest_is_kept(desk: Desk) -> None:
-    """D1, D2, I4: rows and rejected records are together what was received."""
-    good = [payment(n, AT) for n in range(100, 120)]
-    bad: list[Any] = [payment(n, AT) | {"amount": amount} for n, amount in enumerate(BAD_AMOUNTS)]
-    texts = [json.dumps(record) for record in [*good, *bad]]
-    serve_texts(desk, texts)
-    run = desk.extract()
-    assert run.published.quarantined == len(bad) and run.needs_attention
-    assert desk.ids() == sorted(record["id"] for record in good)
-    files = f"{desk.lake.path}/quarantine/payments/*.parquet"
-    with duckdb.connect() as connection:
-        kept = connection.sql(f"select body, reason from '{files}'").fetchall()
-    assert {body for body, _ in kept} == {text.encode() for text in texts[len(good) :]}
-    assert all(reason.startswith("amount") for _, reason in kept)
-
-
-def test_an_amount_as_a_bare_nan_costs_its_own_record_only(desk: Desk) -> None:
-    """D1: not even JSON, and still the page's other records are read."""
-    text = json.dumps(payment(1, AT)).replace('"amount": "10"', '"amount": NaN')
-    serve_texts(desk, [text, json.dumps(payment(2, AT))])
-    assert desk.extract().published.quarantined == 1
-    assert desk.ids() == [payment(2, AT)["id"]]
-
-
 def sale(number: int, **more: Any) -> Record:
     return payment(number, "2026-10-02T00:00:00Z", **more)
 
@@ -106,26 +74,6 @@ def test_a_blocking_finding_keeps_a_statement_from_being_final(desk: Desk) -> No
         "1 refund returns more than its payment was charged (refunds_stay_within_charged_amount)"
     ]
     assert made.tables["summary"]["refunds_paid"].to_pylist() == [Decimal(11)]
-
-
-@pytest.mark.parametrize(
-    ("change", "changed", "restated"),
-    sample([({}, 0, 0), ({"metadata": {"cart": "renamed"}}, 1, 0), ({"amount": "11"}, 1, 1)], 2),
-    ids=["same content", "metadata changed", "amount changed"],
-)
-def test_one_id_is_one_row_whatever_its_second_version_says(
-    desk: Desk, change: Record, changed: int, restated: int
-) -> None:
-    """D7: the newer version wins, the older is kept, and a change of money blocks."""
-    desk.service.payments = [sale(1)]
-    desk.extract()
-    desk.service.payments = [sale(1) | change]
-    run = desk.extract(rereads=True)
-    assert (run.published.changed, run.published.restated) == (changed, restated)
-    (row,) = desk.rows()
-    assert row["amount"] == Decimal(change.get("amount", "10"))
-    found = desk.lake.sql("select check_name from exceptions where severity = 'blocking'")
-    assert found["check_name"].to_list() == ["record_was_not_restated"] * restated
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from svc_analytics.instants import parse_instant, to_micros
+from svc_analytics.instants import parse_instant
 from svc_analytics.schema import PAYMENTS
 from tests.support.closings import Closer, table
 from tests.support.desks import Desk
@@ -28,22 +28,6 @@ def test_a_record_older_than_any_overlap_is_found_by_the_close(desk: Desk) -> No
     assert_same(desk)
     sold = {row["currency"]: row["gross_sales"] for row in table(folder, "summary")}
     assert sold["usdt"] == "107"
-
-
-def test_a_leap_second_and_clock_changes_are_instants_like_others(desk: Desk) -> None:
-    """C3: the same instant in any offset; 23:59:60 is held at the end of its minute."""
-    at = {
-        "2026-03-29T02:30:00+01:00": "2026-03-29T01:30:00Z",
-        "2026-10-25T02:30:00+02:00": "2026-10-25T00:30:00Z",
-        "2026-10-25T02:30:00+01:00": "2026-10-25T01:30:00Z",
-        "2026-06-30T23:59:60Z": "2026-06-30T23:59:59.999999Z",
-    }
-    desk.service.payments = [payment(n, text) for n, text in enumerate(at)]
-    desk.service.bounds = ""
-    desk.extract()
-    held = {row["id"]: row["paid_at"] for row in desk.rows()}
-    for record, instant in zip(desk.service.payments, at.values(), strict=True):
-        assert to_micros(held[record["id"]]) == parse_instant(instant)[0]
 
 
 @pytest.mark.thorough

@@ -167,6 +167,7 @@ ODD = {
     "a control character": ("reference_id", b'"a\nb"', "is not JSON"),
     "a byte order mark": ("currency", b'\xef\xbb\xbf"usdt"', "is not JSON"),
     "UTF-16 within": ("currency", b'"\0u\0s\0d\0t\0"\0', "is not JSON"),
+    "a bare NaN": ("amount", b"NaN", "is not"),
     "a bad escape": ("reference_id", b'"\\x41"', "is not JSON"),
     "a number of 5000 digits": ("id", b"1" * 5000, "is not"),
     "depth in an amount": ("amount", b"[" * 10_000 + b"]" * 10_000, "is nested too deep"),

@@ -1,6 +1,5 @@
 """The disk of the simulation loses what a real one may lose, and nothing else."""
 
-import errno
 import os
 import random
 from collections.abc import Iterator
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.files import sync_folder
-from tests.simulation.disk import Disk, failure
+from tests.simulation.disk import Disk
 
 CUTS = 40  # power cuts of which each may leave something else
 
@@ -66,35 +65,6 @@ def test_a_disk_that_lies_loses_what_it_said_was_safe(folder: Path) -> None:
         disk.lose_power(random.Random(seed))
         found.add((folder / "a").read_text())
     assert {"", "new"} < found
-
-
-def test_a_folder_that_was_not_synced_takes_all_in_it_along(folder: Path) -> None:
-    survived = set()
-    for seed in range(CUTS):
-        with Disk(folder).installed() as disk:
-            (folder / "inner").mkdir(exist_ok=True)
-            write(folder / "inner" / "a", "safe", is_synced=True)
-            sync_folder(folder / "inner")
-        disk.lose_power(random.Random(seed))
-        survived.add((folder / "inner" / "a").exists())
-        if survived == {True, False}:
-            return
-    raise AssertionError(survived)
-
-
-def test_calls_are_counted_and_the_one_chosen_fails(folder: Path) -> None:
-    def fate(number: int, kind: str, path: str) -> None:
-        if number == 2:
-            raise failure(errno.ENOSPC, path)
-
-    with Disk(folder, fate).installed() as disk:
-        with pytest.raises(OSError, match="No space left"):
-            write(folder / "a", "longer", is_synced=True)
-        write(folder / "b", "fits", is_synced=True)
-    assert disk.calls == [
-        *(("open", "a"), ("write", "a"), ("write", "a"), ("close", "a")),
-        *(("open", "b"), ("write", "b"), ("fsync", "b"), ("close", "b")),
-    ]
 
 
 def test_what_lies_elsewhere_is_left_alone(folder: Path, tmp_path: Path) -> None:

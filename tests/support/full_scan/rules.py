@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from inspect import isgeneratorfunction
 from itertools import repeat
 from typing import Any
 
@@ -324,34 +325,8 @@ def instant_text(at: int) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}+00"
 
 
-RULES: tuple[Callable[[View], Iterator[Found]], ...] = (
-    amounts_are_not_negative,
-    amounts_are_not_zero,
-    amounts_can_be_divided,
-    amounts_can_be_summed,
-    currency_is_a_plain_slug,
-    fee_bearer_is_known,
-    implied_rate_is_near_its_days_median,
-    kind_is_known,
-    optional_facts_could_be_held,
-    payment_amount_is_charged_to_payer,
-    payment_fee_is_at_its_tier,
-    payment_net_equals_charged_less_fee,
-    payment_reference_is_unique,
-    payout_debited_equals_amount_plus_fee,
-    payout_fee_is_at_payments_tier,
-    receipt_number_is_unique,
-    receipt_proves_its_payment,
-    record_could_be_held,
-    record_is_still_listed,
-    record_was_not_restated,
-    reference_is_unique,
-    refund_currency_is_its_payments,
-    refund_has_its_payment,
-    refund_is_debited_without_fee,
-    refund_is_not_before_its_payment,
-    refunds_stay_within_charged_amount,
-    settled_in_the_month_created,
-    status_is_known,
-    time_was_read_without_gap,
+RULES: tuple[Callable[[View], Iterator[Found]], ...] = tuple(
+    each
+    for name, each in sorted(globals().items())
+    if isgeneratorfunction(each) and each.__module__ == __name__ and not name.startswith("_")
 )
