@@ -44,6 +44,12 @@ ALL = [
     Picture("charts", *_OCTOBER, top="#charts", height=560),
     Picture("definitions", *_OCTOBER, top="#definitions", height=420),
     Picture(
+        "persian",
+        "statement --last-month --lang fa --digits fa --out persian --format html",
+        "persian/statement.html",
+        height=1000,
+    ),
+    Picture(
         "provisional",
         "statement --this-month --out november --format html",
         "november/statement.html",
