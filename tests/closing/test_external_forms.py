@@ -82,6 +82,16 @@ def test_a_month_that_is_sealed_now_is_sealed_in_usd(closer: Closer) -> None:
     assert verify_statement(folder, closer.desk.lake).holds
 
 
+def test_a_restatement_has_such_forms_of_its_own(closer: Closer, sealed: Path) -> None:
+    """A payment came late: the second version is shown in EUR, and holds."""
+    closer.serve(f"{LEDGER} payment  usdt      10      0     2026-10-07T09:00      10\n")
+    closed = closer.close(**EUR)
+    page = sealed.with_name("2026-10-v2-forms-EUR") / "statement.html"
+    assert closed.state == "restated"
+    assert "96.10</b> EUR, external rates" in page.read_text()  # 99 * 0.9 + 10 * 0.7
+    assert verify_statement(closed.folder, closer.desk.lake).holds
+
+
 def test_a_rate_that_was_corrected_makes_the_forms_anew(closer: Closer, sealed: Path) -> None:
     """The same rates leave them as they are."""
     closer.close(**EUR)

@@ -169,5 +169,9 @@ def _save(new: Statement, lake: Lakehouse, out: str | None, output: Output) -> P
             f"{folder} is sealed already and stays as it is: the figures printed here are stated "
             "anew from the lake; statement-verify compares the two, --out DIR writes them"
         )
+        if new.external:
+            echo_note(
+                f"close {new.period.label} with the same --in writes its page beside the seal"
+            )
         return folder
     return write_folder(new, local_path("out", out) if out else folder, output)
