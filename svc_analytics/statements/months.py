@@ -29,15 +29,43 @@ _INSTANTS = {
     "period_refunds": "settled_at",
     "period_payouts": "settled_at",
     "movements_summed": "occurred_at",
+    "newest_priced": "occurred_at",
 }
 # A position is of all months up to its own, so movements are summed, and counted by the month. A
 # month of the calendar need not be that of a file, so each of them is read.
 _MOVEMENTS = "movements_summed"
-_EACH_MOVEMENT = "int_movements_until(starts_at, ends_at)"
 _SUMMED = (
     "kind, max(occurred_at) as occurred_at, count(*) as movements, "
     "sum(net_small) as net_small, sum(net_large) as net_large"
 )
+# The newest one of a month is that of the months before where it has none of its own.
+_NEWEST = "newest_priced"
+_OF_HISTORY = {
+    _MOVEMENTS: "int_movements_until(starts_at, ends_at)",
+    _NEWEST: "int_priced_until(starts_at, ends_at)",
+}
+# Only the newest instants of each month and coin need an order among their records. Records are
+# read twice, rather than held for it.
+_NEWEST_OF_EACH = """
+with newest as (
+    select label, currency, max(occurred_at) as occurred_at from {dated} group by label, currency
+)
+select dated.*
+from {dated}
+inner join newest using (label, currency, occurred_at)
+"""
+_NEWEST_OF_ALL = """(
+    select *
+    from (
+        select
+            *,
+            row_number() over (
+                partition by label, currency order by occurred_at desc, kind desc, record_id desc
+            ) as place
+        from {until}
+    )
+    where place = 1
+)"""
 _KNOWN = "known_months"
 _KEYS = ("label", "currency")
 
@@ -118,34 +146,35 @@ def _at_once(scan: str, figures: list[Figure], months: Sequence[Period]) -> str:
     """Return the SQL that counts figures of all months at once, by the label of the month."""
     instant, first = _INSTANTS[scan], instant_literal(months[0].start)
     bounds = {"starts_at": first, "ends_at": instant_literal(months[-1].end)}
-    source = fill(_EACH_MOVEMENT if scan == _MOVEMENTS else figures[0].source, bounds)
-    ends = _cases(
-        f"when {instant} < {instant_literal(each.end)} then {quote(each.label)}" for each in months
-    )
+    source = fill(_OF_HISTORY.get(scan, figures[0].source), bounds)
+    ends = [("", first), *((each.label, instant_literal(each.end)) for each in months)]
+    label = _cases(f"when {instant} < {end} then {quote(text)}" for text, end in ends)
     starts = _cases(
         f"when label = {quote(each.label)} then {instant_literal(each.start)}" for each in months
     )
-    label = f"case when {instant} >= {first} then {ends} end"
     dated = f"(select *, {label} as label from {source}) as dated"
     if scan == _MOVEMENTS:
         return f"select label, currency, {_SUMMED} from {dated} group by label, currency, kind"
+    if scan == _NEWEST:
+        return _NEWEST_OF_EACH.format(dated=dated)
     begun = f"(select *, {starts} as starts_at from {dated}) as begun"
     return count_figures(scan, figures, begun, keys=_KEYS)
 
 
 def _of_months(months: Sequence[Period], scan: str, figures: list[Figure]) -> str:
     """Return the SQL of the figures of each month, from what was counted of a scan."""
-    if scan != _MOVEMENTS:
+    if scan not in _OF_HISTORY:
         return f"select * from {_counted(scan)}"
     bounds = ", ".join(
         f"({quote(each.label)}, {instant_literal(each.start)}, {instant_literal(each.end)})"
         for each in months
     )
     until = f"""(
-    select months.label, starts_at, moved.* exclude (label)
-    from {_counted(scan)} as moved
+    select months.label, starts_at, before.* exclude (label)
+    from {_counted(scan)} as before
     inner join (values {bounds}) as months (label, starts_at, ends_at) on occurred_at < ends_at
 )"""
+    until = _NEWEST_OF_ALL.format(until=until) if scan == _NEWEST else until
     return count_figures(scan, figures, until, keys=_KEYS)
 
 

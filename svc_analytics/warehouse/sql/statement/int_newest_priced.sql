@@ -1,27 +1,10 @@
 -- int_newest_priced(starts_at, ends_at):
 -- the newest movement of each coin before a period's end that has a value in USD.
 -- grain: one row per currency with a priced movement of more than nothing.
--- from: int_entries_since, stg_totals, int_whole_files.
+-- from: int_priced_until.
 
 with priced as (
-    select
-        kind, record_id, currency, occurred_at, abs(gross) as amount, usd_value, usd_rate as rate
-    from int_entries_since(ends_at, ends_at)
-    where usd_value is not null and gross <> 0
-    union all
-    -- Of months before that of the end the files state their newest one: no row of them is read.
-    select
-        kind,
-        newest_id as record_id,
-        currency,
-        newest_at as occurred_at,
-        abs(newest_amount) as amount,
-        newest_usd_value as usd_value,
-        newest_usd_rate as rate
-    from stg_totals
-    inner join int_whole_files(ends_at) using (stream, month)
-    where status = 'completed' and kind in ('payment', 'payout', 'refund')
-        and newest_id is not null
+    select * from int_priced_until(ends_at, ends_at)
 ),
 
 newest as (
