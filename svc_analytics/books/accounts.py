@@ -55,12 +55,12 @@ class Accounts:
 
     def missing(self, wanted: Iterable[tuple[str, str]]) -> list[str]:
         """Say which of these figures and coins have no account, and what to write."""
-        found = {
+        texts = {
             _what_to_write(figure, coin, self)
             for figure, coin in wanted
             if self.account(figure, coin) is None
         }
-        return sorted(found)
+        return sorted(texts)
 
 
 class NeutralAccounts(Accounts):
@@ -131,13 +131,13 @@ class _Reader:
     def tables(self) -> Tables:
         """The sections, in which every name and value was looked at."""
         try:
-            found = tomllib.loads(self.text)
+            sections = tomllib.loads(self.text)
         except tomllib.TOMLDecodeError as error:
             fix = 'write each line as name = "value", and a section as [name]'
             raise ConfigError(f"{self.path}: {error}; {fix}") from error
-        for section, values in found.items():
+        for section, values in sections.items():
             self._check_section(section, values)
-        return found
+        return sections
 
     def _check_section(self, section: str, values: object) -> None:
         known = (*_SECTIONS, *PRESETS)
@@ -169,8 +169,8 @@ class _Reader:
 
     def tables_of(self, section: str) -> dict[str, str]:
         """Return the names of a section in the order of the file."""
-        found: dict[str, str] = tomllib.loads(self.text)[section]
-        return found
+        names: dict[str, str] = tomllib.loads(self.text)[section]
+        return names
 
     @staticmethod
     def _names_of(section: str) -> tuple[str, ...]:

@@ -32,10 +32,10 @@ def read_booked(folder: Path, label: str) -> list[Booked]:
 def _read(folder: Path) -> dict[str, list[Booked]]:
     path = folder / FILE
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        entries = [entry for each in found.values() for one in each for entry in one["entries"]]
+        imports = json.loads(path.read_text(encoding="utf-8"))
+        entries = [entry for each in imports.values() for one in each for entry in one["entries"]]
         if all(isinstance(cents, int) for entry in entries for *_, cents in entry["lines"]):
-            return dict(found)
+            return dict(imports)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -60,12 +60,12 @@ def correct(entries: Sequence[Entry], booked: Sequence[Booked], booking: Booking
         for entry_id, (day, _) in old.items()
         if entry_id not in {entry.entry_id for entry in entries}
     ]
-    found = [
+    corrections = [
         _difference(entry, old[entry.entry_id][1] if entry.entry_id in old else {}, count, booking)
         for entry in (*entries, *gone)
     ]
     return sorted(
-        (each for each in found if each.lines), key=lambda each: (each.day, each.entry_id)
+        (each for each in corrections if each.lines), key=lambda each: (each.day, each.entry_id)
     )
 
 
@@ -105,9 +105,9 @@ def _difference(entry: Entry, old: _Lines, count: int, booking: Booking) -> Entr
     for (figure, coin, account), cents in left.items():
         text = f"Taken back: {figure.replace('_', ' ')} {coin}".strip()
         lines.append(Line(figure, coin, account, -cents, text, booking.accounts.tax_code(figure)))
-    found = tuple(line for line in lines if line.cents)
+    differing = tuple(line for line in lines if line.cents)
     entry_id, narration = f"{entry.entry_id}-C{count}", f"Correction: {entry.narration}"
-    return replace(entry, entry_id=entry_id, narration=narration, lines=found)
+    return replace(entry, entry_id=entry_id, narration=narration, lines=differing)
 
 
 def note_booked(storage: Storage, booking: Booking, seal: str, entries: Iterable[Entry]) -> None:
@@ -117,15 +117,15 @@ def note_booked(storage: Storage, booking: Booking, seal: str, entries: Iterable
 
 def _note_booked(storage: Storage, booking: Booking, seal: str, entries: Sequence[Entry]) -> None:
     folder = storage.folder / FOLDER
-    found = _read(folder)
-    own = found.setdefault(booking.label, [])
+    imports = _read(folder)
+    own = imports.setdefault(booking.label, [])
     if seal in [each["seal"] for each in own]:
         return
     facts = [_facts(entry, len(own)) for entry in entries]
     own.append({"seal": seal, **_how(booking), "entries": facts})
     make_folder(folder)
     with storage.write(folder / FILE) as temporary:
-        text = json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True)
+        text = json.dumps(imports, ensure_ascii=False, indent=1, sort_keys=True)
         temporary.write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 

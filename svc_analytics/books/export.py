@@ -77,15 +77,15 @@ class Books:
             for each in self.movements.unpriced
         ]
         head = ("record", "day", "kind", "coin", "units", "why")
-        found = {
+        lists = {
             "roll-forward.csv": _csv([COLUMNS, *(tuple(row.values()) for row in self.roll)]),
             "unpriced.csv": _csv([head, *unpriced]),
         }
         if rates := self.booking.rates:
             days = {day for day, _, _ in self.movements.sums}
             used = [tuple(each.to_json().values()) for each in rates.of(days)]
-            found["rates.csv"] = _csv([("date", "currency", "rate", "source"), *used])
-        return found
+            lists["rates.csv"] = _csv([("date", "currency", "rate", "source"), *used])
+        return lists
 
 
 def _csv(lines: list[tuple[str, ...]]) -> str:

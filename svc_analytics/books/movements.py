@@ -9,6 +9,7 @@ worth nothing stated: it counts in coins alone.
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -83,8 +84,7 @@ class Movements:
         return amount_of(whole)
 
 
-@dataclass(frozen=True)
-class _Record:
+class _Record(NamedTuple):
     """A line of a statement; amounts are whole 10^-18, plus is into the wallet."""
 
     day: date
@@ -100,14 +100,14 @@ class _Record:
 
 def read_movements(lines: pa.Table) -> Movements:
     """Add up the lines of a statement."""
-    found = Movements()
+    movements = Movements()
     for batch in lines.select([*_TEXTS, "occurred_at_local", *_AMOUNTS]).to_batches():
         days = batch.column("occurred_at_local").cast(pa.date32(), safe=False).to_pylist()
         texts = (batch.column(name).to_pylist() for name in _TEXTS)
         amounts = (_wholes(batch.column(name)) for name in _AMOUNTS)
         for record in map(_Record, days, *texts, *amounts):
-            _add(found, record)
-    return found
+            _add(movements, record)
+    return movements
 
 
 def _wholes(column: pa.Array) -> list[int | None]:
@@ -124,11 +124,11 @@ def _wholes(column: pa.Array) -> list[int | None]:
     return [whole if is_known else None for whole, is_known in zip(wholes, known, strict=True)]
 
 
-def _add(found: Movements, record: _Record) -> None:
+def _add(movements: Movements, record: _Record) -> None:
     legs, coin, usd = _legs(record), record.coin, record.usd
     if usd is None or (why := _why_unpriced(record)):
         why = "the record has no usd_value" if usd is None else why
-        _leave_out(found, record, legs, why)
+        _leave_out(movements, record, legs, why)
         return
     day, rest, amount = record.day, 0, abs(record.gross)
     for figure, units in legs:
@@ -136,18 +136,20 @@ def _add(found: Movements, record: _Record) -> None:
         value = -rest if figure == WALLET else _share(units, amount, usd)
         rest += value
         key = (day, figure, coin)
-        sums = found.sums.get(key) or found.sums.setdefault(key, Sum())
+        sums = movements.sums.get(key) or movements.sums.setdefault(key, Sum())
         sums.whole_units += units
         sums.whole_usd += value
         sums.count += 1
 
 
-def _leave_out(found: Movements, record: _Record, legs: list[tuple[str, int]], why: str) -> None:
+def _leave_out(
+    movements: Movements, record: _Record, legs: list[tuple[str, int]], why: str
+) -> None:
     net, coin = amount_of(record.net), record.coin
-    found.unpriced.append(Unpriced(record.day, record.entry_id, record.kind, coin, net, why))
+    movements.unpriced.append(Unpriced(record.day, record.entry_id, record.kind, coin, net, why))
     for figure, units in legs:
         place = (figure, coin)
-        found.unpriced_units[place] = found.unpriced_units.get(place, 0) + units
+        movements.unpriced_units[place] = movements.unpriced_units.get(place, 0) + units
 
 
 def _legs(record: _Record) -> list[tuple[str, int]]:

@@ -93,12 +93,12 @@ def _units(movements: Movements, figures: Iterable[str], coin: str) -> Decimal:
 def _value(
     movements: Movements, figures: Iterable[str], coin: str, rates: ExternalRates | None
 ) -> Decimal:
-    found = (
+    worths = (
         rates.on(day).convert(each.usd) if rates else each.usd
         for (day, figure, of), each in movements.sums.items()
         if of == coin and figure in figures
     )
-    return -_sum(found)
+    return -_sum(worths)
 
 
 def _unpriced(movements: Movements, coin: str) -> int:

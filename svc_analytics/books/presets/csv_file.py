@@ -15,8 +15,8 @@ _LONGEST = 4000
 def _write(journal: Journal) -> str:
     has_jalali = journal.settings.get("jalali") == "yes"
     head = [*HEADER, *([JALALI] if has_jalali else []), *journal.tracking]
-    found = [_row(journal, entry, line, has_jalali) for entry, line in journal.lines]
-    return rows([head, *found])
+    lines = [_row(journal, entry, line, has_jalali) for entry, line in journal.lines]
+    return rows([head, *lines])
 
 
 def _row(journal: Journal, entry: Entry, line: Line, has_jalali: bool) -> list[str]:

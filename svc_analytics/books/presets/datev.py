@@ -39,18 +39,18 @@ _LATIN = str.maketrans({"…": "..."})
 
 
 def _write(journal: Journal) -> str:
-    found = [";".join(_row(journal, entry, line)) for entry, line in journal.lines]
-    return "".join(f"{line}\r\n" for line in (_head(journal), ";".join(COLUMNS), *found))
+    lines = [";".join(_row(journal, entry, line)) for entry, line in journal.lines]
+    return "".join(f"{line}\r\n" for line in (_head(journal), ";".join(COLUMNS), *lines))
 
 
 def _head(journal: Journal) -> str:
-    settings, made = journal.settings, from_micros(journal.as_of).strftime("%Y%m%d%H%M%S%f")[:17]
+    settings, instant = journal.settings, from_micros(journal.as_of).strftime("%Y%m%d%H%M%S%f")[:17]
     begin = _year_of(journal, journal.entries[0].day if journal.entries else journal.first_day)
     first = max(journal.first_day, begin)
     last = min(journal.last_day, begin.replace(year=begin.year + 1) - timedelta(days=1))
     length = settings.get("account_length", "4")
     cells = [
-        *('"EXTF"', "700", "21", '"Buchungsstapel"', "13", made, "", '"SV"', '""', '""'),
+        *('"EXTF"', "700", "21", '"Buchungsstapel"', "13", instant, "", '"SV"', '""', '""'),
         *(settings["consultant"], settings["client"], f"{begin:%Y%m%d}", length),
         *(f"{first:%Y%m%d}", f"{last:%Y%m%d}", _quoted(journal.label, 30), '""', "1", "0", "0"),
         *(f'"{journal.currency}"', "", '""', "", "", '""', "", "", '""', '""'),

@@ -14,15 +14,15 @@ _LONGEST = 140
 def _write(journal: Journal) -> str:
     company = journal.settings.get("company", "")
     center = journal.settings.get("cost_center", "")
-    found = []
+    lines = []
     for place, entry, line in with_places(journal):
         day, remark = entry.day.isoformat(), harmless(entry.narration, _LONGEST)
         outer = ["Journal Entry", day, company, remark, entry.entry_id, day]
         inner = [line.account, journal.debit(line), journal.credit(line)]
         inner += [harmless(line.description, _LONGEST), center]
         # A row is of the entry above if, and only if, these cells are all blank.
-        found.append([*only_first(place, outer), *inner])
-    return rows([HEADER, *found])
+        lines.append([*only_first(place, outer), *inner])
+    return rows([HEADER, *lines])
 
 
 PRESET = Preset(

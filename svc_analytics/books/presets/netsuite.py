@@ -15,7 +15,7 @@ _LONGEST = 999
 def _write(journal: Journal) -> str:
     date = _DATES[journal.settings.get("date_order", "MDY")]
     subsidiary = journal.settings.get("subsidiary", "")
-    found = [
+    lines = [
         [
             *(entry.entry_id, entry.day.strftime(date)),
             *(harmless(entry.narration, _LONGEST), subsidiary, line.account),
@@ -24,7 +24,7 @@ def _write(journal: Journal) -> str:
         ]
         for entry, line in journal.lines
     ]
-    return rows([HEADER, *found])
+    return rows([HEADER, *lines])
 
 
 PRESET = Preset(

@@ -13,7 +13,7 @@ _LONGEST = 250
 
 def _write(journal: Journal) -> str:
     name = journal.settings.get("journal", "")
-    found = []
+    lines = []
     for place, entry, line in with_places(journal):
         outer = [
             f"svcanalytics.{entry.entry_id.replace('-', '_')}",
@@ -23,8 +23,8 @@ def _write(journal: Journal) -> str:
         ]
         amounts = (journal.debit(line), journal.credit(line))
         inner = [line.account, harmless(line.description, _LONGEST), *amounts]
-        found.append([*only_first(place, outer), *inner])
-    return rows([HEADER, *found])
+        lines.append([*only_first(place, outer), *inner])
+    return rows([HEADER, *lines])
 
 
 PRESET = Preset(

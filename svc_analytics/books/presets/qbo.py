@@ -13,7 +13,7 @@ def _write(journal: Journal) -> str:
     date = _DATES[journal.settings.get("date_order", "MDY")]
     tracked = [name for name in _TRACKED if name in journal.tracking]
     ends = [journal.tracking[name] for name in tracked]
-    found = [
+    lines = [
         [
             *(entry.entry_id, entry.day.strftime(date), line.account),
             *(journal.debit(line), journal.credit(line)),
@@ -21,7 +21,7 @@ def _write(journal: Journal) -> str:
         ]
         for entry, line in journal.lines
     ]
-    return rows([[*HEADER, *tracked], *found])
+    return rows([[*HEADER, *tracked], *lines])
 
 
 PRESET = Preset(

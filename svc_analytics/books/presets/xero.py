@@ -14,7 +14,7 @@ _NARRATION = 500
 def _write(journal: Journal) -> str:
     tracked = [cell for pair in journal.tracking.items() for cell in pair]
     ends = (tracked + [""] * 4)[:4]
-    found = [
+    lines = [
         [
             # Lines of one narration and date are one journal: the id keeps two apart.
             f"{harmless(entry.narration, _NARRATION)} {entry.entry_id}",
@@ -24,7 +24,7 @@ def _write(journal: Journal) -> str:
         ]
         for entry, line in journal.lines
     ]
-    return rows([HEADER, *found])
+    return rows([HEADER, *lines])
 
 
 PRESET = Preset(

@@ -115,10 +115,10 @@ def books(
         return
     if not asked.preset:
         raise ConfigError(f"give --preset: {', '.join(PRESETS)}")
-    made = make_books(source, way_of(lake, accounts, source, asked.by, asked.rates))
-    _write(made, PRESETS[asked.preset], lake, asked.out, as_json)
+    month_books = make_books(source, way_of(lake, accounts, source, asked.by, asked.rates))
+    _write(month_books, PRESETS[asked.preset], lake, asked.out, as_json)
     if asked.is_booked:
-        _note_booked(made, source, lake)
+        _note_booked(month_books, source, lake)
 
 
 def _begin(path: Path, storage: Storage, as_json: bool) -> None:
@@ -151,10 +151,12 @@ def _check(source: Source, accounts: Accounts, as_json: bool) -> None:
         raise SystemExit(EXIT_ATTENTION)
 
 
-def _write(made: Books, preset: Preset, lake: Lakehouse, out: str | None, as_json: bool) -> None:
-    file = Path(out) if out else books_file(lake, made.journal.label, preset)
-    paths = write_books(made, preset, file)
-    facts = figures_of(made)
+def _write(
+    month_books: Books, preset: Preset, lake: Lakehouse, out: str | None, as_json: bool
+) -> None:
+    file = Path(out) if out else books_file(lake, month_books.journal.label, preset)
+    paths = write_books(month_books, preset, file)
+    facts = figures_of(month_books)
     if as_json:
         click.echo(to_json({"files": [str(path) for path in paths], "preset": preset.name} | facts))
         return
@@ -167,8 +169,8 @@ def _write(made: Books, preset: Preset, lake: Lakehouse, out: str | None, as_jso
         echo_note(f"{facts['unpriced']} records have no price: they are listed, and in no entry")
 
 
-def _note_booked(made: Books, source: Source, lake: Lakehouse) -> None:
+def _note_booked(month_books: Books, source: Source, lake: Lakehouse) -> None:
     if source.seal is None:
         raise ConfigError(f"{source.period.folder} is not sealed: only a seal can be booked")
-    note_booked(lake.storage, made.booking, source.seal, made.journal.entries)
+    note_booked(lake.storage, month_books.booking, source.seal, month_books.journal.entries)
     echo_note(f"{source.period.folder} is noted as imported, in {lake.path / FOLDER}")

@@ -36,8 +36,8 @@ def books_source(
         proof = require_unaltered(lake, sealed[-1], manifest)
         if proof.sealed is None:
             raise LakeError(f"the tables of {sealed[-1]} cannot be read: {proof.unproven[0]}")
-        kept = proof.sealed.statement
-        return Source(kept.period, kept.tables, kept.as_of, manifest["seal"])
+        statement = proof.sealed.statement
+        return Source(statement.period, statement.tables, statement.as_of, manifest["seal"])
     new = make_statement(lake, month, **at)
     if new.reasons and not may_be_provisional:
         message = f"{period.folder} is provisional: {new.reasons[0].text}"

@@ -47,12 +47,12 @@ class BooksBox:
     def _look(self) -> None:
         self.clear()
         try:
-            made = self._books = self._desk.books()
+            books = self._books = self._desk.books()
         except SvcError as error:
             self._tell(sentence_of(error))
             return
-        self.entries.value = entries_html(made.journal)
-        count, unpriced = len(made.journal.entries), len(made.movements.unpriced)
+        self.entries.value = entries_html(books.journal)
+        count, unpriced = len(books.journal.entries), len(books.movements.unpriced)
         self._tell(f"{count} entries, {unpriced} records without a price, which none holds")
         self.show()
 
