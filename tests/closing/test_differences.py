@@ -40,12 +40,7 @@ def test_two_months_are_compared_by_figure(closer: Closer) -> None:
     assert list(map(format_amount, values)) == ["4.95", "4.45", "-0.5", "-10.1010101"]
     assert rows["payments_count", "usdt"]["old"] == 0
     assert not found.is_of_versions and "cause" not in found.comparison.column_names
-
-
-def test_of_two_months_records_are_shown_only_if_wanted(closer: Closer) -> None:
-    """They have none in common; the table of differences has them all the same."""
-    september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
-    found = diff_statements(september, october)
+    # They have no record in common, which are shown only if wanted.
     assert not found.display().folded and "<details>" not in found.to_html()
     assert (
         found.display(has_rows=True).folded[0].title
