@@ -24,7 +24,7 @@ from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.definitions import definitions_table
 from svc_analytics.warehouse.models import read_checks, read_footings
-from svc_analytics.warehouse.views import public_models
+from svc_analytics.warehouse.view_builder import public_models
 
 PAGES = Path(__file__).parent / "pages"
 _MARKS = re.compile(r"([\[*_|])")  # which Markdown would take for a link or for emphasis

@@ -31,6 +31,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+EXIT_ATTENTION = 3  # done, but a person should look
+EXIT_INTERRUPTED = 130  # by Ctrl-C, as shells have it
+
 
 class SvcError(Exception):
     """Anything this package raises on purpose; `exit_code` is that of the command line.

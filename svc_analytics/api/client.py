@@ -19,6 +19,7 @@ from svc_analytics.api.responses import (
     read_profile,
     require_json,
 )
+from svc_analytics.api.retries import retried
 from svc_analytics.api.routes import PREFIX, ROUTES, Route, quote_id
 from svc_analytics.api.transport import (
     MAX_BODY,
@@ -35,13 +36,10 @@ from svc_analytics.errors import (
     ConfigError,
     KeyRefused,
     ProtocolError,
-    Unavailable,
     WrongKeyClass,
 )
-from svc_analytics.log import LOG
 from svc_analytics.records.bulk_parser import parse_list
 from svc_analytics.records.page import Page
-from svc_analytics.records.raw_json import InvalidJson
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.signing.secrets import Secret, hide_keys, hide_keys_in, hide_keys_of
 
@@ -190,32 +188,16 @@ class Client:
         route = ROUTES[name]
         request = self._request(route, of, data)
         key_class, key = self._key(route, key_class)
-        attempt, began_at = 0, self.limiter.now()
-        while True:
-            entered_at = self.limiter.acquire()
-            try:
-                result = read(self._send(request, key, route.path, most))
-            except (RetryableError, InvalidJson) as trouble:
-                self._retry_or_give_up(trouble, entered_at, began_at, attempt, route.path)
-                attempt += 1
-            except WrongKeyClass as refusal:
-                raise self._refusal(refusal, name, key_class) from refusal
-            else:
-                self.limiter.on_success(entered_at)
-                self._proven.add((name, key_class))
-                return result
-
-    def _retry_or_give_up(
-        self, trouble: Exception, entered_at: float, began_at: float, attempt: int, path: str
-    ) -> None:
-        """Wait before the next try as the failure asks, or raise when the patience is spent."""
-        status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
-        if isinstance(trouble, RetryableError) and trouble.is_throttle:
-            self.limiter.on_throttle(entered_at, trouble.retry_after)
-        message = f"the service is unavailable at {path}: {trouble}; try again later"
-        giving_up = Unavailable(message, status=status, codes=codes, path=path)
-        self.limiter.backoff(attempt, giving_up, since=began_at)
-        LOG.debug("%s is called again: %s", path, trouble)
+        try:
+            answer = retried(
+                self.limiter,
+                route.path,
+                lambda: read(self._send(request, key, route.path, most)),
+            )
+        except WrongKeyClass as refusal:
+            raise self._refusal(refusal, name, key_class) from refusal
+        self._proven.add((name, key_class))
+        return answer
 
     def _refusal(self, error: WrongKeyClass, name: str, key_class: KeyClass) -> ApiError:
         """Return a wrong key class as it is; where the same key worked before, a refused key."""

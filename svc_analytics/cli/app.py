@@ -14,17 +14,16 @@ from importlib import import_module
 
 import click
 
+from svc_analytics.cli.address_space import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.memory import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
 from svc_analytics.cli.startup import load_client
 from svc_analytics.cli.variables import default_map, note_origins, option_settings
 from svc_analytics.environment import here
-from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.errors import EXIT_INTERRUPTED, ConfigError, SvcError
 from svc_analytics.instants import now
 from svc_analytics.lake.loading import load_arrow_alone
 from svc_analytics.signing.secrets import hide_keys_in
 
-INTERRUPTED = 130
 _FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames
 _CALLERS = ("cli.commands.extract", "cli.commands.close", "cli.commands.receipts")
 _SETTINGS = f"{__name__}.settings"  # where a context keeps the options that variables give
@@ -176,7 +175,7 @@ def main() -> None:
     except click.ClickException as error:
         code = echo_error(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        code = echo_error("interrupted; all records written so far are kept", INTERRUPTED)
+        code = echo_error("interrupted; all records written so far are kept", EXIT_INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the program that read our output has ended: print no more
         code = 0

@@ -12,8 +12,6 @@ from svc_analytics.formatting.sanitize import single_line
 if TYPE_CHECKING:
     import pyarrow as pa
 
-EXIT_ATTENTION = 3  # done, but a person should look
-
 
 def echo_note(text: str) -> None:
     """Print a note on stderr."""

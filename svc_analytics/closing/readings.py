@@ -15,7 +15,7 @@ from svc_analytics.messages import Message
 from svc_analytics.periods import Period, utc_months
 from svc_analytics.render.document import Reason
 from svc_analytics.schema import STREAMS
-from svc_analytics.statements.reasons import unread_again
+from svc_analytics.statements.finality import unread_again
 
 MOST_PASSES = 3  # time is read at most so often; two passes in a row must find the same
 MOST_TOGETHER = 200_000  # records: the months of so many are sealed before the next are read

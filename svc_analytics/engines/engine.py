@@ -1,4 +1,7 @@
-"""What is asked of an engine: to answer a query, over tables and files that it is shown."""
+"""What is asked of an engine: to answer a query, over tables and files that it is shown.
+
+`connect` chooses the engine, `dialects` and `words` hold what each one calls things.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from svc_analytics.engines.portable import unsupported_part
 from svc_analytics.engines.trees import Tree, call_of, inner_steps, parse, tables
 from svc_analytics.engines.words import own_words
 from svc_analytics.warehouse.models import Model
-from svc_analytics.warehouse.views import RECEIPTLESS, every_model
+from svc_analytics.warehouse.view_builder import RECEIPTLESS, every_model
 
 # Files of records. What is in any other file is little: it is read here, and handed over.
 RECORDS = frozenset(

@@ -15,7 +15,7 @@ from svc_analytics.engines.paths import Places
 from svc_analytics.engines.support import models, reads_records
 from svc_analytics.engines.trees import OUR_DIALECT, call_of
 from svc_analytics.warehouse.images import file_schemas
-from svc_analytics.warehouse.views import Files
+from svc_analytics.warehouse.view_builder import Files
 
 MOST_ROWS = 200_000  # of a table that is handed over
 

@@ -40,7 +40,7 @@ from svc_analytics.errors import QueryError
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.models import Model, read_statement_checks
-from svc_analytics.warehouse.views import fill, findings_within, variables
+from svc_analytics.warehouse.view_builder import fill, findings_within, variables
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
 _ROWS = "counted_rows"

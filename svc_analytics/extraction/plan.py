@@ -20,7 +20,7 @@ from svc_analytics.extraction.segments import Segment
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import BEGINNING, HOUR, format_instant
-from svc_analytics.lake.month_files import PublishStats
+from svc_analytics.lake.writing.month_files import PublishStats
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.log import log_lines
 from svc_analytics.schema import STREAMS, Stream

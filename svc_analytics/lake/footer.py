@@ -30,7 +30,7 @@ _JSON_START = b'{"layout": '  # not found within its texts: there, quotes have a
 
 
 @dataclass(frozen=True)
-class PartitionFooter:
+class MonthFileFooter:
     """What a month file says about itself. Instants are UTC microseconds."""
 
     stream: str
@@ -148,14 +148,14 @@ def _write_priced(row: PricedRow) -> dict[str, Any]:
     }
 
 
-def read_footer(path: Path) -> PartitionFooter:
+def read_footer(path: Path) -> MonthFileFooter:
     """Read a file's footer, or raise `LakeError` naming the file and what to do."""
     try:
         raw = read_signed_footer(path)
         if footer := _known_footer(raw):
             return footer
         metadata = pq.read_metadata(pa.BufferReader(raw))
-        footer = PartitionFooter.from_json((metadata.metadata or {})[FOOTER_KEY.encode()])
+        footer = MonthFileFooter.from_json((metadata.metadata or {})[FOOTER_KEY.encode()])
     except LakeError as error:
         raise LakeError(f"{path}: {error}") from error
     except KeyError as error:
@@ -169,7 +169,7 @@ def read_footer(path: Path) -> PartitionFooter:
     return footer
 
 
-def _known_footer(raw: bytes) -> PartitionFooter | None:
+def _known_footer(raw: bytes) -> MonthFileFooter | None:
     """Read our JSON alone, of today's columns; else return None."""
     signature = find_signature(raw)
     start = raw.rfind(_JSON_START, 0, signature.start()) if signature else -1
@@ -179,7 +179,7 @@ def _known_footer(raw: bytes) -> PartitionFooter | None:
 
 
 @lru_cache(maxsize=_MOST_KNOWN)
-def _footer_of_today(text: bytes) -> PartitionFooter | None:
-    footer = PartitionFooter.from_json(text)
+def _footer_of_today(text: bytes) -> MonthFileFooter | None:
+    footer = MonthFileFooter.from_json(text)
     stream = STREAMS.get(footer.stream)
     return footer if stream and schema_digest(stream.schema).encode() in text else None

@@ -16,7 +16,7 @@ from svc_analytics.coverage import Coverage, gaps
 from svc_analytics.errors import ConfigError, LakeError, NoLake
 from svc_analytics.files import damaged_file, is_refused, write_json
 from svc_analytics.instants import parse_instant
-from svc_analytics.lake.footer import PartitionFooter, read_footer
+from svc_analytics.lake.footer import MonthFileFooter, read_footer
 from svc_analytics.lake.layout import ORIGIN, require_layout
 from svc_analytics.lake.snapshot import open_snapshot
 from svc_analytics.periods import GREGORIAN, month, month_of
@@ -129,7 +129,7 @@ class Lake:
 
     def footers(
         self, stream: Stream, merchant_id: str | None = None, *, folder: Path | None = None
-    ) -> dict[str, PartitionFooter]:
+    ) -> dict[str, MonthFileFooter]:
         """The footers of a stream's files by month, the origin's included.
 
         With the `folder` of a snapshot they are those of its links.
@@ -186,7 +186,7 @@ def digest_of(document: dict[str, Any]) -> str:
     return sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
-def whole_coverage(footers: dict[str, PartitionFooter]) -> Coverage:
+def whole_coverage(footers: dict[str, MonthFileFooter]) -> Coverage:
     """Return the union of what all files of a stream cover."""
     coverage = Coverage()
     for footer in footers.values():

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.lake.derived import with_derived
-from svc_analytics.lake.partition import read_groups
+from svc_analytics.lake.month_file import read_groups
 from svc_analytics.schema import Column, Stream
 
 

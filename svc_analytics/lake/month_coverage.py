@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.instants import BEGINNING, MINUTE
-from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.periods import month, month_of, utc_months
 
@@ -31,7 +31,7 @@ class CoverageUpdate:
         """Whether a file's own claim is retracted, whatever is covered anew."""
         return held.remove(self.retracted) != held
 
-    def confirmed(self, held: PartitionFooter) -> Spans:
+    def confirmed(self, held: MonthFileFooter) -> Spans:
         """Return the confirmed coverage of a file that still holds."""
         return difference(held.confirmed, self.retracted)
 
@@ -95,7 +95,7 @@ def coverage_by_month(gained: Coverage, origin: Coverage, first: int) -> dict[st
     return by_month
 
 
-def early_claims(footers: Iterable[PartitionFooter], now: int) -> Spans:
+def early_claims(footers: Iterable[MonthFileFooter], now: int) -> Spans:
     """Return the covered time that has not come, or had not when its file was written.
 
     Whatever came later was never read: a clock was far ahead when the claim was made.

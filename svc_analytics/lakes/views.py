@@ -17,7 +17,7 @@ from svc_analytics.warehouse.connection import CONFIG, bound_memory, error_line,
 from svc_analytics.warehouse.models import read_macros
 from svc_analytics.warehouse.sources import Sources
 from svc_analytics.warehouse.sql_text import quote
-from svc_analytics.warehouse.views import MADE, create_all, public_models
+from svc_analytics.warehouse.view_builder import MADE, create_all, public_models
 from svc_analytics.warehouse.warehouse import Warehouse
 
 MERCHANT = "merchant_id"

@@ -17,7 +17,7 @@ from svc_analytics.receipts.token_files import (
     rereadable,
     source_of,
 )
-from svc_analytics.receipts.token_forms import Cells
+from svc_analytics.receipts.token_texts import Cells
 
 INPUT = "input."  # before a column whose name is one of the answer's own
 Wanted = bool | Collection[str]  # every column, none, or those of these names

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.layout import VERDICTS
-from svc_analytics.lake.partition import read_groups
+from svc_analytics.lake.month_file import read_groups
 from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier
 from svc_analytics.receipts.verdict_files import count_verdicts, read_verdicts
 from svc_analytics.schema import PAYMENTS

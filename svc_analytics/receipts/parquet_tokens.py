@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.formatting.values import value_text
 from svc_analytics.receipts.parquet_pages import ROWS, plan_reading
-from svc_analytics.receipts.token_forms import Row, require_one
+from svc_analytics.receipts.token_texts import Row, require_one
 from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH
 
 _BUFFER = 1 << 20

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.receipts.csv_records import LONGEST_LINE
-from svc_analytics.receipts.token_forms import NAMES, Cells, Form, Row, form_of, is_like_token
+from svc_analytics.receipts.token_texts import NAMES, Cells, Form, Row, form_of, is_like_token
 
 BATCH = 50_000
 # Files that people take for a table, by how they begin.

@@ -29,7 +29,7 @@ from svc_analytics.receipts.kept_columns import KeptColumns, Wanted, choose, ope
 from svc_analytics.receipts.lake_months import differences_text
 from svc_analytics.receipts.pieces import notes_on_pieces
 from svc_analytics.receipts.token_files import BATCH, Batch, read_sources
-from svc_analytics.receipts.token_forms import NAMES, require_one
+from svc_analytics.receipts.token_texts import NAMES, require_one
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import Verdict, parse_receipt
 from svc_analytics.signing.secrets import Secrets, parse_ring

@@ -14,8 +14,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until
 from svc_analytics.render.bridge import TREND
 from svc_analytics.statements.balance_assertions import Assertion
+from svc_analytics.statements.finality import read_until, require_begun, require_begun_by
 from svc_analytics.statements.metadata import with_metadata
-from svc_analytics.statements.reasons import read_until, require_begun, require_begun_by
 from svc_analytics.statements.tables import count_period, read_omissions, read_tables
 from svc_analytics.statements.trend import read_trend
 from svc_analytics.warehouse.warehouse import Warehouse

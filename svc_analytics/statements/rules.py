@@ -14,7 +14,7 @@ from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.periods import month
 from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.warehouse.models import read_all_models, read_statement_checks
-from svc_analytics.warehouse.views import FINDINGS, findings_within
+from svc_analytics.warehouse.view_builder import FINDINGS, findings_within
 from svc_analytics.warehouse.warehouse import Warehouse
 
 STRETCH = 5_000_000  # records, at least, of the months that a rule about a period is applied to

@@ -55,10 +55,10 @@ from svc_analytics.statements.balance_assertions import (
     unread_balances,
 )
 from svc_analytics.statements.digests import TableDigest, combined_digest, table_digests
+from svc_analytics.statements.finality import find_reasons
 from svc_analytics.statements.findings import add_findings
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.reading import Basis, read_period
-from svc_analytics.statements.reasons import find_reasons
 from svc_analytics.statements.tables import RESTATEMENT
 from svc_analytics.statements.unknown import needs_met, unknown_figures
 from svc_analytics.warehouse.definitions import definitions_digest

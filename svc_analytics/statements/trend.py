@@ -17,8 +17,8 @@ from svc_analytics.periods import Period
 from svc_analytics.render.comparison import chosen_figures
 from svc_analytics.render.face.all_coins import PRICED
 from svc_analytics.schema import MONEY
+from svc_analytics.statements.finality import read_until
 from svc_analytics.statements.months import count_months, keep_known
-from svc_analytics.statements.reasons import read_until
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import Figure, read_figures
 from svc_analytics.warehouse.models import models_used_by

@@ -7,7 +7,7 @@ from typing import Any
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.models import Model
-from svc_analytics.warehouse.views import public_models
+from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
 Types = dict[tuple[str, str], str]  # by view and column

@@ -26,7 +26,7 @@ from svc_analytics.warehouse.connection import CONFIG
 from svc_analytics.warehouse.models import Model, read_all_models, read_macros
 from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS
 from svc_analytics.warehouse.sources import FOOTERS
-from svc_analytics.warehouse.views import (
+from svc_analytics.warehouse.view_builder import (
     RECEIPTLESS,
     Execute,
     Files,

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
 from svc_analytics.instants import BEGINNING, DAY, to_micros
-from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.index.month_index import MonthIndex, Texts, open_groups
 from svc_analytics.lake.index.shared import shared_columns
 from svc_analytics.lake.lake import Lake
@@ -32,7 +32,7 @@ from svc_analytics.periods import month as month_named
 from svc_analytics.periods import utc_months
 from svc_analytics.schema import MONEY, PAYMENTS, Stream
 
-Footers = Mapping[str, PartitionFooter]  # by month
+Footers = Mapping[str, MonthFileFooter]  # by month
 Wanted = Callable[[pa.Table], pa.ChunkedArray]  # a mask of the rows that are wanted
 
 COMPLETED = "completed"

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError, QueryError
-from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.index.month_index import open_groups
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.warehouse.sources import Sources
@@ -60,7 +60,7 @@ def _batches(sources: Sources, months: Sequence[Span]) -> Iterator[pa.RecordBatc
                 yield from rows.select(_COLUMNS).cast(_SCHEMA).to_batches()
 
 
-def _is_cut(footer: PartitionFooter, months: Sequence[Span]) -> bool:
+def _is_cut(footer: MonthFileFooter, months: Sequence[Span]) -> bool:
     """Tell whether a file has payments of these months, and not of one of them alone."""
     if not footer.ends:
         return False

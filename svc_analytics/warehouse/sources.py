@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError
-from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.index.parents import parents_in
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
@@ -26,12 +26,12 @@ from svc_analytics.warehouse.other_months import (
     months_touched,
 )
 from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS, OtherPayouts
-from svc_analytics.warehouse.views import RECEIPTLESS, Files, lake_folders, placeholders_read
+from svc_analytics.warehouse.view_builder import RECEIPTLESS, Files, lake_folders, placeholders_read
 
 SHARE = 8  # of so many statements, one compares another month's rows with its totals too
 FOOTERS = pa.schema([("month", pa.string()), ("footer", pa.string())])
 
-Footers = Mapping[str, dict[str, PartitionFooter]]  # by stream and month
+Footers = Mapping[str, dict[str, MonthFileFooter]]  # by stream and month
 # The months that are read whole, by stream; none where every month is.
 WholeMonths = Mapping[str, frozenset[str]]
 

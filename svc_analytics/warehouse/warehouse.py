@@ -32,7 +32,7 @@ from svc_analytics.warehouse.connection import (
 )
 from svc_analytics.warehouse.images import write_snapshot_database
 from svc_analytics.warehouse.sources import Sources, as_in_the_lake, open_sources
-from svc_analytics.warehouse.views import (
+from svc_analytics.warehouse.view_builder import (
     Files,
     build_views,
     lake_folders,

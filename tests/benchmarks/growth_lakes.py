@@ -17,7 +17,7 @@ from svc_analytics.coverage import Coverage
 from svc_analytics.instants import BEGINNING, MINUTE, to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.lake.month_files import MonthClaim, MonthFiles, PublishStats
+from svc_analytics.lake.writing.month_files import MonthClaim, MonthFiles, PublishStats
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import INSTANT, MONEY, PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream

@@ -29,7 +29,7 @@ from svc_analytics.instants import (
     parse_instant,
 )
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.partition import read_groups
+from svc_analytics.lake.month_file import read_groups
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS

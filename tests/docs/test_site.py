@@ -16,7 +16,7 @@ import svc_analytics
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.definitions import definitions_table
 from svc_analytics.warehouse.models import read_checks
-from svc_analytics.warehouse.views import public_models
+from svc_analytics.warehouse.view_builder import public_models
 from tests.support.browsers import chromium
 from tests.support.documents import PAGES, ROOT
 from tests.test_guards import commands

@@ -12,7 +12,7 @@ from svc_analytics.lakes.queries import query_lakes
 from svc_analytics.periods import Period
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.statements.tables import TABLES
-from svc_analytics.warehouse.views import public_models
+from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.engines import spark_address
 from tests.support.rings import rings

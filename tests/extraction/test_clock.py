@@ -16,8 +16,8 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction.clock import RunClock
 from svc_analytics.instants import BEGINNING, MINUTE, to_micros
-from svc_analytics.lake.month_files import MonthFiles
 from svc_analytics.lake.status import lake_status
+from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.schema import PAYMENTS
 from tests.support.closings import Closer
 from tests.support.desks import Desk

@@ -11,10 +11,10 @@ import pytest
 
 from svc_analytics.config import Settings
 from svc_analytics.extraction import sweep, workers
-from svc_analytics.lake import merge, partition
+from svc_analytics.lake import merge, month_file
 from svc_analytics.lake.index import month_index
 from svc_analytics.lake.layout import IDS_FOLDER
-from svc_analytics.lake.month_files import MonthFiles
+from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.desks import Desk
@@ -45,8 +45,8 @@ def months_read(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
         monkeypatch.setattr(module, name, read)
 
-    for module in (partition, merge):
-        watch(module, "read_groups", partition.read_groups)
+    for module in (month_file, merge):
+        watch(module, "read_groups", month_file.read_groups)
     watch(month_index, "open_groups", month_index.open_groups)
     return found
 

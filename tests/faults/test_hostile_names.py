@@ -23,7 +23,7 @@ from svc_analytics.formatting.sanitize import escape_formula, unescape_formula
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.signing.secrets import Secret
 from svc_analytics.statements.statement import Statement, statement
-from svc_analytics.warehouse.views import quote
+from svc_analytics.warehouse.view_builder import quote
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import (

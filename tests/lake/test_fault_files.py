@@ -19,7 +19,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import read_footer
-from svc_analytics.lake.partition import read_groups, write_partition
+from svc_analytics.lake.month_file import read_groups, write_month_file
 from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
@@ -416,7 +416,7 @@ def test_a_footer_of_other_columns_is_held_against_them(
     table = pq.read_table(october(filled)).drop_columns(["session_id"])
     with monkeypatch.context() as patch:
         patch.setitem(STREAMS, "payments", older)
-        write_partition(filled.lake.storage, october(filled), older, [table], footer)
+        write_month_file(filled.lake.storage, october(filled), older, [table], footer)
         assert read_footer(october(filled)) == footer
     with pytest.raises(LakeError, match=r"2026-10.parquet is torn or altered"):
         filled.lake.footers(PAYMENTS)

@@ -19,7 +19,7 @@ from svc_analytics.lake.index.hash_file import HashFile, entries_of, write_hash_
 from svc_analytics.lake.index.hash_pile import HashPile, share_any
 from svc_analytics.lake.index.hashes import Hashes, hash_texts
 from svc_analytics.lake.index.month_index import MonthIndex, Texts, read_rows_with
-from svc_analytics.lake.month_files import MonthFiles
+from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.schema import PAYMENTS
 from tests.simulation.virtual import Killed
 from tests.support.desks import Desk

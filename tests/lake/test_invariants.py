@@ -14,10 +14,10 @@ from svc_analytics.extraction import batches, scheduler
 from svc_analytics.extraction.batches import RowBatch
 from svc_analytics.extraction.segments import Progress
 from svc_analytics.instants import DAY
-from svc_analytics.lake import month_files, partition
+from svc_analytics.lake import month_file
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.partition import SortedCheck, check_totals
-from svc_analytics.lake.writing import publisher
+from svc_analytics.lake.month_file import SortedCheck, check_totals
+from svc_analytics.lake.writing import month_files, publisher
 from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
 from tests.support.desks import Desk
@@ -114,12 +114,12 @@ def test_a_file_that_is_written_wrongly_is_not_published(
 ) -> None:
     """I5: what is read back is compared with the footer; memory may be wrong, or the disk."""
     before = content(begun)
-    real = partition.read_groups
+    real = month_file.read_groups
 
     def misread(path: Path, columns: list[str]) -> Iterator[pa.Table]:
         yield from (table.slice(1) for table in real(path, columns))
 
-    monkeypatch.setattr(partition, "read_groups", misread)
+    monkeypatch.setattr(month_file, "read_groups", misread)
     with pytest.raises(LakeError, match=r"3 rows, .*by its footer 4 rows"):
         begun.extract(rereads=True)
     assert content(begun) == before

@@ -15,12 +15,12 @@ import pytest
 from filelock import FileLock
 
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
-from svc_analytics.lake import partition
+from svc_analytics.lake import month_file
 from svc_analytics.lake.control_totals import control_totals
-from svc_analytics.lake.footer import PartitionFooter, read_footer
+from svc_analytics.lake.footer import MonthFileFooter, read_footer
 from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import LAYOUT
-from svc_analytics.lake.partition import ROW_GROUP
+from svc_analytics.lake.month_file import ROW_GROUP
 from svc_analytics.lake.writing import writer
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.lakehouse import Lakehouse
@@ -93,7 +93,7 @@ def test_merging_in_small_steps_gives_the_file_of_one_step(
     filled: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Row groups are filled up again however often a month is rewritten."""
-    monkeypatch.setattr(partition, "ROW_GROUP", 16)
+    monkeypatch.setattr(month_file, "ROW_GROUP", 16)
     small = Desk(filled.service, filled.settings, Lakehouse(tmp_path / "steps"))
     for day in range(1, 28, 3):
         end = int(datetime(2026, 10, day, tzinfo=UTC).timestamp()) * 1_000_000
@@ -109,7 +109,7 @@ def test_large_rows_make_small_row_groups(
     service: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """H6: a month is merged group by group, so a group has few bytes, whatever its rows."""
-    monkeypatch.setattr(partition, "GROUP_BYTES", 100_000)
+    monkeypatch.setattr(month_file, "GROUP_BYTES", 100_000)
     service.payments = spread(60, datetime(2026, 10, 3, tzinfo=UTC), timedelta(hours=3))
     for record in service.payments[20:40]:
         record["metadata"] = {"note": "x" * 30_000}
@@ -125,7 +125,7 @@ def test_a_file_that_lists_no_shared_values_is_read(filled: Desk) -> None:
     """As that of a stream which was never read."""
     footer = read_footer(filled.lake.month_path(PAYMENTS, "2026-10"))
     document = json.loads(footer.to_json()) | {"shared": None}
-    assert PartitionFooter.from_json(json.dumps(document).encode()).shared == {}
+    assert MonthFileFooter.from_json(json.dumps(document).encode()).shared == {}
 
 
 @pytest.mark.parametrize(

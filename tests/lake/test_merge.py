@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.instants import HOUR
-from svc_analytics.lake import partition
+from svc_analytics.lake import month_file
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.merge import plan_upsert
 from svc_analytics.schema import PAYMENTS
@@ -47,7 +47,7 @@ def test_new_rows_go_into_the_row_groups_that_they_belong_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twelve payments in groups of four; then of each group one again, and one more after it."""
-    monkeypatch.setattr(partition, "ROW_GROUP", 4)
+    monkeypatch.setattr(month_file, "ROW_GROUP", 4)
     held = [(f"id-{n:02}", START + n * HOUR, "5") for n in range(12)]
     again = [(id_, at, "6") for id_, at, _ in held[2::4]]
     more = [(f"{id_}-more", at + 1, "7") for id_, at, _ in held[3::4]]

@@ -4,7 +4,7 @@ import pytest
 
 from svc_analytics.coverage import Coverage, Spans
 from svc_analytics.instants import BEGINNING, DAY, MINUTE
-from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.month_coverage import (
     CoverageUpdate,
     coverage_by_month,
@@ -98,5 +98,5 @@ def test_time_that_had_not_come_was_not_read(
 ) -> None:
     """One stretch that reaches into the future is taken back from there on."""
     coverage = Coverage(((BEGINNING, claimed_until),))
-    footer = PartitionFooter("payments", "m-1", (BEGINNING, NOW), coverage, 0, written_at)
+    footer = MonthFileFooter("payments", "m-1", (BEGINNING, NOW), coverage, 0, written_at)
     assert early_claims([footer], NOW) == early

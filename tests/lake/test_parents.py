@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics.lake import partition
+from svc_analytics.lake import month_file
 from svc_analytics.lake.checksums import read_signature
 from svc_analytics.lake.index import parents
 from svc_analytics.lake.index.month_index import MonthIndex
@@ -211,7 +211,7 @@ def test_parents_are_the_same_ones_piece_by_piece(
 ) -> None:
     """A month's refunds are looked for some at a time: here 12 of 30, which return 20 payments."""
     monkeypatch.setattr(parents, "PIECE", 12)
-    monkeypatch.setattr(partition, "ROW_GROUP", 4)
+    monkeypatch.setattr(month_file, "ROW_GROUP", 4)
     paid = held.service.payments
     held.service.payouts += [
         refund(100 + n, paid[n % 20], f"2026-11-{1 + n // 2:02}T00:00:00Z") for n in range(30)
@@ -227,7 +227,7 @@ def test_a_payment_that_comes_later_is_found_by_all_pieces(
 ) -> None:
     """What is kept of the other payments stays as it is, in whichever piece they are now."""
     monkeypatch.setattr(parents, "PIECE", 4)
-    monkeypatch.setattr(partition, "ROW_GROUP", 2)
+    monkeypatch.setattr(month_file, "ROW_GROUP", 2)
     late = payment(99, "2026-01-09T00:00:00Z")
     returned = [*held.service.payments[:8], late] * 2
     held.service.payouts += [

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.errors import LakeError
-from svc_analytics.lake.partition import read_groups
+from svc_analytics.lake.month_file import read_groups
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
 from tests.receipts.test_verify_lake import KEPT, receipted
@@ -18,7 +18,7 @@ def test_a_large_month_is_shared_by_its_row_groups(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
     """Here of one row each: verdicts stand in the order of the payments, whoever made them."""
-    monkeypatch.setattr("svc_analytics.lake.partition.ROW_GROUP", 1)
+    monkeypatch.setattr("svc_analytics.lake.month_file.ROW_GROUP", 1)
     desk.service.payments = [receipted(n, f"2026-10-{n:02}T08:00:00Z") for n in range(1, 8)]
     desk.extract()
     assert verify_lake(desk.lake, KEPT, workers=workers).checked == 7
@@ -39,7 +39,7 @@ def test_some_row_groups_vouch_for_their_own_pages_and_the_footer(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, altered: float | str, readable: list[str]
 ) -> None:
     """Of two groups of one row, one byte is altered: one of another group is not read at all."""
-    monkeypatch.setattr("svc_analytics.lake.partition.ROW_GROUP", 1)
+    monkeypatch.setattr("svc_analytics.lake.month_file.ROW_GROUP", 1)
     desk.service.payments = [receipted(n, f"2026-10-{n:02}T08:00:00Z") for n in (1, 2)]
     desk.extract()
     path = desk.lake.month_path(PAYMENTS, "2026-10")

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Coverage, Spans, difference, union
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.control_totals import control_totals
-from svc_analytics.lake.footer import PartitionFooter, read_footer
+from svc_analytics.lake.footer import MonthFileFooter, read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.periods import month
@@ -140,7 +140,7 @@ class Oracle:
         return self._checked[content]
 
     def _check_owned(
-        self, stream: Stream, label: str, footer: PartitionFooter, table: pa.Table
+        self, stream: Stream, label: str, footer: MonthFileFooter, table: pa.Table
     ) -> None:
         instants = table[stream.instant].cast(pa.int64()).to_pylist()
         keys = list(zip(instants, table["id"].to_pylist(), strict=True))

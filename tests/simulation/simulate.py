@@ -35,7 +35,7 @@ from svc_analytics.errors import LakeError, SvcError
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction import sweep, workers
 from svc_analytics.extraction.plan import Request
-from svc_analytics.lake import partition
+from svc_analytics.lake import month_file
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lake.side_files import read_side_file
@@ -162,7 +162,7 @@ class Simulation:
 def sized(plan: Plan) -> Iterator[None]:
     """Make the package's portions small, so that a few rows are many of them."""
     small = [
-        (partition, "ROW_GROUP", plan.row_group),
+        (month_file, "ROW_GROUP", plan.row_group),
         (workers, "BUFFER_LIMIT", plan.staged_limit),
         (workers, "CHECKPOINT", plan.checkpoint),
         (sweep, "BATCH_PAGES", plan.batch_pages),

@@ -17,10 +17,10 @@ import pytest
 from svc_analytics import files
 from svc_analytics.extraction import clock, segments
 from svc_analytics.extraction import plan as plan_module
-from svc_analytics.lake import merge, month_files, partition
+from svc_analytics.lake import merge, month_file
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.quarantine import QuarantineUpdate
-from svc_analytics.lake.writing import publisher, write_buffer
+from svc_analytics.lake.writing import month_files, publisher, write_buffer
 from svc_analytics.periods import month_of
 from svc_analytics.records import page
 from tests.simulation import simulate
@@ -84,7 +84,7 @@ def _claim_pages_before_they_are_read(segment: segments.Segment) -> int:
 
 def _add(stream: Any, path: Path, incoming: Any) -> Iterator[Any]:
     """Put new rows beside the held ones, without looking whether they are the same."""
-    held = partition.read_groups(path) if path.exists() else ()
+    held = month_file.read_groups(path) if path.exists() else ()
     rows = [*held, with_derived(stream, incoming)]
     yield merge.in_order(stream, merge.pa.concat_tables(rows))
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.lake import partition
+from svc_analytics.lake import month_file
 from svc_analytics.lake.footer import read_footer
-from svc_analytics.lake.partition import read_groups, write_partition
+from svc_analytics.lake.month_file import read_groups, write_month_file
 from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements import deep_check
@@ -60,16 +60,16 @@ def test_a_file_with_other_totals_than_its_rows_is_named_once(
     desk.service.payments = [payment(n, f"2026-{8 + n:02}-03T00:00:00Z") for n in range(3)]
     desk.extract()
     lake, path = desk.lake, desk.lake.month_path(PAYMENTS, "2026-08")
-    of_rows, of_both = partition.control_totals, partition.totals_and_ends
+    of_rows, of_both = month_file.control_totals, month_file.totals_and_ends
     rows, footer = [*read_groups(path)], read_footer(path)
     with monkeypatch.context() as patched:
-        patched.setattr(partition, "control_totals", lambda *of: of_rows(*of) + of_rows(*of))
+        patched.setattr(month_file, "control_totals", lambda *of: of_rows(*of) + of_rows(*of))
         patched.setattr(
-            partition,
+            month_file,
             "totals_and_ends",
             lambda *of: (of_rows(*of) + of_rows(*of), of_both(*of)[1]),
         )
-        write_partition(lake.storage, path, PAYMENTS, rows, footer)
+        write_month_file(lake.storage, path, PAYMENTS, rows, footer)
     monkeypatch.setattr(deep_check, "_periods", lambda lake: [month("2026-10")])
     with open_warehouse(lake) as warehouse:
         found = warehouse.query("from exceptions").drop(["occurred_at"])

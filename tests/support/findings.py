@@ -5,7 +5,7 @@ import pandas as pd
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.explain import fill
 from svc_analytics.warehouse.models import read_checks
-from svc_analytics.warehouse.views import findings_within
+from svc_analytics.warehouse.view_builder import findings_within
 
 EVER = {"starts_at": "'0001-01-02'", "ends_at": "'9999-12-30'"}
 

@@ -15,7 +15,7 @@ from svc_analytics.coverage import Spans, difference
 from svc_analytics.instants import BEGINNING, DAY, HOUR, MINUTE, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS, VERDICTS_FOLDER
-from svc_analytics.lake.partition import read_groups
+from svc_analytics.lake.month_file import read_groups
 from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.lake.side_files import list_files, replace_file
 from svc_analytics.lake.writing.writer import open_writer

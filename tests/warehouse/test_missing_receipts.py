@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.lake.footer import PartitionFooter, read_footer
-from svc_analytics.lake.partition import read_groups, write_partition
+from svc_analytics.lake.footer import MonthFileFooter, read_footer
+from svc_analytics.lake.month_file import read_groups, write_month_file
 from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 from svc_analytics.statements.statement import statement
@@ -36,14 +36,14 @@ def held(desk: Desk) -> Desk:
 def state(desk: Desk, label: str, count: Callable[[int], int | None], patch: Any) -> None:
     """Write a month file again, with another count in its footer."""
     path = desk.lake.month_path(PAYMENTS, label)
-    rows, real = [*read_groups(path)], PartitionFooter.to_json
+    rows, real = [*read_groups(path)], MonthFileFooter.to_json
 
-    def to_json(footer: PartitionFooter) -> str:
+    def to_json(footer: MonthFileFooter) -> str:
         return real(replace(footer, without_receipt=count(footer.without_receipt or 0)))
 
     with patch.context() as patched:
-        patched.setattr(PartitionFooter, "to_json", to_json)
-        write_partition(desk.lake.storage, path, PAYMENTS, rows, read_footer(path))
+        patched.setattr(MonthFileFooter, "to_json", to_json)
+        write_month_file(desk.lake.storage, path, PAYMENTS, rows, read_footer(path))
 
 
 def searched(desk: Desk, label: str | None) -> list[str]:

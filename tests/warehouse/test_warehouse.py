@@ -23,7 +23,7 @@ from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.index import parent_rows
-from svc_analytics.lake.partition import write_partition
+from svc_analytics.lake.month_file import write_month_file
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
@@ -38,7 +38,7 @@ from svc_analytics.warehouse.models import (
     read_models,
     read_statement_macros,
 )
-from svc_analytics.warehouse.views import public_models
+from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
@@ -560,7 +560,7 @@ def test_a_derived_amount_that_does_not_follow_is_found(tmp_path: Path) -> None:
     field = PAYMENTS.schema.field(place)
     half = pa.array([Decimal("0.5")] * len(rows), field.type)
     rows = rows.set_column(place, field, half)
-    write_partition(lake.storage, path, PAYMENTS, [rows], read_footer(path))
+    write_month_file(lake.storage, path, PAYMENTS, [rows], read_footer(path))
     assert len(findings_of(lake, OTHER_RATES)) == len(rows)
 
 

@@ -14,9 +14,9 @@ from svc_analytics.books.movements import ROUNDING, read_movements
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.cli import options
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.books import books_file, books_source, way_of
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lakehouse import Lakehouse

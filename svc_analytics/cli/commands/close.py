@@ -9,14 +9,14 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import options
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress, table_text
+from svc_analytics.cli.console import echo_note, echo_progress, table_text
 from svc_analytics.closing import close as closing
 from svc_analytics.closing.due import GRACE_HOURS
 from svc_analytics.closing.job import JobOptions
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.verification import verify
 from svc_analytics.config import read_settings
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lakehouse import Lakehouse

@@ -10,10 +10,10 @@ import click
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
 from svc_analytics.cli.commands.several_lakes import beside, open_each
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.states.stated import compare as compare_months
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse

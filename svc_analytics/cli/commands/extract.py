@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import click
 
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.extraction_report import extraction_json, extraction_text
 from svc_analytics.cli.options import as_value, number_option, patience_option, shared_options
 from svc_analytics.config import Settings, read_settings
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.extraction import lookups, update
 from svc_analytics.extraction.plan import Request, missing_key_class
 from svc_analytics.extraction.scheduler import FEWEST

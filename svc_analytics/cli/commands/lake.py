@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from svc_analytics.cli import reports
 from svc_analytics.cli.commands.several_lakes import beside, open_each
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress, table_text
+from svc_analytics.cli.console import echo_note, echo_progress, table_text
 from svc_analytics.cli.options import (
     LakeOptions,
     as_value,
@@ -19,7 +19,7 @@ from svc_analytics.cli.options import (
 from svc_analytics.closing.neighbours import unmet_findings
 from svc_analytics.closing.states.month_states import months_to_close
 from svc_analytics.engines.connect import count
-from svc_analytics.errors import ConfigError, QueryError, needs_extra
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
 from svc_analytics.instants import now
 from svc_analytics.lake.status import lake_status

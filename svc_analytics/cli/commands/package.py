@@ -4,9 +4,10 @@ import click
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.package import pack_folder
 from svc_analytics.closing.handover.package import package as pack_month
+from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.storage import statement_folder

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from svc_analytics.api.client import Client
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import (
     as_value,
     open_lake,
@@ -21,7 +21,7 @@ from svc_analytics.cli.options import (
     split_names,
 )
 from svc_analytics.config import Settings, read_settings
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.row_files import check_form, write_rows
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import now

@@ -10,8 +10,8 @@ from click.core import ParameterSource
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
-from svc_analytics.errors import ConfigError
+from svc_analytics.cli.console import echo_note
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.row_files import check_form, output_file, write_rows
 from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse

@@ -13,11 +13,12 @@ from svc_analytics.cli.commands.several_lakes import (
     refuse_options_of_one,
     state_together,
 )
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress
+from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.closing.job import check_currency
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.closing.states.stated import statement as make_statement
 from svc_analytics.config import read_rates_path
+from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting.row_files import check_form
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import click
 import pyarrow as pa
 
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import shared_options
 from svc_analytics.config import read_settings
+from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting.row_files import check_form, write_rows
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lake.lake import Lake

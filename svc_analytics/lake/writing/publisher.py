@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, Spans, difference, union
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.merge import (
     Upsert,
@@ -27,7 +27,6 @@ from svc_analytics.lake.month_coverage import (
     lookback_window,
     stale_coverage,
 )
-from svc_analytics.lake.month_files import MonthClaim, MonthFiles
 from svc_analytics.lake.quarantine import (
     QuarantineUpdate,
     count_quarantined,
@@ -37,6 +36,7 @@ from svc_analytics.lake.quarantine import (
 from svc_analytics.lake.runs.folder import WaitingMonth
 from svc_analytics.lake.runs.moved import Dropped
 from svc_analytics.lake.runs.run_file import Terms
+from svc_analytics.lake.writing.month_files import MonthClaim, MonthFiles
 from svc_analytics.lake.writing.spill import Spill, claims_of
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
 from svc_analytics.periods import month_of
@@ -262,7 +262,7 @@ class StreamPublisher:
             claim = MonthClaim(coverage, confirmed=update.confirmed(before))
             self.files.write(ORIGIN, (), claim, ControlTotals(), incoming=())
 
-    def _expected_totals(self, before: PartitionFooter, upsert: Upsert) -> ControlTotals:
+    def _expected_totals(self, before: MonthFileFooter, upsert: Upsert) -> ControlTotals:
         """Return the totals that a month must have once these rows are merged into it."""
         replaced = control_totals(self._stream, upsert.replaced)
         return before.totals - replaced + control_totals(self._stream, upsert.rows)

@@ -17,12 +17,12 @@ from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file, make_folder, sync_folder
 from svc_analytics.instants import BEGINNING, MINUTE
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import PartitionFooter, read_footer
+from svc_analytics.lake.footer import MonthFileFooter, read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lake.merge import read_rows
 from svc_analytics.lake.month_coverage import owned_span
-from svc_analytics.lake.partition import read_groups, rewrite_partition, write_partition
+from svc_analytics.lake.month_file import read_groups, rewrite_month_file, write_month_file
 from svc_analytics.lake.quarantine import open_quarantine, resolve_quarantine
 from svc_analytics.lake.side_files import read_side_file
 from svc_analytics.schema import STREAMS, Stream
@@ -64,13 +64,13 @@ def fence(lake: Lake, keys: Iterable[str], merchant_id: str, now: int) -> None:
 
 def _put_anew(lake: Lake, path: Path, merchant_id: str, now: int) -> None:
     if path.exists():
-        rewrite_partition(lake.storage, path, read_footer(path))
+        rewrite_month_file(lake.storage, path, read_footer(path))
         return
     stream = STREAMS[path.parent.name]
     owns = owned_span(path.stem, (), now)
-    footer = PartitionFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
+    footer = MonthFileFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
     make_folder(path.parent)
-    write_partition(lake.storage, path, stream, (), footer)
+    write_month_file(lake.storage, path, stream, (), footer)
 
 
 def recover(lake: Lake, since: int, now: int) -> None:

@@ -10,11 +10,11 @@ from svc_analytics.coverage import Span, Spans, difference, intersection, union
 from svc_analytics.lake.index.hash_pile import doubles, share_any
 from svc_analytics.lake.index.hashes import hash_texts
 from svc_analytics.lake.index.shared import shared_columns
-from svc_analytics.lake.month_files import MonthFiles
 from svc_analytics.lake.runs.folder import AbandonedRuns, Claims, RunFolder, WaitingMonth
 from svc_analytics.lake.runs.month_merge import MonthMerge
 from svc_analytics.lake.runs.moved import Dropped, Remaining, find_dropped, read_among
 from svc_analytics.lake.runs.run_file import Terms
+from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
 from svc_analytics.periods import Period, month, month_of
 

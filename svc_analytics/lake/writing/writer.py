@@ -15,7 +15,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import locked, make_folder
 from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.instants import BEGINNING, format_instant
-from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.index.parents import refresh_parents
 from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import (
@@ -27,10 +27,10 @@ from svc_analytics.lake.layout import (
     data_folders,
 )
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
-from svc_analytics.lake.month_files import MonthFiles, PublishStats
-from svc_analytics.lake.partition import write_partition
+from svc_analytics.lake.month_file import write_month_file
 from svc_analytics.lake.side_files import begin_side_folders
 from svc_analytics.lake.snapshot import remove_abandoned_snapshots
+from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.writing.publisher import StreamPublisher
 from svc_analytics.lake.writing.recovery import dirty_marker, fence, lock_holder, recover
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
@@ -246,8 +246,8 @@ def _begin(lake: Lake, merchant_id: str, now: int) -> None:
         path = lake.month_path(stream, ORIGIN)
         if not path.exists():
             owns = (BEGINNING, now)
-            footer = PartitionFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
-            write_partition(lake.storage, path, stream, (), footer)
+            footer = MonthFileFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
+            write_month_file(lake.storage, path, stream, (), footer)
 
 
 def _remove_leftovers(lake: Lake) -> None:

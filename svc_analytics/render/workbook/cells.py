@@ -11,7 +11,18 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache
 from typing import Any
 
-from svc_analytics.formatting.numbers import COIN, COUNT, PLAIN, RATE, RATIO, ROUNDED, USD
+from svc_analytics.formatting.numbers import (
+    COIN,
+    COUNT,
+    PERCENT_PLACES,
+    PLAIN,
+    RATE,
+    RATE_PLACES,
+    RATIO,
+    ROUNDED,
+    USD,
+    USD_PLACES,
+)
 from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import BETWEEN, ENGLISH, Language, jalali_day
@@ -27,7 +38,8 @@ DAY_FORMAT, INSTANT_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
 _FIRST_YEAR = 1901  # Excel counts the days before it wrongly
 _FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
 UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # not allowed in XML
-_PLACES = {USD: 2, RATE: 8, RATIO: 4, COUNT: 0, PLAIN: 0}  # of a ratio: 2 of its percentage
+# A ratio is written as a share: two places more than its percentage shows.
+_PLACES = {USD: USD_PLACES, RATE: RATE_PLACES, RATIO: PERCENT_PLACES + 2, COUNT: 0, PLAIN: 0}
 _FORMATS = {RATIO: "0.00%", COUNT: "#,##0", PLAIN: "0"}
 
 

@@ -1,4 +1,4 @@
-"""Month files, the lake's partitions: how one is read, checked, and written.
+"""The Parquet file of a month: how it is read, checked, and written.
 
 Rows, coverage and control totals are in the same file, so that one atomic replacement
 changes them together and they never disagree.
@@ -33,7 +33,7 @@ from svc_analytics.lake.control_totals import (
     totals_and_ends,
 )
 from svc_analytics.lake.derived import with_derived
-from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.layout import FOOTER_KEY, tool_version, with_statistics
 from svc_analytics.schema import STREAMS, Instants, Stream
 from svc_analytics.storage import Storage
@@ -77,14 +77,14 @@ def read_groups(
         raise damaged(path, error) from error
 
 
-def write_partition(
+def write_month_file(
     storage: Storage,
     path: Path,
     stream: Stream,
     tables: Iterable[pa.Table],
-    footer: PartitionFooter,
+    footer: MonthFileFooter,
     expected: ControlTotals | Callable[[], ControlTotals] | None = None,
-) -> PartitionFooter:
+) -> MonthFileFooter:
     """Replace a month file by these rows, already in order; return its footer with totals.
 
     Amounts that follow from a record are derived where its row has none of them.
@@ -98,11 +98,11 @@ def write_partition(
     return footer
 
 
-def rewrite_partition(storage: Storage, path: Path, footer: PartitionFooter) -> None:
+def rewrite_month_file(storage: Storage, path: Path, footer: MonthFileFooter) -> None:
     """Write a month file anew: the same rows, the same time, read and judged when it was."""
     said = replace(footer, tool_version=tool_version())
     stream = STREAMS[footer.stream]
-    write_partition(storage, path, stream, read_groups(path), said, expected=footer.totals)
+    write_month_file(storage, path, stream, read_groups(path), said, expected=footer.totals)
 
 
 @dataclass
@@ -122,7 +122,7 @@ class _Stated:
         if self._has_receipts:
             self.without_receipt += table[_RECEIPT].null_count
 
-    def of(self, footer: PartitionFooter) -> PartitionFooter:
+    def of(self, footer: MonthFileFooter) -> MonthFileFooter:
         count = self.without_receipt if self._has_receipts else None
         ends, totals = self.ends, self.totals
         return replace(footer, totals=totals, ends=ends, without_receipt=count)
@@ -133,8 +133,8 @@ class _Stated:
 
 
 def _write(
-    path: Path, stream: Stream, tables: Iterable[pa.Table], footer: PartitionFooter
-) -> PartitionFooter:
+    path: Path, stream: Stream, tables: Iterable[pa.Table], footer: MonthFileFooter
+) -> MonthFileFooter:
     stated = _Stated(stream)
     with (
         path.open("w+b") as file,
@@ -187,7 +187,7 @@ def _rows_of_a_group(table: pa.Table) -> int:
 
 
 def _check(
-    path: Path, stream: Stream, footer: PartitionFooter, expected: ControlTotals | None
+    path: Path, stream: Stream, footer: MonthFileFooter, expected: ControlTotals | None
 ) -> None:
     """Read a file back: rows must be sorted, of its month, and have its totals."""
     name = f"{stream.name} {path.name.removeprefix('.').partition('.')[0]}"

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.instants import BEGINNING, DAY
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import PartitionFooter, Shared
+from svc_analytics.lake.footer import MonthFileFooter, Shared
 from svc_analytics.lake.index.hashes import Hashes, join
 from svc_analytics.lake.index.month_index import MonthIndex, Texts
 from svc_analytics.lake.index.shared import find_shared
@@ -19,7 +19,7 @@ from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.merge import drop_rows, read_rows
 from svc_analytics.lake.month_coverage import owned_span
-from svc_analytics.lake.partition import read_groups, write_partition
+from svc_analytics.lake.month_file import read_groups, write_month_file
 from svc_analytics.lake.quarantine import lost_quarantine
 from svc_analytics.lake.side_files import keep_changes
 from svc_analytics.lake.unlisted import Unlisted
@@ -168,7 +168,7 @@ class MonthFiles:
         coverage = claim.coverage
         unsettled = difference(claim.confirmed, coverage.complete)
         before = self.footers.get(label)
-        footer = PartitionFooter(
+        footer = MonthFileFooter(
             stream=self.stream.name,
             merchant_id=self.merchant_id,
             owns=self.owned_span(label),
@@ -182,7 +182,7 @@ class MonthFiles:
             shared=self._shared(label, incoming),
         )
         storage, path = self.lake.storage, self.path(label)
-        footer = write_partition(storage, path, self.stream, tables, footer, expected)
+        footer = write_month_file(storage, path, self.stream, tables, footer, expected)
         self.footers[label] = footer
         self._index.save(label)
         self.stats.files += 1
@@ -220,7 +220,7 @@ class MonthFiles:
         known = before.shared if before else {}
         return find_shared(self._index, self.stream, others, known, incoming)
 
-    def _without_unlisted(self, label: str, ids: pa.Array) -> PartitionFooter:
+    def _without_unlisted(self, label: str, ids: pa.Array) -> MonthFileFooter:
         """Forget of these records that a month's list lacks them: they are leaving it."""
         footer, leaving = self.footers[label], {*ids.to_pylist()}
         staying = tuple(each for each in footer.unlisted if each.id not in leaving)

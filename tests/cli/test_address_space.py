@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics.cli.memory import is_out_of_memory
+from svc_analytics.cli.address_space import is_out_of_memory
 from svc_analytics.files import damaged_file
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, ids, spread
 from tests.support.on_a_socket import serving
