@@ -1,12 +1,13 @@
 """Make the pictures of the pages again: `python docs/pictures.py`, with Chromium on the machine.
 
 They show the merchant that `svc-analytics demo` makes up, on 20 November 2026, so that the same
-code makes the same pictures. What a person looks at is printed by the commands themselves.
+code makes the same pictures; only the close desk tells the months as of today. What a person looks
+at is printed by the commands themselves.
 """
 
 import io
 import sys
-from contextlib import chdir, suppress
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,10 +19,13 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from svc_analytics.cli.app import cli  # noqa: E402
-from tests.support.browsers import chromium  # noqa: E402
+from svc_analytics.sandbox.server import Running  # noqa: E402
+from tests.notebook.test_desk_in_browser import lab_at  # noqa: E402
+from tests.support.browsers import chromium, ready  # noqa: E402
 from tests.support.documents import demo_desk  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pages" / "pictures"
+_FOOT = 30  # of JupyterLab, in pixels
 COLOURS = 128  # enough for pages of text; the files stay small
 
 
@@ -62,6 +66,7 @@ ALL = [
         height=400,
     ),
     Picture("notebook", "notebook 02 --month 2026-10 --out 02.html", "02.html", width=1200),
+    Picture("close-desk", "", "lab", height=1000),
     Picture("trend", "notebook 08 --month 2026-10 --out 08.html", "08.html", top="svg", height=440),
 ]
 
@@ -70,14 +75,16 @@ def main() -> None:
     """Make every picture, or those named on the command line."""
     wanted = [picture for picture in ALL if picture.name in sys.argv[1:] or not sys.argv[1:]]
     PICTURES.mkdir(exist_ok=True)
-    with TemporaryDirectory() as folder, demo_desk(Path(folder)), chdir(folder):
-        for command in dict.fromkeys(picture.command for picture in wanted):
+    with TemporaryDirectory() as folder, demo_desk(Path(folder)) as running, chdir(folder):
+        for command in dict.fromkeys(picture.command for picture in wanted if picture.command):
             with suppress(SystemExit):  # of what a person should look at
                 cli.main(command.split(), standalone_mode=False)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
             for picture in wanted:
-                save(shoot(browser, picture), picture.name)
+                is_desk = not picture.command
+                shot = shoot_desk(browser, picture, running) if is_desk else shoot(browser, picture)
+                save(shot, picture.name)
             browser.close()
 
 
@@ -88,6 +95,23 @@ def shoot(browser: Browser, picture: Picture) -> bytes:
     page.wait_for_load_state("networkidle")
     page.locator(picture.top).first.evaluate("element => element.scrollIntoView()")
     shot = page.screenshot()
+    page.close()
+    return shot
+
+
+def shoot_desk(browser: Browser, picture: Picture, running: Running) -> bytes:
+    """Return the close desk over the demo's lake, in JupyterLab, as PNG."""
+    page = browser.new_page(viewport={"width": picture.width, "height": picture.height})
+    page.set_default_timeout(120_000)
+    folder = Path.cwd()
+    with contextmanager(lab_at)(folder, folder / "data", running.environment) as address:
+        panel = ready(page, address).locator(".svc-desk")
+        panel.get_by_text("Net movement").first.wait_for()
+        page.wait_for_timeout(8_000)  # the months are compared with the lake, one after the other
+        panel.evaluate("element => element.scrollIntoView()")
+        seen = panel.bounding_box() or {}
+        seen["height"] = min(seen["height"], picture.height - seen["y"] - _FOOT)
+        shot = page.screenshot(clip=seen)  # type: ignore[arg-type] # its four sides
     page.close()
     return shot
 
