@@ -110,11 +110,29 @@ STEPS: dict[str, Callable[[FakeService, random.Random], Any]] = {
 }
 
 
-@pytest.mark.parametrize("seed", range(4))
+SPOILT: tuple[Callable[[bytes], bytes | None], ...] = (
+    lambda text: None,  # it is gone
+    lambda text: b"",
+    lambda text: text[:-8],
+    lambda text: bytes(len(text)),
+    lambda text: text[:-1] + bytes([text[-1] ^ 1]),
+    lambda text: text.replace(b"duckdb", b"other"),  # of another engine
+)
+
+
+def spoil(desk: Desk, chance: random.Random) -> None:
+    """Do something to the files of hashes, of which none is needed; as often nothing."""
+    change = chance.choice((*SPOILT, *[lambda text: text] * len(SPOILT)))
+    for path in (desk.lake.path / ".ids").rglob("*.hashes"):
+        changed = change(path.read_bytes())
+        path.unlink() if changed is None else path.write_bytes(changed)
+
+
+@pytest.mark.parametrize("seed", range(8))
 def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_happens(
     held: Desk, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a run is killed between two files, hashes are lost, or few fit in memory."""
+    """Also where a run is killed between two files, hashes are spoilt, or few fit in memory."""
     chance = random.Random(seed)
     write, written = MonthFiles.write, 0
 
@@ -132,9 +150,7 @@ def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_happen
         monkeypatch.setattr(recent, "MOST", chance.choice([5, 4_000_000]))
         with suppress(Killed):
             held.extract(workers=1, rereads=True)
-        if chance.random() < 0.3:
-            for path in (held.lake.path / ".ids").rglob("*.hashes"):
-                path.unlink()
+        spoil(held, chance)
         assert not unlisted(held) and not misses(held, chance)
     assert len(held.rows()) == len(held.service.payments)
 

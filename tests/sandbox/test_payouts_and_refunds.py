@@ -232,6 +232,14 @@ def test_each_rule_of_a_refund_has_its_code(shop, refusal, body, answer):
     assert refusal(shop.service.refund, shop.payout, payment["receipt_no"], body) == answer
 
 
+def test_refunds_add_up_to_the_charged_amount_and_no_further(shop, refusal):
+    """Partial and repeated refunds; the last unit can be refunded, the next cannot."""
+    payment = shop.paid()
+    shop.refund(payment, "12", "one")
+    shop.refund(payment, "8", "two")
+    assert refusal(shop.refund, payment, "0.000001", "three")[1] == "PAY_REFUND_EXCEEDS_PAYMENT"
+
+
 def test_refund_of_the_past_counts_what_was_refunded_then(shop, refusal):
     """A payment fully refunded in the seeded past has nothing left."""
     payment = shop.service.payment(shop.payout, _fully_refunded(shop)[0])
