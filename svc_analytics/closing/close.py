@@ -22,7 +22,6 @@ from svc_analytics.closing.chain import warnings_of
 from svc_analytics.closing.job import (
     Job,
     JobOptions,
-    check_currency,
     one_at_a_time,
     start,
     with_rates,
@@ -47,7 +46,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
-from svc_analytics.render.folder import printed, write_folder
+from svc_analytics.render.folder import check_currency, printed, write_folder
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.metadata import check_names, name_empty
 from svc_analytics.statements.reading import Basis

@@ -11,8 +11,7 @@ from svc_analytics.arguments import PeriodOptions, as_names, check
 from svc_analytics.bucket.address import local_path
 from svc_analytics.closing import seals
 from svc_analytics.config import Settings, read_rates_path, read_settings
-from svc_analytics.errors import ConfigError
-from svc_analytics.external_rates import ExternalRates, currency_code, read_rates
+from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.files import locked
@@ -21,7 +20,6 @@ from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import Period
 from svc_analytics.render.folder import TABLE_FORMATS, Note, Output
-from svc_analytics.render.formats import DOCUMENTS
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.statement import Statement
 
@@ -103,18 +101,6 @@ def start(lake: Lake, options: JobOptions, out: str | Path | None = None) -> Job
         clock=done.read_to,
         notes=(*done.retractions, *done.notes),
     )
-
-
-def check_currency(currency: str | None, formats: Collection[str]) -> None:
-    """Raise `ConfigError` for what is no other currency, and where no form would show it."""
-    if currency is None:
-        return
-    check("currency", currency, str, 'the code of a currency, such as "EUR"')
-    currency_code(currency)
-    readable = [form.name for form in DOCUMENTS.values() if form.is_worded]
-    if not {*readable} & {*formats}:
-        forms = ", ".join(readable)
-        raise ConfigError(f"only {forms} show another currency: add one of them to the formats")
 
 
 def with_rates(job: Job, currency: str | None, rates: str | os.PathLike[str] | None) -> Job:

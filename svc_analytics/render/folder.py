@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
+from svc_analytics.external_rates import currency_code
 from svc_analytics.files import hash_file
 from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.formatting.standing import detach
@@ -101,6 +103,18 @@ class Output:
         """Return it without the forms that a statement of this status or period has not."""
         unfit = {*_unfit(self.formats, statement)}
         return replace(self, formats=tuple(name for name in self.formats if name not in unfit))
+
+
+def check_currency(currency: str | None, formats: Collection[str]) -> None:
+    """Raise `ConfigError` for what is no other currency, and where no form would show it."""
+    if currency is None:
+        return
+    check("currency", currency, str, 'the code of a currency, such as "EUR"')
+    currency_code(currency)
+    readable = [form.name for form in DOCUMENTS.values() if form.is_worded]
+    if not {*readable} & {*formats}:
+        forms = ", ".join(readable)
+        raise ConfigError(f"only {forms} show another currency: add one of them to the formats")
 
 
 def _unfit(formats: tuple[str, ...], statement: Document) -> list[str]:

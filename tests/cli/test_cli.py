@@ -425,4 +425,6 @@ def test_a_statement_is_written_in_every_form_asked_for(filled: Path, run: Run) 
 def test_a_form_that_does_not_exist_is_2(filled: Path, run: Run) -> None:
     """The forms that do are named."""
     refused = run("statement", "--month", "2026-10", "--format", "docx")
-    assert refused.code == 2 and "csv, parquet, xlsx, html, json, journal, pdf" in refused.err
+    assert (
+        refused.code == 2 and "csv, parquet, xlsx, html, json, journal, books, pdf" in refused.err
+    )

@@ -14,7 +14,6 @@ from svc_analytics.cli.commands.several_lakes import (
     state_together,
 )
 from svc_analytics.cli.console import echo_note, echo_progress
-from svc_analytics.closing.job import check_currency
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.closing.states.stated import statement as make_statement
 from svc_analytics.config import read_rates_path
@@ -22,7 +21,7 @@ from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting.row_files import check_form
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
-from svc_analytics.render.folder import FORMATS, Output, write_folder
+from svc_analytics.render.folder import FORMATS, Output, check_currency, write_folder
 from svc_analytics.statements.explain import Explanation
 from svc_analytics.statements.metadata import name_empty
 from svc_analytics.statements.statement import Statement
