@@ -175,11 +175,12 @@ def _known_footer(raw: bytes) -> MonthFileFooter | None:
     start = raw.rfind(_JSON_START, 0, signature.start()) if signature else -1
     if signature is None or start < 0:
         return None
-    return _footer_of_today(raw[start : signature.end() + 1])
+    text = raw[start : signature.end() + 1]
+    footer = _parsed(text)
+    stream = STREAMS.get(footer.stream)
+    return footer if stream and schema_digest(stream.schema).encode() in text else None
 
 
 @lru_cache(maxsize=_MOST_KNOWN)
-def _footer_of_today(text: bytes) -> MonthFileFooter | None:
-    footer = MonthFileFooter.from_json(text)
-    stream = STREAMS.get(footer.stream)
-    return footer if stream and schema_digest(stream.schema).encode() in text else None
+def _parsed(text: bytes) -> MonthFileFooter:
+    return MonthFileFooter.from_json(text)
