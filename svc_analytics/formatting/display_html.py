@@ -1,19 +1,37 @@
 """Tables to display as HTML. All text is escaped: payers wrote some."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from html import escape
 
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display_table import POINTED, DisplayTable
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
+from svc_analytics.messages import Message
 
-_NUMBER = "text-align:right;font-variant-numeric:tabular-nums lining-nums;white-space:nowrap"
-_TEXT = "text-align:left"
-_HEADING = "text-align:left;padding-top:1em"
+_FIGURES = "font-variant-numeric:tabular-nums lining-nums;white-space:nowrap;direction:ltr"
+_NUMBER = f"text-align:right;{_FIGURES}"
+_TEXT = "text-align:start"
+_HEADING = "text-align:start;padding-top:1em"
 # The first column stays in sight when a wide table is moved sideways; it has its row's stripe.
-_STICKY = ";position:sticky;left:0;background:inherit"
+_STICKY = ";position:sticky;inset-inline-start:0;background:inherit"
 _STRIPES = ("var(--jp-layout-color0,Canvas)", "var(--jp-rendermime-table-row-background,#f5f5f5)")
+
+
+def _cell_text(cell: Cell) -> str:
+    return escape(single_line(cell.text))
+
+
+@dataclass(frozen=True)
+class TableWords:
+    """How the texts of a table are written as HTML: shown, on pointing, and in a cell."""
+
+    said: Callable[[str], str] = escape
+    told: Callable[[str], str] = escape
+    cell: Callable[[Cell], str] = _cell_text
+
+
+_PLAIN = TableWords()
 
 
 def titled_html(title: str, lines: Iterable[str], tables: Iterable[str]) -> str:
@@ -23,28 +41,31 @@ def titled_html(title: str, lines: Iterable[str], tables: Iterable[str]) -> str:
     return escape_invisible(f"<div>{head}{texts}{''.join(tables)}</div>")
 
 
-def framed(table: DisplayTable, html: str) -> str:
+def framed(table: DisplayTable, html: str, words: TableWords = _PLAIN) -> str:
     """Return a table's HTML with its title and caption above and its notes below."""
     title = f'<div style="font-weight:bold">{escape(table.title)}</div>' if table.title else ""
     caption = f"<div><small>{escape(single_line(table.caption))}</small></div>"
-    notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in table.notes(POINTED))
+    notes = "".join(
+        f"<div><small>{words.said(note)}</small></div>" for note in table.notes(POINTED)
+    )
     above = title + caption * bool(table.caption)
     box = f'<div style="overflow-x:auto;--letters:{table.letters}">{html}</div>'
     return f"{above}{box}{notes}"
 
 
-def table_html(table: DisplayTable) -> str:
+def table_html(table: DisplayTable, words: TableWords = _PLAIN) -> str:
     """Return a table with what stands above and below it."""
     looks = [_NUMBER if right else _TEXT for right in table.rights]
     meanings = table.meanings or [""] * len(table.header)
     header = "".join(
-        f'<th style="{look}{_STICKY * (not place)}"{_title(meaning)}>{escape(name)}</th>'
+        f'<th style="{look}{_STICKY * (not place)}"{_title(meaning, words)}>{words.said(name)}</th>'
         for place, (name, look, meaning) in enumerate(
             zip(table.header, looks, meanings, strict=True)
         )
     )
-    rows = "".join(_rows_html(table, looks))
-    return framed(table, f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>")
+    rows = "".join(_rows_html(table, looks, words))
+    html = f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>"
+    return framed(table, html, words)
 
 
 def folded_html(table: DisplayTable) -> str:
@@ -53,22 +74,25 @@ def folded_html(table: DisplayTable) -> str:
     return f"<details><summary>{escape(table.title)}</summary>{html}</details>"
 
 
-def _rows_html(table: DisplayTable, looks: list[str]) -> Iterator[str]:
+def _rows_html(table: DisplayTable, looks: list[str], words: TableWords) -> Iterator[str]:
     for number, row in enumerate(table.rows):
         if heading := table.headings.get(number):
-            yield f'<tr><th colspan="{len(row)}" style="{_HEADING}">{escape(heading)}</th></tr>'
-        hint = _title(table.hints.get(number, ""))
-        first, *others = map(_cell_html, row, [looks[0] + _STICKY, *looks[1:]])
+            head = words.said(heading)
+            yield f'<tr><th colspan="{len(row)}" style="{_HEADING}">{head}</th></tr>'
+        hint = _title(table.hints.get(number, ""), words)
+        styles = [looks[0] + _STICKY, *looks[1:]]
+        first, *others = (_cell_html(*each, words) for each in zip(row, styles, strict=True))
         stripe = f' style="background:{_STRIPES[number % 2]}"'
         yield f"<tr{hint}{stripe}>{first}{''.join(others)}</tr>"
 
 
-def _cell_html(cell: Cell, look: str) -> str:
+def _cell_html(cell: Cell, look: str, words: TableWords) -> str:
     direction = ' dir="auto"' if cell.is_foreign else ""
     look += ";white-space:nowrap" * (cell.is_fixed and not cell.is_number)
-    text = escape(single_line(cell.text)) + cell.padding
-    return f'<td style="{look}"{_title(cell.hover)}{direction}>{text}</td>'
+    text = words.cell(cell) + cell.padding
+    return f'<td style="{look}"{_title(cell.hover, words)}{direction}>{text}</td>'
 
 
-def _title(text: str) -> str:
-    return f' title="{escape(single_line(text))}"' if text else ""
+def _title(text: str, words: TableWords) -> str:
+    shown = text if isinstance(text, Message) else single_line(text)
+    return f' title="{words.told(shown)}"' if text else ""

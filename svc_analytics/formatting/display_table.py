@@ -6,6 +6,7 @@ from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.numbers import ROUNDED, plain_spaces
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import align
+from svc_analytics.messages import Message
 
 _HIDES_DIGITS = f"{ROUNDED} rounded for display; every digit:"
 POINTED = f"{_HIDES_DIGITS} point at it, or exact=True"
@@ -56,11 +57,16 @@ class DisplayTable:
         """Return why cells are dashes, whether digits are hidden, and how many rows there are."""
         cells = [cell for row in self.rows for cell in row]
         dashes = {cell.note: cell.text for cell in cells if cell.note}
-        notes = [single_line(f"{dash} {reason}") for reason, dash in dashes.items()]
+        notes: list[str] = [_why(dash, reason) for reason, dash in dashes.items()]
         notes += [hides_digits] * any(cell.exact for cell in cells)
         if self.is_cut:
             notes.append(f"the first {len(self.rows):,} of {self.total:,} rows")
         return notes if self.rows else ["no row"]
+
+
+def _why(dash: str, reason: str) -> Message:
+    shown = reason if isinstance(reason, Message) else single_line(reason)
+    return Message("{DASH} {REASON}", DASH=dash, REASON=shown)
 
 
 def cell_text(cell: Cell) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ import xlsxwriter
 
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.display import Display, label
-from svc_analytics.formatting.standing import standing_of
+from svc_analytics.formatting.standing import attach, standing_of
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import from_micros
+from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.messages import KEPT
 from svc_analytics.render.folder import write_csv
 from svc_analytics.render.page.comparison import comparison_page
 from svc_analytics.render.workbook.cells import CellWriter
@@ -37,15 +39,34 @@ class Compared:
     facts: Mapping[str, Any]  # what its JSON document says
     zone: str
     made_at: int  # UTC microseconds: up to when its records were read
+    language: Language = ENGLISH  # of its page and its workbook
+
+    @property
+    def sheets(self) -> dict[str, pa.Table]:
+        """Its tables in the language."""
+        return {name: _worded(table, self.language) for name, table in self.tables.items()}
+
+
+def _worded(table: pa.Table, language: Language) -> pa.Table:
+    """Return a table with its language in its standing, and the words of figures in it."""
+    if language.is_english:
+        return table
+    standing = replace(standing_of(table), language=language.code, digits=language.digits)
+    for name in {"group", "label"} & {*table.column_names}:
+        texts = [language.text(text) for text in table[name].to_pylist()]
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, pa.array(texts, pa.string()))
+    return attach(table, standing)
 
 
 def _write_tables(compared: Compared, folder: Path) -> None:
     for name, table in compared.tables.items():
-        write_csv(table, folder / f"{name}.csv")
+        plain = table.select([each for each in table.column_names if each != KEPT])
+        write_csv(plain, folder / f"{name}.csv")
 
 
 def _write_page(compared: Compared, folder: Path) -> None:
-    text = comparison_page(compared.shown, compared.names)
+    text = comparison_page(compared.shown, compared.names, compared.language)
     (folder / f"{NAME}.html").write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -59,9 +80,10 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(str(folder / f"{NAME}.xlsx"), options) as workbook:
         made_at = from_micros(compared.made_at).replace(tzinfo=None)
-        workbook.set_properties({"title": compared.shown.title, "created": made_at})
-        pen = CellWriter(workbook)
-        for name, table in compared.tables.items():
+        title = compared.language.text(compared.shown.title)
+        workbook.set_properties({"title": title, "created": made_at})
+        pen = CellWriter(workbook, compared.language)
+        for name, table in compared.sheets.items():
             sheet, standing = label(name), standing_of(table)
             write_table(pen, Page(sheet, sheet, table, standing, compared.zone))
         _write_lines(pen, compared)
@@ -70,9 +92,12 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
 def _write_lines(pen: CellWriter, compared: Compared) -> None:
     sheet = pen.sheet(_LINES)
     sheet.set_column(0, 0, 110)
-    for row, text in enumerate([compared.shown.title, compared.names, *compared.shown.lines]):
-        pen.text(sheet, row, 0, text, text_wrap=True, valign="top", bold=row == 0)
-    set_up_print(pen, sheet, standing_of(compared.tables[NAME]), is_wide=True)
+    look = {"text_wrap": True, "valign": "top"}
+    pen.words(sheet, 0, 0, compared.shown.title, bold=True, **look)
+    pen.text(sheet, 1, 0, compared.names, bold=False, **look)
+    for row, text in enumerate(compared.shown.lines, 2):
+        pen.words(sheet, row, 0, text, bold=False, **look)
+    set_up_print(pen, sheet, standing_of(compared.sheets[NAME]), is_wide=True)
 
 
 _FORMS: dict[str, Callable[[Compared, Path], None]] = {

@@ -14,6 +14,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import select_known
 from svc_analytics.formatting.numbers import is_divided
 from svc_analytics.instants import DAY
+from svc_analytics.messages import KEPT, Message, clauses, json_of
 from svc_analytics.money import (
     EXACT,
     PERCENT_SCALE,
@@ -28,7 +29,6 @@ from svc_analytics.warehouse.definitions import find_figures
 from svc_analytics.warehouse.figures import Figure, stated_figures
 
 _NO_NUMBER = ("instant", "id")
-_SIGN = "no percentage: the sign changes"
 # What a coin without a payment and a refund in the period needs nothing of.
 _OF_NONE = {"parents", "parents_within", "refunds_to_date", "verdicts"}
 _OF_THE_PERIOD = {"payments", "payouts"}
@@ -73,9 +73,9 @@ class Side:
     def why(self, coin: str, figure: Figure) -> str:
         """Say why a figure of a coin has no value."""
         if coin not in self.figures:
-            return f"no movement and no position in {coin}"
+            return Message("comparison.no_coin", coin=coin)
         if figure.name not in self.figures[coin]:
-            return "the statement does not have this figure"
+            return Message("comparison.no_figure")
         return why_unknown(self, {"currency": coin, **self.figures[coin]}, figure.name)
 
     def to_json(self) -> dict[str, Any]:
@@ -193,19 +193,32 @@ def _row(old: Side, new: Side, figure: Figure, coin: str) -> Row:
         "new": after,
         "is_unknown": before is None or after is None,
         "is_provisional": "provisional" in (old.status, new.status),
-        "note": "; ".join(_notes(old, new, figure, coin)) or None,
+        "note": _note(old, new, figure, coin),
     }
 
 
-def _notes(old: Side, new: Side, figure: Figure, coin: str) -> Iterator[str]:
+def with_messages(table: pa.Table, old: Side, new: Side) -> pa.Table:
+    """Return a comparison with what each note is made of, so that any language can say it."""
+    rows, figures = table.select(["figure", "currency"]).to_pylist(), comparable_figures()
+    notes = [_note(old, new, figures[row["figure"]], row["currency"]) for row in rows]
+    texts = [json_of(note) if note else None for note in notes]
+    return table.append_column(KEPT, pa.array(texts, pa.string()))
+
+
+def _note(old: Side, new: Side, figure: Figure, coin: str) -> Message | None:
+    notes = [*_notes(old, new, figure, coin)]
+    return clauses(*notes) if notes else None
+
+
+def _notes(old: Side, new: Side, figure: Figure, coin: str) -> Iterator[Message]:
     """Say why a side has no value, up to when it was counted, and what cannot be said of both."""
     for side in (old, new):
         if coin not in side.figures or side.value(coin, figure) is None:
-            yield f"{side.name}: {side.why(coin, figure)}"
+            yield Message("comparison.of_side", side=side.name, WHY=side.why(coin, figure))
         elif side.counted_to and is_to_date(figure):
-            yield f"{side.name}: refunds before {side.counted_to}"
+            yield Message("comparison.counted", side=side.name, until=side.counted_to)
     before, after = old.value(coin, figure), new.value(coin, figure)
     if is_to_date(figure) and not is_same_age(old, new):
-        yield "no difference: refunds of the younger sales had less time to come"
+        yield Message("comparison.younger")
     elif before is not None and after is not None and percent_change(before, after) is None:
-        yield _SIGN if before else f"no percentage: {old.name} is zero"
+        yield Message("comparison.sign") if before else Message("comparison.zero", side=old.name)

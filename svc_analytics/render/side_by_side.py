@@ -21,33 +21,33 @@ from svc_analytics.formatting.numbers import (
     kind_of_unit,
     unit_name,
 )
-from svc_analytics.formatting.standing import RUNNING, standing_of
+from svc_analytics.formatting.standing import running, standing_of
 from svc_analytics.instants import DAY
+from svc_analytics.messages import KEPT, Message, kept
 from svc_analytics.money import EXACT
 from svc_analytics.render.comparison import Side, is_to_date
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 
-_POINTS = " pp"  # the difference of two percentages
-_MEANING = (
-    "Difference = {new} minus {old}; % of {old}. + is an increase. "
-    "pp: percentage points. n/m: not meaningful."
-)
 _NOT_MEANINGFUL = "n/m"
-_WHY_NOT = "no percentage of zero, and none where the sign changes"
 
 Row = Mapping[str, Any]
 
 
 def head_lines(old: Side, new: Side, *, has_percentage: bool = True) -> list[str]:
     """Head a comparison: which periods, how far each can be relied on, and the meaning of %."""
-    running = [
-        f"{side.name} is not over. Its figures are those up to {side.read_to}, not of a whole "
-        f"{side.noun}, so differences and percentages say little until the {side.noun} is over."
+    unfinished = [
+        Message("comparison.running", name=side.name, read_to=side.read_to, NOUN=side.noun)
         for side in (old, new)
         if side.is_running
     ]
-    meaning = [_MEANING.format(old=old.name, new=new.name)] if has_percentage else []
-    return [f"old: {old.standing}", f"new: {new.standing}", *running, *meaning]
+    meaning = Message("comparison.meaning", old=old.name, new=new.name)
+    standing = standings(old.standing, new.standing)
+    return [*standing, *unfinished, *([meaning] if has_percentage else [])]
+
+
+def standings(old: str, new: str) -> tuple[Message, Message]:
+    """Say of which side each standing is."""
+    return Message("comparison.old", STANDING=old), Message("comparison.new", STANDING=new)
 
 
 def age_line(old: Side, new: Side, table: pa.Table) -> str:
@@ -57,12 +57,10 @@ def age_line(old: Side, new: Side, table: pa.Table) -> str:
     if aged is None or not set(names) & set(table["figure"].to_pylist()):
         return ""
     days = (aged.age or 0) // DAY
-    since = f"{days} day{'s' * (days != 1)} after its end"
     other = new if aged is old else old
-    return (
-        f"{aged.name}: refunds by sale date before {aged.counted_to}, {since}: "
-        f"as old as {other.name} is."
-    )
+    code = "comparison.one_day" if days == 1 else "comparison.days"
+    values = {"name": aged.name, "until": aged.counted_to, "days": days, "other": other.name}
+    return Message(code, **values)
 
 
 def comparison_tables(
@@ -90,7 +88,7 @@ def comparison_tables(
 
 
 def _head(side: Side) -> str:
-    return f"{side.name} {RUNNING}" if side.is_running else side.name
+    return running(side.name) if side.is_running else side.name
 
 
 def _block(coin: str, heads: list[str], maker: _Maker, rows: Sequence[Row]) -> DisplayTable:
@@ -116,7 +114,9 @@ def _titled(row: Row) -> str:
     """Return a figure's label, with its unit where the coin is not it."""
     kind = kind_of_unit(row["unit"])
     unit = unit_name(kind, row["currency"]) if kind in (USD, RATE) else ""
-    return row["label"] if unit in row["label"] else f"{row['label']}, {unit}"
+    if unit in row["label"]:
+        return str(row["label"])
+    return Message("{COLUMN}, {UNIT}", COLUMN=row["label"], UNIT=unit)
 
 
 class _Maker:
@@ -137,7 +137,7 @@ class _Maker:
 
     def _cell(self, row: Row, value: Decimal | None, kind: str) -> Cell:
         if value is None:
-            return unknown_cell(row["note"], is_number=True)
+            return unknown_cell(_note(row), is_number=True)
         number = int(value) if kind == COUNT else value
         scale = self._scales.get(row["currency"])
         return number_cell(number, kind, scale, is_exact=self._is_exact)
@@ -145,22 +145,27 @@ class _Maker:
     def _percent(self, row: Row) -> Cell:
         value = row["percent"]
         if value is None and row["difference"] is not None:
-            return Cell(_NOT_MEANINGFUL, note=_WHY_NOT, is_number=True)
+            why = Message("comparison.not_meaningful")
+            return Cell(_NOT_MEANINGFUL, note=why, is_number=True)
         if value is None:
-            return unknown_cell(row["note"], is_number=True)
+            return unknown_cell(_note(row), is_number=True)
         found = number_cell(value.scaleb(-2, EXACT), RATIO, is_exact=self._is_exact)
         return _signed(found, value)
+
+
+def _note(row: Row) -> str:
+    return kept(row["note"], row.get(KEPT))
 
 
 def _signed(cell: Cell, value: Decimal | None, kind: str = "") -> Cell:
     """Write a plus before what rose, and percentage points behind a difference of ratios."""
     if value is None:
         return cell
-    texts = [
-        text.replace("%", _POINTS) if kind == RATIO else text for text in (cell.text, cell.exact)
-    ]
+    texts = [cell.text, cell.exact]
     if value > 0:
         texts = [_with_plus(text) for text in texts]
+    if kind == RATIO:  # the difference of two percentages
+        texts = [text and Message("{number} pp", number=text.rstrip("%")) for text in texts]
     return replace(cell, text=texts[0], exact=texts[1])
 
 

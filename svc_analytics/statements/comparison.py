@@ -27,12 +27,13 @@ from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.formatting.tables import to_frame, to_objects
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake, last_full_month
-from svc_analytics.messages import Message
+from svc_analytics.language.catalogue import Language
+from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.render.compared_folder import Compared, write_compared
-from svc_analytics.render.comparison import Side, compare_sides, figures_by_coin
+from svc_analytics.render.comparison import Side, compare_sides, figures_by_coin, with_messages
 from svc_analytics.render.page.comparison import comparison_page
-from svc_analytics.render.side_by_side import age_line, comparison_tables, head_lines
+from svc_analytics.render.side_by_side import age_line, comparison_tables, head_lines, standings
 from svc_analytics.render.standing import standing_text
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.compared.same_age import at_same_age
@@ -64,12 +65,17 @@ class Comparison(Displayable):
     now: int | None = field(default=None, repr=False)
     is_narrowed: bool = False  # whether some figures were chosen
     is_exact: bool = False  # whether every digit is displayed
-    same_age: str = ""  # up to when the older side's refunds to date were counted
+    counted: tuple[Side, Side] | None = field(default=None, repr=False)  # at the same age
 
     @property
     def rows(self) -> pd.DataFrame:
         """One row per figure and coin: old, new, difference and percent, all exact."""
         return to_frame(self.table)
+
+    @property
+    def told(self) -> pa.Table:
+        """The table with what its notes are made of, for any language."""
+        return with_messages(self.table, *self.counted) if self.counted else self.table
 
     @property
     def merchant(self) -> dict[str, Any]:
@@ -106,22 +112,31 @@ class Comparison(Displayable):
         """Return the same as a page that stands alone."""
         return comparison_page(self._display(), names_of(self.merchant))
 
-    def save(self, out: str | Path, formats: Collection[str] = ("html", "xlsx", "csv")) -> Path:
+    def save(
+        self,
+        out: str | Path,
+        formats: Collection[str] = ("html", "xlsx", "csv"),
+        *,
+        lang: str = "en",
+        digits: str = "latin",
+    ) -> Path:
         """Write the comparison into a folder of its own and return the folder.
 
         `formats` are html, xlsx, csv and json, in a list. Replaces an earlier comparison there.
+        `lang` is the language of html and xlsx: `en`, `fa` (Persian) or `en+fa` (both);
+        `digits` are `latin` or `fa`. The other formats are the same in every language.
 
         Returns:
             The folder's path.
 
         Raises:
-            ConfigError: for an unknown format, or a text in place of a list.
+            ConfigError: for an unknown format or language, or a text in place of a list.
             LakeError: when the folder holds anything else, or cannot be written.
 
         Examples:
             >>> both.save("out/2026-09-and-10", formats=["xlsx"])  # doctest: +SKIP
         """
-        return save(compared_of(self), out, formats)
+        return save(replace(compared_of(self), language=Language(lang, digits)), out, formats)
 
     def trend(self, figure: str = "net_settlement", months: int = MONTHS) -> pd.DataFrame:
         """Return a figure of each coin in the 12 months that end with the later one.
@@ -143,12 +158,17 @@ class Comparison(Displayable):
 
     def _display(self) -> Display:
         old, new = self.sides
-        names = f"{self.old.period.label} and {self.new.period.label}"
-        title = single_line(f"{names} of {names_of(self.merchant)}")
-        tables = comparison_tables(
-            self.table, old, new, is_narrowed=self.is_narrowed, is_exact=self.is_exact
+        title = Message(
+            "comparison.title",
+            old=self.old.period.label,
+            new=self.new.period.label,
+            names=single_line(names_of(self.merchant)),
         )
-        return Display(title, [*head_lines(old, new), *filter(None, [self.same_age])], tables)
+        same_age = age_line(*self.counted, self.table) if self.counted else ""
+        tables = comparison_tables(
+            self.told, old, new, is_narrowed=self.is_narrowed, is_exact=self.is_exact
+        )
+        return Display(title, [*head_lines(old, new), *filter(None, [same_age])], tables)
 
     def __repr__(self) -> str:
         return f"Comparison({self.old.period.folder}, {self.new.period.folder})"
@@ -159,7 +179,7 @@ def compared_of(both: Comparison) -> Compared:
     return Compared(
         shown=both._safe_display(),
         names=names_of(both.merchant),
-        tables={"comparison": both.table},
+        tables={"comparison": both.told},
         facts=both.to_json(),
         zone=both.new.period.zone,
         made_at=max(both.old.as_of, both.new.as_of),
@@ -199,8 +219,7 @@ def compare(
     old, new = (prepare(lake, period, basis) for period in (earlier, later))
     sides = at_same_age(lake, (side_of(old), earlier), (side_of(new), later))
     table = attach(compare_sides(*sides, figures, named), _standing(old, new))
-    is_narrowed, same_age = only is not None, age_line(*sides, table)
-    return Comparison(old, new, table, lake, clock, is_narrowed, options["exact"], same_age)
+    return Comparison(old, new, table, lake, clock, only is not None, options["exact"], sides)
 
 
 def _periods(
@@ -233,7 +252,7 @@ def _standing(old: Statement, new: Statement) -> Standing:
     scales = dict(before.scales)
     for coin, places in after.scales.items():
         scales[coin] = max(places, scales.get(coin, 0))
-    return Standing(f"old: {before.text}; new: {after.text}", scales=scales)
+    return Standing(clauses(*standings(before.text, after.text)), scales=scales)
 
 
 def side_of(statement: Statement) -> Side:

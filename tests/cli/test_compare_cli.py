@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 from openpyxl import load_workbook
 
 from tests.cli.test_close_cli import OCTOBER, call, closer
+from tests.render.test_page_in_persian import Texts
 from tests.support.closings import Closer
 from tests.support.commands import Run
 from tests.support.fake_service import payment
@@ -172,3 +174,31 @@ def test_a_page_is_written_whole_or_not_at_all(call: Run, restated: Closer) -> N
     assert call(*words, "diff.html").code == 0
     assert Path("diff.html").read_text().startswith("<!doctype html>")
     assert call(*words, "diff.pdf").code == 2 and not Path("diff.pdf").exists()
+
+
+def test_every_text_of_ours_in_a_persian_comparison_is_translated(
+    call: Run, read: Closer, tmp_path: Path
+) -> None:
+    """What both pages have in common are values; the Persian one runs from right to left."""
+    words = ("compare", "2026-09", "2026-10", "--format", "html,xlsx", "--out")
+    found = {}
+    for lang, digits in (("en", "latin"), ("fa", "fa")):
+        out = tmp_path / lang
+        assert call(*words, str(out), "--lang", lang, "--digits", digits).code == 0
+        found[lang] = (out / "comparison.html").read_text("utf-8")
+    english, persian = ({text for text, _ in Texts(page).found} for page in found.values())
+    left = {text for text in english & persian if re.search("[a-z]{2}", text)}
+    assert left <= {"btc", "usdt", "Shop"}, left
+    assert '<html lang="fa" dir="rtl">' in found["fa"]
+    assert '<bdi dir="ltr">-۰٫۵۰</bdi>' in found["fa"]
+    book = load_workbook(tmp_path / "fa" / "comparison.xlsx")
+    assert book.sheetnames == ["مقایسه", "درباره"]
+    assert book["مقایسه"].sheet_view.rightToLeft
+
+
+def test_a_language_is_refused_without_a_folder_and_of_parts(call: Run, tmp_path: Path) -> None:
+    """Texts of a terminal, and the parts of a change, are in English."""
+    for words in (("--lang", "fa"), ("--why", "--lang", "fa", "--out", str(tmp_path / "a"))):
+        shown = call("compare", *words)
+        assert shown.code == 2 and "--lang" in shown.err
+    assert call("compare", "--digits", "fa", "--out", str(tmp_path / "a")).code == 2

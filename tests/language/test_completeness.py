@@ -12,6 +12,7 @@ from svc_analytics.language.words import other_languages
 from svc_analytics.messages import english_templates
 from svc_analytics.periods import CALENDARS
 from svc_analytics.render.bridge import TREND
+from svc_analytics.render.comparison import COMPARISON
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.page import front, page
 from svc_analytics.statements.tables import TABLES
@@ -48,6 +49,7 @@ COMPOSED = {
     *("earlier_month, late, reclassified", "changed, earlier_month, late, reclassified"),
     *("changed, late", "changed, reclassified"),
     "so far (running)",
+    "≈ rounded for display; every digit: point at it, or exact=True",
     *("running day", "Payments read, by day", "Payout records read, by day"),
 }
 
@@ -69,6 +71,7 @@ def displayed() -> Iterator[str]:
     yield from (month for calendar in CALENDARS.values() for month in calendar.months)
     yield from map(label, (*set(TABLES) - {"summary"}, *page.FURTHER, TREND, "flags"))
     yield from map(label, (*compare({}, {}).column_names, *page.LINE_COLUMNS))
+    yield from map(label_of, COMPARISON.names)
     yield from map(label, (*page.FINDING_COLUMNS, "acknowledged_reason", "acknowledged_by"))
     for table, name in columns():
         yield label_of(name)

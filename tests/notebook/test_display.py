@@ -69,7 +69,7 @@ def test_the_numbers_of_rows_are_no_keys() -> None:
 
 def test_numbers_stand_to_the_right() -> None:
     """Text does not."""
-    assert '<th style="text-align:right' in HTML and '<th style="text-align:left' in HTML
+    assert '<th style="text-align:right' in HTML and '<th style="text-align:start' in HTML
 
 
 def test_what_is_unknown_is_a_dash_with_its_reason() -> None:

@@ -18,6 +18,7 @@ from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.views import MERCHANT
+from svc_analytics.language.catalogue import Language
 from svc_analytics.render.compared_folder import check_forms
 from svc_analytics.statements.change.change import Change, explain_comparison
 from svc_analytics.statements.change.split import THRESHOLD
@@ -67,9 +68,13 @@ class Written:
 
     out: str | None
     formats: str
+    lang: str
+    digits: str
 
-    def check(self, lakes: options.LakeOptions) -> None:
-        """Refuse a folder of several merchants, and a form that there is not."""
+    def check(self, lakes: options.LakeOptions, why: Why) -> None:
+        """Refuse a folder of several merchants, and a form or a language that there is not."""
+        if not Language(self.lang, self.digits).is_english and (why.is_why or not self.out):
+            raise ConfigError("--lang is for --out, without --why: the parts are in English")
         check_forms(options.split_names(self.formats))
         if self.out and lakes.are_several:
             raise ConfigError("--out holds the comparison of one merchant: give --data-dir once")
@@ -77,7 +82,11 @@ class Written:
     def write(self, comparison: Comparison | Change) -> None:
         """Write the comparison, if that is wanted."""
         if self.out:
-            out = comparison.save(self.out, options.split_names(self.formats))
+            formats = options.split_names(self.formats)
+            if isinstance(comparison, Comparison):
+                out = comparison.save(self.out, formats, lang=self.lang, digits=self.digits)
+            else:
+                out = comparison.save(self.out, formats)
             echo_note(f"written to {out}")
 
 
@@ -97,6 +106,8 @@ class Written:
     show_default=True,
     help="Forms to write into --out: csv, html, json, xlsx; with commas between.",
 )
+@options.lang_option
+@options.digits_option
 @click.option("--why", "is_why", is_flag=True, help="Show the parts that each change is made of.")
 @click.option(
     "--threshold",
@@ -129,7 +140,7 @@ def compare(
     several times, each merchant is compared with itself.
     """
     printed.check()
-    written.check(lakes)
+    written.check(lakes, why)
     opened = open_each(lakes)
     compared = [asked.compare(lake, at, exact=printed.exact) for lake in opened]
     comparisons = [why.explain(each, asked.coins) for each in compared]
