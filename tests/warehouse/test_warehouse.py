@@ -458,6 +458,11 @@ def details(lake: Lakehouse, check: str, length: int) -> list[str]:
     return [text[:length] for text in findings_of(lake, check)["detail"]]
 
 
+def test_a_rate_far_from_its_days_median_is_found(priced: Lakehouse) -> None:
+    """70,000 lies more than a tenth above the median of 60,150."""
+    assert details(priced, "implied_rate_is_near_its_days_median", 10) == ["rate 70000"]
+
+
 def test_a_fee_off_its_days_tier_is_found(priced: Lakehouse) -> None:
     """Three payments show a tier of 1 %, the fourth paid 5 %."""
     assert details(priced, "payment_fee_is_at_its_tier", 8) == ["fee 0.05"]
@@ -468,6 +473,27 @@ def test_a_fee_off_its_days_tier_is_found(priced: Lakehouse) -> None:
         "payments_count": [4, 1],
         "off_tier_count": [1, 0],
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "field"),
+    [
+        ("receipt_number_is_unique", "payments", "receipt_no"),
+        pytest.param("reference_is_unique", "payouts", "reference_id", marks=pytest.mark.thorough),
+        pytest.param(
+            "payment_reference_is_unique", "payments", "reference_id", marks=pytest.mark.thorough
+        ),
+    ],
+)
+def test_a_number_on_two_records_is_found(desk: Desk, name: str, where: str, field: str) -> None:
+    """Both records are named."""
+    desk.service.payments, desk.service.payouts = read_ledger(PRICED)
+    records = getattr(desk.service, where)
+    records[1][field] = records[0][field]
+    desk.extract()
+    assert sorted(findings_of(desk.lake, name)["record_id"]) == sorted(
+        record["id"] for record in records[:2]
+    )
 
 
 def test_the_rate_book_says_how_sure_it_is(priced: Lakehouse) -> None:
