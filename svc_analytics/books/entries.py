@@ -160,7 +160,7 @@ def _description(figure: str, post: _Post) -> str:
     noun = _NOUNS[figure] if post.count == 1 else f"{_NOUNS[figure]}s"
     is_signed = figure in (WALLET, UNEXPLAINED)
     moved = [
-        f"{format_amount(units if is_signed else abs(units))} {coin}"
+        f"{format_amount(units if is_signed else units.copy_abs())} {coin}"
         for coin, units in sorted(post.units.items())
     ]
     more = [f"and {len(moved) - _NAMED} coins more"] if len(moved) > _NAMED else []

@@ -87,7 +87,7 @@ def _sum(values: Iterable[Decimal]) -> Decimal:
 
 def _units(movements: Movements, figures: Iterable[str], coin: str) -> Decimal:
     """Return the units that the wallet gained by some figures."""
-    return -_sum(movements.units(figure, coin) for figure in figures)
+    return EXACT.minus(_sum(movements.units(figure, coin) for figure in figures))
 
 
 def _value(
@@ -98,7 +98,7 @@ def _value(
         for (day, figure, of), each in movements.sums.items()
         if of == coin and figure in figures
     )
-    return -_sum(worths)
+    return EXACT.minus(_sum(worths))
 
 
 def _unpriced(movements: Movements, coin: str) -> int:

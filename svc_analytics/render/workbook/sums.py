@@ -30,7 +30,7 @@ def sum_formula(parts: Mapping[str, Decimal | int], total: Decimal | int) -> str
     if len(values) < 2 or _added(values) != total:
         return ""
     places = max(map(_places, values))
-    size = _added([abs(value) for value in values]).scaleb(places, EXACT)
+    size = _added([value.copy_abs() for value in values]).scaleb(places, EXACT)
     if size * len(values) >= 10**_DIGITS:  # each addition may round: all of them within a half
         return ""
     formula = f"SUM({','.join(parts)})"
