@@ -66,11 +66,15 @@ def _sums(sides: Mapping[str, Side], coin: str) -> Iterator[Row]:
 
 
 def _sum(parts: Mapping[str, Decimal | None]) -> Decimal | None:
-    """Return the sum of what each merchant has; None where it has too many digits to be held."""
+    """Return the sum of what each merchant has; None where it has too many digits to be held.
+
+    >>> _sum({"one": Decimal("99999999999999999999.999999999999999998"), "other": Decimal("1e-18")})
+    Decimal('99999999999999999999.999999999999999999')
+    """
     total = Decimal(0)
     for part in parts.values():
         total = EXACT.add(total, part or Decimal(0))
-    return total if abs(total) < Decimal(10) ** INTEGER_DIGITS else None
+    return total if total.copy_abs() < Decimal(10) ** INTEGER_DIGITS else None
 
 
 def _refunded(sums: Mapping[str, Decimal | None]) -> dict[str, Decimal | None]:

@@ -288,8 +288,12 @@ def _rate(
 
 
 def _held(value: Decimal) -> Decimal | None:
-    """Return a sum that a column holds; None for a larger one."""
-    return value if abs(value) < Decimal(10) ** 20 else None
+    """Return a sum that a column holds; None for a larger one.
+
+    >>> _held(Decimal("-99999999999999999999.999999999999999999"))
+    Decimal('-99999999999999999999.999999999999999999')
+    """
+    return value if value.copy_abs() < Decimal(10) ** 20 else None
 
 
 def _sums(row: dict[str, object]) -> Sums:
