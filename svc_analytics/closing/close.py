@@ -39,7 +39,7 @@ from svc_analytics.closing.register import seal_in
 from svc_analytics.closing.result import CloseResult, State
 from svc_analytics.closing.seals import Sealed
 from svc_analytics.closing.states.month_states import keep_result
-from svc_analytics.closing.verification.derived_forms import Sealed as Beside
+from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
 from svc_analytics.closing.verification.derived_forms import write_forms
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.lake.lake import Lake
@@ -265,7 +265,7 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     return result.with_notes([*balance_notes(job.lake, manifest, period), *written])
 
 
-def _write_forms(job: Job, sealed: Beside | None) -> list[str]:
+def _write_forms(job: Job, sealed: SealedStatement | None) -> list[str]:
     """Write what was asked for and the seal lacks beside it; say where it is."""
     if sealed and job.rates:
         sealed = sealed.converted(job.rates)
@@ -273,10 +273,10 @@ def _write_forms(job: Job, sealed: Beside | None) -> list[str]:
     return [f"the forms that the seal lacks are in {place}"] if place else []
 
 
-def _sealed_now(folder: Path, manifest: seals.Manifest, new: Statement) -> Beside:
+def _sealed_now(folder: Path, manifest: seals.Manifest, new: Statement) -> SealedStatement:
     """Return a statement that was sealed just now, as a verification would read it."""
     facts = printed(manifest, is_sealed=True)
-    return Beside(folder, manifest, new.as_version(manifest["version"]), facts)
+    return SealedStatement(folder, manifest, new.as_version(manifest["version"]), facts)
 
 
 def _sealed_before(job: Job, period: Period) -> Sealed | None:
