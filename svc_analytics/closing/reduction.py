@@ -1,13 +1,14 @@
 """Two statements by what both name: a newer release may state more, and that is no difference.
 
 A sealed statement is compared with what it names itself: its tables, its columns in their
-order, and its figures.
+order, its figures, and its trend of twelve months or more.
 """
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.closing.diff import Tables
+from svc_analytics.render.bridge import TREND
 
 _FIGURES = "figures"  # the table with a row for each figure and coin
 
@@ -23,6 +24,8 @@ def comparable(sealed: Tables, new: Tables) -> tuple[Tables, Tables]:
 def _both(name: str, sealed: pa.Table, new: pa.Table) -> tuple[pa.Table, pa.Table]:
     columns = [column for column in sealed.column_names if column in new.column_names]
     old, now = _select(sealed, columns), _select(new, columns)
+    if name == TREND and "month" in columns:
+        return old, _newest_year(now, old)
     if name != _FIGURES or not (len(old) and len(now)):
         return old, now
     return _of_figures(old, now), _of_figures(now, old)
@@ -36,6 +39,25 @@ def _of_figures(table: pa.Table, other: pa.Table) -> pa.Table:
     """Return the rows of the figures that the other table has rows of."""
     is_in_both = pc.is_in(table["name"], value_set=pc.unique(other["name"]))
     return table if pc.all(is_in_both).as_py() else table.filter(is_in_both)
+
+
+def _newest_year(new: pa.Table, sealed: pa.Table) -> pa.Table:
+    """Return the last twelve months of a trend, if the sealed one has none before them."""
+    if not len(new) or not len(sealed):
+        return new
+    newest = max(new["month"].to_pylist())
+    year_before = f"{int(newest[:4]) - 1:04}{newest[4:]}"
+    if min(sealed["month"].to_pylist()) <= year_before:
+        return new
+    return new.filter(pc.greater(new["month"], year_before))
+
+
+def months_left_out(sealed: Tables, new: Tables) -> list[str]:
+    """Name the months before the last twelve, if a new trend has some and a sealed one none."""
+    if TREND not in sealed or TREND not in new:
+        return []
+    is_shorter = len(_newest_year(new[TREND], sealed[TREND])) < len(new[TREND])
+    return [f"the months of {TREND} before the last twelve"] if is_shorter else []
 
 
 def no_longer_stated(sealed: Tables, new: Tables) -> list[str]:

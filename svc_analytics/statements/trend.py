@@ -25,6 +25,7 @@ from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse
 
 MONTHS = 12
+_STATED = 24  # months of a statement: each month stands beside that of the year before
 _ASSERTED = ("asserted_balance", "outside_movement")  # of the days that a person asserted
 # What the headline of a month and its year are made of.
 _IN_USD = (
@@ -83,14 +84,14 @@ def _chosen(name: str) -> Figure:
 def read_trend(
     lake: Lake, period: Period, tables: Mapping[str, pa.Table], as_of: int, clock: int
 ) -> pa.Table:
-    """Return a row per month and coin, of at most twelve months that end with a statement's own.
+    """Return a row per month and coin, of at most 24 months that end with a statement's own.
 
     They begin with the first month that has a record. The earlier ones are counted as a statement
     of each would be, to the instant that it is as of. A figure is NULL where it is unknown.
     """
     own = pa.Table.from_pylist(_own(period, tables), _schema())
     known = set(known_months(lake, period.zone, period.calendar))
-    months = [each for each in map(period.shift, range(1 - MONTHS, 0)) if each.label in known]
+    months = [each for each in map(period.shift, range(1 - _STATED, 0)) if each.label in known]
     if not months:
         return own
     used = models_used_by(select_figures(_figures())) or frozenset()

@@ -85,6 +85,44 @@ def test_a_newer_release_keeps_a_sealed_month(
     assert closer.close().state == "unchanged"
 
 
+LONG_AGO = """
+ kind     currency  amount  fee   at                of
+ payment  btc       3       0.03  2025-09-10T09:00
+ payment  btc       2       0.02  2026-09-10T09:00
+ payment  usdt      100     1     2026-10-05T08:00
+"""
+
+
+def of_one_year(tables: Tables) -> Tables:
+    trend = tables["trend"]
+    return tables | {"trend": trend.filter(pc.greater(trend["month"], "2025-10"))}
+
+
+def test_a_seal_with_twelve_months_holds_beside_those_of_the_year_before(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older release stated twelve months; a note says what it does not state."""
+    closer.serve(LONG_AGO)
+    with another_release(monkeypatch, of_one_year):
+        folder = closer.close().folder
+    found = verify_statement(folder)
+    assert (found.broken, found.unproven, found.table.num_rows) == ((), (), 0)
+    more = "it does not state what this release does: the months of trend before the last twelve"
+    assert more in found.notes and closer.close().state == "unchanged"
+
+
+def test_a_seal_of_this_release_without_the_year_before_does_not_hold(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever takes the year before out of a trend excuses it by no other release."""
+    closer.serve(LONG_AGO)
+    with monkeypatch.context() as its:
+        its.setattr("svc_analytics.statements.trend._STATED", 12)
+        folder = closer.close().folder
+    unproven = "it lacks the months of trend before the last twelve, which the lake gives now"
+    assert verify_statement(folder).unproven == (unproven,)
+
+
 @pytest.mark.thorough
 def test_a_table_more_breaks_nothing(closer: Closer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The older statement does not have it."""

@@ -99,3 +99,12 @@ def test_what_came_later_changes_no_trend(read: Desk) -> None:
     known = {"as_of": "2026-11-01T00:00:00Z", "now": parse_bound(NOW)}
     earlier = statement(read.lake, "2026-10", **known).tables["trend"]
     assert earlier.equals(statement(read.lake, "2026-10", now=parse_bound(NOW)).tables["trend"])
+
+
+def test_a_statement_holds_the_months_of_the_year_before(desk: Desk) -> None:
+    """Up to 24 months that end with its own, so that each has the same month a year earlier."""
+    early = " payment  btc       10      0.1   2024-10-10T09:00\n"
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER + early)
+    made = statement(extracted(desk).lake, "2026-10", now=parse_bound(NOW))
+    months = sorted(set(made.tables["trend"]["month"].to_pylist()))
+    assert (len(months), months[0], months[-1]) == (24, "2024-11", "2026-10")

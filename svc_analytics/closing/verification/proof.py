@@ -31,7 +31,7 @@ from svc_analytics.closing.rederive import (
     rederive,
     restatement,
 )
-from svc_analytics.closing.reduction import comparable, no_longer_stated
+from svc_analytics.closing.reduction import comparable, months_left_out, no_longer_stated
 from svc_analytics.closing.register import FILE, Register, read_register
 from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.closing.verification.facts import (
@@ -225,6 +225,11 @@ def _check_shape(proof: Proof, tables: Tables, new: Statement) -> None:
     for name in no_longer_stated(sealed, new.tables):
         proof.unproven.append(f"{name} cannot be made again: this release does not state it")
     more = no_longer_stated(new.tables, sealed)
+    months = months_left_out(sealed, new.tables)
+    if months and proof.is_own:  # none of this release, unless older records were read since
+        proof.unproven.append(f"it lacks {months[0]}, which the lake gives now")
+    elif months:
+        proof.notes.append(f"it does not state what this release does: {months[0]}")
     if more and proof.is_own:
         proof.broken.append(f"it lacks {', '.join(more)}")
     elif more:

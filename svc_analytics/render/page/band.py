@@ -19,6 +19,7 @@ TILES = {
     "usd_payouts": "Payouts",
     "usd_exposure": "Closing position",
 }
+_MONTHS = 12  # of a line, though the trend may have more
 _WIDTH, _HEIGHT = 100, 20  # of a line of months, in its own units
 _ONE_PLACE = Decimal("0.1")
 _HALF_UP = Context(prec=160, rounding=ROUND_HALF_UP)
@@ -56,7 +57,8 @@ class Band:
         shown = number_cell(value, USD) if value is not None else unknown_cell("", is_number=True)
         change = self._change(name, value)
         before = self.face.statement.period.shift(-1).title if change[-1:] == "%" else ""
-        lines = lines_of([month.usd(name) for month in self.face.months.values()])
+        months = [*self.face.months.values()][-_MONTHS:]
+        lines = lines_of([month.usd(name) for month in months])
         last = lines[-1].split()[-1].split(",") if lines else None
         return Tile(
             name,

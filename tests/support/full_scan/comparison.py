@@ -38,7 +38,7 @@ def full_scan(books: Books, period: Period, as_of: int, now: int) -> dict[str, l
     view = View(books, period, as_of, known_to)
     earlier = [
         View(books, month, as_of, known_until(month, books.read_to, max(now, books.read_to)))
-        for month in map(period.shift, range(-11, 0))
+        for month in map(period.shift, range(-23, 0))
         if not period.is_longer and month.end > books.first_month
     ]
     with localcontext(EXACT):
