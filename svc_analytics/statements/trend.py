@@ -97,7 +97,7 @@ def read_trend(
     used = models_used_by(select_figures(_figures())) or frozenset()
     work = partial(_count, months=months, used=used, as_of=as_of, clock=clock)
     bounds = (months[0].start, months[-1].end)
-    found = count(lake, used, work, period=bounds, as_written=True)
+    found = count(lake, used, work, period=bounds)
     return pa.concat_tables([found.cast(_schema()), own])
 
 
