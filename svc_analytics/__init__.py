@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from svc_analytics.errors import LakeChanged as LakeChanged
     from svc_analytics.errors import LakeError as LakeError
     from svc_analytics.errors import NoLake as NoLake
+    from svc_analytics.errors import NoService as NoService
     from svc_analytics.errors import NotFound as NotFound
     from svc_analytics.errors import PeriodNotClosed as PeriodNotClosed
     from svc_analytics.errors import ProtocolError as ProtocolError
@@ -153,6 +154,7 @@ _ERRORS = (
     "LakeChanged",
     "LakeError",
     "NoLake",
+    "NoService",
     "NotFound",
     "PeriodNotClosed",
     "ProtocolError",

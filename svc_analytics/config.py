@@ -56,6 +56,8 @@ class Settings:
     data_dir: Address = Path("data")
     patience: int = DEFAULT_PATIENCE  # seconds without any progress before giving up
     proxy: str = field(default="", repr=False)  # used only when asked for; it may hold a password
+    ca_file: str = ""  # of authorities that are trusted besides the usual ones
+    ssl_cert_file: str = ""  # of those that are trusted instead of the usual ones
 
     @property
     def key_classes(self) -> tuple[KeyClass, ...]:
@@ -112,6 +114,8 @@ def read_settings(
         data_dir=read_data_dir(data_dir, environ=source.environ, folder=source.folder),
         patience=patience or source.read("SVC_PATIENCE", _seconds),
         proxy=source.text("SVC_PROXY"),
+        ca_file=source.text("SVC_CA_FILE"),
+        ssl_cert_file=source.environ.get("SSL_CERT_FILE", ""),
     )
 
 
@@ -233,6 +237,18 @@ def _key(key_class: KeyClass, text: str) -> Secret | None:
             raise ConfigError(f"{name} holds a {other}-class key; it needs a {key_class}-class one")
     form = f"{KEY_PREFIXES[key_class]}<64 hex digits>"
     raise ConfigError(f"{name} is malformed: a {key_class}-class key looks like {form}")
+
+
+def masked(key: Secret) -> str:
+    """Name a key for people: its class, and the end by which the console lists it.
+
+    >>> masked(Secret("svc_live_" + "0a" * 32))
+    'checkout-class key svc_live_…0a0a'
+    """
+    for key_class, prefix in KEY_PREFIXES.items():
+        if key.reveal().startswith(prefix):
+            return f"{key_class}-class key {prefix}…{key.reveal()[-4:]}"
+    return "key"
 
 
 def _seconds(text: str) -> int:

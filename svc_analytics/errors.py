@@ -6,6 +6,7 @@ SvcError                   the base of them all                                e
     KeyRefused             401, or no more the class it was                    exit 1
     WrongKeyClass          PAY_WRONG_KEY_KIND at a key's first use             exit 2
     NotFound               no such object under this account                   exit 1
+    NoService              no service is there, or none to trust: see settings exit 1
     ProtocolError          an answer that breaks the contract's own rules      exit 1
       TooLarge             an answer too large to hold; ask for fewer records  exit 1
     IncompleteList         a list that lacks much of what it listed before     exit 75
@@ -84,6 +85,10 @@ class NotFound(ApiError):
     """No such object, or another business's: the service does not tell which."""
 
 
+class NoService(ApiError):
+    """The settings lead to no service that can be trusted, and waiting does not mend it."""
+
+
 class ProtocolError(ApiError):
     """An answer that breaks the contract's rules, such as a page without a cursor."""
 
@@ -102,9 +107,13 @@ class IncompleteList(ApiError):
 
 
 class Unavailable(ApiError):
-    """The service did not answer within the patience; try again later."""
+    """The service did not answer within the patience; try again later.
+
+    `trouble` is what happened; where a wrong setting could be the cause, `advice` names it.
+    """
 
     exit_code = 75
+    trouble = advice = ""
 
 
 class DataError(SvcError, ValueError):

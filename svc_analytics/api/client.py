@@ -30,11 +30,12 @@ from svc_analytics.api.transport import (
     require_clear_length,
 )
 from svc_analytics.arguments import check
-from svc_analytics.config import KeyClass, Settings
+from svc_analytics.config import KeyClass, Settings, masked
 from svc_analytics.errors import (
     ApiError,
     ConfigError,
     KeyRefused,
+    NoService,
     ProtocolError,
     WrongKeyClass,
 )
@@ -62,6 +63,7 @@ class Client:
     Raises:
         ConfigError: when the settings lack the address or every key.
         KeyRefused: when the service refuses a key, at any call.
+        NoService: when the service's certificate, or a proxy, cannot be used, at any call.
         Unavailable: when the service does not answer within the patience, at any call.
 
     Examples:
@@ -224,17 +226,17 @@ class Client:
                 response.close()
         except httpx.TransportError as error:
             hide_keys_of(error)
-            if "CERTIFICATE_VERIFY_FAILED" in str(error):
-                message = "the service's certificate cannot be trusted; no key was sent"
-                raise ApiError(message, path=path) from error
             require_clear_length(error)
+            trouble = describe_error(error, self._settings)
             # Without its cause, whose text may hold a header of ours.
-            raise RetryableError(describe_error(error)) from None
+            if trouble.is_lasting:
+                raise NoService(f"{trouble.text}: {trouble.advice}", path=path) from None
+            raise RetryableError(trouble.text, advice=trouble.advice) from None
         except (httpx.DecodingError, httpx.StreamError) as error:
             raise RetryableError("the body was damaged on the way") from error
         headers = {name: hide_keys_in(value) for name, value in response.headers.items()}
         if not response.is_success:
-            raise_api_error(response.status_code, headers, body, path)
+            raise_api_error(response.status_code, headers, body, path, masked(key))
         return require_json(headers, body)
 
     def _request(

@@ -46,6 +46,7 @@ _REFUSALS: dict[str, type[ApiError]] = {
     "FORBIDDEN": ApiError,
     "VALIDATION_FAILED": ApiError,
 }
+_CHECK = "check SVC_BASE_URL, for something else may answer there"
 _HINTS = {
     "UNAUTHORIZED": "the key is missing, malformed, revoked or unknown, or this address is not "
     "on its allowlist (the service does not say which): check it in the business console",
@@ -69,11 +70,16 @@ class Response:
 
 
 class RetryableError(Exception):
-    """A failure that a retry may mend; `is_throttle` if the service asked us to slow down."""
+    """A failure that a retry may mend; `is_throttle` if the service asked us to slow down.
 
-    def __init__(self, reason: str, *, status: int = 0, codes: tuple[str, ...] = ()) -> None:
+    `advice` names the setting that may be wrong, if one may.
+    """
+
+    def __init__(
+        self, reason: str, *, status: int = 0, codes: tuple[str, ...] = (), advice: str = ""
+    ) -> None:
         super().__init__(reason)
-        self.status, self.codes = status, codes
+        self.status, self.codes, self.advice = status, codes, advice
         self.is_throttle = False
         self.retry_after: float | None = None
 
@@ -83,30 +89,51 @@ def require_json(headers: Mapping[str, str], body: bytes) -> Response:
     kind = headers.get("content-type", "application/json")
     if "json" not in kind.lower():
         shown = _MEDIA_TYPE.match(kind.lower())
-        raise RetryableError(f"the answer is {shown[0] if shown else 'of no known type'}, not JSON")
+        text = f"the answer is {shown[0] if shown else 'of no known type'}, not JSON"
+        raise RetryableError(text, advice=_CHECK)
     return Response(body, headers.get("date", ""))
 
 
-def raise_api_error(status: int, headers: Mapping[str, str], body: bytes, path: str) -> NoReturn:
-    """Raise the error that a response other than 200 means: by its codes, then its status."""
+def raise_api_error(
+    status: int, headers: Mapping[str, str], body: bytes, path: str, key: str = ""
+) -> NoReturn:
+    """Raise the error that a response other than 200 means: by its codes, then its status.
+
+    `key` is the key that was sent, as people may see it.
+    """
     codes = _read_codes(body)
     shown = f"{status} {', '.join(codes)}".strip()
     for code in codes:
         if code in _REFUSALS:
-            hint = _HINTS.get(code, "the request was not accepted")
-            message = f"the service refused {path} ({shown}): {hint}"
-            raise _REFUSALS[code](message, status=status, codes=codes, path=path)
+            kind = _REFUSALS[code]
+            hint = _HINTS.get(code) or _hint(status, kind, path)
+            message = f"the service refused {_asked(path, kind, key)} ({shown}): {hint}"
+            raise kind(message, status=status, codes=codes, path=path)
     if _RETRYABLE.intersection(codes) or status == 429 or status >= 500:
         retryable = RetryableError(shown, status=status, codes=codes)
         retryable.is_throttle = status == 429 or "RATE_LIMITED" in codes
         retryable.retry_after = _read_retry_after(headers.get("retry-after"), headers.get("date"))
         raise retryable
-    kinds: dict[int, type[ApiError]] = {401: KeyRefused, 404: NotFound}
-    hint = _HINTS["UNAUTHORIZED"] if status == 401 else "the request was not accepted"
+    kind = {401: KeyRefused, 404: NotFound}.get(status, ApiError)
+    hint = _hint(status, kind, path)
+    message = f"the service refused {_asked(path, kind, key)} ({shown}): {hint}"
+    raise kind(message, status=status, codes=codes, path=path)
+
+
+def _asked(path: str, kind: type[ApiError], key: str) -> str:
+    """Say what was asked for; of a key that was refused also with which."""
+    return f"{path} with the {key}" if key and kind is KeyRefused else path
+
+
+def _hint(status: int, kind: type[ApiError], path: str) -> str:
+    """Say what may be wrong, where the codes do not."""
+    if kind is KeyRefused:
+        return _HINTS["UNAUTHORIZED"]
+    if kind is NotFound and path == "/me":  # every business has one
+        return f"{_CHECK}; write only https://host"
     if 300 <= status < 400:
-        hint = "it redirects elsewhere, and a key is never sent there: check SVC_BASE_URL"
-    message = f"the service refused {path} ({shown}): {hint}"
-    raise kinds.get(status, ApiError)(message, status=status, codes=codes, path=path)
+        return "it redirects elsewhere, and a key is never sent there: check SVC_BASE_URL"
+    return "the request was not accepted"
 
 
 def _read_codes(body: bytes) -> tuple[str, ...]:

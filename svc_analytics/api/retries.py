@@ -35,5 +35,9 @@ def retried(limiter: RateLimiter, path: str, call: Callable[[], T]) -> T:
 
 def _unavailable(path: str, trouble: Exception) -> Unavailable:
     status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
-    message = f"the service is unavailable at {path}: {trouble}; try again later"
-    return Unavailable(message, status=status, codes=codes, path=path)
+    advice = getattr(trouble, "advice", "")
+    more = f", and if it stays so, {advice}" if advice else ""
+    message = f"the service is unavailable at {path}: {trouble}; try again later{more}"
+    error = Unavailable(message, status=status, codes=codes, path=path)
+    error.trouble, error.advice = str(trouble), advice
+    return error

@@ -6,6 +6,7 @@ own takes a fifth of a page's time, and knows no deadline.
 
 import ssl
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from queue import LifoQueue
 from time import monotonic
@@ -18,6 +19,7 @@ from svc_analytics.api.connections import DeadlineBackend
 from svc_analytics.api.inflation import inflate
 from svc_analytics.api.responses import RetryableError
 from svc_analytics.api.routes import ROUTES
+from svc_analytics.api.troubles import Trouble, proxy_trouble, system_trouble
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, ProtocolError, TooLarge
 
@@ -47,12 +49,12 @@ class PooledTransport(httpx.BaseTransport):
     gives one away, and at every look another thread may take its turn.
 
     An exchange that takes longer than `longest` seconds times out. Raises `ValueError` or
-    `httpx.InvalidURL` for a wrong `proxy`. `trusted` is a seam for tests.
+    `httpx.InvalidURL` for a wrong `proxy`. `trusted` are the authorities to trust, by default
+    the usual ones.
     """
 
     def __init__(
         self,
-        base_url: str,
         most: int,
         longest: float,
         proxy: str = "",
@@ -63,7 +65,7 @@ class PooledTransport(httpx.BaseTransport):
             "max_connections": 1,
             "max_keepalive_connections": 1,
             "keepalive_expiry": _KEPT_OPEN,
-            "ssl_context": trusted or _ssl_context(base_url),
+            "ssl_context": trusted or _usual(),
             "network_backend": self._backend,
         }
         self._pools = [_make_pool(proxy, options) for _ in range(most)]
@@ -109,7 +111,7 @@ def _make_pool(address: str, options: dict[str, Any]) -> httpcore.ConnectionPool
         _address(proxy.url),
         proxy_auth=proxy.raw_auth,
         proxy_headers=proxy.headers.raw,
-        proxy_ssl_context=proxy.ssl_context,
+        proxy_ssl_context=options["ssl_context"] if proxy.url.scheme == "https" else None,
         **options,
     )
 
@@ -120,11 +122,33 @@ def _address(url: httpx.URL) -> httpcore.URL:
     )
 
 
-def _ssl_context(base_url: str) -> ssl.SSLContext:
+def _trusted(settings: Settings) -> ssl.SSLContext:
     """Return whom to trust: nobody without https, for the list of authorities loads slowly."""
-    if base_url.lower().startswith("https:"):
-        return httpx.create_ssl_context(trust_env=False)
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    addresses = (settings.base_url, settings.proxy)
+    if not any(address.lower().startswith("https:") for address in addresses):
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    usual = settings.ssl_cert_file
+    with _readable("SSL_CERT_FILE"):
+        context = ssl.create_default_context(cafile=usual) if usual else _usual()
+    with _readable("SVC_CA_FILE"):
+        if settings.ca_file:
+            context.load_verify_locations(cafile=settings.ca_file)
+    return context
+
+
+def _usual() -> ssl.SSLContext:
+    return httpx.create_ssl_context(trust_env=False)
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Raise `ConfigError` for a file of authorities, named by a setting, that cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        why = "it holds no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+        message = f"{name} names no file of certificates in PEM form: {why or 'it cannot be read'}"
+        raise ConfigError(message) from error
 
 
 def _to_httpx_error(error: Exception) -> httpx.TransportError:
@@ -173,7 +197,7 @@ def _is_followed(stream: Any) -> bool:
 def open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
     """Open one connection for each worker, through the proxy if one is set."""
     try:
-        return PooledTransport(settings.base_url, workers, LONGEST_ANSWER, settings.proxy)
+        return PooledTransport(workers, LONGEST_ANSWER, settings.proxy, _trusted(settings))
     except (ValueError, httpx.InvalidURL):
         message = "SVC_PROXY is not the address of a proxy: write http://host:port"
         raise ConfigError(message) from None  # its cause quotes the address, password and all
@@ -243,10 +267,14 @@ def require_clear_length(error: httpx.TransportError) -> None:
         raise ProtocolError(_AMBIGUOUS.format(error)) from error
 
 
-def describe_error(error: httpx.TransportError) -> str:
+def describe_error(error: httpx.TransportError, settings: Settings) -> Trouble:
     """Describe the failure of a connection, without the request's own headers."""
     if isinstance(error, httpx.TimeoutException):
-        return "no answer in time"
+        return Trouble("no answer in time")
+    if isinstance(error, httpx.ProxyError):
+        return proxy_trouble(str(error), settings)
+    if known := system_trouble(error, settings):
+        return known
     text = "" if isinstance(error, httpx.LocalProtocolError) else str(error)  # it quotes a header
     detail = text.splitlines()[0][:120] if text else type(error).__name__
-    return f"no connection, or it broke ({detail})"
+    return Trouble(f"no connection, or it broke ({detail})")

@@ -49,13 +49,13 @@ def extract(
     request = request or Request()
     threading.Thread(target=load_parser).start()  # while the service answers the first calls
     with open_client(settings, workers or MOST, client) as service:
-        profile, answers = read_merchant(service, settings)
+        profile, answers = read_merchant(service, settings, lake)
         streams = [each for each in STREAMS.values() if not missing_key_class(settings, each)]
         clock = judge_clock(service, answers, streams)
         run = ExtractionResult(profile["id"], clock.now, notes=[*clock.notes])
         _require_past(request, clock)
         clocks = {"service": clock.service, "machine": clock.machine, "judged": clock.now}
-        with open_writer(lake, profile, clock.machine, clocks) as writer:
+        with open_writer(lake, profile, clock.machine, clocks, settings.base_url) as writer:
             on_begin()
             run.notes += writer.notes
             run.retracted = _retract_early_claims(writer, service, streams, clock)

@@ -93,6 +93,11 @@ class Lake:
         return {name: parse_instant(at)[0] for name, at in clocks.items() if at}
 
     @property
+    def service(self) -> str | None:
+        """The address that the lake was last read from; None where an earlier release wrote it."""
+        return self._description.get("service")
+
+    @property
     def _description(self) -> dict[str, Any]:
         """What `lake.json` says; raises `LakeError` when a byte of it was altered."""
         self.require()

@@ -17,7 +17,7 @@ import pytest
 
 from svc_analytics.cli import app
 from svc_analytics.instants import now, to_micros
-from svc_analytics.lake.lake import write_description
+from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import LAYOUT
 from svc_analytics.periods import month_of
 from svc_analytics.sandbox.core.clock import Clock
@@ -165,11 +165,40 @@ def test_a_refused_key_is_1(connected: Running, run: Run, monkeypatch: pytest.Mo
     assert not Path("data").exists()
 
 
-def test_no_service_is_75(run: Run, connected: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Try again later: a timer can tell it from a failure."""
-    monkeypatch.setenv("SVC_BASE_URL", "http://127.0.0.1:9")
+NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize("service", [{"service": NOWHERE}, {}], ids=["its own", "not known"])
+def test_a_service_that_was_read_before_and_is_away_is_75(
+    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch, service: dict[str, str]
+) -> None:
+    """Try again later: a timer can tell it from a failure. Lakes of before do not know whose."""
+    merchant = {"id": Lake(filled).merchant_id}
+    write_description(LocalStorage(filled), {"layout": LAYOUT, "merchant": merchant} | service)
+    monkeypatch.setenv("SVC_BASE_URL", NOWHERE)
     done = run("extract", "--patience", "1")
     assert done.code == 75 and "try again later" in done.err and len(done.lines) == 1
+
+
+@pytest.mark.parametrize("lake", ["none", "filled"])
+def test_an_address_that_was_never_read_from_and_leads_nowhere_is_1(
+    request: pytest.FixtureRequest,
+    connected: Running,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    lake: str,
+) -> None:
+    """A mistyped address would else be tried again for ever, and nobody told."""
+    before = content(request.getfixturevalue("filled")) if lake == "filled" else None
+    monkeypatch.setenv("SVC_BASE_URL", NOWHERE)
+    done = run("extract", "--patience", "1")
+    assert done.code == 1 and len(done.lines) == 1
+    assert "nothing was ever read from this address: check the port of SVC_BASE_URL" in done.err
+    assert (content(Path("data").absolute()) == before) if before else not Path("data").exists()
+
+
+def test_a_lake_knows_the_address_that_it_was_read_from(filled: Path, running: Running) -> None:
+    assert Lake(filled).service == running.base_url
 
 
 def test_keys_of_another_merchant_are_2(filled: Path, run: Run) -> None:

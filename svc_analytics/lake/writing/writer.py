@@ -162,10 +162,12 @@ def open_writer(
     profile: dict[str, Any],
     now: int,
     clocks: Clocks | None = None,
+    service: str | None = None,
 ) -> Iterator[LakeWriter]:
     """Lock the lake and give its writer; a lake is begun if there is none.
 
-    `clocks` are what the clocks of the run told, to be noted in `lake.json`.
+    `clocks` are what the clocks of the run told, and `service` is the address that it reads from,
+    to be noted in `lake.json`.
 
     Raises `ConfigError` when the lake is another merchant's, `LakeBusy` when another
     process writes, `LakeError` when the folder cannot be written or a file is torn.
@@ -183,7 +185,7 @@ def open_writer(
             with dirty_marker(lake, now, inherited.since) as unfinished:
                 _take_over(lake, inherited, profile["id"], now)
                 writer = _begin_writing(lake, profile["id"], now, unfinished)
-                _describe(lake, profile, now, clocks or {})
+                _describe(lake, profile, now, clocks or {}, service)
                 yield writer
                 refresh_parents(lake)
     except OSError as error:
@@ -220,10 +222,14 @@ def _begin_writing(lake: Lake, merchant_id: str, now: int, unfinished: int | Non
     return writer
 
 
-def _describe(lake: Lake, profile: dict[str, Any], now: int, clocks: Clocks) -> None:
+def _describe(
+    lake: Lake, profile: dict[str, Any], now: int, clocks: Clocks, service: str | None
+) -> None:
     merchant = profile | {"read_at": format_instant(now)}
     texts = {name: None if at is None else format_instant(at) for name, at in clocks.items()}
     document: dict[str, Any] = {"layout": LAYOUT, "merchant": merchant, "clocks": texts}
+    if service := service or (lake.service if lake.exists else None):
+        document["service"] = service
     if earlier := _earlier_profiles(lake, profile):
         document["earlier_profiles"] = earlier
     write_description(lake.storage, document)

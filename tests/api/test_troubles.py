@@ -1,0 +1,253 @@
+"""What keeps a call from the service, told apart on real sockets, with the next step (A1, A10)."""
+
+import ssl
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from socket import EAI_AGAIN, EAI_NONAME, SHUT_RDWR, create_server, gaierror, socket
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from svc_analytics.api import transport
+from svc_analytics.api.client import Client
+from svc_analytics.config import Settings, read_settings
+from svc_analytics.errors import ApiError, ConfigError, KeyRefused, NoService, Unavailable
+from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY, FakeService, refusal
+from tests.support.unit_material import Hours, both_keys, client_of
+
+PROFILE = b'{"id":"%s"}' % MERCHANT_ID.encode()
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
+GOOD = HEAD + b"Content-Length: %d\r\n\r\n" % len(PROFILE) + PROFILE
+EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+
+
+@contextmanager
+def answering(*answers: bytes, tls: ssl.SSLContext | None = None) -> Iterator[int]:
+    """Serve each connection the answers, one for each request; give the port."""
+    listener = create_server(("127.0.0.1", 0))
+
+    def converse(connection: socket) -> None:
+        with suppress(OSError):
+            connection = tls.wrap_socket(connection, server_side=True) if tls else connection
+            with connection:
+                for answer in answers:
+                    connection.recv(65_536)
+                    connection.sendall(answer)
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                Thread(target=converse, args=(listener.accept()[0],), daemon=True).start()
+
+    Thread(target=serve, daemon=True).start()
+    yield listener.getsockname()[1]
+    listener.shutdown(SHUT_RDWR)
+    listener.close()
+
+
+def free_port() -> int:
+    with create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    assert isinstance(port, int)
+    return port
+
+
+def told(base_url: str, **changes: Any) -> ApiError:
+    """Return what a call is told in the end."""
+    with (
+        Client(both_keys(base_url=base_url, **changes), limiter=Hours().limiter(5)) as client,
+        pytest.raises(ApiError) as given_up,
+    ):
+        client.me()
+    return given_up.value
+
+
+# ---------- may be a wrong setting, or pass
+
+
+def is_advised(error: ApiError, *words: str) -> bool:
+    """Whether it can be tried again, and names what happened and the setting to look at."""
+    texts = (getattr(error, "trouble", ""), getattr(error, "advice", ""))
+    is_kind = type(error) is Unavailable and error.exit_code == 75
+    return is_kind and all(word in text for word, text in zip(words, texts, strict=True))
+
+
+def test_a_port_at_which_nothing_listens_is_named() -> None:
+    port = free_port()
+    error = told(f"http://127.0.0.1:{port}")
+    assert is_advised(error, f"nothing listens at 127.0.0.1:{port}", "port of SVC_BASE_URL")
+    assert "try again later, and if it stays so, check the port" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (EAI_NONAME, ("no host is named pay.exmple", "check SVC_BASE_URL")),
+        (EAI_AGAIN, ("pay.exmple cannot be looked up just now", "")),
+    ],
+    ids=["nobody knows it", "name servers are away"],
+)
+def test_a_name_that_nobody_knows_differs_from_one_that_cannot_be_looked_up(
+    monkeypatch: pytest.MonkeyPatch, code: int, words: tuple[str, str]
+) -> None:
+    def look_up(*_: object, **__: object) -> None:
+        raise gaierror(code, "as the resolver says it")
+
+    monkeypatch.setattr("socket.getaddrinfo", look_up)
+    error = told("https://pay.exmple")
+    assert is_advised(error, *words) and bool(words[1]) == bool(getattr(error, "advice", None))
+
+
+def test_a_port_that_speaks_no_tls_is_told_as_such() -> None:
+    with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
+        error = told(f"https://localhost:{port}")
+    assert is_advised(error, f"localhost:{port} speaks no TLS", "check the port of SVC_BASE_URL")
+
+
+def test_a_web_site_in_the_place_of_the_service_is_told_as_such() -> None:
+    page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi"
+    with answering(page) as port:
+        error = told(f"http://127.0.0.1:{port}")
+    assert is_advised(error, "the answer is text/html, not JSON", "check SVC_BASE_URL")
+
+
+def test_a_path_that_the_service_does_not_have_leads_to_the_address() -> None:
+    """Every business has a profile: where there is none, the address is another one's."""
+    error = told_by(refusal(404, "NOT_FOUND"))
+    assert "check SVC_BASE_URL" in str(error) and error.exit_code == 1
+
+
+# ---------- proxies
+
+
+def through(port: int, base_url: str = "https://pay.example") -> ApiError:
+    error = told(base_url, proxy=f"http://clerk:s3cret@127.0.0.1:{port}")
+    assert "s3cret" not in f"{error} {error!r} {vars(error)}"
+    return error
+
+
+def test_a_proxy_at_whose_port_nothing_listens_is_named_and_not_the_service() -> None:
+    port = free_port()
+    error = through(port)
+    assert is_advised(error, f"nothing listens at 127.0.0.1:{port}", "the port of SVC_PROXY")
+
+
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        ("407 Who", "another name and password in SVC_PROXY"),
+        ("403 No", "allowed to connect to pay"),
+    ],
+)
+def test_a_proxy_that_refuses_is_told_at_once(status: str, advice: str) -> None:
+    """Waiting mends neither a password nor a rule."""
+    with answering(b"HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n" % status.encode()) as port:
+        error = through(port)
+    assert (type(error), error.exit_code) == (NoService, 1)
+    assert f"127.0.0.1:{port} answered {status[:3]}" in str(error) and advice in str(error)
+
+
+def test_a_proxy_that_does_not_reach_the_service_may_do_so_later() -> None:
+    with answering(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n") as port:
+        assert is_advised(through(port), "answered 502", "SVC_BASE_URL, which the proxy may not")
+
+
+# ---------- certificates
+
+
+def openssl(folder: Path, *words: str) -> None:
+    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def company(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an authority of a company, and a certificate that it issued for localhost."""
+    folder = tmp_path_factory.mktemp("company")
+    new, issued = ("req", "-x509", *EC, "-days", "2"), ("-CA", "ca.pem", "-CAkey", "ca.key")
+    openssl(folder, *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Company")
+    of_host = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost")
+    openssl(folder, *new, *issued, "-keyout", "own.key", "-out", "own.pem", *of_host)
+    return folder
+
+
+@contextmanager
+def company_service(company: Path) -> Iterator[int]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(company / "own.pem", company / "own.key")
+    with answering(GOOD, tls=context) as port:
+        yield port
+
+
+def settings_of(port: int, tmp_path: Path, **environ: str) -> Settings:
+    keys = {"SVC_CHECKOUT_KEY": CHECKOUT_KEY, "SVC_BASE_URL": f"https://localhost:{port}"}
+    return read_settings(environ=keys | environ, folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["SVC_CA_FILE", "SSL_CERT_FILE"])
+def test_an_own_authority_is_trusted_by_a_setting(company: Path, tmp_path: Path, name: str) -> None:
+    authority = {name: str(company / "ca.pem")}
+    with company_service(company) as port:
+        settings = settings_of(port, tmp_path, **authority)
+        with Client(settings, limiter=Hours().limiter(5)) as client:
+            assert client.me()[0]["id"] == MERCHANT_ID
+
+
+def test_without_it_the_line_names_the_setting(company: Path, tmp_path: Path) -> None:
+    """It fails at once: no waiting makes an authority known."""
+    with company_service(company) as port:
+        error = told(f"https://localhost:{port}")
+    assert (type(error), error.exit_code) == (NoService, 1)
+    assert "give its certificate by SVC_CA_FILE" in str(error) and "no key was sent" in str(error)
+
+
+def test_a_certificate_for_another_host_leads_to_the_address(company: Path) -> None:
+    with company_service(company) as port:
+        error = told(f"https://127.0.0.1:{port}", ca_file=str(company / "ca.pem"))
+    assert type(error) is NoService and "check the host of SVC_BASE_URL" in str(error)
+
+
+def test_the_usual_authorities_stay_beside_svc_ca_file_alone(company: Path) -> None:
+    """SSL_CERT_FILE takes their place, as it does in other programs."""
+    authority, usual = str(company / "ca.pem"), transport._trusted(both_keys()).get_ca_certs()
+    both = transport._trusted(both_keys(ca_file=authority)).get_ca_certs()
+    own = transport._trusted(both_keys(ssl_cert_file=authority)).get_ca_certs()
+    assert len(both) == len(usual) + 1 > 2 and len(own) == 1
+
+
+@pytest.mark.parametrize("name", ["ca_file", "ssl_cert_file"])
+@pytest.mark.parametrize("content", ["no certificate", None], ids=["of text", "missing"])
+def test_a_file_without_certificates_is_a_wrong_setting(
+    tmp_path: Path, name: str, content: str | None
+) -> None:
+    file = tmp_path / "ca.pem"
+    if content:
+        file.write_text(content)
+    variable = {"ca_file": "SVC_CA_FILE", "ssl_cert_file": "SSL_CERT_FILE"}[name]
+    with pytest.raises(ConfigError, match=f"{variable} names no file of certificates"):
+        Client(both_keys(**{name: str(file)}))
+
+
+# ---------- keys
+
+
+def told_by(answer: Any, key_class: Any = None) -> ApiError:
+    with pytest.raises(ApiError) as refused:
+        client_of(FakeService(intercept=lambda request: answer)).me(key_class)
+    return refused.value
+
+
+@pytest.mark.parametrize(
+    ("key_class", "shown"),
+    [
+        ("checkout", "checkout-class key svc_live_…1111"),
+        ("payout", "payout-class key svc_payout_…2222"),
+    ],
+)
+def test_a_refused_key_is_named_by_its_class_and_its_end(key_class: str, shown: str) -> None:
+    """With two keys set, nobody has to guess; not even nine of its digits are shown."""
+    error = told_by(refusal(401, "UNAUTHORIZED"), key_class)
+    assert isinstance(error, KeyRefused) and f"/me with the {shown} (401" in str(error)
+    assert not [key for key in (CHECKOUT_KEY, PAYOUT_KEY) if key[-9:] in str(error)]
