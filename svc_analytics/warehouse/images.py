@@ -34,6 +34,7 @@ from svc_analytics.warehouse.view_builder import (
     create_all,
     fill,
     lake_sources,
+    over_own_lake,
     read_exceptions,
     read_findings,
     say_files,
@@ -57,7 +58,8 @@ def write_database(path: Path, folder: Path) -> None:
         connection.begin()
         for model in read_all_models():
             if model.reads_files:
-                create(connection.execute, model, fill(model.sql, sources), model.columns)
+                body = over_own_lake(fill(model.sql, sources), folder)
+                create(connection.execute, model, body, model.columns)
         connection.commit()
 
 
@@ -65,8 +67,8 @@ def describe_database(folder: Path) -> str:
     """Return all that a database of the views over a lake's own files is made of."""
     models = [model.sql for model in read_all_models()]
     findings = [read_findings(), read_exceptions()]
-    made_of = [duckdb.__version__, read_macros(), models, *findings, lake_sources(folder)]
-    return repr(made_of)
+    of_lake = [over_own_lake("", folder), lake_sources(folder)]
+    return repr([duckdb.__version__, read_macros(), models, *findings, *of_lake])
 
 
 @cache

@@ -90,6 +90,22 @@ _NO_OTHERS = """(
     where false
 )"""
 
+# A database's temporary files lie beside it: so its views tell in which folder it is opened.
+_HERE = (
+    "regexp_extract(current_setting('temp_directory'), '^(.*[/\\\\])analytics[.]duckdb[.]tmp$', 1)"
+)
+# Attached to another database it cannot tell. It reads the lake that it was made in, unless it is
+# attached from elsewhere: a copy never answers from the lake that it was copied from.
+_OF_THIS_LAKE = """
+    {here} <> ''
+    or not exists (
+        select 1 from duckdb_databases() where regexp_matches(path, '[/\\\\]analytics[.]duckdb$')
+    )
+    or exists (select 1 from duckdb_databases() where path = {made} || 'analytics.duckdb')
+    or error('this lake was moved or copied: run svc-analytics views on it, or open this database '
+        || 'by itself')
+"""
+
 Files = Mapping[str, Sequence[Path]]  # the files that stand for each placeholder
 Execute = Callable[[str], object]  # a statement of SQL
 
@@ -104,9 +120,14 @@ def say_files(connection: duckdb.DuckDBPyConnection, files: Files) -> None:
 
 
 def lake_sources(folder: Path) -> dict[str, str]:
-    """Return the SQL of each placeholder over a lake's own files, as they are when it is run."""
+    """Return the SQL of each placeholder over a lake's own files, as they are when it is run.
+
+    They are those beside the database that is opened, wherever the lake was moved; `folder` is
+    where it is made.
+    """
+    place = f"coalesce(nullif({_HERE}, ''), {_made_in(folder)})"
     sources = {
-        name: quote(f"{os.fspath(folder)}/{inside}/*.parquet")
+        name: f"({place} || {quote(f'{inside}/*.parquet')})"
         for name, inside in lake_folders().items()
     }
     accepted = ", ".join(map(_accepted, read_acknowledgements(folder)))
@@ -120,6 +141,16 @@ def lake_sources(folder: Path) -> dict[str, str]:
         "parents": _NAMED,
         "acknowledgements": f'({rows}) as accepted ("check", record_id, content, accepted_at)',
     }
+
+
+def over_own_lake(sql: str, folder: Path) -> str:
+    """Return a query that ends rather than answer from the lake that its own was copied from."""
+    condition = _OF_THIS_LAKE.format(here=_HERE, made=_made_in(folder))
+    return f"select * from ({sql}) where {condition}"
+
+
+def _made_in(folder: Path) -> str:
+    return quote(os.path.join(os.fspath(folder), ""))
 
 
 def _accepted(mark: Acknowledgement) -> str:
