@@ -33,6 +33,7 @@ COMMANDS = (
     *(
         "assert",
         "books",
+        "bundle",
         "check",
         "close",
         "compare",

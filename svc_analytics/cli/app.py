@@ -38,6 +38,10 @@ COMMANDS = {
         "cli.commands.books:books",
         "Write a sealed month as entries for the accounting software.",
     ),
+    "bundle": (
+        "cli.commands.bundle:bundle",
+        "Write all views of the lake as tables of one DuckDB file.",
+    ),
     "check": ("cli.commands.lake:check", "Check the lake against every rule."),
     "close": ("cli.commands.close:close", "Read a month twice, write its statement and seal it."),
     "compare": (

@@ -31,11 +31,16 @@ _EXCEPTIONS = """
 def find_exceptions(warehouse: Warehouse) -> pa.Table:
     """Return the rows of a lake that break a rule, over all time."""
     if warehouse.is_large:
-        for model in filter(lambda model: model.name in _SHARED, read_all_models()):
-            query = fill(f"from {model.name}{model.signature}", _places(_ALWAYS))
-            warehouse.keep(model.name, query, {}, model.signature)
-        keep_findings(warehouse, [_ALWAYS[0], *_cuts(warehouse), _ALWAYS[1]])
+        keep_all_findings(warehouse)
     return warehouse.query(_EXCEPTIONS)
+
+
+def keep_all_findings(warehouse: Warehouse) -> None:
+    """Apply the rules of statements one after another, over all time, for `exceptions` to read."""
+    for model in filter(lambda model: model.name in _SHARED, read_all_models()):
+        query = fill(f"from {model.name}{model.signature}", _places(_ALWAYS))
+        warehouse.keep(model.name, query, {}, model.signature)
+    keep_findings(warehouse, [_ALWAYS[0], *_cuts(warehouse), _ALWAYS[1]])
 
 
 def keep_findings(warehouse: Warehouse, bounds: Sequence[str]) -> None:

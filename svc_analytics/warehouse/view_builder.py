@@ -150,7 +150,7 @@ def over_own_lake(sql: str, folder: Path) -> str:
 
 
 def _made_in(folder: Path) -> str:
-    return quote(os.path.join(os.fspath(folder), ""))
+    return quote(f"{os.fspath(folder)}{os.sep}")
 
 
 def _accepted(mark: Acknowledgement) -> str:

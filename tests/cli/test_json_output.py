@@ -50,6 +50,7 @@ CALLS = [
     ["statement-verify", "data/statements/{month}"],
     ["statement-diff", "data/statements/{month}", "data/statements/{month}"],
     ["package", "{month}"],
+    ["bundle", "lake.duckdb"],
     ["books", "--init"],
     ["books", "{month}", "--check"],
     ["compare", "{month}", "this month"],

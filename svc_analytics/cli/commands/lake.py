@@ -9,6 +9,7 @@ import pyarrow as pa
 from svc_analytics.cli import reports
 from svc_analytics.cli.commands.several_lakes import beside, open_each
 from svc_analytics.cli.console import echo_note, echo_progress, table_text
+from svc_analytics.cli.dbt_sources import dbt_sources
 from svc_analytics.cli.options import (
     LakeOptions,
     as_value,
@@ -176,14 +177,17 @@ def _require_single_names(names: list[str]) -> None:
 
 
 @click.command()
+@click.option("--dbt", "is_dbt", is_flag=True, help="Print the views as a source file of dbt.")
 @wide_option
 @several_lakes_options
-def views(is_wide: bool, data_dir: tuple[str, ...], as_json: bool) -> None:
+def views(is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bool) -> None:
     """Write analytics.duckdb and list its views.
 
     Other tools query the lake through this file; with --data-dir several times, each lake
     gets its own. --json lists the columns too, each with its name, its type and its meaning.
     """
+    if is_dbt and as_json:
+        raise ConfigError("--dbt prints YAML: leave out --json")
     lakes = open_each(LakeOptions(data_dir))
     paths = [_written(lake) for lake in lakes]
     described = describe_views(lakes[0])  # they are the same of every lake
@@ -192,7 +196,10 @@ def views(is_wide: bool, data_dir: tuple[str, ...], as_json: bool) -> None:
         click.echo(tables.to_json(places | {"views": described}))
         return
     rows = [{"view": row["view"], "grain": row["grain"]} for row in described]
-    click.echo(table_text(pa.Table.from_pylist(rows), is_wide=is_wide))
+    if is_dbt:
+        click.echo(dbt_sources(described), nl=False)
+    else:
+        click.echo(table_text(pa.Table.from_pylist(rows), is_wide=is_wide))
     for path in paths:
         echo_note(f"other tools find these views in {path}")
 
