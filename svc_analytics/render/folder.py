@@ -19,8 +19,9 @@ from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.log import LOG
+from svc_analytics.render.described.columns import column_meaning
+from svc_analytics.render.described.datapackage import write_datapackage
 from svc_analytics.render.document import Document
-from svc_analytics.render.figures import meaning
 from svc_analytics.render.formats import DOCUMENTS
 from svc_analytics.storage import Storage, open_storage
 from svc_analytics.warehouse.definitions import definitions_table
@@ -54,7 +55,7 @@ def write_parquet(table: pa.Table, path: Path) -> None:
 
 
 def _commented(field: pa.Field, table: str) -> pa.Field:
-    comment = meaning(table, field.name)
+    comment = column_meaning(table, field.name)
     return field.with_metadata({"comment": comment}) if comment else field.remove_metadata()
 
 
@@ -173,6 +174,7 @@ def _fill(
     if statement.state and not seal:  # of its month, of which this folder is no version
         facts["state"] = statement.state.to_json()
     rows |= _write_documents(statement, facts, folder, output)
+    rows |= write_datapackage(statement, folder, rows)
     if not output.language.is_english:  # so that the same pages can be rendered again
         manifest["language"] = asdict(output.language)
     if statement.external:  # likewise; a seal is never made of such a statement
@@ -202,10 +204,11 @@ def write_files(
 ) -> dict[str, int]:
     """Write each table, then each whole document, in the chosen formats; return their rows.
 
-    Beside tables lie the definitions of their figures.
+    Beside tables lie the definitions of their figures, and the description of all columns.
     """
     rows, _ = _write_tables(statement, folder, output.formats)
-    return rows | _write_documents(statement, facts, folder, output)
+    rows |= _write_documents(statement, facts, folder, output)
+    return rows | write_datapackage(statement, folder, rows)
 
 
 def _write_tables(

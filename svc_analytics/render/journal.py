@@ -43,10 +43,22 @@ ACCOUNTS = (
     *(WALLET, SALES, SALES_RETURNS, PAYMENT_FEES, PAYOUT_FEES, CUSTOMER_PAYOUTS),
     *(SUSPENSE, OPENING),
 )
-COLUMNS = (
-    *("entry_no", "day", "entry_id", "kind", "line_no", "needs_review"),
-    *("account", "amount", "currency", "commodity", "reference_id", "receipt_no", "comment"),
-)
+# The columns of `journal.csv`, with their meanings.
+COLUMNS = {
+    "entry_no": "number of the entry, from 1",
+    "day": "day of the movement in the zone of the statement",
+    "entry_id": "the movement, as in the table lines",
+    "kind": "payment, refund, payout or opening",
+    "line_no": "number of its line in the table lines; empty for an opening position",
+    "needs_review": "whether a part of the entry is in Suspense, so that a person must map it",
+    "account": "the neutral account of the posting",
+    "amount": "what the posting adds to its account; those of an entry sum to zero",
+    "currency": "coin slug",
+    "commodity": "the coin's name in Beancount",
+    "reference_id": "the merchant's own id of the order or payout",
+    "receipt_no": "receipt number of the payment",
+    "comment": "the merchant's comment on the payout",
+}
 _LINE = (
     *("line_no", "entry_id", "kind", "occurred_at_local", "currency", "gross", "fee", "net"),
     *("fee_bearer", "reference_id", "receipt_no", "comment"),

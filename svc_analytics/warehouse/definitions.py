@@ -38,13 +38,23 @@ NEEDS = {
     "rate": "all payments and payout records after the one that gives the rate",
 }
 _NOTHING = "nothing that is extracted"
-_COLUMNS = ("name", "label", "group", "unit", "sign", "definition", "formula", "needs")
+# The columns of the glossary, with their meanings.
+GLOSSARY = {
+    "name": "the figure, as its column or row is called",
+    "label": "its name for people",
+    "group": "the heading under which it stands",
+    "unit": "what it is counted in",
+    "sign": "whether it is into the wallet or out of it",
+    "definition": "what it means",
+    "formula": "how it is made, in plain words",
+    "needs": "what must have been read for it to be known",
+}
 
 
 @cache
 def definitions_table() -> pa.Table:
     """Return the glossary: one row per figure that a statement shows, in its order."""
-    columns = pa.schema([(name, pa.string()) for name in _COLUMNS])
+    columns = pa.schema([(name, pa.string()) for name in GLOSSARY])
     return pa.Table.from_pylist(list(map(describe, stated_figures())), schema=columns)
 
 

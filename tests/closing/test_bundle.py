@@ -144,7 +144,7 @@ def test_without_a_lake_the_old_bundle_stays(file: Path, tmp_path: Path) -> None
 
 def test_a_folder_that_is_not_there_is_told(lake: Lakehouse, tmp_path: Path) -> None:
     """With the file that was asked for."""
-    with pytest.raises(ConfigError, match="missing/lake[.]duckdb: there is no folder"):
+    with pytest.raises(ConfigError, match=r"missing/lake\.duckdb: there is no folder"):
         write_bundle(lake, tmp_path / "missing" / "lake.duckdb")
 
 

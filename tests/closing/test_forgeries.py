@@ -186,6 +186,9 @@ FORGERIES: dict[str, Change] = {
     ),
     "definitions that are no table": text("definitions.csv", "Gross sales,", "Gross sales,,"),
     "no definitions": lost("definitions.csv"),
+    "an amount in what describes the columns": text("datapackage.json", "Coin slug", "99,999"),
+    "the type of a column": text("datapackage.json", '"type": "string"', '"type": "number"'),
+    "columns that are described by nothing": content("datapackage.json", "{}"),
     "no findings": lost("checks.csv", "checks.parquet"),
     "a table of one's own": content("audit.csv", "currency,amount\nusdt,1\n"),
     "a note": content("note.txt", "audited"),
@@ -210,6 +213,7 @@ FORGERIES: dict[str, Change] = {
 }
 WORDS: dict[str, Change] = {
     "definitions.csv": text("definitions.csv", "Gross sales", "Turnover"),
+    "datapackage.json": text("datapackage.json", "Coin slug", "The coin"),
     "statement.html": text("statement.html", "<h2>Charts", "<h2>Pictures"),
     "statement.xlsx": workbook("What each figure means", "What a figure means"),
     "journal.beancount": text("journal.beancount", "Assets:Wallet", "Assets:Purse"),

@@ -151,6 +151,8 @@ FILES: dict[str, Change] = {
     "journal.beancount is not": replaced("journal.beancount", "48.5 ~", "58.5 ~"),
     "definitions.csv is not": replaced("definitions.csv", "Sales after fees", "Sales"),
     "definitions.csv is missing": lost("definitions.csv"),
+    "datapackage.json is not": replaced("datapackage.json", "Coin slug", "The coin"),
+    "datapackage.json is missing": lost("datapackage.json"),
     "checks.csv is missing": lost("checks.csv"),
     "journal.csv is missing": lost("journal.csv"),
     "the table figures is missing": lost("figures.csv", "figures.parquet"),

@@ -4,10 +4,20 @@ from svc_analytics.books.entry import Entry, Journal, Line
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 from svc_analytics.periods import CALENDARS
 
-HEADER = (
-    *("entry_id", "day", "narration", "figure", "coin", "account", "debit", "credit", "currency"),
-    *("description", "tax"),
-)
+# The columns, with their meanings.
+HEADER = {
+    "entry_id": "the entry, whose lines sum to zero",
+    "day": "day of the entry",
+    "narration": "what the entry is about, in words",
+    "figure": "the figure that the line is of",
+    "coin": "coin slug; empty where the line is of all",
+    "account": "the account of the line",
+    "debit": "what is debited to the account, in the column currency",
+    "credit": "what is credited to the account, in the column currency",
+    "currency": "the currency of the books",
+    "description": "what the line is about, in words",
+    "tax": "the tax code of the line",
+}
 JALALI = "jalali_day"
 _LONGEST = 4000
 

@@ -28,6 +28,7 @@ from svc_analytics.closing.verification.saying import (
 )
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.render.described.datapackage import DATA_PACKAGE, other_descriptions
 from svc_analytics.render.document import Document
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS, Output, write_files
 from svc_analytics.render.formats import DOCUMENTS, Form, form_of
@@ -74,6 +75,8 @@ def compare_forms(
             return findings
         known = None if is_own else known_of(sealed, facts, folder, skip, language)
         for name, count in rows.items():
+            if name == DATA_PACKAGE and not is_own and name not in manifest["files"]:
+                continue  # earlier releases wrote none
             if name not in manifest["files"]:
                 findings.broken.append(f"{name} is missing, with its entry in the manifest")
             elif name not in skip:
@@ -97,7 +100,7 @@ def _strange(manifest: Manifest, known: set[str]) -> list[str]:
 def _is_laid_out(name: str) -> bool:
     """Whether a release chooses how many rows a file has."""
     form = form_of(name)
-    return name == DEFINITIONS or bool(form and form.is_worded)
+    return name in (DEFINITIONS, DATA_PACKAGE) or bool(form and form.is_worded)
 
 
 def _wrong_entry(name: str, entry: dict[str, Any], rows: int | None) -> list[str]:
@@ -163,6 +166,8 @@ def _differences(form: Form | None, again: Path, file: Path, known: Known | None
     elif file.suffix == ".parquet":
         if not _is_same_table(again, file, has_words=known is None):
             yield ""
+    elif known and file.name == DATA_PACKAGE:
+        yield from other_descriptions(again, file)
     elif known is None or (file.name != DEFINITIONS and read_csv(again) != read_csv(file)):
         yield ""
     elif file.name == DEFINITIONS:
