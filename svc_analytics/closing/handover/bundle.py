@@ -102,4 +102,4 @@ def _add(
         f"comment on column {model.name}.{name} is {quote(text)}" for name, text in columns.items()
     ]
     connection.execute(";".join(comments))
-    return table.num_rows
+    return len(table)
