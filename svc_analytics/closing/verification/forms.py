@@ -74,9 +74,7 @@ def compare_forms(
             findings.broken.append(f"the files cannot be rendered from the tables: {error}")
             return findings
         known = None if is_own else known_of(sealed, facts, folder, skip, language)
-        for name, count in rows.items():
-            if name == DATA_PACKAGE and not is_own and name not in manifest["files"]:
-                continue  # earlier releases wrote none
+        for name, count in _owed(rows, manifest, is_own=is_own).items():
             if name not in manifest["files"]:
                 findings.broken.append(f"{name} is missing, with its entry in the manifest")
             elif name not in skip:
@@ -85,6 +83,12 @@ def compare_forms(
                 findings.broken += _wrong_entry(name, manifest["files"][name], rows_of_it)
     findings.broken += _strange(manifest, {*rows, *left_out})
     return findings
+
+
+def _owed(rows: dict[str, int], manifest: Manifest, *, is_own: bool) -> dict[str, int]:
+    """Return the files that a folder must have: earlier releases described no columns."""
+    later = set() if is_own else {DATA_PACKAGE} - manifest["files"].keys()
+    return {name: count for name, count in rows.items() if name not in later}
 
 
 def _unwritable(place: str, error: OSError) -> LakeError:

@@ -60,7 +60,7 @@ def columns_of(name: str) -> list[str]:
 
 
 def column_meaning(table: str, column: str) -> str:
-    """Return what a column of one of a statement's tables means."""
+    """Return the meaning of a column of a statement's table, or of a file beside them."""
     if column.startswith(_METADATA):
         return f"the property {column.removeprefix(_METADATA)!a} of the payment's metadata"
     found = meaning(table, column) or _known().get(table, {}).get(column, "")
@@ -68,14 +68,14 @@ def column_meaning(table: str, column: str) -> str:
 
 
 def table_meaning(table: str) -> str:
-    """Return what a table of a statement holds, and what a row of it is; "" if no SQL says it."""
+    """Return the meaning of a table and of its rows, as its SQL says; "" where none does."""
     named = {model.name: model for model, _ in public_models()}
     model = named.get(f"{_STATEMENT}{table}")
     return f"{model.meaning} Grain: {model.grain}." if model else ""
 
 
 def unit_of(table: str, field: pa.Field) -> str:
-    """Return what the numbers of a column are of; "" for what is no number."""
+    """Return the unit of a column's numbers; "" for what is no number."""
     if not is_exact_number(field):
         return ""
     figure = read_figures().get(field.name)
