@@ -18,6 +18,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from svc_analytics import charts as charts
     from svc_analytics.api.client import Client as Client
+    from svc_analytics.backups.backup import Backup as Backup
+    from svc_analytics.backups.backup import BackupCheck as BackupCheck
+    from svc_analytics.backups.backup import backup as backup
+    from svc_analytics.backups.backup import verify_backup as verify_backup
+    from svc_analytics.backups.restore import Restored as Restored
+    from svc_analytics.backups.restore import restore as restore
     from svc_analytics.closing.close import close as close
     from svc_analytics.closing.close import close_all_due as close_all_due
     from svc_analytics.closing.differences import StatementDiff as StatementDiff
@@ -89,6 +95,7 @@ if TYPE_CHECKING:
     from svc_analytics.webhooks.reconcile import verify_webhooks as verify_webhooks
 
 _FUNCTIONS = {
+    "backup": "backups.backup",
     "close": "closing.close",
     "close_all_due": "closing.close",
     "compare": "closing.states.stated",
@@ -106,9 +113,11 @@ _FUNCTIONS = {
     "package": "closing.handover.package",
     "pick": "notebook.pickers",
     "read_settings": "config",
+    "restore": "backups.restore",
     "search": "notebook.search",
     "show": "notebook.show",
     "statement": "closing.states.stated",
+    "verify_backup": "backups.backup",
     "verify_receipt": "signing.receipts",
     "verify_receipts": "receipts.verify_files",
     "verify_statement": "closing.verification.verify",
@@ -117,6 +126,8 @@ _FUNCTIONS = {
 }
 # What they take and give.
 _TYPES = {
+    "Backup": "backups.backup",
+    "BackupCheck": "backups.backup",
     "Change": "statements.change.change",
     "Client": "api.client",
     "CloseResult": "closing.result",
@@ -131,6 +142,7 @@ _TYPES = {
     "Period": "periods",
     "Reason": "render.document",
     "Request": "extraction.plan",
+    "Restored": "backups.restore",
     "SealVerification": "closing.verification.verify",
     "Secret": "signing.secrets",
     "Settings": "config",

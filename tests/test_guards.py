@@ -33,7 +33,7 @@ def test_only_the_client_and_its_transport_import_httpx() -> None:
 # Public functions that read the settings where their caller gives none, as commands do.
 EDGES = {
     *("closing/job.py", "closing/verification/verify.py", "demo.py", "extraction/update.py"),
-    "lakehouse.py",
+    *("backups/restore.py", "lakehouse.py"),
     "notebook/desk/desk_months.py",
     *("receipts/verify_files.py", "statements/findings.py", "webhooks/reconcile.py"),
 }

@@ -34,6 +34,7 @@ COMMANDS = {
         "cli.commands.balance:assert_",
         "Write down a coin's balance, as the console shows it.",
     ),
+    "backup": ("cli.commands.backup:backup", "Back up the lake into a folder or a bucket."),
     "books": (
         "cli.commands.books:books",
         "Write a sealed month as entries for the accounting software.",
@@ -61,6 +62,7 @@ COMMANDS = {
         "Pack a sealed month into a zip file for an auditor.",
     ),
     "receipts": ("cli.commands.receipts:receipts", "Verify the signed receipts of payments."),
+    "restore": ("cli.commands.backup:restore", "Restore a backup into an empty lake folder."),
     "sandbox": (
         "sandbox.cli:sandbox",
         "Run the Merchant Payments API on this machine, with made-up records and keys.",

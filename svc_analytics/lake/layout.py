@@ -17,6 +17,8 @@ ORIGIN = "0000-00"  # a file without rows: it covers the time before the first m
 IDS_FOLDER = ".ids"
 PARENTS_FOLDER = ".parents"
 RUNS_FOLDER = ".runs"  # rows that wait to be merged into a month, and no reader sees
+WRITER_MARK = ".writer"  # a run writes, or was killed while it did
+RESTORING_FOLDER = ".restoring"  # a backup is being restored here
 VERDICTS_FOLDER = "receipt_verdicts"
 
 QUARANTINE = pa.schema(

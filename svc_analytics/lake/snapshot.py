@@ -36,10 +36,8 @@ def open_snapshot(
     no file is replaced, where that can be had: of a bucket's copy all are of one listing, and
     the book that names their versions lies beside them.
     """
-    remove_abandoned_snapshots(lake)
-    folder, lock = hold_folder(partial(_new_folder, lake))
     chosen = data_folders() if names is None else names
-    try:
+    with snapshot_folder(lake) as folder:
         with still:
             for name in chosen:
                 _link_files(lake / name, folder / name)
@@ -48,6 +46,15 @@ def open_snapshot(
         for name in chosen:
             if name not in checked_later:
                 checked_files(lake, folder, name)
+        yield folder
+
+
+@contextmanager
+def snapshot_folder(lake: Path) -> Iterator[Path]:
+    """Give an empty folder for links to the lake's files; it is removed afterwards."""
+    remove_abandoned_snapshots(lake)
+    folder, lock = hold_folder(partial(_new_folder, lake))
+    try:
         yield folder
     finally:
         leave_folder(folder, lock)

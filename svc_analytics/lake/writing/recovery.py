@@ -19,7 +19,7 @@ from svc_analytics.instants import BEGINNING, MINUTE
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import MonthFileFooter, read_footer
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.layout import data_folders
+from svc_analytics.lake.layout import WRITER_MARK, data_folders
 from svc_analytics.lake.merge import read_rows
 from svc_analytics.lake.month_coverage import owned_span
 from svc_analytics.lake.month_file import read_groups, rewrite_month_file, write_month_file
@@ -28,7 +28,6 @@ from svc_analytics.lake.side_files import read_side_file
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.storage import merge_into
 
-_MARKER = ".writer"
 WRITE_DELAY = 10 * MINUTE  # how long a disk may delay writes that it has reported as done
 
 
@@ -41,7 +40,7 @@ def dirty_marker(lake: Lake, now: int, elsewhere: int | None = None) -> Iterator
     known = [at for at in (_read_marker(lake), elsewhere) if at is not None]
     unfinished = min(known, default=None)
     since = now if unfinished is None else min(now, unfinished)
-    (lake.path / _MARKER).write_text(f"{os.getpid()} {since}\n")
+    (lake.path / WRITER_MARK).write_text(f"{os.getpid()} {since}\n")
     try:
         yield unfinished
     except (LakeError, OSError):
@@ -120,14 +119,14 @@ def _resolve(lake: Lake, stream: Stream, written: list[Path], since: int, now: i
 def lock_holder(lake: Lake) -> str:
     """Return which process writes to the lake, by its number if it is known."""
     try:
-        return f"process {int((lake.path / _MARKER).read_text().split()[0])}"
+        return f"process {int((lake.path / WRITER_MARK).read_text().split()[0])}"
     except (OSError, ValueError, IndexError):
         return "another process"
 
 
 def _read_marker(lake: Lake) -> int | None:
     try:
-        return int((lake.path / _MARKER).read_text().split()[1])
+        return int((lake.path / WRITER_MARK).read_text().split()[1])
     except FileNotFoundError:
         return None
     except (OSError, ValueError, IndexError):
@@ -136,4 +135,4 @@ def _read_marker(lake: Lake) -> int | None:
 
 def _remove_marker(lake: Lake) -> None:
     with suppress(OSError):  # if it stays, the next writer verifies files without need
-        (lake.path / _MARKER).unlink(missing_ok=True)
+        (lake.path / WRITER_MARK).unlink(missing_ok=True)

@@ -23,6 +23,7 @@ from svc_analytics.lake.layout import (
     LAYOUT,
     ORIGIN,
     PARENTS_FOLDER,
+    RESTORING_FOLDER,
     RUNS_FOLDER,
     data_folders,
 )
@@ -182,6 +183,7 @@ def open_writer(
             mended(lake.storage),
         ):
             check_merchant(lake, profile)  # again: another process may have begun it meanwhile
+            _require_restored(lake)
             with dirty_marker(lake, now, inherited.since) as unfinished:
                 _take_over(lake, inherited, profile["id"], now)
                 writer = _begin_writing(lake, profile["id"], now, unfinished)
@@ -202,6 +204,13 @@ def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
             f"to merchant {profile['id']}: give another --data-dir"
         )
         raise ConfigError(message)
+
+
+def _require_restored(lake: Lake) -> None:
+    """Refuse half a lake, which an interrupted restore left: nobody would see what it lacks."""
+    if (lake.path / RESTORING_FOLDER).exists() and not lake.exists:
+        message = f"restoring a backup into {lake.place} was interrupted"
+        raise LakeError(f"{message}: run svc-analytics restore again, or empty the folder")
 
 
 def _take_over(lake: Lake, inherited: Inherited, merchant_id: str, now: int) -> None:

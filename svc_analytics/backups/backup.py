@@ -1,0 +1,211 @@
+"""Making a backup, and reading all backups back."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from svc_analytics.arguments import check_path
+from svc_analytics.backups.archive import (
+    NEWEST,
+    Archive,
+    Count,
+    digest_of_chunks,
+    open_archive,
+)
+from svc_analytics.backups.held_files import damaged_files, held_files
+from svc_analytics.backups.inventory import Entry, Inventory
+from svc_analytics.bucket.address import is_address, lake_address
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import now
+from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.lake.layout import tool_version
+
+_OTHERS = 0o077  # who is not the owner
+
+
+@dataclass(frozen=True)
+class Backup:
+    """A backup that was made: its name, what it holds, and how it differs from the last one.
+
+    Examples:
+        >>> svc.backup(lake, "/mnt/disk/finance").damaged  # doctest: +SKIP
+        ()
+    """
+
+    target: str
+    name: str
+    files: int
+    size: int  # bytes
+    copied: tuple[str, ...]  # paths that were new, or had another content
+    changed: tuple[str, ...]  # those of them that the last backup holds with another content
+    gone: tuple[str, ...]  # paths of the last backup that the lake has no more
+    damaged: tuple[str, ...]  # files that are not as they were written; earlier backups keep theirs
+    removed: tuple[str, ...]  # backups that were removed, as `keep` says
+
+
+@dataclass(frozen=True)
+class BackupCheck:
+    """What was found when backups were read back: whole, or with problems.
+
+    Examples:
+        >>> svc.verify_backup("/mnt/disk/finance").problems  # doctest: +SKIP
+        ()
+    """
+
+    target: str
+    backups: tuple[str, ...]
+    files: int
+    size: int  # bytes that were read
+    problems: tuple[tuple[str, str, str], ...]  # backup, path, what is wrong with it
+
+
+def backup(
+    lake: Lake,
+    target: str | os.PathLike[str],
+    *,
+    keep: int | None = None,
+    progress: bool = True,
+) -> Backup:
+    """Copy what is new and changed of a lake into a folder or a bucket, as a backup.
+
+    All that the lake cannot make again is in it. It may be made while `extract` runs, and be
+    interrupted: the backups before it stay whole, and the next one goes on. With `keep`, only
+    that many of the newest backups are kept.
+
+    Returns:
+        The backup: its name, its files, those that changed since the last one, and those that
+        are damaged in the lake.
+
+    Raises:
+        LakeError: when there is no lake, or the target holds anything but backups.
+        ConfigError: when the target holds another merchant's, or lies within the lake.
+        LakeBusy: when another process makes a backup there.
+
+    Examples:
+        >>> svc.backup(lake, "/mnt/disk/finance")  # doctest: +SKIP
+        >>> svc.backup(lake, "s3://backups/finance", keep=90)  # doctest: +SKIP
+    """
+    check_lake(lake)
+    _check_target(target)
+    lake.require()
+    _check_apart(lake, target)
+    open_archive(target).require_own(lake.merchant_id)  # before anything is made there
+    archive = open_archive(target)
+    with archive.writing(), held_files(lake) as links:
+        archive = open_archive(target)  # again: another process may have made one meanwhile
+        archive.require_own(lake.merchant_id)
+        with progress_bar("backing up", _size_of(links), progress) as count:
+            return _make(archive, lake, links, keep, count)
+
+
+def verify_backup(target: str | os.PathLike[str], *, progress: bool = True) -> BackupCheck:
+    """Read all backups of a folder or bucket back, and compare each file with its digest.
+
+    Returns:
+        What was found: `problems` has the backup, the path and what is wrong, for each file that
+        is missing or altered.
+
+    Raises:
+        LakeError: when there is no backup.
+
+    Examples:
+        >>> svc.verify_backup("/mnt/disk/finance").problems  # doctest: +SKIP
+        ()
+    """
+    _check_target(target)
+    archive = open_archive(target)
+    if not archive.damaged:
+        archive.require()
+    contents = {
+        (path, entry): each.name
+        for each in sorted(archive.inventories, key=lambda each: each.made_at)
+        for path, entry in each.files.items()
+    }
+    total = sum(entry.size for _, entry in contents)
+    problems = [(Path(key).stem, key, "altered: it cannot be read") for key in archive.damaged]
+    with progress_bar("verifying", total, progress) as count:
+        for (path, entry), name in contents.items():
+            if wrong := problem_of(archive, path, entry, count):
+                problems.append((name, path, wrong))
+    names = tuple(each.name for each in archive.inventories)
+    return BackupCheck(archive.place, names, len(contents), total, tuple(problems))
+
+
+def problem_of(archive: Archive, path: str, entry: Entry, count: Count) -> str:
+    """Return how a content of a backup is broken, in a word; no text where it is whole."""
+    for key in archive.places(path, entry):
+        if digest_of_chunks(archive.chunks(key), count) == entry.sha256:
+            return ""
+    return "altered" if f"{NEWEST}/{path}" in archive.sizes else "missing"
+
+
+def _make(
+    archive: Archive, lake: Lake, links: dict[str, Path], keep: int | None, count: Count
+) -> Backup:
+    last = archive.newest
+    before = last.files if last else {}
+    files = {path: _entry_of(lake.path / path, link, count) for path, link in links.items()}
+    damaged = damaged_files(lake, links, {path: each.sha256 for path, each in files.items()})
+    archive.begin()
+    copied = [path for path, entry in files.items() if not archive.has(path, entry)]
+    for path in copied:
+        archive.put(path, files[path], links[path])
+    for path in archive.newest_paths() - files.keys():
+        archive.set_aside(path)
+    made_at = max(now(), last.made_at + 1 if last else 0)
+    made = Inventory(made_at, lake.merchant_id, tool_version(), files)
+    archive.finish(made)
+    removed = archive.forget(keep) if keep else []
+    return Backup(
+        archive.place,
+        made.name,
+        len(files),
+        made.size,
+        tuple(copied),
+        tuple(path for path in files if before.get(path, files[path]) != files[path]),
+        tuple(sorted(before.keys() - files.keys())),
+        tuple(damaged),
+        tuple(removed),
+    )
+
+
+def _entry_of(file: Path, link: Path, count: Count) -> Entry:
+    with link.open("rb") as content:
+        digest = digest_of_chunks(iter(lambda: content.read(1 << 20), b""), count)
+    stat = link.stat()
+    return Entry(stat.st_size, digest, not stat.st_mode & _OTHERS)
+
+
+def _check_target(target: object) -> None:
+    check_path("the target of the backup", target, "/mnt/disk/finance")
+
+
+def _check_apart(lake: Lake, target: str | os.PathLike[str]) -> None:
+    """Refuse a backup within the lake, which the next one would hold too, or the other way."""
+    if is_address(target):
+        url = f"{lake_address(target)}/"
+        is_within = is_address(lake.place) and (
+            url.startswith(f"{lake.place}/") or f"{lake.place}/".startswith(url)
+        )
+    else:
+        folder, own = Path(target).resolve(), lake.path.resolve()
+        is_within = folder.is_relative_to(own) or own.is_relative_to(folder)
+    if is_within:
+        raise ConfigError(f"{target} and the lake in {lake.place} lie within one another")
+
+
+def _size_of(links: dict[str, Path]) -> int:
+    return sum(link.stat().st_size for link in links.values())
+
+
+@contextmanager
+def progress_bar(doing: str, total: int, is_shown: bool) -> Iterator[Count]:
+    """Show on a terminal how many bytes are read, of how many."""
+    from tqdm.auto import tqdm  # loads IPython's widgets where there are any
+
+    shown: dict[str, Any] = {"unit": "B", "unit_scale": True, "leave": False}
+    with tqdm(desc=doing, total=total, disable=None if is_shown else True, **shown) as bar:
+        yield bar.update

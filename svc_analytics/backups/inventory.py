@@ -1,0 +1,87 @@
+"""The inventory of a backup: path, size and digest of each of its files. It vouches for itself."""
+
+import json
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Self
+
+from svc_analytics.instants import format_instant, parse_instant
+from svc_analytics.lake.lake import digest_of
+
+FORM = 1
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of a backup; one that `is_private` is its owner's alone, such as a secret."""
+
+    size: int  # bytes
+    sha256: str
+    is_private: bool = False
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What one backup holds, by path below the lake, and when it was made, in microseconds."""
+
+    made_at: int
+    merchant_id: str
+    tool_version: str
+    files: dict[str, Entry]
+
+    @property
+    def name(self) -> str:
+        """The name of the backup, which sorts by time: 2026-11-26T04-36-10.000125Z."""
+        return format_instant(self.made_at).replace(":", "-")
+
+    @property
+    def size(self) -> int:
+        """The bytes of all its files."""
+        return sum(entry.size for entry in self.files.values())
+
+    def to_bytes(self) -> bytes:
+        """Return it as it is written: JSON with a line for each file."""
+        document = self._document()
+        shown = {**document, "sha256": digest_of(document)}
+        files = ",\n".join(f"  {json.dumps(each)}" for each in shown.pop("files"))
+        return f'{json.dumps(shown, indent=1)[:-2]},\n "files": [\n{files}\n ]\n}}\n'.encode()
+
+    @classmethod
+    def parse(cls, content: bytes) -> Self:
+        """Read it; raise `ValueError` where it was altered, or is not one of today's form."""
+        try:
+            document: dict[str, Any] = json.loads(content)
+            if document.pop("sha256") != digest_of(document) or document["form"] != FORM:
+                raise ValueError("it is not the one that was written")
+            made_at, _ = parse_instant(document["made_at"])
+            files = {each.pop("path"): Entry(**each) for each in document["files"]}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError("it is no inventory") from error
+        if not all(map(is_below, files)):
+            raise ValueError("it names a file outside of the lake")
+        return cls(made_at, document["merchant"], document["tool_version"], files)
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "form": FORM,
+            "made_at": format_instant(self.made_at),
+            "merchant": self.merchant_id,
+            "tool_version": self.tool_version,
+            "files": [_plain(path, entry) for path, entry in self.files.items()],
+        }
+
+
+def _plain(path: str, entry: Entry) -> dict[str, Any]:
+    private = {"is_private": True} if entry.is_private else {}
+    return {"path": path, "size": entry.size, "sha256": entry.sha256, **private}
+
+
+def is_below(path: str) -> bool:
+    """Tell whether a path stays within the folder that it is taken below.
+
+    >>> is_below("payments/2026-10.parquet"), is_below("../x"), is_below("/etc/x")
+    (True, False, False)
+    """
+    parts = PurePosixPath(path).parts
+    is_plain = "/".join(parts) == path and not {"\\", ":", "\0"} & {*path}
+    return is_plain and bool(parts) and parts[0] != "/" and ".." not in parts

@@ -1,0 +1,106 @@
+"""`backup` and `restore`: copies of the lake, and a lake made of one."""
+
+import click
+
+from svc_analytics.backups import backup as backups
+from svc_analytics.backups import restore as restoring
+from svc_analytics.cli import options
+from svc_analytics.cli.console import echo_note
+from svc_analytics.config import read_data_dir
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.formatting.tables import to_json
+from svc_analytics.warehouse.database import write_views
+
+
+@click.command()
+@click.argument("target", metavar="TARGET")
+@click.option(
+    "--verify",
+    "verifies",
+    is_flag=True,
+    help="Make no backup: read all that are there back, and name what is missing or altered.",
+)
+@click.option(
+    "--keep",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Keep the N newest backups, and remove the older ones.  [default: keep all]",
+)
+@options.shared_options
+def backup(
+    target: str, verifies: bool, keep: int | None, data_dir: str | None, as_json: bool
+) -> None:
+    """Back up the lake into a folder or a bucket.
+
+    TARGET is a folder, better one of another disk, or a URL such as s3://backups/finance.
+    Copies what is new or changed, and reads back what arrived. It may be made while extract
+    runs, and be interrupted: what was there before stays whole, and the next one goes on.
+    Exits 3 where a file of the lake is damaged, or with --verify one of a backup.
+    """
+    if verifies:
+        if keep:
+            raise ConfigError("give --verify or --keep, not both: --verify changes nothing")
+        _print_check(backups.verify_backup(target), as_json=as_json)
+    else:
+        lake = options.open_lake(data_dir)
+        _print_backup(backups.backup(lake, target, keep=keep), as_json=as_json)
+
+
+def _print_backup(made: backups.Backup, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(to_json(vars(made)))
+    else:
+        held = f"{made.files:,} files, {made.size:,} bytes"
+        click.echo(f"backup {made.name} in {made.target}: {held}")
+        told = f"{len(made.copied):,} copied, of them {len(made.changed):,} changed"
+        click.echo(f"{told}; {len(made.gone):,} are gone from the lake since the last backup")
+    for path in made.damaged:
+        echo_note(f"{path} is torn or altered in the lake: an earlier backup may hold it whole")
+    if made.damaged:
+        raise SystemExit(EXIT_ATTENTION)
+
+
+def _print_check(found: backups.BackupCheck, *, as_json: bool) -> None:
+    if as_json:
+        problems = [
+            {"backup": name, "path": path, "problem": problem}
+            for name, path, problem in found.problems
+        ]
+        click.echo(to_json(vars(found) | {"problems": problems}))
+    else:
+        read = f"{found.files:,} files, {found.size:,} bytes"
+        what = f"{len(found.problems):,} are not whole" if found.problems else "all are whole"
+        click.echo(f"{len(found.backups):,} backups in {found.target}, {read} read back: {what}")
+        for name, path, problem in found.problems:
+            click.echo(f"{name}: {path} is {problem}")
+    if found.problems:
+        raise SystemExit(EXIT_ATTENTION)
+
+
+@click.command()
+@click.argument("target", metavar="TARGET")
+@click.option("--at", metavar="BACKUP", help="The name of an older backup.  [default: the newest]")
+@click.option("--dry-run", "is_dry_run", is_flag=True, help="List what would be written.")
+@options.shared_options
+def restore(
+    target: str, at: str | None, is_dry_run: bool, data_dir: str | None, as_json: bool
+) -> None:
+    """Restore a backup into an empty lake folder.
+
+    Writes the files of the newest backup in TARGET, or of the one that --at names, and
+    compares each with its digest. The lake states and closes as before. A restore that is
+    interrupted leaves no lake: run it again, and it goes on.
+    """
+    place = read_data_dir(data_dir)
+    done = restoring.restore(target, place, at=at, dry_run=is_dry_run)
+    if not is_dry_run:
+        write_views(options.open_lake(data_dir))
+    if as_json:
+        files = [{"path": path, "size": size} for path, size in done.files.items()]
+        click.echo(to_json(vars(done) | {"folder": str(done.folder), "files": files}))
+        return
+    for path, size in done.files.items() if is_dry_run else ():
+        click.echo(f"{size:>15,}  {path}")
+    verb = "would write" if is_dry_run else "restored"
+    held = f"{len(done.files):,} files, {sum(done.files.values()):,} bytes"
+    click.echo(f"{verb} backup {done.backup} into {done.folder}: {held}")

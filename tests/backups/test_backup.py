@@ -1,0 +1,232 @@
+"""Backups in a folder: what they hold, what they tell, what they refuse."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.backups.backup import backup, verify_backup
+from svc_analytics.backups.inventory import Entry, Inventory
+from svc_analytics.backups.restore import restore
+from svc_analytics.config import read_data_dir
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.warehouse.database import write_views
+from tests.simulation.simulate import quick_folder
+from tests.support.commands import Run, runner
+from tests.support.kept_lakes import back_up, kept, restored
+from tests.support.sealed_months import MONTHS, closer_at
+
+TYPED = "at,currency,balance,note\n"
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[Path]:
+    """A lake with a sealed September, a secret, typed and derived files."""
+    with quick_folder() as folder:
+        closer = closer_at(folder / "data")
+        closer.desk.extract()
+        closer.close(MONTHS[0], formats=("csv",))
+        write_views(closer.desk.lake)
+        (folder / "data" / "assertions.csv").write_text(TYPED)
+        (folder / "data" / "secret").write_bytes(b"of the lake")
+        (folder / "data" / "secret").chmod(0o600)
+        yield folder / "data"
+
+
+@pytest.fixture
+def place(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a copy of it."""
+    shutil.copytree(made, tmp_path / "data")
+    monkeypatch.setenv("SVC_DATA_DIR", str(tmp_path / "data"))
+    return tmp_path
+
+
+@pytest.fixture
+def run(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+def test_a_restored_lake_closes_the_next_month_to_the_same_bytes(place: Path) -> None:
+    """Of a secret in it nobody else reads anything, in the backup neither."""
+    back_up(place / "data", place / "disk" / "backups")
+    restore(place / "disk" / "backups", place / "new", progress=False)
+    assert kept(place / "new") == kept(place / "data")
+    folders = [
+        closer_at(place / name).close(MONTHS[1], formats=("csv",)).folder
+        for name in ("data", "new")
+    ]
+    one, other = [{file.name: file.read_bytes() for file in each.iterdir()} for each in folders]
+    assert one == other and "manifest.json" in one
+    for secret in (place / "new" / "secret", place / "disk" / "backups" / "lake" / "secret"):
+        assert secret.stat().st_mode & 0o777 == 0o600
+    for folder in (place / "new", place / "disk" / "backups"):
+        assert not folder.stat().st_mode & 0o007
+
+
+def test_only_what_is_new_and_changed_is_copied(place: Path) -> None:
+    """What was replaced or removed is set aside, and the newest files are named as in the lake."""
+    lake, target = place / "data", place / "backups"
+    first = back_up(lake, target)
+    (lake / "assertions.csv").write_text(f"{TYPED}2026-10-01,btc,1,\n")
+    (lake / "rates.csv").write_text("date,currency,rate,source\n")
+    (lake / "secret").unlink()
+    made = backup(Lake(lake), target, progress=False)
+    assert (made.copied, made.changed) == (("assertions.csv", "rates.csv"), ("assertions.csv",))
+    assert made.gone == ("secret",)
+    assert kept(target / "lake") == kept(lake)
+    assert restored(target, place / "new", first)["assertions.csv"] == TYPED.encode()
+
+
+def test_only_so_many_backups_are_kept_as_are_wanted(place: Path) -> None:
+    """With the contents that these name, and no other."""
+    lake, target = place / "data", place / "backups"
+    names = []
+    for text in "abcd":
+        (lake / "sentences.csv").write_text(text)
+        names.append(backup(Lake(lake), target, keep=2, progress=False).name)
+    assert sorted(file.stem for file in (target / "backups").iterdir()) == names[2:]
+    older = [file.read_text() for file in (target / "older").rglob("sentences.csv")]
+    assert older == ["c"]
+    assert restored(target, place / "new", names[2])["sentences.csv"] == b"c"
+    assert verify_backup(target, progress=False).problems == ()
+
+
+@pytest.mark.parametrize(
+    "path", ["payments/2026-09.parquet", f"statements/{MONTHS[0]}/lines.csv"], ids=["month", "seal"]
+)
+def test_a_file_that_was_altered_in_the_lake_is_told_and_replaces_no_good_one(
+    place: Path, run: Run, path: str
+) -> None:
+    """Each time again, until it is mended."""
+    good = (place / "data" / path).read_bytes()
+    first = back_up(place / "data", place / "backups")
+    (place / "data" / path).write_bytes(good[:99] + bytes([good[99] ^ 1]) + good[100:])
+    for _ in range(2):
+        done = run("backup", "backups")
+        assert done.code == 3
+        told = f"{path} is torn or altered in the lake: an earlier backup may hold it whole"
+        assert done.err == f"svc-analytics: {told}\n"
+    assert restored(place / "backups", place / "new", first)[path] == good
+
+
+def spoil(file: Path) -> None:
+    body = bytearray(file.read_bytes())
+    body[len(body) // 2] ^= 1
+    file.write_bytes(body)
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+@pytest.mark.parametrize("place_of", ["lake", "older"])
+@pytest.mark.parametrize("damage", [spoil, cut, Path.unlink], ids=["altered", "cut", "missing"])
+def test_verify_finds_each_kind_of_damage(
+    place: Path, run: Run, place_of: str, damage: object
+) -> None:
+    """By the backup and the path; restore refuses it, and brings back the other one."""
+    lake, target = place / "data", place / "backups"
+    names = [back_up(lake, target)]
+    (lake / "assertions.csv").write_text(f"{TYPED}2026-10-01,btc,1,\n")
+    names.append(back_up(lake, target))
+    assert run("backup", "backups", "--verify").code == 0
+    assert callable(damage)
+    [file] = (target / place_of).rglob("assertions.csv")
+    damage(file)
+    done = run("backup", "backups", "--verify")
+    broken, whole = (names[1], names[0]) if place_of == "lake" else names
+    assert done.code == 3 and f"{broken}: assertions.csv is " in done.out
+    assert done.out.count("assertions.csv") == 1
+    with pytest.raises(LakeError, match=r"assertions\.csv is missing or altered"):
+        restore(target, place / "half", at=broken, progress=False)
+    assert not Lake(place / "half").exists
+    assert restored(target, place / "new", whole)
+
+
+def test_an_altered_inventory_is_told_and_costs_no_content(place: Path, run: Run) -> None:
+    """The backup before it is still there, and what it alone names is not removed."""
+    lake, target = place / "data", place / "backups"
+    back_up(lake, target)
+    (lake / "sentences.csv").write_text("a")
+    spoil(target / "backups" / f"{back_up(lake, target)}.json")
+    done = run("backup", "backups", "--verify")
+    assert done.code == 3 and "is altered: it cannot be read" in done.out
+    assert "sentences.csv" not in restored(target, place / "new")
+    (lake / "sentences.csv").write_text("b")
+    backup(Lake(lake), target, keep=1, progress=False)
+    assert [file.read_text() for file in (target / "older").rglob("sentences.csv")] == ["a"]
+
+
+@pytest.mark.parametrize("path", ["../out", "/etc/out", "a/../../out", "a//b", ""])
+def test_an_inventory_that_names_a_file_outside_of_the_lake_is_refused(path: str) -> None:
+    """Whoever can write into the backup cannot write elsewhere by it."""
+    made = Inventory(0, "m", "0.1.0", {})
+    assert Inventory.parse(made.to_bytes()) == made
+    with pytest.raises(ValueError, match="outside of the lake"):
+        Inventory.parse(replace(made, files={path: Entry(0, "0" * 64)}).to_bytes())
+
+
+def test_a_dry_run_lists_what_it_would_write_and_writes_nothing(place: Path, run: Run) -> None:
+    back_up(place / "data", place / "backups")
+    done = run("restore", "backups", "--data-dir", "new", "--dry-run")
+    assert done.code == 0 and not (place / "new").exists()
+    *files, last = done.out.splitlines()
+    assert sorted(line.split()[1] for line in files) == sorted(kept(place / "data"))
+    assert last.startswith("would write backup ")
+
+
+def test_a_restored_lake_answers_other_tools(place: Path, run: Run) -> None:
+    """Its `analytics.duckdb` is made anew, over its own files."""
+    back_up(place / "data", place / "backups")
+    shutil.rmtree(place / "data")
+    assert run("restore", "backups").code == 0
+    assert (read_data_dir() / "analytics.duckdb").is_file()
+    assert run("statement-verify", f"data/statements/{MONTHS[0]}").code == 0
+    assert run("restore", "backups").err.endswith("restored into an empty folder only\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("backup", "data/backups"), 2, "lie within one another"),
+        (("backup", "."), 2, "lie within one another"),
+        (("backup", "other"), 1, "holds files that are no backups"),
+        (("backup", "none", "--verify"), 1, "there is no backup in"),
+        (("backup", "backups", "--verify", "--keep", "3"), 2, "not both"),
+        (("backup", "backups", "--data-dir", "none"), 1, "no lake in"),
+        (("backup", "theirs"), 2, "holds backups of merchant somebody-else"),
+        (("restore", "backups"), 1, "is not empty"),
+        (("restore", "backups", "--at", "2020", "--data-dir", "new"), 2, "holds no backup 2020"),
+        (("restore", "none", "--data-dir", "new"), 1, "there is no backup in"),
+        (("restore", "backups", "--data-dir", "s3://bucket/lake"), 2, "is a bucket"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    place: Path, run: Run, words: tuple[str, ...], code: int, said: str
+) -> None:
+    """And changes nothing."""
+    (place / "other").mkdir()
+    (place / "other" / "mine.txt").write_text("mine")
+    (place / "theirs" / "backups").mkdir(parents=True)
+    strange = Inventory(0, "somebody-else", "0.1.0", {})
+    (place / "theirs" / "backups" / "a.json").write_bytes(strange.to_bytes())
+    back_up(place / "data", place / "backups")
+    before = kept(place)
+    done = run(*words)
+    assert done.code == code and said in done.err and done.err.count("\n") == 1, done.err
+    assert kept(place) == before
+
+
+def test_a_restore_that_arrives_altered_is_not_a_lake(place: Path) -> None:
+    """Nor does a folder with a lake of another person become one."""
+    back_up(place / "data", place / "backups")
+    spoil(place / "backups" / "lake" / "lake.json")
+    with pytest.raises(LakeError, match=r"lake\.json is missing or altered"):
+        restore(place / "backups", place / "new", progress=False)
+    assert not Lakehouse(place / "new").exists
+    with pytest.raises(ConfigError, match="target of the backup"):
+        restore(3, place / "new")  # type: ignore[arg-type]

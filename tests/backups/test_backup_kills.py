@@ -1,0 +1,123 @@
+"""Backups and restores that are killed anywhere: what was whole stays so, the next goes on."""
+
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.backups.backup import verify_backup
+from svc_analytics.backups.restore import restore
+from svc_analytics.errors import LakeError
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.writing.writer import open_writer
+from tests.simulation.disk import Disk
+from tests.simulation.simulate import quick_folder
+from tests.simulation.virtual import Killed
+from tests.support.kept_lakes import Contents, back_up, kept, restored
+from tests.support.publishing import after, before, read_all
+from tests.support.rings import rings
+
+KILLS = 100
+USUALLY = 5
+
+
+@dataclass
+class Bench:
+    """A backup of a lake as it was, and the lake as it is."""
+
+    folder: Path
+    first: str = ""  # the name of the backup
+    old: Contents | None = None
+    new: Contents | None = None
+
+    def make(self) -> None:
+        lake, start = self.folder / "start" / "data", self.folder / "start"
+        start.mkdir()
+        read_all(lake, before())
+        (lake / "assertions.csv").write_text("at,currency,balance,note\n")
+        (lake / "secret").write_bytes(b"of the lake")
+        (lake / "secret").chmod(0o600)
+        self.first, self.old = back_up(lake, start / "backups"), kept(lake)
+        read_all(lake, after())
+        (lake / "assertions.csv").unlink()
+        self.new = kept(lake)
+
+    def take(self) -> Path:
+        """Copy both; return the folder that they lie in."""
+        place = self.folder / "disk"
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(self.folder / "start", place)
+        return place
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    with quick_folder() as folder:
+        found = Bench(folder)
+        found.make()
+        yield found
+
+
+def killed(place: Path, call: int, work: Callable[[], object]) -> Disk:
+    """Do work until a call of the disk that is not made any more, nor any after it."""
+
+    def fate(number: int, kind: str, path: str) -> None:
+        if number >= call:
+            raise Killed
+
+    disk = Disk(place, fate)
+    with suppress(Killed), disk.installed():
+        work()
+    return disk
+
+
+def calls_of(place: Path, work: Callable[[], object]) -> int:
+    disk = Disk(place)
+    with disk.installed():
+        work()
+    return len(disk.calls)
+
+
+@pytest.mark.parametrize("seed", rings(range(USUALLY), range(KILLS)))
+def test_a_backup_killed_at_any_moment_costs_nothing(bench: Bench, seed: int) -> None:
+    """Nor does a power cut: the last whole backup is restored, and the next one goes on."""
+    chance, place = random.Random(seed), bench.take()
+    lake, target = place / "data", place / "backups"
+    calls = calls_of(place, lambda: back_up(lake, target))
+    place = bench.take()
+    disk = killed(place, chance.randint(1, calls), lambda: back_up(lake, target))
+    if seed % 2:
+        disk.lose_power(chance)
+    assert restored(target, bench.folder / "new") in (bench.old, bench.new)
+    again = back_up(lake, target)
+    assert restored(target, bench.folder / "new") == bench.new
+    assert restored(target, bench.folder / "new", again) == bench.new
+    assert restored(target, bench.folder / "new", bench.first) == bench.old
+    assert verify_backup(target, progress=False).problems == ()
+
+
+@pytest.mark.parametrize("seed", rings(range(USUALLY), range(KILLS)))
+def test_half_a_restore_is_no_lake_and_the_next_one_completes_it(bench: Bench, seed: int) -> None:
+    """Until the description has come, which comes last; no run begins a lake there."""
+    chance, place = random.Random(seed), bench.take()
+    target, folder = place / "backups", place / "new"
+    calls = calls_of(place, lambda: restore(target, folder, progress=False))
+    place = bench.take()
+    call = chance.randint(1, calls)
+    disk = killed(place, call, lambda: restore(target, folder, progress=False))
+    if seed % 2:
+        disk.lose_power(chance)
+    if Lake(folder).exists:
+        assert kept(folder) == bench.old
+    elif (folder / ".restoring").exists():
+        with (
+            pytest.raises(LakeError, match="was interrupted: run svc-analytics restore again"),
+            open_writer(Lake(folder), {"id": "none"}, 0),
+        ):
+            pass
+    restore(target, folder, progress=False)
+    assert kept(folder) == bench.old and not (folder / ".restoring").exists()
