@@ -221,7 +221,7 @@ def check_base_url(url: str) -> str:
         raise ConfigError("SVC_BASE_URL holds more than an address: write only https://host")
     if parts.scheme not in ("https", "http"):
         raise ConfigError("SVC_BASE_URL is not an address: write https://host")
-    if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise ConfigError("SVC_BASE_URL must be https: over plain http a key travels in the clear")
     return url.rstrip("/").removesuffix(_API)
 
@@ -263,7 +263,7 @@ def _memory(text: str) -> str:
     return text
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
     try:

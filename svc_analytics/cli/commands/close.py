@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ import pyarrow as pa
 
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note, echo_progress, table_text
+from svc_analytics.cli.watched import watched
 from svc_analytics.closing import close as closing
 from svc_analytics.closing.due import GRACE_HOURS
 from svc_analytics.closing.job import JobOptions
@@ -20,6 +20,7 @@ from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import QUARTER, YEAR
 
 MOST_ROWS = 40
@@ -137,17 +138,24 @@ def close(
     svc-analytics close 2026
     """
     other.check()
-    settings = read_settings(data_dir, patience=patience)
-    settings.require_service()
-    wanted: JobOptions = {**job, "settings": settings, "note": echo_progress}
-    echo = partial(_echo_result, is_wide=is_wide, as_json=as_json)
-    results = _close(Lakehouse(settings.data_dir), which, wanted, other, echo)
-    if as_json:
-        click.echo(to_json({"months": list(map(_result_document, results))}))
-    elif not results:
-        click.echo("no month is due")
-    if any(result.needs_attention for result in results):
-        raise SystemExit(EXIT_ATTENTION)
+    language = Language(job["lang"], job["digits"])
+    months = (job["zone"], job["calendar"]) if which.name is None else None
+    with watched("close", data_dir, months, language) as watch:
+        settings = read_settings(data_dir, patience=patience)
+        settings.require_service()
+        wanted: JobOptions = {**job, "settings": settings, "note": echo_progress}
+
+        def echo(result: CloseResult) -> None:
+            watch.closed(result)
+            _echo_result(result, is_wide=is_wide, as_json=as_json)
+
+        results = _close(Lakehouse(settings.data_dir), which, wanted, other, echo)
+        if as_json:
+            click.echo(to_json({"months": list(map(_result_document, results))}))
+        elif not results:
+            click.echo("no month is due")
+        if any(result.needs_attention for result in results):
+            raise SystemExit(EXIT_ATTENTION)
 
 
 @click.command("statement-verify")

@@ -7,6 +7,7 @@ import click
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.extraction_report import extraction_json, extraction_text
 from svc_analytics.cli.options import as_value, number_option, patience_option, shared_options
+from svc_analytics.cli.watched import watched
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.extraction import lookups, update
@@ -84,22 +85,24 @@ def extract(
     any time: the lake keeps what was read, and the next run continues from there.
     """
     request = wanted.request()
-    settings = read_settings(data_dir, patience=patience)
-    _require_keys(settings, wanted.streams, sessions=sessions)
-    customers = lookups.read_customers(bindings) if bindings else None
-    lake = Lake(settings.data_dir)
-    done = update.extract(lake, settings, request, workers=workers)
-    span = (request.start, request.end or done.read_to) if sessions else None
-    results = lookups.look_up(
-        lake, settings, sessions_of=span, customers=customers, workers=workers or FEWEST
-    )
-    report = extraction_json if as_json else extraction_text
-    click.echo(report(lake, done, results))
-    unread = (f"{name} were not extracted: {why}" for name, why in done.not_extracted.items())
-    for text in (*unread, *done.notes):
-        echo_note(text)
-    if done.needs_attention or any(result.rejected for result in results):
-        raise SystemExit(EXIT_ATTENTION)
+    with watched("extract", data_dir) as watch:
+        settings = read_settings(data_dir, patience=patience)
+        _require_keys(settings, wanted.streams, sessions=sessions)
+        customers = lookups.read_customers(bindings) if bindings else None
+        lake = Lake(settings.data_dir)
+        done = update.extract(lake, settings, request, workers=workers)
+        watch.extracted(done)
+        span = (request.start, request.end or done.read_to) if sessions else None
+        results = lookups.look_up(
+            lake, settings, sessions_of=span, customers=customers, workers=workers or FEWEST
+        )
+        report = extraction_json if as_json else extraction_text
+        click.echo(report(lake, done, results))
+        unread = (f"{name} were not extracted: {why}" for name, why in done.not_extracted.items())
+        for text in (*unread, *done.notes):
+            echo_note(text)
+        if done.needs_attention or any(result.rejected for result in results):
+            raise SystemExit(EXIT_ATTENTION)
 
 
 def _require_keys(settings: Settings, streams: tuple[str, ...], *, sessions: bool) -> None:

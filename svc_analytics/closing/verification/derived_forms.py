@@ -45,7 +45,7 @@ class Sealed:
 
     def lacking(self, output: Output) -> list[str]:
         """Return those of the readable formats that neither the seal nor its forms have."""
-        known, external = _read_facts(self.place), self.statement.external
+        known, external = read_facts(self.place), self.statement.external
         is_current = known.get("seal") == self.manifest["seal"] and is_this_release(known)
         if external:  # which no seal has
             own = external.rates.to_json(), asdict(output.language)
@@ -72,7 +72,7 @@ def write_forms(sealed: Sealed, output: Output, storage: Storage) -> Path | None
     lacking = sealed.lacking(output.fitting(sealed.statement))
     if not lacking:
         return None
-    earlier = formats_of(_read_facts(sealed.place).get("files", ()), sealed.statement.tables)
+    earlier = formats_of(read_facts(sealed.place).get("files", ()), sealed.statement.tables)
     formats = tuple(dict.fromkeys([*earlier, *lacking]))
     with storage.merging(), storage.write_folder(sealed.place) as folder:
         fill(sealed, Output(formats, output.language, output.note), folder)
@@ -105,7 +105,7 @@ def compare_derived(sealed: Sealed) -> Findings:
 def _compare_converted(sealed: Sealed, place: Path) -> Findings:
     """Compare forms in another currency with what the sealed tables and their own rates give."""
     try:
-        converted = sealed.converted(parse_rates(_read_facts(place).get("rates", {})))
+        converted = sealed.converted(parse_rates(read_facts(place).get("rates", {})))
     except SvcError as error:
         return Findings([f"{place.name}: {error}"])
     if converted.place != place:
@@ -114,7 +114,7 @@ def _compare_converted(sealed: Sealed, place: Path) -> Findings:
 
 
 def _compare(sealed: Sealed) -> Findings:
-    findings, facts = Findings(), _read_facts(sealed.place)
+    findings, facts = Findings(), read_facts(sealed.place)
     name = sealed.place.name
     if facts.get("seal") != sealed.manifest["seal"]:
         findings.broken.append(f"{name} is not of this seal")
@@ -131,7 +131,7 @@ def _compare(sealed: Sealed) -> Findings:
     return findings
 
 
-def _read_facts(folder: Path) -> dict[str, Any]:
+def read_facts(folder: Path) -> dict[str, Any]:
     """Return the facts that a folder of forms states; {} where there is none."""
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))

@@ -1,0 +1,25 @@
+"""Watch the run of a command that a timer starts: who is told of it, and where it is measured."""
+
+from svc_analytics.cli.console import echo_note
+from svc_analytics.config import read_data_dir
+from svc_analytics.lake.lake import Lake
+from svc_analytics.language.catalogue import Language
+from svc_analytics.unattended.watch import Watch
+from svc_analytics.unattended.watching import read_watching
+
+
+def watched(
+    command: str,
+    data_dir: str | None,
+    months: tuple[str, str | None] | None = None,
+    language: Language | None = None,
+) -> Watch:
+    """Return the watch of a run, for `with`; without settings of notices it does nothing.
+
+    `months` is the zone and the calendar of the months that are to be sealed, if any are.
+    """
+
+    def place() -> Lake:
+        return Lake(read_data_dir(data_dir))
+
+    return Watch(command, place, read_watching(), echo_note, months, language or Language())

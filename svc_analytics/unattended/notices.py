@@ -1,0 +1,137 @@
+"""Notices: what a person is told of a run, and the states that need one."""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from svc_analytics.closing import seals
+from svc_analytics.closing.due import closes_at, lake_months
+from svc_analytics.closing.result import CloseResult
+from svc_analytics.errors import ApiError, SvcError, class_name
+from svc_analytics.extraction.plan import ExtractionResult
+from svc_analytics.formatting.display import names_of
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.instants import DAY, format_instant
+from svc_analytics.lake.lake import Lake
+from svc_analytics.signing.secrets import hide_keys_in
+
+OVERDUE = 3 * DAY  # behind the instant from which on a month can be closed
+AWAY = DAY  # how long a service may be away before a person is told
+_NEXT = {
+    "failed": "it does not mend itself: see the next step above, then run the command again",
+    "away": "it is tried again; see whether the network, or the service itself, is down",
+    "overdue": "svc-analytics status says why each is not sealed",
+    "attention": "svc-analytics status and svc-analytics check say more",
+}
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One thing that a person is told, once by each notifier.
+
+    `key` tells it from others, `event` is its kind: sealed, restated, attention, failed, away,
+    overdue or well.
+    """
+
+    key: str
+    event: str
+    subject: str
+    lines: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, facts: dict[str, Any]) -> "Notice":
+        """Read what `asdict` made of one."""
+        return cls(facts["key"], facts["event"], facts["subject"], tuple(facts["lines"]))
+
+    def hiding(self, secrets: Collection[str]) -> "Notice":
+        """Return it without any of these secrets, and without a key."""
+        lines = tuple(without(line, secrets) for line in self.lines)
+        return Notice(self.key, self.event, without(self.subject, secrets), lines)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a webhook gets it."""
+        return {name: value for name, value in asdict(self).items() if name != "key"}
+
+
+def without(text: str, secrets: Collection[str]) -> str:
+    """Return a text in one line with a mark in place of each secret, the longest first.
+
+    >>> without("no proxy at http://joe:tiger@proxy", ["tiger"])
+    'no proxy at http://joe:***@proxy'
+    """
+    hidden = hide_keys_in(single_line(text))
+    for secret in sorted({*secrets} - {""}, key=len, reverse=True):
+        hidden = re.sub(re.escape(secret), "***", hidden)
+    return hidden
+
+
+def sealed_notice(folder: Path, manifest: seals.Manifest) -> Notice:
+    """Return the notice of a seal: its month, its version, and where it is."""
+    label, version = manifest["label"], manifest["version"]
+    is_first = version == 1
+    event = "sealed" if is_first else "restated"
+    title = f"{label} is sealed" if is_first else f"{label} is restated, as version {version}"
+    merchant = names_of(manifest["merchant"])
+    lines = [f"merchant: {merchant}", f"seal: {manifest['seal']}", f"folder: {folder}"]
+    if not is_first:
+        lines.append(f"what differs from version {version - 1} is in its table restatement")
+    return Notice(str(manifest["seal"]), event, f"{merchant}: {title}", tuple(lines))
+
+
+def states_of_close(result: CloseResult) -> list[Notice]:
+    """Return the state of a month that a person should look at; a new seal alone is none."""
+    if not result.reasons:
+        return []
+    codes = {getattr(reason.text, "code", "") for reason in result.reasons}
+    key = ":".join(["attention", result.label, result.state, *sorted(codes)])
+    return [_state(key, "attention", result.describe())]
+
+
+def states_of_extraction(done: ExtractionResult) -> list[Notice]:
+    """Return what an extraction found: each set of records once, an unread stream till it is."""
+    if not done.needs_attention:
+        return []
+    has_records = done.published.quarantined or done.published.changed
+    is_event = bool(has_records or done.retracted or any(done.unlisted.values()))
+    at = f":{done.read_to}" * is_event  # the records of the next run are others
+    key = ":".join(["attention", "extract", *sorted(done.not_extracted)]) + at
+    return [_state(key, "attention", done.findings)]
+
+
+def failure(error: BaseException) -> Notice:
+    """Return the state of a command that failed, by its class and the service's codes."""
+    name = class_name(error) if isinstance(error, SvcError) else type(error).__name__
+    codes = error.codes if isinstance(error, ApiError) else ()
+    text = str(error) if isinstance(error, SvcError) else f"{name}: {error}"
+    return _state(":".join(["failed", name, *codes]), "failed", [text])
+
+
+def away(since: int, error: BaseException | None) -> Notice:
+    """Return the state of a command that can only try again later, for longer than a day."""
+    line = f"since {format_instant(since)} every run ended with: try again later"
+    return _state("away", "away", [line, str(error)])
+
+
+def overdue(lake: Lake, clock: int, zone: str, calendar: str | None) -> list[Notice]:
+    """Return the state of months that were to be sealed days ago and are not; [] where none is.
+
+    A further month makes another state.
+    """
+    statements = lake.path / seals.STATEMENTS
+    months = [
+        month.folder
+        for month in lake_months(lake, clock, zone, calendar)
+        if closes_at(month) + OVERDUE <= clock
+        and not seals.versions((statements / month.folder).absolute())
+    ]
+    if not months:
+        return []
+    line = f"over for more than {OVERDUE // DAY} days, and not sealed: {', '.join(months)}"
+    return [_state(f"overdue:{months[-1]}", "overdue", [line])]
+
+
+def _state(key: str, event: str, lines: Iterable[str]) -> Notice:
+    texts = [line.strip() for line in lines]
+    return Notice(key, event, texts[0], (*texts[1:], f"next: {_NEXT[event]}"))

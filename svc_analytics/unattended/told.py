@@ -1,0 +1,82 @@
+"""What each notifier was told, in a small file of the lake: nothing is told twice."""
+
+import json
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from svc_analytics.files import atomic_write, locked, make_folder, write_json
+from svc_analytics.unattended.notices import Notice
+
+FILE = ".told.json"
+_PATIENCE = 60  # seconds for another run to tell what it has
+_FORMAT = 1
+
+
+@dataclass
+class Listener:
+    """What one notifier was told: seals, and the states of each command."""
+
+    seals: list[str]
+    states: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass
+class CommandState:
+    """The states that a command was left in, and since when it could only be tried again."""
+
+    away_since: int | None = None
+    states: list[Notice] = field(default_factory=list)
+
+
+@dataclass
+class Told:
+    """The file as it is read and written."""
+
+    path: Path
+    listeners: dict[str, Listener] = field(default_factory=dict)
+    commands: dict[str, CommandState] = field(default_factory=dict)
+
+    def begin(self, keys: Collection[str], seals: Collection[str]) -> None:
+        """Hold a listener for each of these notifiers; a new one counts as told of these seals."""
+        if self.listeners.keys() != {*keys}:
+            self.listeners = {key: self.listeners.get(key, Listener([*seals])) for key in keys}
+            self.save()
+
+    def command(self, name: str) -> CommandState:
+        """Return how a command was left."""
+        return self.commands.setdefault(name, CommandState())
+
+    def save(self) -> None:
+        """Replace the file."""
+        commands = {
+            name: {"away_since": one.away_since, "states": [asdict(each) for each in one.states]}
+            for name, one in self.commands.items()
+        }
+        listeners = {key: asdict(one) for key, one in self.listeners.items()}
+        facts = {"format": _FORMAT, "commands": commands, "listeners": listeners}
+        write_json(atomic_write(self.path, suffix=".telling"), facts)
+
+
+@contextmanager
+def telling(lake: Path) -> Iterator[Told]:
+    """Give what was told, to one run at a time; a file that cannot be read is begun anew."""
+    make_folder(lake)
+    path = lake / FILE
+    with locked(lake / f"{FILE}.lock", "is telling what became of a run", patience=_PATIENCE):
+        try:
+            told = _parsed(path, json.loads(path.read_bytes()))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
+            told = Told(path)
+        yield told
+
+
+def _parsed(path: Path, facts: dict[str, Any]) -> Told:
+    listeners = {key: Listener(**one) for key, one in facts["listeners"].items()}
+    commands = {
+        name: CommandState(one["away_since"], [Notice.read(each) for each in one["states"]])
+        for name, one in facts["commands"].items()
+    }
+    return Told(path, listeners, commands)

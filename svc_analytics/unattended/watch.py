@@ -1,0 +1,169 @@
+"""Watch one run of a command: ping that it began, and tell at its end what became of it."""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from svc_analytics.closing import seals
+from svc_analytics.closing.result import CloseResult
+from svc_analytics.errors import EXIT_ATTENTION, SvcError
+from svc_analytics.extraction.plan import ExtractionResult
+from svc_analytics.instants import format_instant, now
+from svc_analytics.lake.lake import Lake
+from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.unattended.notices import (
+    AWAY,
+    Notice,
+    away,
+    failure,
+    overdue,
+    states_of_close,
+    states_of_extraction,
+    without,
+)
+from svc_analytics.unattended.told import CommandState, telling
+from svc_analytics.unattended.watching import Watching
+
+LATER = 75  # try again later
+DONE = (0, EXIT_ATTENTION)
+
+
+@dataclass
+class Watch:
+    """One run of a command, in `with`; it changes neither its result nor its exit code.
+
+    `place` opens the lake; `months` is the zone and the calendar whose months are to be sealed,
+    None where no month is; `warn` hears of what could not be told.
+    """
+
+    command: str
+    place: Callable[[], Lake]
+    watching: Watching
+    warn: Callable[[str], None]
+    months: tuple[str, str | None] | None = None
+    language: Language = ENGLISH
+    states: list[Notice] = field(default_factory=list)
+    results: list[CloseResult] = field(default_factory=list)
+
+    def closed(self, result: CloseResult) -> None:
+        """Note what became of a month."""
+        self.results.append(result)
+        self.states += states_of_close(result)
+
+    def extracted(self, done: ExtractionResult) -> None:
+        """Note what an extraction found."""
+        self.states += states_of_extraction(done)
+
+    @cached_property
+    def lake(self) -> Lake:
+        """The lake, opened when it is first needed."""
+        return self.place()
+
+    def __enter__(self) -> Self:
+        if self.watching.is_on:
+            self._ping("/start")
+            self._trying(self._begin)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self.watching.is_on or isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+            return
+        code = exit_code(error)
+        if self.watching.notifiers:
+            self._trying(lambda: self._tell(code, error))
+        if code != LATER:  # whoever waits for the success behind a start counts the time
+            self._ping("" if code == 0 else "/fail")
+
+    def _trying(self, work: Callable[[], None]) -> None:
+        """Do work whose failure is a warning: the run itself is another thing."""
+        try:
+            work()
+        except Exception as error:  # whatever it is, the run keeps its own result
+            self._warn("nobody could be told of this run", error)
+
+    def _warn(self, what: str, error: Exception) -> None:
+        name = "" if isinstance(error, SvcError) else f"{type(error).__name__}: "
+        self.warn(f"warning: {without(f'{what}: {name}{error}', self.watching.secrets)}")
+
+    def _ping(self, ending: str) -> None:
+        if not (url := self.watching.ping_url):
+            return
+        from svc_analytics.unattended.web import call  # loads the client of the library
+
+        parts = urlsplit(url)
+        path = parts.path.rstrip("/") + ending
+        try:
+            call(parts._replace(path=path).geturl(), proxy=self.watching.proxy)
+        except SvcError as error:
+            self._warn("SVC_PING_URL was not reached", error)
+
+    def _begin(self) -> None:
+        """Count as told to a new notifier what is sealed now; a killed run leaves its own to tell.
+
+        Of a lake that cannot be reached now, the end of the run counts.
+        """
+        if self.watching.notifiers:
+            known = dict(seals_of(self.lake)).keys()
+            with telling(self.lake.path) as told:
+                told.begin([one.key for one in self.watching.notifiers], known)
+
+    def _tell(self, code: int, error: BaseException | None) -> None:
+        """Tell each notifier what it was not told before."""
+        from svc_analytics.unattended.teller import Teller  # loads what sends mail
+
+        sealed = seals_of(self.lake, self.results)
+        made = {one.seal for one in self.results if one.state in ("sealed", "restated")}
+        with telling(self.lake.path) as told:
+            told.begin([one.key for one in self.watching.notifiers], sealed.keys() - made)
+            command = told.command(self.command)
+            self._update(command, code, error)
+            facts = {"command": self.command, "exit_code": code, "at": format_instant(now())}
+            teller = Teller(told, facts, self.watching, self._warn)
+            teller.tell_seals(sealed, self.lake, self.language)
+            teller.tell_states(self.command, is_done=code in DONE)
+
+    def _update(self, command: CommandState, code: int, error: BaseException | None) -> None:
+        """Bring the states of the command up to date with how this run ended."""
+        found = [] if code in DONE else [*command.states]
+        found += self.states
+        if code == LATER:
+            command.away_since = command.away_since or now()
+            if now() - command.away_since >= AWAY:
+                found.append(away(command.away_since, error))
+        else:
+            command.away_since = None
+            found += [] if error is None or code in DONE else [failure(error)]
+        found += self._overdue()
+        command.states = [*{one.key: one for one in found}.values()]
+
+    def _overdue(self) -> list[Notice]:
+        if self.months is None or not self.lake.exists:
+            return []
+        with suppress(SvcError):  # which of the lake's files is torn was said by the run
+            return overdue(self.lake, now(), *self.months)
+        return []
+
+
+def seals_of(lake: Lake, results: Iterable[CloseResult] = ()) -> dict[str, seals.Sealed]:
+    """Return what is sealed in a lake, or was elsewhere by these results, by the seal."""
+    found = seals.all_sealed(lake.path / seals.STATEMENTS) if lake.exists else []
+    places = {folder for folder, _ in found}
+    others = [one.folder for one in results if one.seal and one.folder not in places]
+    found += [(folder, seals.read_manifest(folder)) for folder in others]
+    return {str(manifest["seal"]): (folder, manifest) for folder, manifest in found}
+
+
+def exit_code(error: BaseException | None) -> int:
+    """Return the exit code of a command that ended with an error, or with none."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 0
+    return 0 if error is None else int(getattr(error, "exit_code", 1))

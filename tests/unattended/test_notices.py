@@ -1,0 +1,328 @@
+"""What a person is told of runs: each thing once, by the notifiers of the settings."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from email.message import EmailMessage
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_analytics.closing.result import CloseResult
+from svc_analytics.errors import ConfigError, KeyRefused, SvcError, Unavailable
+from svc_analytics.extraction import update
+from svc_analytics.instants import HOUR, now
+from svc_analytics.messages import Message
+from svc_analytics.render.document import Reason
+from svc_analytics.unattended import attachments, watch
+from svc_analytics.unattended.notifiers import read_notifiers
+from svc_analytics.unattended.watching import read_watching
+from tests.support.closings import Closer
+from tests.support.commands import Run
+from tests.support.fake_service import payment
+from tests.support.post_office import PostOffice, post_office
+from tests.support.rings import rings
+
+CLOSE = ("close", "--all-due")
+MONTHS = ("2026-08", "2026-09", "2026-10")
+SECRETS = {
+    "SVC_CHECKOUT_KEY": "svc_live_" + "0a" * 32,
+    "SVC_PAYOUT_KEY": "svc_payout_" + "0b" * 32,
+    "SVC_RECEIPT_SECRETS": "rcpt-one@2026-08-15,rcpt-two",
+    "SVC_WEBHOOK_SECRETS": "whsec-one",
+}
+AWAY = Unavailable("the service is in maintenance: try again later")
+REFUSED = KeyRefused("the service refused the key")
+
+Fails = Callable[[Exception | None], None]
+Watched = Callable[[], watch.Watch]
+
+
+@pytest.fixture
+def fails(closer: Closer, monkeypatch: pytest.MonkeyPatch) -> Fails:
+    """Let each run from now on end with an error, or with none."""
+    works = update.extract
+
+    def let(error: Exception | None) -> None:
+        def extract(*_: Any, **__: Any) -> Any:
+            raise error or AssertionError
+
+        monkeypatch.setattr(update, "extract", extract if error else works)
+
+    return let
+
+
+@pytest.fixture
+def told(office: PostOffice, monkeypatch: pytest.MonkeyPatch) -> PostOffice:
+    """Who is told by a webhook."""
+    monkeypatch.setenv("SVC_NOTIFY", f"{office.web}/hook")
+    return office
+
+
+def events(office: PostOffice) -> list[str]:
+    return [document["event"] for document in office.documents()]
+
+
+def digests(letter: EmailMessage) -> dict[str, str]:
+    """The files of a letter, by their names, with what their bytes hash to."""
+    parts = [
+        (each.get_filename(), each.get_payload(decode=True)) for each in letter.iter_attachments()
+    ]
+    return {
+        str(name): hashlib.sha256(content).hexdigest()
+        for name, content in parts
+        if isinstance(content, bytes)
+    }
+
+
+@pytest.fixture
+def watched(closer: Closer) -> Iterator[Watched]:
+    """Watch what a run does with a lake, of which August is sealed and not yet in its place."""
+    folder = closer.sealed("2026-08")
+    folder.rename(folder.parents[1] / "aside")
+    warnings: list[str] = []
+
+    def begin() -> watch.Watch:
+        return watch.Watch("close", lambda: closer.desk.lake, read_watching(), warnings.append)
+
+    yield begin
+    assert warnings == []
+
+
+def seal() -> None:
+    """Put August where it is sealed."""
+    Path("data/aside").rename("data/statements/2026-08")
+
+
+def mail_of(office: PostOffice) -> tuple[dict[str, str], str]:
+    """Take the one letter: the digests of its files, and its text."""
+    [letter] = office.letters
+    body = letter.get_body(("plain",))
+    return digests(letter), "" if body is None else body.get_content()
+
+
+@pytest.mark.parametrize("has_pdf", rings([False], [False, True]))
+def test_a_sealed_month_is_mailed_once_with_its_files(
+    has_pdf: bool, watched: Watched, office: PostOffice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes are those of the forms beside the seal, as their digests say."""
+    if not has_pdf:  # which takes long to print
+        monkeypatch.setattr(attachments, "readable_forms", lambda: ("html", "xlsx"))
+    with watched():
+        seal()
+    found, text = mail_of(office)
+    forms = json.loads(Path("data/statements/2026-08-forms/forms.json").read_text())["files"]
+    assert found == {f"2026-08-forms-{name}": facts["sha256"] for name, facts in forms.items()}
+    assert {*forms} == {"statement.pdf" if has_pdf else "statement.html", "statement.xlsx"}
+    assert all(digest in text for digest in found.values())
+    assert office.mailed() == ["Shop: 2026-08 is sealed"]
+    with watched():
+        pass
+    assert office.mailed() == []
+
+
+def test_what_a_killed_run_sealed_is_told_by_the_next(watched: Watched, told: PostOffice) -> None:
+    """A process that is killed comes to no end, and so tells nothing itself."""
+    watched().__enter__()
+    seal()
+    assert events(told) == []
+    with watched():
+        pass
+    with watched():
+        pass
+    assert events(told) == ["sealed"]
+
+
+def test_what_was_sealed_before_anybody_listened_is_not_told(
+    watched: Watched, told: PostOffice
+) -> None:
+    """A new notifier begins with what comes next."""
+    seal()
+    with watched():
+        pass
+    assert events(told) == []
+
+
+@pytest.mark.thorough
+def test_a_restatement_is_told_once_and_is_no_lasting_state(
+    call: Run, closer: Closer, told: PostOffice
+) -> None:
+    """The run ends with 3, and the next one has nothing to add."""
+    closer.closed(*MONTHS)
+    assert call(*CLOSE).code == 0 and events(told) == []
+    closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
+    assert call(*CLOSE).code == 3 and events(told) == ["restated"]
+    assert call(*CLOSE).code == 0 and events(told) == []
+
+
+@pytest.mark.thorough
+def test_a_month_that_cannot_be_sealed_is_told_once_and_its_end_once(
+    call: Run, closer: Closer, told: PostOffice
+) -> None:
+    """It waits for a person, and since it was due long ago, it is overdue too."""
+    closer.closed(*MONTHS[:2])
+    wrong = payment(99, "2026-10-20T10:00:00Z", "7", "0.5") | {"net_amount": "1"}
+    closer.desk.service.payments.append(wrong)
+    assert call(*CLOSE).code == 3 and events(told) == ["attention", "overdue"]
+    assert call(*CLOSE).code == 3 and events(told) == []
+    closer.accept("payment_net_equals_charged_less_fee", wrong["id"])
+    assert call(*CLOSE).code == 0 and events(told) == ["sealed", "well"]
+
+
+def test_what_waits_for_a_person_is_told_until_it_is_another(
+    watched: Watched, told: PostOffice
+) -> None:
+    """A reason that stays is not told again; one that joins it makes another state."""
+    finding = Message("reason.finding", FINDING="a rule is broken", rule="a_rule")
+    reasons = (Reason(Message("reason.close_again", label="x", command="y")), Reason(finding))
+
+    def run(*found: Reason) -> list[str]:
+        with watched() as run:
+            run.closed(CloseResult("2026-09", "provisional", Path("x"), 1, None, found))
+        return events(told)
+
+    assert [run(*reasons[:1]), run(*reasons[:1]), run(*reasons)] == [
+        ["attention"],
+        [],
+        ["attention"],
+    ]
+    assert [run(), run()] == [["well"], []]
+
+
+def test_a_month_that_is_overdue_is_told_once(watched: Watched, told: PostOffice) -> None:
+    """Three days behind the instant from which on it could be closed; nobody closed any here."""
+    for _ in range(2):
+        run = watched()
+        run.months = ("UTC", None)
+        with run:
+            pass
+    [document] = told.documents()
+    assert document["event"] == "overdue"
+    assert document["subject"].endswith("and not sealed: 2026-08, 2026-09, 2026-10")
+
+
+def test_a_failure_is_told_once_and_its_end_once(
+    call: Run, closer: Closer, told: PostOffice, fails: Fails
+) -> None:
+    """Also where the lake is not there yet."""
+    fails(REFUSED)
+    assert [call("extract").code for _ in range(3)] == [1, 1, 1]
+    [document] = told.documents()
+    assert document["event"] == "failed" and document["exit_code"] == 1
+    assert document["subject"] == f"svc-analytics extract: {REFUSED}"
+    fails(None)
+    assert call("extract").code == 0 and events(told) == ["well"]
+    assert call("extract").code == 0 and events(told) == []
+
+
+def test_a_service_that_is_away_is_told_after_a_day(
+    call: Run, told: PostOffice, fails: Fails, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not before, and once; a run that reaches it begins the day anew."""
+    began = now()
+
+    def events_at(hours: float, error: Exception | None = AWAY) -> list[str]:
+        monkeypatch.setattr(watch, "now", lambda: began + int(hours * HOUR))
+        fails(error)
+        assert call("extract").code == (75 if error else 0)
+        return events(told)
+
+    assert [events_at(hours) for hours in (0, 12, 23.9, 24, 40)] == [[], [], [], ["away"], []]
+    assert [events_at(41, None), events_at(42), events_at(65), events_at(66)] == [
+        ["well"],
+        [],
+        [],
+        ["away"],
+    ]
+
+
+def test_a_notifier_that_fails_is_a_warning_and_is_told_by_the_next_run(
+    call: Run, closer: Closer, office: PostOffice, fails: Fails, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one hears it once, and the exit code is that of the run."""
+    with post_office() as other:
+        monkeypatch.setenv("SVC_NOTIFY", f"{office.web}/a,{other.web}/b")
+        office.is_shut = True
+        fails(REFUSED)
+        done = call("extract")
+        assert done.code == 1 and events(other) == ["failed"]
+        warnings = [line for line in done.lines if "warning" in line]
+        assert warnings == [
+            "svc-analytics: warning: http://127.0.0.1 was not told: it answered 503"
+        ]
+        office.is_shut = False
+        office.calls.clear()
+        assert call("extract").code == 1
+        assert (events(office), events(other)) == (["failed"], [])
+
+
+def test_no_secret_enters_a_message_or_a_warning(
+    call: Run, office: PostOffice, fails: Fails, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With all of them set, and an error that names each: by mail, webhook, Slack and command."""
+    for name, text in SECRETS.items():
+        monkeypatch.setenv(name, text)
+    host = office.web.removeprefix("http://")
+    monkeypatch.setenv("SVC_PROXY", f"http://joe:tiger-proxy@{host}")
+    names = ("rcpt-one", "rcpt-two", "tiger-proxy", "tiger-mail", "token-of-hook")
+    parts = [*SECRETS.values(), *names]
+    command = tmp_path / "tell"
+    command.write_text(f"#!/bin/sh\nenv > {tmp_path}/env\ncat > {tmp_path}/in\n")
+    command.chmod(0o700)
+    hook = f"{office.web}/token-of-hook"
+    wrong = "smtp://joe:tiger-mail@127.0.0.1:1?from=a@x.example&to=b@x.example"
+    targets = [office.mail, hook, f"slack+http://{host}/token-of-hook", f"exec:{command}", wrong]
+    monkeypatch.setenv("SVC_NOTIFY", ",".join(targets))
+    fails(SvcError(f"refused: {' '.join(parts)} {' '.join(targets)}"))
+    done = call("extract")
+    assert done.code == 1 and len(office.letters) == 1 and len(office.calls) == 2
+    said = [office.letters[0].as_string(), *(body.decode() for _, body in office.calls)]
+    said += [(tmp_path / name).read_text() for name in ("in", "env")]
+    said += [line for line in done.lines if "warning" in line]
+    assert "refused" in said[0] and len(said) == 6
+    assert [part for part in parts for text in said if part in text] == []
+
+
+@pytest.mark.parametrize(
+    ("error", "pings"),
+    [(None, ["/x/start", "/x"]), (REFUSED, ["/x/start", "/x/fail"]), (AWAY, ["/x/start"])],
+)
+def test_a_run_pings_its_start_and_its_end(
+    error: Exception | None,
+    pings: list[str],
+    call: Run,
+    office: PostOffice,
+    fails: Fails,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of one that must be tried again there is no end: whoever waits for it counts the time."""
+    monkeypatch.delenv("SVC_NOTIFY")
+    monkeypatch.setenv("SVC_PING_URL", f"{office.web}/x")
+    fails(error)
+    call("extract")
+    assert office.pings() == pings and not Path("data/.told.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("mailto:a@x.example", "names no notifier"),
+        ("smtp://mail.example?to=a@x.example", "needs one sender"),
+        ("https://", "names no host"),
+        ("http://hooks.example/pass-word", "must be https"),
+        ("exec:tell", "whole path"),
+        ("https://a.example/pass-word ftp://b.example", "names no notifier"),
+    ],
+)
+def test_a_wrong_notifier_is_refused_without_its_text(text: str, says: str) -> None:
+    """It may hold a password."""
+    with pytest.raises(ConfigError, match=says) as refused:
+        read_notifiers(text)
+    assert "pass-word" not in str(refused.value)
+
+
+def test_addresses_of_mail_may_have_commas_between_them() -> None:
+    """As between notifiers."""
+    first, second = read_notifiers("smtp://m.example?from=a@x&to=b@x,c@x,\nhttps://h.example/1")
+    assert first.people("to") == ["b@x", "c@x"] and second.name == "https://h.example"
