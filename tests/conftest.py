@@ -113,6 +113,9 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "DATA_DIR",
         "ENGINE",
         "ENGINE_DATA",
+        "NOTIFY",
+        "PING_URL",
+        "METRICS_FILE",
     ):
         monkeypatch.delenv(f"SVC_{name}", raising=False)
     monkeypatch.chdir(tmp_path)

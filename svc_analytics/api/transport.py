@@ -127,12 +127,19 @@ def _trusted(settings: Settings) -> ssl.SSLContext:
     addresses = (settings.base_url, settings.proxy)
     if not any(address.lower().startswith("https:") for address in addresses):
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    usual = settings.ssl_cert_file
+    return trusted_by(settings.ssl_cert_file, settings.ca_file)
+
+
+def trusted_by(usual: str, further: str) -> ssl.SSLContext:
+    """Return whom to trust by files of authorities: in place of the usual ones, and besides.
+
+    Raises `ConfigError` for a file that cannot be read; it names its setting.
+    """
     with _readable("SSL_CERT_FILE"):
         context = ssl.create_default_context(cafile=usual) if usual else _usual()
     with _readable("SVC_CA_FILE"):
-        if settings.ca_file:
-            context.load_verify_locations(cafile=settings.ca_file)
+        if further:
+            context.load_verify_locations(cafile=further)
     return context
 
 

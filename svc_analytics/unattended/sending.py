@@ -3,7 +3,6 @@
 import json
 import os
 import smtplib
-import ssl
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from svc_analytics.environment import PREFIX
 from svc_analytics.unattended.attachments import Attachment
 from svc_analytics.unattended.notices import Notice
 from svc_analytics.unattended.notifiers import Notifier, Undelivered
+from svc_analytics.unattended.watching import Watching
 from svc_analytics.unattended.web import TIMEOUT, call
 
 MOST_MAILED = 20_000_000  # bytes of files: more than most mail servers take is left out
@@ -29,18 +29,18 @@ class Sender:
     """Sends notices of one run; `facts` of the run go to webhooks and commands."""
 
     facts: dict[str, Any]
-    proxy: str = ""
+    watching: Watching
 
     def send(self, notifier: Notifier, notice: Notice, files: Sequence[Attachment]) -> None:
         """Send a notice with its files; raise `Undelivered` unless it is taken."""
         if notifier.is_mail:
-            _mail(notifier, _letter(notifier, notice, files))
+            _mail(notifier, _letter(notifier, notice, files), self.watching)
         elif notifier.scheme == "exec":
             _run(notifier.command, self._document(notice, files, has_paths=True))
         elif notifier.scheme.startswith("slack+"):
-            call(notifier.parts.geturl(), _encoded({"text": _slack_text(notice)}), self.proxy)
+            call(notifier.parts.geturl(), self.watching, _encoded({"text": _slack_text(notice)}))
         else:
-            call(notifier.address, self._document(notice, files), self.proxy)
+            call(notifier.address, self.watching, self._document(notice, files))
 
     def _document(
         self, notice: Notice, files: Sequence[Attachment], *, has_paths: bool = False
@@ -78,29 +78,30 @@ def _letter(notifier: Notifier, notice: Notice, files: Sequence[Attachment]) -> 
     return letter
 
 
-def _mail(notifier: Notifier, letter: EmailMessage) -> None:
+def _mail(notifier: Notifier, letter: EmailMessage, watching: Watching) -> None:
     """Hand a mail to its server; a password travels only where it is encrypted."""
     parts = notifier.parts
     host, port = str(parts.hostname), parts.port or _PORTS[notifier.scheme]
-    context = ssl.create_default_context()
     try:
         if notifier.scheme == "smtps":
-            server: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=TIMEOUT, context=context)
+            server: smtplib.SMTP = smtplib.SMTP_SSL(
+                host, port, timeout=TIMEOUT, context=watching.trusted()
+            )
         else:
             server = smtplib.SMTP(host, port, timeout=TIMEOUT)
         with server:
-            _greet(server, notifier, host, context)
+            _greet(server, notifier, host, watching)
             server.send_message(letter, notifier.people("from")[0], notifier.people("to"))
     except (OSError, smtplib.SMTPException, ValueError) as error:
         raise Undelivered(f"{type(error).__name__}: {error}") from None
 
 
-def _greet(server: smtplib.SMTP, notifier: Notifier, host: str, context: ssl.SSLContext) -> None:
+def _greet(server: smtplib.SMTP, notifier: Notifier, host: str, watching: Watching) -> None:
     """Encrypt where the server can, and log in where that is asked for."""
     is_own = is_loopback(host)  # whose certificate nobody has signed
     server.ehlo_or_helo_if_needed()
     if notifier.scheme == "smtp" and not is_own and server.has_extn("starttls"):
-        server.starttls(context=context)
+        server.starttls(context=watching.trusted())
     elif notifier.scheme == "smtp" and not is_own and notifier.login:
         raise Undelivered("it does not encrypt, so no password is sent: use smtps://")
     if notifier.login:

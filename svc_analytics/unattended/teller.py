@@ -79,7 +79,7 @@ class Teller:
         """Tell one notifier; say whether it was taken."""
         title = f"svc-analytics {self.facts['command']}: {notice.subject}"
         whole = Notice(notice.key, notice.event, title, notice.lines)
-        sender = Sender(self.facts | {"machine": socket.gethostname()}, self.watching.proxy)
+        sender = Sender(self.facts | {"machine": socket.gethostname()}, self.watching)
         try:
             sender.send(notifier, whole.hiding(self.watching.secrets), files)
         except Undelivered as error:

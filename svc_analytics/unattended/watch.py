@@ -102,7 +102,7 @@ class Watch:
         parts = urlsplit(url)
         path = parts.path.rstrip("/") + ending
         try:
-            call(parts._replace(path=path).geturl(), proxy=self.watching.proxy)
+            call(parts._replace(path=path).geturl(), self.watching)
         except SvcError as error:
             self._warn("SVC_PING_URL was not reached", error)
 

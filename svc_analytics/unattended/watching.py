@@ -1,6 +1,7 @@
 """The settings by which a run is watched: notifiers, address of pings, file of metrics."""
 
 import re
+import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,14 @@ class Watching:
     ping_url: str = field(default="", repr=False)
     metrics_file: str = ""
     proxy: str = field(default="", repr=False)
+    authorities: tuple[str, str] = ("", "")  # files, as SSL_CERT_FILE and SVC_CA_FILE name them
     secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def trusted(self) -> ssl.SSLContext:
+        """Whom to trust, as for the service itself."""
+        from svc_analytics.api.transport import trusted_by  # loads the client of the service
+
+        return trusted_by(*self.authorities)
 
     @property
     def is_on(self) -> bool:
@@ -42,6 +50,7 @@ def read_watching(environ: Mapping[str, str] | None = None, folder: Path | None 
         source.read("SVC_PING_URL", check_ping_url),
         source.text("SVC_METRICS_FILE"),
         source.text("SVC_PROXY"),
+        (source.environ.get("SSL_CERT_FILE", ""), source.text("SVC_CA_FILE")),
         _secrets(source, notifiers),
     )
 

@@ -3,11 +3,11 @@
 No redirect is followed and no proxy of the environment is used: what is sent may hold a name.
 """
 
-import ssl
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import (
+    BaseHandler,
     HTTPRedirectHandler,
     HTTPSHandler,
     ProxyHandler,
@@ -16,6 +16,7 @@ from urllib.request import (
 )
 
 from svc_analytics.unattended.notifiers import Undelivered
+from svc_analytics.unattended.watching import Watching
 
 TIMEOUT = 20  # seconds
 
@@ -25,16 +26,21 @@ class _Stay(HTTPRedirectHandler):
         """Follow nothing: the answer is then an error."""
 
 
-def call(url: str, body: bytes | None = None, proxy: str = "") -> None:
+def call(url: str, watching: Watching, body: bytes | None = None) -> None:
     """Send JSON, or ask for an address; raise `Undelivered` unless it is taken."""
     headers = {"User-Agent": "svc-analytics"} | (
         {"Content-Type": "application/json"} if body is not None else {}
     )
-    proxies = ProxyHandler({"http": proxy, "https": proxy} if proxy else {})
-    trusted = HTTPSHandler(context=ssl.create_default_context())
+    proxy = watching.proxy
+    handlers: list[BaseHandler] = [
+        _Stay(),
+        ProxyHandler({"http": proxy, "https": proxy} if proxy else {}),
+    ]
+    if "https:" in (url[:6], proxy[:6]):  # the list of authorities loads slowly
+        handlers.append(HTTPSHandler(context=watching.trusted()))
     try:
         request = Request(url, body, headers)  # noqa: S310  (its scheme was checked when read)
-        with build_opener(proxies, trusted, _Stay()).open(request, timeout=TIMEOUT):
+        with build_opener(*handlers).open(request, timeout=TIMEOUT):
             pass
     except HTTPError as error:
         error.close()
