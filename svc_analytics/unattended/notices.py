@@ -90,7 +90,7 @@ def states_of_close(result: CloseResult) -> list[Notice]:
 
 
 def states_of_extraction(done: ExtractionResult) -> list[Notice]:
-    """Return what an extraction found: each set of records once, an unread stream till it is."""
+    """Return the state that an extraction leaves: of records once, of a stream until it is read."""
     if not done.needs_attention:
         return []
     has_records = done.published.quarantined or done.published.changed
