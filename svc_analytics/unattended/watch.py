@@ -154,7 +154,7 @@ class Watch:
 
 
 def seals_of(lake: Lake, results: Iterable[CloseResult] = ()) -> dict[str, seals.Sealed]:
-    """Return what is sealed in a lake, or was elsewhere by these results, by the seal."""
+    """Return the sealed statements of a lake, and what these results sealed elsewhere, by seal."""
     found = seals.all_sealed(lake.path / seals.STATEMENTS) if lake.exists else []
     places = {folder for folder, _ in found}
     others = [one.folder for one in results if one.seal and one.folder not in places]
