@@ -14,6 +14,7 @@ from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.formatting.values import is_ratio, python_values, value_text
 
 BATCH = 10_000  # rows that are texts at a time
+FEW = 20  # decimals that Python writes sooner than Arrow, which takes ten steps
 _DAYS = (date.min, date.max)
 _INSTANTS = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 _BARE = pa.decimal128(38, 0)
@@ -59,7 +60,7 @@ def _writer(column: pa.Array) -> Write | None:
     if pa.types.is_string(kind) or pa.types.is_integer(kind):
         return lambda column, field: column.cast(pa.string())
     if pa.types.is_decimal128(kind) and kind.scale >= 0:
-        return _decimals
+        return _decimals if len(column) > FEW else None
     if pa.types.is_boolean(kind):
         return lambda column, field: pc.if_else(column, "true", "false")
     if pa.types.is_date32(kind) or (pa.types.is_timestamp(kind) and _is_plain(kind)):

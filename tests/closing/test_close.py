@@ -47,7 +47,7 @@ def test_months_are_sealed_and_chained(closer: Closer) -> None:
     assert [one.label for one in closed] == ["2026-08", "2026-09", "2026-10"]
     assert [manifest["seal"] for manifest in manifests] == [seal_of(m) for m in manifests]
     assert [m["previous_seal"] for m in manifests] == [None, closed[0].seal, closed[1].seal]
-    assert all(verify_statement(one.folder).holds for one in closed)
+    assert verify_statement(closed[-1].folder).holds  # with all that it is chained to
 
 
 def test_a_month_is_read_twice_before_it_is_sealed(closer: Closer) -> None:
@@ -139,6 +139,7 @@ def test_a_changed_note_is_a_changed_row_without_a_figure(closer: Closer) -> Non
     assert {row["subject"] for row in rows} == {"row"}
 
 
+@pytest.mark.thorough
 def test_a_changed_amount_waits_for_a_person(closer: Closer) -> None:
     """Restated money blocks; once accepted, version 2 is sealed with the finding printed."""
     closer.sealed()
@@ -209,6 +210,7 @@ def test_a_stream_that_cannot_be_read_again_is_not_sealed(closer: Closer) -> Non
     assert "payout records could not be read again" in closed.reasons[-1].text
 
 
+@pytest.mark.thorough
 def test_one_late_record_while_reading_costs_a_third_pass(closer: Closer) -> None:
     """The third agrees with the second: sealed."""
     closer.desk.extract()
@@ -240,6 +242,7 @@ def test_a_month_that_is_open_is_refused(
     assert not (closer.desk.lake.path / "statements").exists()
 
 
+@pytest.mark.thorough
 def test_grace_is_counted_to_the_instant(closer: Closer) -> None:
     """A day after its end, by the service's clock, a month may be closed."""
     closer.desk.service.now = datetime(2026, 11, 2, tzinfo=UTC)
@@ -279,6 +282,7 @@ def test_a_month_closed_behind_its_successor_says_that_the_chain_has_a_gap(close
     assert october.note is None and read_manifest(october.folder)["previous_seal"] is None
     assert september.state == "sealed" and not september.needs_attention
     assert september.note is not None and september.note.startswith("2026-10 was sealed first")
+    assert verify_statement(october.folder).holds and verify_statement(september.folder).holds
 
 
 def test_all_due_of_an_empty_history_is_done(closer: Closer) -> None:

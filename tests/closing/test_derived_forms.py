@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from svc_analytics.closing.verification.verify import verify_statement
 from tests.support.closings import Closer
 
@@ -11,6 +13,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.thorough
 def test_forms_of_a_sealed_month_are_written_beside_its_seal(closer: Closer) -> None:
     """One after the other; no byte of the sealed folder changes, and both are verified."""
     folder = closer.sealed()

@@ -60,6 +60,7 @@ def test_forms_in_another_currency_lie_beside_the_seal(closer: Closer, sealed: P
     assert content(sealed) == before and verify_statement(sealed, closer.desk.lake).holds
 
 
+@pytest.mark.thorough
 def test_each_currency_has_a_folder_of_its_own(closer: Closer, sealed: Path) -> None:
     """And the forms in USD alone keep theirs."""
     for more in (HTML, EUR, {**HTML, "currency": "toman", "lang": "fa"}):
@@ -82,6 +83,7 @@ def test_a_month_that_is_sealed_now_is_sealed_in_usd(closer: Closer) -> None:
     assert verify_statement(folder, closer.desk.lake).holds
 
 
+@pytest.mark.thorough
 def test_a_restatement_has_such_forms_of_its_own(closer: Closer, sealed: Path) -> None:
     """A payment came late: the second version is shown in EUR, and holds."""
     closer.serve(f"{LEDGER} payment  usdt      10      0     2026-10-07T09:00      10\n")

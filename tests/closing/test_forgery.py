@@ -245,12 +245,6 @@ def test_a_dropped_link_to_the_month_before_is_named(closer: Closer) -> None:
     assert found.broken == (text,)
 
 
-def test_a_month_sealed_before_its_predecessor_need_not_name_it(closer: Closer) -> None:
-    """The register knows which came first; nothing was dropped."""
-    october, september = closer.closed("2026-10", "2026-09")
-    assert verify_statement(october.folder).holds and verify_statement(september.folder).holds
-
-
 def test_a_fact_that_is_not_there_is_named(closer: Closer) -> None:
     """Although it would be empty."""
 

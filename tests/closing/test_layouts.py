@@ -113,7 +113,7 @@ def written(edit: Edit) -> Callable[[Path, dict[str, object]], None]:
     return change
 
 
-@pytest.mark.parametrize("what", sample(LAYOUTS, 2))
+@pytest.mark.parametrize("what", sample(LAYOUTS, 4))
 def test_a_page_of_another_layout_holds(closer: Closer, what: str) -> None:
     """Another release sealed it; this one lays the same out otherwise."""
     folder = closer.sealed(formats=("csv", "html"))
@@ -122,7 +122,7 @@ def test_a_page_of_another_layout_holds(closer: Closer, what: str) -> None:
     assert (found.broken, found.unproven) == ((), ())
 
 
-@pytest.mark.parametrize("what", sample(FORGERIES, 3))
+@pytest.mark.parametrize("what", sample(FORGERIES, 5))
 def test_a_page_of_another_layout_that_says_something_else_is_named(
     closer: Closer, what: str
 ) -> None:

@@ -75,7 +75,7 @@ def test_a_record_that_comes_while_october_is_read_restates_september_first(
 
 @pytest.mark.parametrize("kind", sample(["payment", "payout", "refund", "another coin"], 4))
 def test_a_month_is_not_sealed_upon_one_that_closes_otherwise(closer: Closer, kind: str) -> None:
-    """It names the earlier month, the coin, both figures and the command; then both are closed."""
+    """It names the earlier month, the coin, both figures and the command."""
     closer.closed("2026-08", "2026-09")
     at = "2026-09-20T10:00:00Z"
     records = {
@@ -93,9 +93,16 @@ def test_a_month_is_not_sealed_upon_one_that_closes_otherwise(closer: Closer, ki
         f"in {coin} 2026-09 version 1 closes with {closing}, and 2026-10 opens with {opening}; "
         "close 2026-09 again: svc-analytics close --month 2026-09"
     ]
+
+
+@pytest.mark.thorough
+def test_a_month_is_sealed_once_the_one_before_is_restated(closer: Closer) -> None:
+    """It opens with what that one closes with now."""
+    closer.closed("2026-08", "2026-09")
+    come_late(closer, late_payment())
     assert closer.close("2026-09").state == "restated"
     sealed = closer.close("2026-10")
-    assert (sealed.state, position(sealed.folder, "opening", coin)) == ("sealed", opening)
+    assert (sealed.state, position(sealed.folder, "opening")) == ("sealed", "11.45")
 
 
 @pytest.mark.thorough

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.errors import QueryError
-from svc_analytics.formatting.columns import column_texts
+from svc_analytics.formatting.columns import FEW, column_texts
 from svc_analytics.formatting.tables import to_csv, to_objects, to_safe_csv
 from svc_analytics.formatting.values import is_ratio, value_text
 from svc_analytics.money import EXACT
@@ -59,11 +59,12 @@ SOME = [
 @examples
 @given(data=st.data())
 def test_a_column_has_the_texts_of_its_values(name: str, data: st.DataObject) -> None:
-    """Also a part of a column, which begins somewhere within its memory."""
+    """Also a part of a column, which begins somewhere within its memory, and a longer one."""
     kind, values = KINDS[name]
     column = pa.array(data.draw(st.lists(st.none() | values, max_size=6)), kind)
     field = pa.field("net", kind)
-    for part in (column, column.slice(1), column.slice(2, 1)):
+    longer = pa.concat_arrays([column] * (FEW + 2)).slice(1)
+    for part in (column, column.slice(1), column.slice(2, 1), longer):
         texts = column_texts(part, field).to_pylist()
         assert texts == [
             None if value is None else value_text(value, is_ratio=is_ratio(field))
@@ -74,8 +75,9 @@ def test_a_column_has_the_texts_of_its_values(name: str, data: st.DataObject) ->
 @pytest.mark.parametrize("text", SOME)
 def test_an_amount_is_plain_digits(text: str) -> None:
     """No exponent, no zero at the end, no minus before nothing."""
-    column = pa.array([Decimal(text)], pa.decimal128(38, 18))
-    assert column_texts(column, pa.field("net", column.type)).to_pylist() == [text]
+    for count in (1, FEW + 1):
+        column = pa.array([Decimal(text)] * count, pa.decimal128(38, 18))
+        assert column_texts(column, pa.field("net", column.type)).to_pylist() == [text] * count
 
 
 def test_csv_quotes_what_a_reader_would_split_and_escapes_formulas_if_asked() -> None:

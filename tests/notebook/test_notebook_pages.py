@@ -13,6 +13,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
+from svc_analytics.formatting.numbers import readable_text
+from svc_analytics.formatting.standing import standing_of
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.page import make_page
 from tests.support.browsers import browser, pdf_words
@@ -85,6 +87,22 @@ def test_a_page_for_readers_has_neither_code_nor_pickers_nor_paths(
         assert str(demo.path) not in text and "DATA_DIR" not in text
         assert "running kernel" not in text and "Opens the lake" not in text
         assert "the figures agree" in text
+
+
+def test_a_page_stands_alone(paths: dict[str, Path]) -> None:
+    """Its charts are in it, and paper has a style of its own."""
+    page = paths["05"].read_text()
+    assert "<svg" in page
+    assert "@media print" in page.split("<body")[0]  # where nothing can be moved into sight
+    assert not re.search(r"<(script|link|img)[^>]*(src|href)=.?https?:|import .*https?:", page)
+
+
+def test_a_figure_shown_is_the_statements(demo: Lakehouse, paths: dict[str, Path]) -> None:
+    """What a reader sees in 02 is the statement's own figure, at the scale of its coin."""
+    made = svc.statement(demo, svc.last_full_month(demo))
+    page, scales = paths["02"].read_text(), standing_of(made.tables["summary"]).scales
+    for coin, value in zip(made.summary["currency"], made.summary["net_settlement"], strict=True):
+        assert f">{readable_text(value, scale=scales[coin])}" in page
 
 
 def test_a_picker_leaves_its_heading_and_takes_its_prose(tmp_path: Path) -> None:

@@ -30,9 +30,9 @@ from tests.simulation.plan import Plan, draw_plan
 from tests.simulation.virtual import Stuck
 from tests.support.rings import rings
 
-SAFE, LIVELY = 10, 7  # seeds of one test: many small tests share the processes evenly
-SAFE_FROM = rings(range(0, 10, SAFE), range(0, 3_000, SAFE))
-LIVELY_FROM = rings(range(10_000, 10_007, LIVELY), range(10_000, 11_400, LIVELY))
+SAFE, LIVELY = 6, 4  # seeds of one test: many small tests share the processes evenly
+SAFE_FROM = rings(range(0, 6, SAFE), range(0, 3_000, SAFE))
+LIVELY_FROM = rings(range(10_000, 10_004, LIVELY), range(10_000, 11_400, LIVELY))
 PLANTED_IN = range(20_150, 21_650)
 
 

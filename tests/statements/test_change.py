@@ -13,7 +13,7 @@ from svc_analytics.money import format_amount
 from svc_analytics.statements.change.change import Change
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
-from tests.support.prepared import prepared
+from tests.support.prepared import extracted, prepared
 
 NOW = "2026-11-20T12:00:00Z"
 # Fees rise from 1 % to 2 % for ann, and the coin from 100 to 120 USD.
@@ -45,7 +45,7 @@ def why(desk: Desk) -> Explain:
 
         def make() -> Change:
             if not desk.lake.path.exists():
-                desk.extract()
+                extracted(desk)
             return explain_change(desk.lake, *named, now=parse_bound(NOW), **options)
 
         return prepared(desk, ("why", *named, repr(options)), make)

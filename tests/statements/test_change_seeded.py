@@ -68,7 +68,7 @@ def wrong_sums(found: Change) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("seed", rings((0, 1, 2), range(6)))
+@pytest.mark.parametrize("seed", rings((0,), range(6)))
 def test_parts_are_those_of_fractions(seed: int, tmp_path: Path) -> None:
     """Of one pair of a lake with refunds of every kind, odd customers and absurd amounts."""
     old, new = PAIRS[seed]

@@ -12,7 +12,7 @@ from svc_analytics.notebook.show import show
 from svc_analytics.statements.comparison import Comparison, compare
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
-from tests.support.prepared import prepared
+from tests.support.prepared import extracted, prepared
 
 LEDGER = """
  kind     currency  amount  fee   at                of
@@ -38,7 +38,7 @@ def months(desk: Desk) -> Compare:
 
         def make() -> Comparison:
             if not desk.lake.path.exists():
-                desk.extract()
+                extracted(desk)
             return compare(desk.lake, *words, now=parse_bound(NOW), **options)
 
         return prepared(desk, ("compared", *words, repr(sorted(options.items()))), make)

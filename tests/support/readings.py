@@ -17,6 +17,7 @@ from svc_analytics.statements.reading import Basis, PeriodReading, read_period
 
 _APART = ("statements", "analytics.duckdb")  # made of the lake: no reading looks at them
 
+MOST = 200  # readings that are kept: most lakes are those of one test, and not asked again
 _read: dict[Hashable, PeriodReading] = {}
 
 
@@ -33,6 +34,8 @@ def _known(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
     key = (_bytes_of(lake), period, asked, repr(basis.assertions))
     if key not in _read:
         _read[key] = read_period(lake, period, basis)
+        if len(_read) > MOST:
+            del _read[next(iter(_read))]
     found = _read[key]
     clock = found.clock if basis.as_of is not None else max(basis.clock, found.read_to)
     return replace(found, clock=clock, tables={**found.tables}, omissions=[*found.omissions])
