@@ -1,0 +1,391 @@
+"""Check a sealed statement of svc-analytics with Python alone, 3.9 or newer.
+
+    python verify.py [--signers FILE] [--authority FILE] [--earlier FILE] [--proof FILE] [FOLDER]
+
+It opens nothing outside FOLDER (by default its own) but the files that you name, and no network.
+Each line says that something held, FAILED, or was not checked, and why. It ends with 0 where all
+held, with 1 where something failed, and with 3 where something that is there was not checked.
+A key that comes with a statement proves nothing: bring those that you trust in --signers, a file
+of "allowed signers" as ssh-keygen reads it, and the certificates of a stamp in --authority.
+"""
+
+from __future__ import annotations
+
+import argparse, base64, csv, fnmatch, hashlib, json, re, shutil, subprocess, sys, tempfile
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+from decimal import Context, Decimal
+from pathlib import Path
+from typing import Any
+
+ADDED = {"README.txt", "SHA256SUMS", "EVIDENCE.txt", "verify.py", "chain.json", "chain.json.sig"}
+BESIDE = {"manifest.json", "checkpoint", "checkpoint.sig", "checkpoint.tsq", "checkpoint.tsr"}
+OF_PROGRAMS = (".DS_Store", "~$", ".~lock.")  # how names begin that other programs leave
+NAMESPACE = b"svc-analytics-seal"
+HASH = "[0-9a-f]{64}"
+CHECKPOINT = (
+    rf"svc-analytics/([^\n]+)\n(0|[1-9][0-9]*)\n({HASH})\nseal {HASH}\n"
+    rf"version [1-9][0-9]*\nprevious (?:{HASH}|none)\nsalt hmac-sha256/1\n"
+)
+SIGNER = r'(?m)^("[^"]*"|[^\s#]\S*)\s+(?:((?:[^\s"]|"[^"]*")+)\s+)??(?:ssh|ecdsa|sk)-\S+\s+(\S+)'
+OPTION = r'([a-z-]+)(?:="([^"]*)")?'
+# The hash of the names of all columns of lines.csv, but for those that begin with "metadata.".
+COLUMNS = "61bf3cea9ee625a5d4dd791ac11a573378f660d5af5806520c6d7fb41db91662"
+SUMS = {  # figures of the summary: the kind of line, its column and the sign that add up to each
+    "payments_count": ("payment", "", 1), "gross_sales": ("payment", "gross", 1),
+    "charged_total": ("payment", "charged", 1), "net_sales": ("payment", "net", 1),
+    "refunds_count": ("refund", "", 1), "refunds_paid": ("refund", "gross", -1),
+    "refunds_debited": ("refund", "net", -1), "payouts_count": ("payout", "", 1),
+    "payouts_sent": ("payout", "gross", -1), "payouts_debited": ("payout", "net", -1),
+    "payout_fees": ("payout", "fee", -1), "rail_movement": ("", "net", 1),
+    "closing_position": ("", "net", 1),
+}
+EXACT = Context(prec=100)
+csv.field_size_limit(1 << 30)
+sha256 = hashlib.sha256
+
+class Failed(Exception):
+    """Something differs from what was sealed, signed or stamped."""
+
+class NotChecked(Exception):
+    """Something that is there could not be checked."""
+
+class Absent(NotChecked):
+    """There is nothing to check."""
+
+def require(is_right: object, text: str) -> None:
+    if not is_right:
+        raise Failed(text)
+
+# Files, manifest, seal and lines.
+
+def place(folder: Path, name: str) -> Path:
+    path = folder / name
+    require(path.is_file() and not path.is_symlink(), f"{name} is missing, or is a link")
+    return path
+
+def read(folder: Path, name: str) -> bytes:
+    return place(folder, name).read_bytes()
+
+def parse_json(content: bytes) -> Any:
+    def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        require(len(dict(pairs)) == len(pairs), "it says one thing twice")
+        return dict(pairs)
+    return json.loads(content.decode(), object_pairs_hook=once_each)
+
+def check_seal(folder: Path, manifest: dict[str, Any]) -> str:
+    manifest.update(parse_json(read(folder, "manifest.json")))
+    bare = {name: value for name, value in manifest.items() if name != "seal"}
+    text = json.dumps(bare, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    require(sha256(text.encode()).hexdigest() == manifest["seal"], "manifest.json is not as sealed")
+    return f"{manifest['seal']}: compare it with the one that you were given"
+
+def check_files(folder: Path, manifest: dict[str, Any]) -> str:
+    files = {name: facts["sha256"] for name, facts in manifest["files"].items()}
+    here = sorted(each.name for each in folder.iterdir() if not each.name.startswith(OF_PROGRAMS))
+    sums = {name: sha256(read(folder, name)).hexdigest() for name in here}
+    wrong = {f"{name} is not as sealed" for name in files if files[name] != sums.get(name)}
+    wrong |= {f"{name} is not of it" for name in set(sums) - set(files) - ADDED - BESIDE}
+    if set(sums) & ADDED:
+        lines = read(folder, "SHA256SUMS").decode("utf-8", "replace").splitlines(keepends=True)
+        made = [f"{sums[name]}  {name}\n" for name in here if name != "SHA256SUMS"]
+        wrong |= {f"{line[66:-1]} is not as in SHA256SUMS" for line in {*lines} ^ {*made}}
+        wrong |= {"SHA256SUMS is not as made"} if lines != made else set()
+    require(not wrong, ", ".join(sorted(wrong)))
+    return f"{len(files)} of {len(files)} are as sealed"
+
+def check_checkpoint(folder: Path, manifest: dict[str, Any]) -> str:
+    tree = manifest.get("tree")
+    if tree is None:
+        require(not (folder / "checkpoint").exists(), "it is of no tree of the manifest")
+        raise Absent("no tree: sealed before there were trees")
+    text = (
+        f"svc-analytics/{manifest['merchant']['id']}/{manifest['label']}\n{tree['size']}\n"
+        f"{tree['root']}\nseal {manifest['seal']}\nversion {manifest['version']}\n"
+        f"previous {manifest['previous_seal'] or 'none'}\nsalt {tree['salt']}\n"
+    )
+    is_made = read(folder, "checkpoint") == text.encode() and re.fullmatch(CHECKPOINT, text)
+    require(is_made, "it is not that of the manifest")
+    return f"{tree['size']} lines, root {tree['root']}"
+
+def rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
+    with place(folder, name).open(encoding="utf-8-sig", newline="") as file:
+        yield from csv.DictReader(file, strict=True)
+
+def check_lines(folder: Path, manifest: dict[str, Any]) -> str:
+    if not {"lines.csv", "summary.csv"} <= set(manifest["files"]):
+        raise NotChecked("the tables are not here as CSV")
+    left: dict[str, dict[str, Decimal]] = {}  # of each figure; what is empty, is unknown
+    for row in rows(folder, "summary.csv"):
+        left[row["currency"]] = {name: Decimal(row.get(name) or "NaN") for name in SUMS}
+        opening = Decimal(row["opening_position"] or "NaN")
+        left[row["currency"]]["closing_position"] -= opening
+    size = 0
+    for size, line in enumerate(rows(folder, "lines.csv"), 1):
+        coin = left[line["currency"]]
+        for name, (kind, column, sign) in SUMS.items():
+            if kind in ("", line["kind"]):
+                amount = Decimal(line[column] if column else 1)
+                coin[name] = EXACT.fma(amount, Decimal(-sign), coin[name])
+    require("tree" not in manifest or manifest["tree"]["size"] == size, "the tree has not as many")
+    rests = ((f"{name} of {coin}", left[coin][name]) for coin in left for name in SUMS)
+    wrong = [name for name, rest in rests if rest and not rest.is_nan()]
+    require(not wrong, f"they do not add up to the summary: {', '.join(wrong)}")
+    return f"{size} add up to the summary of {len(left)} coins"
+
+# Signatures: SSHSIG, with Ed25519 by RFC 8032 and other keys by ssh-keygen.
+
+P = 2**255 - 19
+ORDER = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, -1, P) % P
+BASE = bytes.fromhex("58" + "66" * 31)
+
+def point(text: bytes) -> tuple[int, int]:
+    """Return a point of the curve, from the only text that stands for it."""
+    y, sign = int.from_bytes(text, "little") & (1 << 255) - 1, text[31] >> 7
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    x = x if x * x % P == square else x * pow(2, (P - 1) // 4, P) % P
+    require(len(text) == 32 and y < P and x * x % P == square and x | sign != 1, "it is by no key")
+    return (x if x & 1 == sign else P - x), y
+
+def add(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    x, y = one[0] * other[1] + one[1] * other[0], one[1] * other[1] + one[0] * other[0]
+    product = D * one[0] * one[1] * other[0] * other[1]
+    return x * pow(1 + product, -1, P) % P, y * pow(1 - product, -1, P) % P
+
+def times(scalar: int, base: tuple[int, int]) -> tuple[int, int]:
+    found = (0, 1)
+    for bit in bin(scalar)[2:]:
+        found = add(found, found)
+        found = add(found, base) if bit == "1" else found
+    return found
+
+def is_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
+    r, s = signature[:32], int.from_bytes(signature[32:], "little")
+    k = int.from_bytes(hashlib.sha512(r + key + message).digest(), "little") % ORDER
+    x, y = add(times(s, point(BASE)), times(ORDER - k, point(key)))
+    return s < ORDER and signature == ((s << 256) + (y | (x & 1) << 255)).to_bytes(64, "little")
+
+def strings(content: bytes) -> Iterator[bytes]:
+    while content:
+        end = 4 + int.from_bytes(content[:4], "big")
+        yield content[4:end]
+        content = content[end:]
+
+def packed(*parts: bytes) -> bytes:
+    return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+
+def signing_key(armour: bytes, message: bytes) -> bytes:
+    """Return the key that signed a message, or raise `Failed`: whose it is, is not known yet."""
+    head, end = b"-----BEGIN SSH SIGNATURE-----\n", b"-----END SSH SIGNATURE-----\n"
+    blob = base64.b64decode(armour[len(head) : -len(end)])
+    text = re.sub(b".{1,70}", rb"\g<0>\n", base64.b64encode(blob))
+    key, namespace, reserved, hashing, signature = parts = list(strings(blob[10:]))
+    is_strict = armour == head + text + end and blob == b"SSHSIG\0\0\0\1" + packed(*parts)
+    is_ours = namespace == NAMESPACE and not reserved and hashing in (b"sha256", b"sha512")
+    require(is_strict and is_ours, "it is not in the only form of an SSH signature of statements")
+    signed = packed(namespace, reserved, hashing, hashlib.new(hashing.decode(), message).digest())
+    if (kind := b"ssh-ed25519") in key[:15]:
+        [_, public], [_, value] = strings(key), strings(signature)
+        is_right = (key, signature) == (packed(kind, public), packed(kind, value))
+        is_right = is_right and is_ed25519(public, b"SSHSIG" + signed, value)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "signature").write_bytes(armour)
+            words = ["-Y", "check-novalidate", "-n", NAMESPACE.decode(), "-s", f"{folder}/signature"]
+            is_right = not run("ssh-keygen", *words, content=message).returncode
+    require(is_right, "it is not of this text by this key")
+    return key
+
+def run(name: str, *words: str, content: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    if shutil.which(name) is None:
+        raise NotChecked(f"this needs {name}, which is not here")
+    return subprocess.run([shutil.which(name) or name, *words], input=content, capture_output=True)
+
+def check_signature(armour: bytes | None, message: bytes, signers: str | None) -> str:
+    if armour is None:
+        require(signers is None, "there is none, and you named whose you trust")
+        raise Absent("there is none")
+    key = signing_key(armour, message)
+    shown = "SHA256:" + base64.b64encode(sha256(key).digest()).decode().rstrip("=")
+    if signers is None:
+        raise NotChecked(f"it fits the key {shown}; say whose keys you trust with --signers FILE")
+    people = [who for who, known in trusted(signers) if known == base64.b64encode(key).decode()]
+    require(people, f"it is by the key {shown}, which --signers does not allow")
+    return f"by {people[0]}, key {shown}"
+
+def trusted(signers: str) -> Iterator[tuple[str, str]]:
+    """Yield whose keys may sign statements now, as ssh-keygen reads allowed signers."""
+    for person, options, key in re.findall(SIGNER, signers):
+        if all(is_allowed(*each) for each in re.findall(OPTION, options)):
+            yield person.strip('"'), key
+
+def is_allowed(option: str, value: str) -> bool:
+    if option == "namespaces":
+        return any(fnmatch.fnmatchcase(NAMESPACE.decode(), name) for name in value.split(","))
+    at = datetime.strptime(value.rstrip("Z").ljust(14, "0"), "%Y%m%d%H%M%S")
+    at = at.replace(tzinfo=timezone.utc) if value.endswith("Z") else at.astimezone()
+    is_before = datetime.now(timezone.utc) < at
+    return (option, is_before) in (("valid-after", False), ("valid-before", True))
+
+def check_signed(folder: Path, name: str, signers: str | None) -> str:
+    files = (folder / f"{name}.sig", folder / name)
+    armour, message = (read(folder, each.name) if each.exists() else None for each in files)
+    return check_signature(armour, message or b"", signers)
+
+def check_stamp(folder: Path, authority: str | None) -> str:
+    """Let openssl decide a stamp by RFC 3161."""
+    files = [folder / f"checkpoint.{kind}" for kind in ("tsq", "tsr")]
+    if not any(path.exists() for path in files):
+        raise Absent("there is none")
+    known = bytes.fromhex("060960864801650304020105000420")  # what follows is a SHA-256
+    known += sha256(read(folder, "checkpoint")).digest()
+    require(all(known in read(folder, path.name) for path in files), "it is of another text")
+    query, reply = map(str, files)
+    stated = run("openssl", "ts", "-reply", "-in", reply, "-text").stdout.decode("utf-8", "replace")
+    [at] = re.findall("Time stamp: (.*)", stated)
+    if authority is None:
+        raise NotChecked(f"it says {at}; say whose stamps you trust with --authority FILE")
+    words = ("ts", "-verify", "-in", reply, "-queryfile", query, "-CAfile", authority)
+    require(not run("openssl", *words).returncode, "it is no stamp of this authority")
+    return f"the checkpoint was there at {at}"
+
+# Trees of RFC 9162: the chain of all checkpoints, and one line alone.
+
+def node(left: bytes, right: bytes) -> bytes:
+    return sha256(b"\1" + left + right).digest()
+
+def split(size: int) -> int:
+    return 1 << (size - 1).bit_length() - 1
+
+def root_of(leaves: list[bytes]) -> bytes:
+    if len(leaves) < 2:
+        return leaves[0] if leaves else sha256(b"").digest()
+    at = split(len(leaves))
+    return node(root_of(leaves[:at]), root_of(leaves[at:]))
+
+def consistency(size: int, leaves: list[bytes], is_whole: bool = True) -> list[bytes]:
+    """Return the proof that a tree begins with the tree of so many of its leaves."""
+    if size == len(leaves):
+        return [] if is_whole else [root_of(leaves)]
+    at = split(len(leaves))
+    if size <= at:
+        return [*consistency(size, leaves[:at], is_whole), root_of(leaves[at:])]
+    return [*consistency(size - at, leaves[at:], False), root_of(leaves[:at])]
+
+def root_by(path: list[bytes], leaf: bytes, index: int, size: int) -> bytes:
+    """Return the root of a tree of so many leaves, from one of them and the hashes beside it."""
+    require((size > 1) is bool(path), "it has not as many hashes as its tree has levels")
+    if size == 1:
+        return leaf
+    at = split(size)
+    if index < at:
+        return node(root_by(path[:-1], leaf, index, at), path[-1])
+    return node(path[-1], root_by(path[:-1], leaf, index - at, size - at))
+
+def read_chain(content: bytes) -> dict[str, Any]:
+    """Return a chain, which fits its own root and contains the one that it names as earlier."""
+    chain = parse_json(content)
+    text = json.dumps(chain, sort_keys=True, indent=2, ensure_ascii=False)
+    said = [
+        bytes.fromhex(each["checkpoint"] or "") or f"none {each['seal']}".encode()
+        for each in chain["checkpoints"]
+    ]
+    leaves = [sha256(b"\0" + each).digest() for each in said]
+    is_whole = (chain["size"], chain["root"]) == (len(leaves), root_of(leaves).hex())
+    require(content == f"{text}\n".encode() and is_whole, "it does not fit its size and root")
+    earlier = chain["earlier"] or {"size": len(leaves), "root": chain["root"], "proof": []}
+    proof = [each.hex() for each in consistency(earlier["size"], leaves)]
+    is_begun = earlier["root"] == root_of(leaves[: earlier["size"]]).hex()
+    require(is_begun and earlier["proof"] == proof, "it does not contain the chain before it")
+    return dict(chain)
+
+def check_chain(folder: Path, manifest: dict[str, Any], kept: bytes | None) -> str:
+    if not (folder / "chain.json").exists():
+        require(kept is None, "there is no chain.json, and you have an earlier one")
+        raise Absent("there is no chain.json")
+    chain = read_chain(read(folder, "chain.json"))
+    origin = f"svc-analytics/{manifest['merchant']['id']}/chain"
+    facts = {name: manifest[name] for name in ("label", "calendar", "zone", "version", "seal")}
+    checkpoint = "tree" in manifest and sha256(read(folder, "checkpoint")).hexdigest()
+    listed = chain["checkpoints"].count({**facts, "checkpoint": checkpoint or None})
+    require(chain["origin"] == origin and listed == 1, "it does not list this statement once")
+    before = chain if kept is None else read_chain(kept)
+    is_begun = before["checkpoints"] == chain["checkpoints"][: before["size"]]
+    require(is_begun and before["origin"] == origin, "the earlier one was cut or rewritten")
+    return f"{chain['size']} checkpoints" + ("" if kept is None else ", the earlier ones first")
+
+def check_proof(content: bytes) -> str:
+    """Check the proof of one line, but for its signature."""
+    proof = parse_json(content)
+    form = re.fullmatch(CHECKPOINT, proof["checkpoint"])
+    hashes, number = [proof["salt"], proof["receipt"], *proof["hashes"]], proof["line_number"]
+    require(form and all(re.fullmatch(HASH, each) for each in hashes), "its form is wrong")
+    label, size, root = form.groups()  # type: ignore[union-attr]
+    salt, token, *path = map(bytes.fromhex, hashes)
+    leaf = sha256(b"\0" + salt + token + proof["line"].encode()).digest()
+    is_in = 0 < number <= int(size) and root_by(path, leaf, number - 1, int(size)).hex() == root
+    require(is_in, f"line {number} is not in the tree of its checkpoint")
+    [names], [values] = (list(csv.reader([proof[part]])) for part in ("header", "line"))
+    known = ",".join(name for name in names if not name.startswith("metadata."))
+    is_known = sha256(known.encode()).hexdigest() == COLUMNS and len(names) == len(values)
+    receipt = is_known and (dict(zip(names, values))["receipt_sha256"] or "0" * 64)
+    require(receipt == proof["receipt"], "its header or receipt is not that of the line")
+    return f"line {number} of {size} of {label}: " + ",".join(values)
+
+def check_proof_signature(content: bytes, signers: str | None) -> str:
+    proof = parse_json(content)
+    armour = proof["signature"] and proof["signature"].encode()
+    return check_signature(armour, proof["checkpoint"].encode(), signers)
+
+# What is printed.
+
+def outcome(find: Callable[..., str], *facts: Any) -> tuple[str, str, int]:
+    """Return the status of a check, its text, and what it makes this program end with."""
+    try:
+        return "held", find(*facts), 0
+    except Failed as wrong:
+        return "FAILED", str(wrong), 1
+    except NotChecked as why:
+        return "not checked", str(why), 0 if isinstance(why, Absent) else 3
+    except Exception as error:  # whatever a forger wrote: it is not as it was made
+        return "FAILED", f"it cannot be read: {error!r}", 1
+
+def check_all(given: argparse.Namespace, folder: Path | None) -> Iterator[tuple[Any, ...]]:
+    """Yield the name of each check with its outcome."""
+    signers, manifest = given.signers, {}  # type: tuple[str | None, dict[str, Any]]
+    if given.proof is not None:
+        yield "proof", *outcome(check_proof, given.proof)
+        yield "proof's signature", *outcome(check_proof_signature, given.proof, signers)
+    if folder is not None:
+        yield "seal", *outcome(check_seal, folder, manifest)
+        yield "files", *outcome(check_files, folder, manifest)
+        yield "lines", *outcome(check_lines, folder, manifest)
+        yield "checkpoint", *outcome(check_checkpoint, folder, manifest)
+        yield "signature", *outcome(check_signed, folder, "checkpoint", signers)
+        yield "stamp", *outcome(check_stamp, folder, given.authority)
+        yield "chain", *outcome(check_chain, folder, manifest, given.earlier)
+        if (folder / "chain.json").exists():
+            yield "chain's signature", *outcome(check_signed, folder, "chain.json", signers)
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", nargs="?", type=Path, help="[default: where verify.py lies]")
+    parser.add_argument("--signers", type=Path, help="whose keys you trust: allowed signers of SSH")
+    parser.add_argument("--authority", help="whose stamps you trust: certificates (PEM)")
+    parser.add_argument("--earlier", type=Path, help="a chain.json that you kept")
+    parser.add_argument("--proof", type=Path, help="the proof of one line")
+    given = parser.parse_args(words)
+    given.signers = given.signers and given.signers.read_text("utf-8")
+    given.earlier = given.earlier and given.earlier.read_bytes()
+    given.proof = given.proof and given.proof.read_bytes()
+    folder = given.folder or (Path(__file__).absolute().parent if given.proof is None else None)
+    found = list(check_all(given, folder))
+    for name, status, text, _ in found:
+        print(f"{status}  {name}: {''.join(c if c.isprintable() else '?' for c in text)}")
+    codes = {code for *_, code in found}
+    return 1 if 1 in codes else max(codes)
+
+if __name__ == "__main__":
+    sys.exit(main())
