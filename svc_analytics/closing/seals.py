@@ -18,7 +18,11 @@ from svc_analytics.render.folder import MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
 
 STATEMENTS = "statements"
-README, SUMS = "README.txt", "SHA256SUMS"  # what a package adds; no seal covers them
+# What lies beside the sealed files: what is signed of them, and what a package adds.
+BESIDE = ("checkpoint", "checkpoint.sig", "checkpoint.tsq", "checkpoint.tsr")
+CHAIN = ("chain.json", "chain.json.sig")
+README, EVIDENCE, VERIFY, SUMS = "README.txt", "EVIDENCE.txt", "verify.py", "SHA256SUMS"
+_ADDED = {README, EVIDENCE, VERIFY, SUMS, *CHAIN}
 _OF_PROGRAMS = (".DS_Store", "~$", ".~lock.")  # how names begin that other programs leave
 EXAMPLE = "data/statements/2026-10"
 Manifest = dict[str, Any]
@@ -161,7 +165,23 @@ def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
     count.
     """
     names = {path.name for path in folder.iterdir() if not path.name.startswith(_OF_PROGRAMS)}
-    return sorted(names - {MANIFEST, README, SUMS, *manifest["files"]})
+    return sorted(names - {MANIFEST, *BESIDE, *_ADDED, *manifest["files"]})
+
+
+def altered_package(folder: Path) -> list[str]:
+    """List what differs from the sums of a folder that was packed; nothing of any other folder."""
+    paths = (path for path in folder.iterdir() if not path.name.startswith(_OF_PROGRAMS))
+    here = {path.name for path in paths if path.is_file()}
+    if not here & _ADDED:
+        return []
+    made = {f"{hash_file(folder / name)}  {name}\n" for name in here - {SUMS}}
+    path = folder / SUMS
+    found = path.read_bytes().decode(errors="replace") if path.is_file() else ""
+    known = found.splitlines(keepends=True)
+    odd = sorted({line[66:-1] for line in made ^ {*known}} - {""})
+    if odd or known != sorted(made, key=lambda line: line[66:]):
+        return [f"{name} is not as in {SUMS}" for name in odd] or [f"{SUMS} was altered"]
+    return []
 
 
 def seal_violations(folder: Path, manifest: Manifest) -> list[str]:

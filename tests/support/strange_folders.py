@@ -61,9 +61,7 @@ def line_text(number: int, facts: tuple[str, ...]) -> str:
         "receipt_sha256": hashlib.sha256(b"token %d" % number).hexdigest() if charged else "",
     }
     text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(
-        values.get(name, "") for name in HEADER.split(",")
-    )
+    csv.writer(text, lineterminator="").writerow(values.get(name, "") for name in HEADER.split(","))
     return text.getvalue()
 
 
@@ -125,7 +123,9 @@ class Strange:
     def parts(self, number: int) -> tuple[bytes, bytes]:
         """Return the salt of a line and the hash of its receipt."""
         token = hashlib.sha256(b"token %d" % number).digest()
-        return hashlib.sha256(b"salt %d" % number).digest(), token if LINES[number - 1][2] else bytes(32)
+        return hashlib.sha256(b"salt %d" % number).digest(), token if LINES[number - 1][
+            2
+        ] else bytes(32)
 
     def leaf(self, number: int) -> bytes:
         salt, receipt = self.parts(number)
@@ -149,7 +149,9 @@ class Strange:
     def write_chain(self, before: int = 6, earlier: int = 3) -> None:
         """Write and sign a chain of so many months before this one, and the statement's own."""
         months = [listed(f"2026-0{month}") for month in range(1, before + 1)]
-        own = {name: self.manifest[name] for name in ("label", "calendar", "zone", "version", "seal")}
+        own = {
+            name: self.manifest[name] for name in ("label", "calendar", "zone", "version", "seal")
+        }
         months.append(own | {"checkpoint": self.hash("checkpoint")})
         self.write("chain.json", chain_text(months, earlier))
         self.sign("chain.json")

@@ -1,4 +1,4 @@
-"""Pack a sealed statement for an auditor: one zip file that says how to check itself.
+"""Pack a sealed statement for an auditor: one zip file that checks itself.
 
 The zip is the same, byte for byte, whenever the same folder is packed.
 """
@@ -13,11 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.handover import recipe
+from svc_analytics.closing.handover import recipe, verify
+from svc_analytics.closing.handover.evidence import evidence_text
 from svc_analytics.closing.register import lake_around
-from svc_analytics.closing.seals import README, SUMS
+from svc_analytics.closing.seals import BESIDE, CHAIN, EVIDENCE, README, SUMS, VERIFY
 from svc_analytics.closing.verification.derived_forms import Sealed, fill
-from svc_analytics.closing.verification.proof import prove
+from svc_analytics.closing.verification.proof import Proof, prove
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import atomic_write, hash_file
 from svc_analytics.instants import now
@@ -56,8 +57,8 @@ def package(
 ) -> Package:
     """Pack the newest sealed version of a month into a zip file for an auditor.
 
-    The file holds the sealed folder, a README.txt that says how to compute the seal again,
-    and SHA256SUMS. By default it is named as the folder, in the working folder.
+    The file holds the sealed folder, verify.py, which checks it with Python alone, EVIDENCE.txt,
+    README.txt and SHA256SUMS. By default it is named as the folder, in the working folder.
 
     Returns:
         The path of the file.
@@ -96,7 +97,7 @@ def pack_folder(
         raise ConfigError(f"--out {target}: its suffix must be .zip")
     try:
         with atomic_write(target) as temporary:
-            _write(temporary, folder, manifest, proof.sealed)
+            _write(temporary, proof)
             digest = hash_file(temporary)
     except OSError as error:
         raise ConfigError(f"cannot write {target}: {error.strerror}") from error
@@ -107,11 +108,13 @@ def _is_plain(name: str) -> bool:
     return Path(name).name == name and "\\" not in name and name.isprintable()
 
 
-def _write(target: Path, folder: Path, manifest: seals.Manifest, sealed: Sealed | None) -> None:
-    readme = recipe.readme_text(manifest).encode()
+def _write(target: Path, proof: Proof) -> None:
+    folder, manifest = proof.folder, proof.manifest
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        sums = {README: hashlib.sha256(readme).hexdigest()}
-        _add_text(archive, f"{folder.name}/{README}", readme)
+        sums = {}
+        for name, content in _added(proof).items():
+            sums[name] = hashlib.sha256(content).hexdigest()
+            _add_text(archive, f"{folder.name}/{name}", content)
         # What is packed is what was checked, even if somebody writes there meanwhile.
         content = (folder / MANIFEST).read_bytes()
         _require(seals.parse_manifest(content) == manifest, folder / MANIFEST)
@@ -122,8 +125,21 @@ def _write(target: Path, folder: Path, manifest: seals.Manifest, sealed: Sealed 
             _require(is_whole, folder / name)
         lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
         _add_text(archive, f"{folder.name}/{SUMS}", lines.encode())
-        if sealed:
-            _add_readable(archive, sealed)
+        if proof.sealed:
+            _add_readable(archive, proof.sealed)
+
+
+def _added(proof: Proof) -> dict[str, bytes]:
+    """Make what a package adds to the sealed files, by name."""
+    texts = {README: recipe.readme_text(proof.manifest), EVIDENCE: evidence_text(proof)}
+    files = [proof.folder / name for name in BESIDE] + [
+        proof.folder.parent / name for name in CHAIN
+    ]
+    return {
+        **{name: text.encode() for name, text in texts.items()},
+        VERIFY: Path(verify.__file__).read_bytes(),
+        **{path.name: path.read_bytes() for path in files if path.is_file()},
+    }
 
 
 def _add_readable(archive: zipfile.ZipFile, sealed: Sealed) -> None:

@@ -121,7 +121,8 @@ def check_lines(folder: Path, manifest: dict[str, Any]) -> str:
         opening = Decimal(row["opening_position"] or "NaN")
         left[row["currency"]]["closing_position"] -= opening
     size = 0
-    for size, line in enumerate(rows(folder, "lines.csv"), 1):
+    for line in rows(folder, "lines.csv"):
+        size += 1
         coin = left[line["currency"]]
         for name, (kind, column, sign) in SUMS.items():
             if kind in ("", line["kind"]):
@@ -332,7 +333,8 @@ def check_proof(content: bytes) -> str:
     is_known = sha256(known.encode()).hexdigest() == COLUMNS and len(names) == len(values)
     receipt = is_known and (dict(zip(names, values))["receipt_sha256"] or "0" * 64)
     require(receipt == proof["receipt"], "its header or receipt is not that of the line")
-    return f"line {number} of {size} of {label}: " + ",".join(values)
+    said = ", ".join(f"{name} {value}" for name, value in zip(names, values) if value)
+    return f"line {number} of {size} of {label}: {said}"
 
 def check_proof_signature(content: bytes, signers: str | None) -> str:
     proof = parse_json(content)

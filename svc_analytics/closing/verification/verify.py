@@ -92,6 +92,7 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
     broken = seals.seal_violations(path, manifest)
     foreign = seals.foreign_files(path, manifest)
     broken += [f"{name} does not belong to the statement" for name in foreign]
+    broken += seals.altered_package(path)
     seal = manifest["seal"]
     if seal not in (None, seals.seal_of(manifest)):
         # The manifest was altered, so its period and options cannot be trusted either.
