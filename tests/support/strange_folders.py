@@ -1,4 +1,4 @@
-"""A packed statement made by hand, by what the pages say of its files: for readers that know no lake."""
+"""A packed statement made by hand, of five lines: for readers that know no lake."""
 
 import csv
 import hashlib
@@ -189,13 +189,11 @@ def chain_text(months: list[dict[str, Any]], earlier: int) -> str:
         "size": len(months),
         "root": verify.root_of(leaves).hex(),
         "checkpoints": months,
-        "earlier": earlier
-        and {
+        "earlier": {
             "size": earlier,
             "root": verify.root_of(leaves[:earlier]).hex(),
             "proof": [each.hex() for each in verify.consistency(earlier, leaves)],
-        }
-        or None,
+        },
     }
     return json.dumps(document, sort_keys=True, indent=2) + "\n"
 

@@ -12,11 +12,10 @@ of "allowed signers" as ssh-keygen reads it, and the certificates of a stamp in 
 from __future__ import annotations
 
 import argparse, base64, csv, fnmatch, hashlib, json, re, shutil, subprocess, sys, tempfile
-from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from decimal import Context, Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable, Iterator
 
 ADDED = {"README.txt", "SHA256SUMS", "EVIDENCE.txt", "verify.py", "chain.json", "chain.json.sig"}
 BESIDE = {"manifest.json", "checkpoint", "checkpoint.sig", "checkpoint.tsq", "checkpoint.tsr"}
@@ -34,28 +33,20 @@ COLUMNS = "61bf3cea9ee625a5d4dd791ac11a573378f660d5af5806520c6d7fb41db91662"
 SUMS = {  # figures of the summary: the kind of line, its column and the sign that add up to each
     "payments_count": ("payment", "", 1), "gross_sales": ("payment", "gross", 1),
     "charged_total": ("payment", "charged", 1), "net_sales": ("payment", "net", 1),
-    "refunds_count": ("refund", "", 1), "refunds_paid": ("refund", "gross", -1),
-    "refunds_debited": ("refund", "net", -1), "payouts_count": ("payout", "", 1),
-    "payouts_sent": ("payout", "gross", -1), "payouts_debited": ("payout", "net", -1),
-    "payout_fees": ("payout", "fee", -1), "rail_movement": ("", "net", 1),
-    "closing_position": ("", "net", 1),
+    "refunds_count": ("refund", "", 1), "refunds_debited": ("refund", "net", -1),
+    "payouts_count": ("payout", "", 1), "payouts_debited": ("payout", "net", -1),
+    "rail_movement": ("", "net", 1), "closing_position": ("", "net", 1),
 }
 EXACT = Context(prec=100)
 csv.field_size_limit(1 << 30)
 sha256 = hashlib.sha256
 
-class Failed(Exception):
-    """Something differs from what was sealed, signed or stamped."""
-
-class NotChecked(Exception):
-    """Something that is there could not be checked."""
-
-class Absent(NotChecked):
-    """There is nothing to check."""
+class Result(Exception):
+    """Why something did not hold: its status, a text, and what this program ends with."""
 
 def require(is_right: object, text: str) -> None:
     if not is_right:
-        raise Failed(text)
+        raise Result("FAILED", text, 1)
 
 # Files, manifest, seal and lines.
 
@@ -90,7 +81,6 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> str:
         lines = read(folder, "SHA256SUMS").decode("utf-8", "replace").splitlines(keepends=True)
         made = [f"{sums[name]}  {name}\n" for name in here if name != "SHA256SUMS"]
         wrong |= {f"{line[66:-1]} is not as in SHA256SUMS" for line in {*lines} ^ {*made}}
-        wrong |= {"SHA256SUMS is not as made"} if lines != made else set()
     require(not wrong, ", ".join(sorted(wrong)))
     return f"{len(files)} of {len(files)} are as sealed"
 
@@ -98,7 +88,7 @@ def check_checkpoint(folder: Path, manifest: dict[str, Any]) -> str:
     tree = manifest.get("tree")
     if tree is None:
         require(not (folder / "checkpoint").exists(), "it is of no tree of the manifest")
-        raise Absent("no tree: sealed before there were trees")
+        raise Result("not checked", "no tree: sealed before there were trees", 0)
     text = (
         f"svc-analytics/{manifest['merchant']['id']}/{manifest['label']}\n{tree['size']}\n"
         f"{tree['root']}\nseal {manifest['seal']}\nversion {manifest['version']}\n"
@@ -114,12 +104,12 @@ def rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
 
 def check_lines(folder: Path, manifest: dict[str, Any]) -> str:
     if not {"lines.csv", "summary.csv"} <= set(manifest["files"]):
-        raise NotChecked("the tables are not here as CSV")
+        raise Result("not checked", "the tables are not here as CSV", 3)
     left: dict[str, dict[str, Decimal]] = {}  # of each figure; what is empty, is unknown
     for row in rows(folder, "summary.csv"):
-        left[row["currency"]] = {name: Decimal(row.get(name) or "NaN") for name in SUMS}
-        opening = Decimal(row["opening_position"] or "NaN")
-        left[row["currency"]]["closing_position"] -= opening
+        known = {name: Decimal(row[name] or "NaN") for name in (*SUMS, "opening_position")}
+        moved = EXACT.subtract(known["closing_position"], known["opening_position"])
+        left[row["currency"]] = {**known, "closing_position": moved}
     size = 0
     for line in rows(folder, "lines.csv"):
         size += 1
@@ -129,8 +119,7 @@ def check_lines(folder: Path, manifest: dict[str, Any]) -> str:
                 amount = Decimal(line[column] if column else 1)
                 coin[name] = EXACT.fma(amount, Decimal(-sign), coin[name])
     require("tree" not in manifest or manifest["tree"]["size"] == size, "the tree has not as many")
-    rests = ((f"{name} of {coin}", left[coin][name]) for coin in left for name in SUMS)
-    wrong = [name for name, rest in rests if rest and not rest.is_nan()]
+    wrong = [f"{name} of {coin}" for coin in left for name in SUMS if left[coin][name].is_normal()]
     require(not wrong, f"they do not add up to the summary: {', '.join(wrong)}")
     return f"{size} add up to the summary of {len(left)} coins"
 
@@ -158,8 +147,7 @@ def add(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 def times(scalar: int, base: tuple[int, int]) -> tuple[int, int]:
     found = (0, 1)
     for bit in bin(scalar)[2:]:
-        found = add(found, found)
-        found = add(found, base) if bit == "1" else found
+        found = add(add(found, found), base if bit == "1" else (0, 1))
     return found
 
 def is_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
@@ -178,7 +166,7 @@ def packed(*parts: bytes) -> bytes:
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
 def signing_key(armour: bytes, message: bytes) -> bytes:
-    """Return the key that signed a message, or raise `Failed`: whose it is, is not known yet."""
+    """Return the key that signed a message, or fail: whose it is, is not known yet."""
     head, end = b"-----BEGIN SSH SIGNATURE-----\n", b"-----END SSH SIGNATURE-----\n"
     blob = base64.b64decode(armour[len(head) : -len(end)])
     text = re.sub(b".{1,70}", rb"\g<0>\n", base64.b64encode(blob))
@@ -193,32 +181,32 @@ def signing_key(armour: bytes, message: bytes) -> bytes:
         is_right = is_right and is_ed25519(public, b"SSHSIG" + signed, value)
     else:
         with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "signature").write_bytes(armour)
-            words = ["-Y", "check-novalidate", "-n", NAMESPACE.decode(), "-s", f"{folder}/signature"]
-            is_right = not run("ssh-keygen", *words, content=message).returncode
+            Path(folder, "sig").write_bytes(armour)
+            words = ("check-novalidate", "-n", NAMESPACE.decode(), "-s", f"{folder}/sig")
+            is_right = not run("ssh-keygen", "-Y", *words, content=message).returncode
     require(is_right, "it is not of this text by this key")
     return key
 
 def run(name: str, *words: str, content: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     if shutil.which(name) is None:
-        raise NotChecked(f"this needs {name}, which is not here")
+        raise Result("not checked", f"this needs {name}, which is not here", 3)
     return subprocess.run([shutil.which(name) or name, *words], input=content, capture_output=True)
 
-def check_signature(armour: bytes | None, message: bytes, signers: str | None) -> str:
+def check_signature(armour: bytes | None, message: bytes, signers: bytes | None) -> str:
     if armour is None:
         require(signers is None, "there is none, and you named whose you trust")
-        raise Absent("there is none")
+        raise Result("not checked", "there is none", 0)
     key = signing_key(armour, message)
     shown = "SHA256:" + base64.b64encode(sha256(key).digest()).decode().rstrip("=")
     if signers is None:
-        raise NotChecked(f"it fits the key {shown}; say whose keys you trust with --signers FILE")
+        raise Result("not checked", f"it fits the key {shown}; whom do you trust? (--signers)", 3)
     people = [who for who, known in trusted(signers) if known == base64.b64encode(key).decode()]
     require(people, f"it is by the key {shown}, which --signers does not allow")
     return f"by {people[0]}, key {shown}"
 
-def trusted(signers: str) -> Iterator[tuple[str, str]]:
+def trusted(signers: bytes) -> Iterator[tuple[str, str]]:
     """Yield whose keys may sign statements now, as ssh-keygen reads allowed signers."""
-    for person, options, key in re.findall(SIGNER, signers):
+    for person, options, key in re.findall(SIGNER, signers.decode("utf-8", "replace")):
         if all(is_allowed(*each) for each in re.findall(OPTION, options)):
             yield person.strip('"'), key
 
@@ -227,10 +215,9 @@ def is_allowed(option: str, value: str) -> bool:
         return any(fnmatch.fnmatchcase(NAMESPACE.decode(), name) for name in value.split(","))
     at = datetime.strptime(value.rstrip("Z").ljust(14, "0"), "%Y%m%d%H%M%S")
     at = at.replace(tzinfo=timezone.utc) if value.endswith("Z") else at.astimezone()
-    is_before = datetime.now(timezone.utc) < at
-    return (option, is_before) in (("valid-after", False), ("valid-before", True))
+    return option == ("valid-before" if datetime.now(timezone.utc) < at else "valid-after")
 
-def check_signed(folder: Path, name: str, signers: str | None) -> str:
+def check_signed(folder: Path, name: str, signers: bytes | None) -> str:
     files = (folder / f"{name}.sig", folder / name)
     armour, message = (read(folder, each.name) if each.exists() else None for each in files)
     return check_signature(armour, message or b"", signers)
@@ -239,15 +226,14 @@ def check_stamp(folder: Path, authority: str | None) -> str:
     """Let openssl decide a stamp by RFC 3161."""
     files = [folder / f"checkpoint.{kind}" for kind in ("tsq", "tsr")]
     if not any(path.exists() for path in files):
-        raise Absent("there is none")
-    known = bytes.fromhex("060960864801650304020105000420")  # what follows is a SHA-256
-    known += sha256(read(folder, "checkpoint")).digest()
+        raise Result("not checked", "there is none", 0)
+    known = b"\4\x20" + sha256(read(folder, "checkpoint")).digest()
     require(all(known in read(folder, path.name) for path in files), "it is of another text")
     query, reply = map(str, files)
-    stated = run("openssl", "ts", "-reply", "-in", reply, "-text").stdout.decode("utf-8", "replace")
-    [at] = re.findall("Time stamp: (.*)", stated)
+    stated = run("openssl", "ts", "-reply", "-in", reply, "-text").stdout
+    [at] = re.findall("Time stamp: (.*)", stated.decode("utf-8", "replace"))
     if authority is None:
-        raise NotChecked(f"it says {at}; say whose stamps you trust with --authority FILE")
+        raise Result("not checked", f"it says {at}; whom do you trust? (--authority)", 3)
     words = ("ts", "-verify", "-in", reply, "-queryfile", query, "-CAfile", authority)
     require(not run("openssl", *words).returncode, "it is no stamp of this authority")
     return f"the checkpoint was there at {at}"
@@ -257,43 +243,40 @@ def check_stamp(folder: Path, authority: str | None) -> str:
 def node(left: bytes, right: bytes) -> bytes:
     return sha256(b"\1" + left + right).digest()
 
-def split(size: int) -> int:
-    return 1 << (size - 1).bit_length() - 1
-
 def root_of(leaves: list[bytes]) -> bytes:
     if len(leaves) < 2:
         return leaves[0] if leaves else sha256(b"").digest()
-    at = split(len(leaves))
+    at = 1 << (len(leaves) - 1).bit_length() - 1
     return node(root_of(leaves[:at]), root_of(leaves[at:]))
 
 def consistency(size: int, leaves: list[bytes], is_whole: bool = True) -> list[bytes]:
     """Return the proof that a tree begins with the tree of so many of its leaves."""
     if size == len(leaves):
         return [] if is_whole else [root_of(leaves)]
-    at = split(len(leaves))
+    at = 1 << (len(leaves) - 1).bit_length() - 1
     if size <= at:
         return [*consistency(size, leaves[:at], is_whole), root_of(leaves[at:])]
     return [*consistency(size - at, leaves[at:], False), root_of(leaves[:at])]
 
 def root_by(path: list[bytes], leaf: bytes, index: int, size: int) -> bytes:
     """Return the root of a tree of so many leaves, from one of them and the hashes beside it."""
-    require((size > 1) is bool(path), "it has not as many hashes as its tree has levels")
+    require(0 <= index < size and (size > 1) is bool(path), "it is not of its place in the tree")
     if size == 1:
         return leaf
-    at = split(size)
+    at = 1 << (size - 1).bit_length() - 1
     if index < at:
         return node(root_by(path[:-1], leaf, index, at), path[-1])
     return node(path[-1], root_by(path[:-1], leaf, index - at, size - at))
+
+def chain_leaf(checkpoint: str | None, seal: str) -> bytes:
+    content = bytes.fromhex(checkpoint) if checkpoint else f"none {seal}".encode()
+    return sha256(b"\0" + content).digest()
 
 def read_chain(content: bytes) -> dict[str, Any]:
     """Return a chain, which fits its own root and contains the one that it names as earlier."""
     chain = parse_json(content)
     text = json.dumps(chain, sort_keys=True, indent=2, ensure_ascii=False)
-    said = [
-        bytes.fromhex(each["checkpoint"] or "") or f"none {each['seal']}".encode()
-        for each in chain["checkpoints"]
-    ]
-    leaves = [sha256(b"\0" + each).digest() for each in said]
+    leaves = [chain_leaf(each["checkpoint"], each["seal"]) for each in chain["checkpoints"]]
     is_whole = (chain["size"], chain["root"]) == (len(leaves), root_of(leaves).hex())
     require(content == f"{text}\n".encode() and is_whole, "it does not fit its size and root")
     earlier = chain["earlier"] or {"size": len(leaves), "root": chain["root"], "proof": []}
@@ -305,7 +288,7 @@ def read_chain(content: bytes) -> dict[str, Any]:
 def check_chain(folder: Path, manifest: dict[str, Any], kept: bytes | None) -> str:
     if not (folder / "chain.json").exists():
         require(kept is None, "there is no chain.json, and you have an earlier one")
-        raise Absent("there is no chain.json")
+        raise Result("not checked", "there is no chain.json", 0)
     chain = read_chain(read(folder, "chain.json"))
     origin = f"svc-analytics/{manifest['merchant']['id']}/chain"
     facts = {name: manifest[name] for name in ("label", "calendar", "zone", "version", "seal")}
@@ -321,42 +304,38 @@ def check_proof(content: bytes) -> str:
     """Check the proof of one line, but for its signature."""
     proof = parse_json(content)
     form = re.fullmatch(CHECKPOINT, proof["checkpoint"])
-    hashes, number = [proof["salt"], proof["receipt"], *proof["hashes"]], proof["line_number"]
+    hashes, at = [proof["salt"], proof["receipt"], *proof["hashes"]], proof["line_number"] - 1
     require(form and all(re.fullmatch(HASH, each) for each in hashes), "its form is wrong")
     label, size, root = form.groups()  # type: ignore[union-attr]
     salt, token, *path = map(bytes.fromhex, hashes)
     leaf = sha256(b"\0" + salt + token + proof["line"].encode()).digest()
-    is_in = 0 < number <= int(size) and root_by(path, leaf, number - 1, int(size)).hex() == root
-    require(is_in, f"line {number} is not in the tree of its checkpoint")
+    require(root_by(path, leaf, at, int(size)).hex() == root, f"line {at + 1} is not in the tree")
     [names], [values] = (list(csv.reader([proof[part]])) for part in ("header", "line"))
     known = ",".join(name for name in names if not name.startswith("metadata."))
     is_known = sha256(known.encode()).hexdigest() == COLUMNS and len(names) == len(values)
     receipt = is_known and (dict(zip(names, values))["receipt_sha256"] or "0" * 64)
     require(receipt == proof["receipt"], "its header or receipt is not that of the line")
-    said = ", ".join(f"{name} {value}" for name, value in zip(names, values) if value)
-    return f"line {number} of {size} of {label}: {said}"
+    return f"line {at + 1} of {size} of {label}: {', '.join(filter(None, values))}"
 
-def check_proof_signature(content: bytes, signers: str | None) -> str:
+def check_proof_signature(content: bytes, signers: bytes | None) -> str:
     proof = parse_json(content)
     armour = proof["signature"] and proof["signature"].encode()
     return check_signature(armour, proof["checkpoint"].encode(), signers)
 
 # What is printed.
 
-def outcome(find: Callable[..., str], *facts: Any) -> tuple[str, str, int]:
-    """Return the status of a check, its text, and what it makes this program end with."""
+def outcome(find: Callable[..., str], *facts: Any) -> tuple[Any, ...]:
+    """Return the status of a check, its text, and what this program ends with."""
     try:
         return "held", find(*facts), 0
-    except Failed as wrong:
-        return "FAILED", str(wrong), 1
-    except NotChecked as why:
-        return "not checked", str(why), 0 if isinstance(why, Absent) else 3
+    except Result as result:
+        return result.args
     except Exception as error:  # whatever a forger wrote: it is not as it was made
         return "FAILED", f"it cannot be read: {error!r}", 1
 
 def check_all(given: argparse.Namespace, folder: Path | None) -> Iterator[tuple[Any, ...]]:
     """Yield the name of each check with its outcome."""
-    signers, manifest = given.signers, {}  # type: tuple[str | None, dict[str, Any]]
+    signers, manifest = given.signers, dict[str, Any]()
     if given.proof is not None:
         yield "proof", *outcome(check_proof, given.proof)
         yield "proof's signature", *outcome(check_proof_signature, given.proof, signers)
@@ -379,15 +358,13 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--earlier", type=Path, help="a chain.json that you kept")
     parser.add_argument("--proof", type=Path, help="the proof of one line")
     given = parser.parse_args(words)
-    given.signers = given.signers and given.signers.read_text("utf-8")
-    given.earlier = given.earlier and given.earlier.read_bytes()
-    given.proof = given.proof and given.proof.read_bytes()
+    for name in ("signers", "earlier", "proof"):
+        setattr(given, name, getattr(given, name) and getattr(given, name).read_bytes())
     folder = given.folder or (Path(__file__).absolute().parent if given.proof is None else None)
     found = list(check_all(given, folder))
     for name, status, text, _ in found:
         print(f"{status}  {name}: {''.join(c if c.isprintable() else '?' for c in text)}")
-    codes = {code for *_, code in found}
-    return 1 if 1 in codes else max(codes)
+    return min((code for *_, code in found if code), default=0)
 
 if __name__ == "__main__":
     sys.exit(main())
