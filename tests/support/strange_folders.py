@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,7 @@ class Strange:
 
     def __init__(self, place: Path, key_type: str = "ed25519") -> None:
         self.place, self.folder = place, place / "2026-10"
+        self.kept = self.folder  # as it was sealed
         self.key, self.signers = place / key_type, place / "signers"
         make_key(self.key, key_type)
         self.signers.write_text(f"mina@shop.example {self.key.with_suffix('.pub').read_text()}")
@@ -78,6 +80,13 @@ class Strange:
         self.write_statement()
         self.write_chain()
         self.sums()
+
+    def copied(self, place: Path) -> "Strange":
+        """Return a copy to forge, which knows the folder that was sealed."""
+        copy = object.__new__(Strange)
+        copy.__dict__ |= self.__dict__ | {"place": place, "folder": place / self.folder.name}
+        copy.kept = shutil.copytree(self.folder, copy.folder) and self.folder
+        return copy
 
     def sign(self, name: str) -> bytes:
         """Sign a file of the folder; return the signature, which lies beside it then."""
@@ -182,10 +191,12 @@ def chain_leaf(month: dict[str, Any]) -> bytes:
     return hashlib.sha256(b"\0" + content).digest()
 
 
-def chain_text(months: list[dict[str, Any]], earlier: int) -> str:
+def chain_text(
+    months: list[dict[str, Any]], earlier: int, origin: str = "svc-analytics/m-1/chain"
+) -> str:
     leaves = [chain_leaf(month) for month in months]
     document = {
-        "origin": "svc-analytics/m-1/chain",
+        "origin": origin,
         "size": len(months),
         "root": verify.root_of(leaves).hex(),
         "checkpoints": months,

@@ -1,0 +1,163 @@
+"""verify.py, which a stranger has and nothing else of ours: what it is, and what it sees."""
+
+import ast
+import json
+import random
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_analytics.closing.handover import verify
+from tests.support.forged_packages import FORGERIES, PROOFS
+from tests.support.rings import rings
+from tests.support.strange_folders import Strange
+
+SOURCE = Path(verify.__file__)
+REMEMBERED = cache(verify.is_ed25519)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Strange:
+    return Strange(tmp_path_factory.mktemp("strange"))
+
+
+@pytest.fixture(autouse=True)
+def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not altered is not reckoned again: a signature takes 20 milliseconds."""
+    monkeypatch.setattr(verify, "is_ed25519", REMEMBERED)
+
+
+def found(folder: Path, *words: str, capture: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    code = verify.main([str(folder), *words])
+    return code, capture.readouterr().out.splitlines()
+
+
+def test_it_is_a_short_program_of_the_standard_library_alone() -> None:
+    """At most 300 lines of code, in the grammar of Python 3.9; nothing reaches a network."""
+    tree = ast.parse(SOURCE.read_text(), feature_version=(3, 9))
+    names = {
+        each.name for node in ast.walk(tree) if isinstance(node, ast.Import) for each in node.names
+    }
+    assert names <= set(sys.stdlib_module_names) - {"socket", "ssl", "urllib", "http"}
+    lines = SOURCE.read_text().splitlines()
+    texts = [node for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    said = sum(
+        (each.end_lineno or 0) - each.lineno + 1
+        for each in texts
+        if isinstance(each.value, ast.Constant)
+    )
+    code = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    assert len(code) - said <= 300
+
+
+def test_it_says_what_held_and_what_it_lacks(
+    original: Strange, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line for each status; without a key of the reader's own, the signature is not checked."""
+    code, lines = found(original.folder, capture=capsys)
+    assert code == 3 and [line.split(":")[0] for line in lines] == [
+        "held  seal of manifest.json",
+        "held  files",
+        "held  lines",
+        "held  checkpoint",
+        "not checked  signature",
+        "not checked  stamp",
+        "held  chain",
+        "not checked  chain's signature",
+    ]
+    code, lines = found(original.folder, "--signers", str(original.signers), capture=capsys)
+    assert code == 0 and sum("held" in line for line in lines) == 7
+
+
+def refused(strange: Strange, *words: str) -> list[str]:
+    """Return what verify.py says of a folder that is not as it was; nothing where it ends with 0."""
+    given = [
+        "--signers",
+        str(strange.signers),
+        "--earlier",
+        str(strange.kept / "chain.json"),
+        *words,
+    ]
+    parsed = verify.arguments([str(strange.folder), *given])
+    lines = [(status, f"{name}: {text}") for name, status, text, _ in verify.check_all(parsed)]
+    return [text for status, text in lines if status == "FAILED"]
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_each_forgery_is_refused(original: Strange, tmp_path: Path, what: str) -> None:
+    """By a reader who brings the key, and the chain of before, whatever sums and seals fit."""
+    strange = original.copied(tmp_path)
+    assert not refused(strange)
+    FORGERIES[what](strange)
+    strange.sums()
+    assert refused(strange)
+
+
+@pytest.mark.parametrize("what", PROOFS)
+def test_each_forged_proof_is_refused(original: Strange, what: str) -> None:
+    """Of one line alone, without its folder."""
+    good, forged = (json.dumps(each).encode() for each in (original.proof, PROOFS[what](original)))
+    assert [status for status, *_ in proven(original, good)] == ["held", "held"]
+    assert "FAILED" in [status for status, *_ in proven(original, forged)]
+
+
+def proven(strange: Strange, content: bytes) -> list[tuple[Any, ...]]:
+    signers = strange.signers.read_bytes()
+    checks = (verify.check_proof, content), (verify.check_proof_signature, content, signers)
+    return [verify.outcome(*check) for check in checks]
+
+
+def flipped(content: bytes, seed: int) -> bytes:
+    chance = random.Random(seed)
+    at, bit = chance.randrange(len(content)), chance.randrange(8)
+    return content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :]
+
+
+@pytest.mark.parametrize("seeds", rings([range(100)], [range(100, 10_000)]), ids=["few", "all"])
+def test_each_flipped_bit_of_a_package_is_named(
+    original: Strange, tmp_path: Path, seeds: range
+) -> None:
+    """Of any file, with the file's name, and the whole is never said to hold."""
+    strange = original.copied(tmp_path)
+    names = sorted(path.name for path in strange.folder.iterdir())
+    for seed in seeds:
+        name = names[seed % len(names)]
+        content = (strange.folder / name).read_bytes()
+        (strange.folder / name).write_bytes(flipped(content, seed))
+        said = refused(strange)
+        assert any(name in text or name == "SHA256SUMS" for text in said), (name, seed, said)
+        (strange.folder / name).write_bytes(content)
+
+
+@pytest.mark.parametrize("seeds", rings([range(100)], [range(100, 10_000)]), ids=["few", "all"])
+def test_each_flipped_bit_of_what_was_sealed_and_signed_is_refused(
+    original: Strange, tmp_path: Path, seeds: range
+) -> None:
+    """Without the sums of a package too: seal and signature alone are strict."""
+    strange = original.copied(tmp_path)
+    names = ["manifest.json", "checkpoint", "lines.csv", "checkpoint.sig"]
+    for name in ("README.txt", "SHA256SUMS", "chain.json", "chain.json.sig"):
+        (strange.folder / name).unlink()
+    for seed in seeds:
+        name = names[seed % len(names)]
+        content = (strange.folder / name).read_bytes()
+        (strange.folder / name).write_bytes(flipped(content, seed))
+        assert refused_without_chain(strange), (name, seed)
+        (strange.folder / name).write_bytes(content)
+
+
+def refused_without_chain(strange: Strange) -> list[str]:
+    parsed = verify.arguments([str(strange.folder), "--signers", str(strange.signers)])
+    return [name for name, status, *_ in verify.check_all(parsed) if status == "FAILED"]
+
+
+@pytest.mark.parametrize("seeds", rings([range(100)], [range(100, 10_000)]), ids=["few", "all"])
+def test_each_flipped_bit_of_a_proof_is_refused(original: Strange, seeds: range) -> None:
+    """Each byte of it is of the line, its place, or what was signed."""
+    content = json.dumps(original.proof, ensure_ascii=False, indent=2).encode()
+    for seed in seeds:
+        found = [status for status, *_ in proven(original, flipped(content, seed))]
+        assert "FAILED" in found, (seed, flipped(content, seed))
