@@ -23,10 +23,10 @@ def package(
 ) -> None:
     """Pack a sealed month into a zip file for an auditor.
 
-    Packs the newest sealed version of MONTH, or the sealed folder DIR, with a README.txt
-    that says how to compute the seal again, and SHA256SUMS. Prints the seal: give it to
-    the auditor by another way than the file. Refuses a folder that was altered; exits 3
-    where not all of it could be proven.
+    Packs the newest sealed version of MONTH, or the sealed folder DIR, with verify.py,
+    which checks it with Python alone, EVIDENCE.txt, README.txt and SHA256SUMS. Prints the
+    seal: give it to the auditor by another way than the file. Refuses a folder that was
+    altered; exits 3 where not all of it could be proven.
     """
     folder = statement_folder(month)
     if (folder / MANIFEST).is_file():

@@ -40,6 +40,9 @@ seal before     {previous_seal}
 
 How to check that nothing was altered
 -------------------------------------
+python verify.py does all that follows, with Python 3.9 or newer and nothing else, and adds
+the lines up to the summary. Read it first: it has 300 lines. By hand:
+
 1. "files" in manifest.json names every file with its SHA-256. Compare them:
    sha256sum -c SHA256SUMS
 2. The seal is the SHA-256 of manifest.json itself: without its entry "seal", written as
@@ -55,6 +58,9 @@ How to check that nothing was altered
 5. Each month names the seal of the month before ("previous_seal"), and each later
    version the seal of the version that it replaces ("supersedes"). A month that is
    sealed later vouches for this one.{months}
+
+EVIDENCE.txt says where the records came from, how completely they were read, what was
+changed or set aside, and what is not proven.
 
 That the figures follow from the records is shown by the merchant, who has them:
 svc-analytics statement-verify FOLDER --data-dir LAKE
