@@ -70,6 +70,29 @@ def test_a_stranger_computes_the_seal_again(packed: Path) -> None:
     assert "summary.csv" in run_recipe(packed).stderr
 
 
+def test_a_stranger_runs_what_came_with_it(packed: Path) -> None:
+    """By Python alone: it holds, and an altered table is named."""
+
+    def run() -> tuple[int, str]:
+        words = [sys.executable, "-I", str(packed / "verify.py")]
+        done = subprocess.run(words, capture_output=True, text=True, cwd=packed.parent)
+        return done.returncode, done.stdout
+
+    code, said = run()
+    assert code == 0 and "held  lines: 3 add up to the summary of 2 coins" in said
+    (packed / "summary.csv").write_text((packed / "summary.csv").read_text() + "\n")
+    code, said = run()
+    assert code == 1 and "summary.csv is not as sealed" in said
+
+
+@pytest.mark.parametrize("name", ["README.txt", "EVIDENCE.txt", "verify.py", "SHA256SUMS"])
+def test_what_a_package_adds_is_compared_with_its_sums(desk: Desk, packed: Path, name: str) -> None:
+    """No seal covers it, so a bit that fell over is seen by nothing else."""
+    (packed / name).write_bytes((packed / name).read_bytes().replace(b"a", b"b", 1))
+    broken = verify_statement(packed, desk.lake).broken
+    assert broken and all("SHA256SUMS" in text for text in broken)
+
+
 def test_the_sums_are_of_every_file(packed: Path) -> None:
     """As `sha256sum -c` reads them: all but the file of sums itself."""
     sums = dict(
