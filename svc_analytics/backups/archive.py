@@ -4,12 +4,14 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from svc_analytics.backups.inventory import Entry, Inventory
 from svc_analytics.backups.targets import Target, open_target
 from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.formatting.ids import canonical_id
 
 NEWEST, OLDER, INVENTORIES = "lake", "older", "backups"
 README = "README.txt"
@@ -31,29 +33,40 @@ class Archive:
     def __init__(self, target: Target) -> None:
         self._target = target
         self.place = target.place
-        self.damaged: list[str] = []  # inventories that cannot be read
         self.sizes = target.sizes()
-        self.inventories = list(self._read())
 
     @property
+    def names(self) -> list[str]:
+        """The names of all backups, oldest first."""
+        found = (key.partition("/") for key in sorted(self.sizes) if key.endswith(".json"))
+        return [name.removesuffix(".json") for top, _, name in found if top == INVENTORIES]
+
+    @cached_property
     def newest(self) -> Inventory | None:
         """The last backup that was made whole."""
-        return max(self.inventories, key=lambda each: each.made_at, default=None)
+        return next(filter(None, map(self.read, reversed(self.names))), None)
+
+    def read(self, name: str) -> Inventory | None:
+        """Return the inventory of a backup; nothing where it was altered."""
+        try:
+            return Inventory.parse(b"".join(self.chunks(inventory_key(name))))
+        except (ValueError, LakeError):
+            return None
 
     def require(self, name: str | None = None) -> Inventory:
         """Return a backup by its name, by default the newest one; raise `LakeError` without it."""
-        found = {each.name: each for each in self.inventories}
-        if name is not None and name not in found:
-            known = ", ".join(sorted(found)[-3:]) or "none"
+        if name is not None and name not in self.names:
+            known = ", ".join(self.names[-3:]) or "none"
             raise ConfigError(f"{self.place} holds no backup {name}: the newest are {known}")
-        chosen = found[name] if name is not None else self.newest
+        chosen = self.newest if name is None else self.read(name)
         if chosen is None:
-            raise LakeError(f"there is no backup in {self.place}")
+            lack = "its inventory is altered" if self.names else "there is none"
+            raise LakeError(f"no backup can be read in {self.place}: {lack}")
         return chosen
 
     def require_own(self, merchant_id: str) -> None:
         """Refuse a folder that holds anything else, or backups of another merchant."""
-        if self.newest and self.newest.merchant_id != merchant_id:
+        if self.newest and canonical_id(self.newest.merchant_id) != canonical_id(merchant_id):
             message = f"{self.place} holds backups of merchant {self.newest.merchant_id}"
             raise ConfigError(f"{message}, and the lake is of merchant {merchant_id}")
         if self.sizes and not self._is_ours():
@@ -77,6 +90,12 @@ class Archive:
         """Return where the content of a file can be, by its size."""
         keys = (f"{NEWEST}/{path}", older_key(path, entry.sha256))
         return [key for key in keys if self.sizes.get(key) == entry.size]
+
+    def is_there(self, path: str, entry: Entry) -> bool:
+        """Whether a file lies where this content is to be, whatever is in it."""
+        is_newest = self.newest is not None and self.newest.files.get(path) == entry
+        known = [f"{NEWEST}/{path}"] if is_newest else []
+        return any(key in self.sizes for key in [*known, older_key(path, entry.sha256)])
 
     def has(self, path: str, entry: Entry) -> bool:
         """Whether the newest file of a path has this content.
@@ -118,25 +137,23 @@ class Archive:
     def finish(self, inventory: Inventory) -> None:
         """Write the inventory: from now on the backup is whole."""
         self._put_text(inventory_key(inventory.name), inventory.to_bytes())
-        self.inventories.append(inventory)
 
     def forget(self, keep: int) -> list[str]:
         """Remove all but the newest backups, and contents that none of these has; return which."""
-        if self.damaged:  # nobody knows which contents it names
+        found = {name: self.read(name) for name in self.names}
+        kept = [each for each in [*found.values()][-keep:] if each]
+        if None in found.values():  # nobody knows which contents that one names
             return []
-        ordered = sorted(self.inventories, key=lambda each: each.made_at)
-        gone, self.inventories = ordered[:-keep], ordered[-keep:]
-        for each in gone:
-            self._target.remove(inventory_key(each.name))
+        gone = [*found][:-keep]
+        for name in gone:
+            self._target.remove(inventory_key(name))
         named = {
-            older_key(path, entry.sha256)
-            for each in self.inventories
-            for path, entry in each.files.items()
+            older_key(path, entry.sha256) for each in kept for path, entry in each.files.items()
         }
         for key in [key for key in self.sizes if key.startswith(f"{OLDER}/")]:
             if key not in named:
                 self._target.remove(key)
-        return [each.name for each in gone]
+        return gone
 
     def digest(self, key: str, count: Count = lambda size: None) -> str:
         """Return the SHA-256 of a file, read back."""
@@ -144,16 +161,8 @@ class Archive:
 
     def _is_ours(self) -> bool:
         if README not in self.sizes:
-            return bool(self.inventories or self.damaged)
+            return bool(self.names)
         return b"".join(self.chunks(README)).startswith(_TITLE.encode())
-
-    def _read(self) -> Iterator[Inventory]:
-        for key in sorted(self.sizes):
-            if key.startswith(f"{INVENTORIES}/") and key.endswith(".json"):
-                try:
-                    yield Inventory.parse(b"".join(self.chunks(key)))
-                except (ValueError, LakeError):
-                    self.damaged.append(key)
 
     def _put_text(self, key: str, content: bytes) -> None:
         with TemporaryDirectory() as folder:

@@ -3,16 +3,16 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from svc_analytics.arguments import check_path
 from svc_analytics.backups.archive import (
-    NEWEST,
     Archive,
     Count,
     digest_of_chunks,
+    inventory_key,
     open_archive,
 )
 from svc_analytics.backups.held_files import damaged_files, held_files
@@ -43,7 +43,8 @@ class Backup:
     changed: tuple[str, ...]  # those of them that the last backup holds with another content
     gone: tuple[str, ...]  # paths of the last backup that the lake has no more
     damaged: tuple[str, ...]  # files that are not as they were written; earlier backups keep theirs
-    removed: tuple[str, ...]  # backups that were removed, as `keep` says
+    removed: tuple[str, ...] = ()  # backups that were removed, as `keep` says
+    is_first: bool = False  # there was none before
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,14 @@ def backup(
     _check_target(target)
     lake.require()
     _check_apart(lake, target)
-    open_archive(target).require_own(lake.merchant_id)  # before anything is made there
     archive = open_archive(target)
+    archive.require_own(lake.merchant_id)  # before anything is made there
     with archive.writing(), held_files(lake) as links:
         archive = open_archive(target)  # again: another process may have made one meanwhile
         archive.require_own(lake.merchant_id)
-        with progress_bar("backing up", _size_of(links), progress) as count:
-            return _make(archive, lake, links, keep, count)
+        made = _make(archive, lake, links, progress)
+        removed = archive.forget(keep) if keep else []
+    return replace(made, removed=tuple(removed))
 
 
 def verify_backup(target: str | os.PathLike[str], *, progress: bool = True) -> BackupCheck:
@@ -117,48 +119,48 @@ def verify_backup(target: str | os.PathLike[str], *, progress: bool = True) -> B
     """
     _check_target(target)
     archive = open_archive(target)
-    if not archive.damaged:
+    if not archive.names:
         archive.require()
+    found = {name: archive.read(name) for name in archive.names}
     contents = {
-        (path, entry): each.name
-        for each in sorted(archive.inventories, key=lambda each: each.made_at)
-        for path, entry in each.files.items()
+        (path, entry): name
+        for name, each in found.items()
+        for path, entry in (each.files.items() if each else ())
     }
     total = sum(entry.size for _, entry in contents)
-    problems = [(Path(key).stem, key, "altered: it cannot be read") for key in archive.damaged]
+    unread = [name for name, each in found.items() if each is None]
+    problems = [(name, inventory_key(name), "altered: it cannot be read") for name in unread]
     with progress_bar("verifying", total, progress) as count:
         for (path, entry), name in contents.items():
             if wrong := problem_of(archive, path, entry, count):
                 problems.append((name, path, wrong))
-    names = tuple(each.name for each in archive.inventories)
-    return BackupCheck(archive.place, names, len(contents), total, tuple(problems))
+    return BackupCheck(archive.place, tuple(found), len(contents), total, tuple(problems))
 
 
 def problem_of(archive: Archive, path: str, entry: Entry, count: Count) -> str:
     """Return how a content of a backup is broken, in a word; no text where it is whole."""
-    for key in archive.places(path, entry):
-        if digest_of_chunks(archive.chunks(key), count) == entry.sha256:
-            return ""
-    return "altered" if f"{NEWEST}/{path}" in archive.sizes else "missing"
+    if any(archive.digest(key, count) == entry.sha256 for key in archive.places(path, entry)):
+        return ""
+    return "altered" if archive.is_there(path, entry) else "missing"
 
 
-def _make(
-    archive: Archive, lake: Lake, links: dict[str, Path], keep: int | None, count: Count
-) -> Backup:
+def _make(archive: Archive, lake: Lake, links: dict[str, Path], progress: bool) -> Backup:
     last = archive.newest
     before = last.files if last else {}
-    files = {path: _entry_of(lake.path / path, link, count) for path, link in links.items()}
+    with progress_bar("reading the lake", _size_of(links), progress) as count:
+        files = {path: _entry_of(link, count) for path, link in links.items()}
     damaged = damaged_files(lake, links, {path: each.sha256 for path, each in files.items()})
     archive.begin()
     copied = [path for path, entry in files.items() if not archive.has(path, entry)]
-    for path in copied:
-        archive.put(path, files[path], links[path])
+    with progress_bar("copying", sum(files[path].size for path in copied), progress) as count:
+        for path in copied:
+            archive.put(path, files[path], links[path])
+            count(files[path].size)
     for path in archive.newest_paths() - files.keys():
         archive.set_aside(path)
     made_at = max(now(), last.made_at + 1 if last else 0)
     made = Inventory(made_at, lake.merchant_id, tool_version(), files)
     archive.finish(made)
-    removed = archive.forget(keep) if keep else []
     return Backup(
         archive.place,
         made.name,
@@ -168,11 +170,11 @@ def _make(
         tuple(path for path in files if before.get(path, files[path]) != files[path]),
         tuple(sorted(before.keys() - files.keys())),
         tuple(damaged),
-        tuple(removed),
+        is_first=last is None,
     )
 
 
-def _entry_of(file: Path, link: Path, count: Count) -> Entry:
+def _entry_of(link: Path, count: Count) -> Entry:
     with link.open("rb") as content:
         digest = digest_of_chunks(iter(lambda: content.read(1 << 20), b""), count)
     stat = link.stat()

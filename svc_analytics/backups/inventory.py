@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Self
 
-from svc_analytics.instants import format_instant, parse_instant
+from svc_analytics.instants import format_instant, from_micros, parse_instant
 from svc_analytics.lake.lake import digest_of
 
 FORM = 1
@@ -32,7 +32,7 @@ class Inventory:
     @property
     def name(self) -> str:
         """The name of the backup, which sorts by time: 2026-11-26T04-36-10.000125Z."""
-        return format_instant(self.made_at).replace(":", "-")
+        return f"{from_micros(self.made_at):%Y-%m-%dT%H-%M-%S.%fZ}"
 
     @property
     def size(self) -> int:

@@ -12,7 +12,7 @@ from svc_analytics.arguments import check_path
 from svc_analytics.backups.archive import Archive, Count, open_archive
 from svc_analytics.backups.backup import progress_bar
 from svc_analytics.backups.inventory import Entry, Inventory
-from svc_analytics.backups.targets import FOLDER, GROUP, OWNER
+from svc_analytics.backups.targets import FOLDER, OWNER, set_mode
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import hash_file, locked, make_folder, sync_file, sync_folder
@@ -149,7 +149,7 @@ def _fetch(archive: Archive, path: str, entry: Entry, file: Path, count: Count) 
     ):
         message = f"{path} is missing or altered in {archive.place}"
         raise LakeError(f"{message}: nothing was restored; give an older backup by --at")
-    file.chmod(OWNER if entry.is_private else GROUP)
+    set_mode(file, is_private=entry.is_private)
     sync_file(file)
 
 

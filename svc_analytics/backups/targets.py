@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Protocol
@@ -86,7 +86,7 @@ class FolderTarget:
             with atomic_write(path) as temporary:
                 temporary.touch(OWNER)
                 shutil.copyfile(source, temporary)
-                temporary.chmod(OWNER if is_private else GROUP)
+                set_mode(temporary, is_private=is_private)
         except OSError as error:
             raise _cannot("write", path, error) from error
 
@@ -197,6 +197,12 @@ def open_target(place: str | os.PathLike[str]) -> Target:
     if isinstance(address, Path):
         return FolderTarget(address.absolute())
     return BucketTarget(address, ObjectStore(address))
+
+
+def set_mode(file: Path, *, is_private: bool) -> None:
+    """Let the owner alone read a file, or their group too, where the disk keeps such things."""
+    with suppress(PermissionError):  # such as one of cameras and sticks
+        file.chmod(OWNER if is_private else GROUP)
 
 
 def _is_whole(name: str) -> bool:

@@ -54,6 +54,8 @@ def _print_backup(made: backups.Backup, *, as_json: bool) -> None:
         click.echo(f"backup {made.name} in {made.target}: {held}")
         told = f"{len(made.copied):,} copied, of them {len(made.changed):,} changed"
         click.echo(f"{told}; {len(made.gone):,} are gone from the lake since the last backup")
+    if made.is_first:
+        echo_note(f"this is the first backup in {made.target}")
     for path in made.damaged:
         echo_note(f"{path} is torn or altered in the lake: an earlier backup may hold it whole")
     if made.damaged:
