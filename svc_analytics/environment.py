@@ -23,9 +23,9 @@ SETTINGS = (
     *("SVC_BASE_URL", "SVC_CHECKOUT_KEY", "SVC_PAYOUT_KEY", "SVC_PROXY", "SVC_PATIENCE"),
     *("SVC_RECEIPT_SECRETS", "SVC_WEBHOOK_SECRETS"),
     *("SVC_DATA_DIR", "SVC_CACHE_DIR", "SVC_MEMORY", "SVC_ENGINE", "SVC_ENGINE_DATA"),
-    *("SVC_RATES", "SVC_CA_FILE", "SVC_NOTIFY", "SVC_PING_URL"),
+    *("SVC_RATES", "SVC_CA_FILE", "SVC_NOTIFY", "SVC_PING_URL", "SVC_METRICS_FILE"),
     # No command reads these yet; a `.env` that holds them for a later version stays readable.
-    *("SVC_METRICS_FILE", "SVC_SIGNING_KEY", "SVC_TSA_URL"),
+    *("SVC_SIGNING_KEY", "SVC_TSA_URL"),
 )
 # Below SVC_NAME_ lie the options of a command, which only the command itself knows.
 COMMANDS = (

@@ -119,17 +119,24 @@ def overdue(lake: Lake, clock: int, zone: str, calendar: str | None) -> list[Not
 
     A further month makes another state.
     """
-    statements = lake.path / seals.STATEMENTS
-    months = [
-        month.folder
-        for month in lake_months(lake, clock, zone, calendar)
-        if closes_at(month) + OVERDUE <= clock
-        and not seals.versions((statements / month.folder).absolute())
-    ]
+    months = months_unsealed(lake, clock, OVERDUE, zone, calendar)
     if not months:
         return []
     line = f"over for more than {OVERDUE // DAY} days, and not sealed: {', '.join(months)}"
     return [_state(f"overdue:{months[-1]}", "overdue", [line])]
+
+
+def months_unsealed(
+    lake: Lake, clock: int, behind: int, zone: str, calendar: str | None
+) -> list[str]:
+    """Return the months without a seal that could be closed so long ago, oldest first."""
+    statements = lake.path / seals.STATEMENTS
+    return [
+        month.folder
+        for month in lake_months(lake, clock, zone, calendar)
+        if closes_at(month) + behind <= clock
+        and not seals.versions((statements / month.folder).absolute())
+    ]
 
 
 def _state(key: str, event: str, lines: Iterable[str]) -> Notice:

@@ -25,10 +25,18 @@ class Listener:
 
 @dataclass
 class CommandState:
-    """The states that a command was left in, and since when it could only be tried again."""
+    """How a command was left: its states, since when it could only be tried again, its last run.
+
+    Instants and `duration` are in microseconds.
+    """
 
     away_since: int | None = None
     states: list[Notice] = field(default_factory=list)
+    succeeded_at: int | None = None
+    ended_at: int | None = None
+    duration: int | None = None
+    exit_code: int | None = None
+    refused_calls: int | None = None
 
 
 @dataclass
@@ -51,10 +59,7 @@ class Told:
 
     def save(self) -> None:
         """Replace the file."""
-        commands = {
-            name: {"away_since": one.away_since, "states": [asdict(each) for each in one.states]}
-            for name, one in self.commands.items()
-        }
+        commands = {name: asdict(one) for name, one in self.commands.items()}
         listeners = {key: asdict(one) for key, one in self.listeners.items()}
         facts = {"format": _FORMAT, "commands": commands, "listeners": listeners}
         write_json(atomic_write(self.path, suffix=".telling"), facts)
@@ -76,7 +81,7 @@ def telling(lake: Path) -> Iterator[Told]:
 def _parsed(path: Path, facts: dict[str, Any]) -> Told:
     listeners = {key: Listener(**one) for key, one in facts["listeners"].items()}
     commands = {
-        name: CommandState(one["away_since"], [Notice.read(each) for each in one["states"]])
+        name: CommandState(**one | {"states": [Notice.read(each) for each in one["states"]]})
         for name, one in facts["commands"].items()
     }
     return Told(path, listeners, commands)

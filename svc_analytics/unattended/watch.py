@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
@@ -25,7 +26,7 @@ from svc_analytics.unattended.notices import (
     states_of_extraction,
     without,
 )
-from svc_analytics.unattended.told import CommandState, telling
+from svc_analytics.unattended.told import CommandState, Told, telling
 from svc_analytics.unattended.watching import Watching
 
 LATER = 75  # try again later
@@ -48,6 +49,7 @@ class Watch:
     language: Language = ENGLISH
     states: list[Notice] = field(default_factory=list)
     results: list[CloseResult] = field(default_factory=list)
+    began_at: int = 0
 
     def closed(self, result: CloseResult) -> None:
         """Note what became of a month."""
@@ -65,6 +67,7 @@ class Watch:
 
     def __enter__(self) -> Self:
         if self.watching.is_on:
+            self.began_at = now()
             self._ping("/start")
             self._trying(self._begin)
         return self
@@ -78,8 +81,7 @@ class Watch:
         if not self.watching.is_on or isinstance(error, (KeyboardInterrupt, GeneratorExit)):
             return
         code = exit_code(error)
-        if self.watching.notifiers:
-            self._trying(lambda: self._tell(code, error))
+        self._trying(lambda: self._tell(code, error))
         if code != LATER:  # whoever waits for the success behind a start counts the time
             self._ping("" if code == 0 else "/fail")
 
@@ -88,7 +90,7 @@ class Watch:
         try:
             work()
         except Exception as error:  # whatever it is, the run keeps its own result
-            self._warn("nobody could be told of this run", error)
+            self._warn("not all was told of this run", error)
 
     def _warn(self, what: str, error: Exception) -> None:
         name = "" if isinstance(error, SvcError) else f"{type(error).__name__}: "
@@ -117,19 +119,45 @@ class Watch:
                 told.begin([one.key for one in self.watching.notifiers], known)
 
     def _tell(self, code: int, error: BaseException | None) -> None:
-        """Tell each notifier what it was not told before."""
+        """Keep how the run ended; tell each notifier what it was not told, and write metrics."""
+        if not (self.watching.notifiers or self.watching.metrics_file):
+            return
+        with telling(self.lake.path) as told:
+            command = told.command(self.command)
+            self._keep_run(command, code)
+            self._update(command, code, error)
+            told.save()
+            if self.watching.notifiers:
+                self._trying(lambda: self._tell_notifiers(told, code))
+            if path := self.watching.metrics_file:
+                months = self.months or ("UTC", None)
+                self._trying(lambda: self._measure(Path(path), told, months))
+
+    def _tell_notifiers(self, told: Told, code: int) -> None:
         from svc_analytics.unattended.teller import Teller  # loads what sends mail
 
         sealed = seals_of(self.lake, self.results)
         made = {one.seal for one in self.results if one.state in ("sealed", "restated")}
-        with telling(self.lake.path) as told:
-            told.begin([one.key for one in self.watching.notifiers], sealed.keys() - made)
-            command = told.command(self.command)
-            self._update(command, code, error)
-            facts = {"command": self.command, "exit_code": code, "at": format_instant(now())}
-            teller = Teller(told, facts, self.watching, self._warn)
-            teller.tell_seals(sealed, self.lake, self.language)
-            teller.tell_states(self.command, is_done=code in DONE)
+        told.begin([one.key for one in self.watching.notifiers], sealed.keys() - made)
+        facts = {"command": self.command, "exit_code": code, "at": format_instant(now())}
+        teller = Teller(told, facts, self.watching, self._warn)
+        teller.tell_seals(sealed, self.lake, self.language)
+        teller.tell_states(self.command, is_done=code in DONE)
+
+    def _measure(self, path: Path, told: Told, months: tuple[str, str | None]) -> None:
+        from svc_analytics.unattended.metrics import write_metrics  # loads the views
+
+        write_metrics(path, self.lake, told.commands, months)
+
+    def _keep_run(self, command: CommandState, code: int) -> None:
+        """Keep what is measured of a run."""
+        from svc_analytics.api.rate_limiter import REFUSED
+
+        command.ended_at, command.exit_code = now(), code
+        command.duration = now() - self.began_at
+        command.refused_calls = REFUSED.number
+        if code in DONE:
+            command.succeeded_at = command.ended_at
 
     def _update(self, command: CommandState, code: int, error: BaseException | None) -> None:
         """Bring the states of the command up to date with how this run ended."""

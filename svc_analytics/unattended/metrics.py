@@ -1,0 +1,106 @@
+"""Metrics of runs and of their lake, as a text that Prometheus reads from a file."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from svc_analytics.engines.connect import count
+from svc_analytics.errors import needs_extra
+from svc_analytics.files import atomic_write
+from svc_analytics.instants import SECOND, now
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.status import lake_status
+from svc_analytics.unattended.notices import months_unsealed
+from svc_analytics.unattended.told import CommandState
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import Warehouse
+
+Sample = tuple[Mapping[str, str], float]  # labels, and the value
+_COUNTS = {
+    "findings": ("severity", "select severity, count(*) from exceptions group by severity"),
+    "receipts": ("verdict", "select verdict, count(*) from receipt_status group by verdict"),
+}
+_ABOUT = {
+    "last_success_timestamp_seconds": "When a command last ended with 0 or 3.",
+    "last_run_timestamp_seconds": "When a command last ended.",
+    "last_exit_code": "With which exit code a command last ended.",
+    "last_duration_seconds": "How long its last run took.",
+    "last_refused_calls": "Calls that the service refused in it for their number (429).",
+    "rows": "Records of a stream in the lake.",
+    "lag_seconds": "How long ago the time ends up to which a stream was read.",
+    "months_due": "Months that are over and not sealed.",
+    "findings": "Findings in the lake by severity.",
+    "receipts": "Payments by what became of their receipt.",
+}
+
+
+def write_metrics(
+    path: Path, lake: Lake, commands: Mapping[str, CommandState], months: tuple[str, str | None]
+) -> None:
+    """Replace the file of metrics in one step; of a lake that cannot be read, those of runs."""
+    samples = _of_runs(commands)
+    try:
+        if lake.exists:
+            samples |= _of_streams(lake) | _of_records(lake)
+            samples["months_due"] = [({}, len(months_unsealed(lake, now(), 0, *months)))]
+    finally:
+        with atomic_write(path) as temporary:
+            temporary.write_bytes(_text(samples))
+            temporary.chmod(0o644)  # its reader is another user
+
+
+def _of_runs(commands: Mapping[str, CommandState]) -> dict[str, list[Sample]]:
+    samples: dict[str, list[Sample]] = {}
+    for name, one in commands.items():
+        facts = {
+            "last_success_timestamp_seconds": _seconds(one.succeeded_at),
+            "last_run_timestamp_seconds": _seconds(one.ended_at),
+            "last_exit_code": one.exit_code,
+            "last_duration_seconds": _seconds(one.duration),
+            "last_refused_calls": one.refused_calls,
+        }
+        for metric, value in facts.items():
+            if value is not None:
+                samples.setdefault(metric, []).append(({"command": name}, value))
+    return samples
+
+
+def _seconds(micros: int | None) -> float | None:
+    return None if micros is None else micros / SECOND
+
+
+def _of_streams(lake: Lake) -> dict[str, list[Sample]]:
+    """Return rows and lag; a stream that was never read has no lag."""
+    streams = lake_status(lake).streams
+    rows: list[Sample] = [({"stream": each.name}, each.rows) for each in streams]
+    ends = {each.name: each.coverage.read[-1][1] for each in streams if each.coverage.read}
+    lags: list[Sample] = [({"stream": name}, (now() - end) / SECOND) for name, end in ends.items()]
+    return {"rows": rows, "lag_seconds": lags}
+
+
+def _of_records(lake: Lake) -> dict[str, list[Sample]]:
+    """Return the counts of findings, to which every rule is applied, and of receipts."""
+    return {metric: _counted(lake, *each) for metric, each in _COUNTS.items()}
+
+
+def _counted(lake: Lake, label: str, query: str) -> list[Sample]:
+    def answer(views: Warehouse) -> pa.Table:
+        return views.query(query)
+
+    names, numbers = count(lake, models_used_by(query), answer).columns
+    pairs = zip(names.to_pylist(), numbers.to_pylist(), strict=True)
+    return [({label: name}, number) for name, number in pairs]
+
+
+def _text(samples: Mapping[str, list[Sample]]) -> bytes:
+    """Return samples in the form of Prometheus, by its own library."""
+    with needs_extra("metrics"):
+        from prometheus_client import CollectorRegistry, Gauge, generate_latest
+    registry = CollectorRegistry()
+    for metric, each in samples.items():
+        labels = sorted({label for found, _ in each for label in found})
+        gauge = Gauge(f"svc_analytics_{metric}", _ABOUT[metric], labels, registry=registry)
+        for found, value in each:
+            (gauge.labels(**found) if labels else gauge).set(value)
+    return generate_latest(registry)
