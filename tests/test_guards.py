@@ -125,6 +125,7 @@ def test_everything_imported_is_declared() -> None:
     """What we import we install, even if something else would bring it."""
     declared = {re.split(r"[<>=\[; ]", line)[0].lower() for line in requires("svc-analytics") or []}
     known = {"dotenv": "python-dotenv", "pyspark": "pyspark-client"}
+    known |= {"prometheus_client": "prometheus-client"}
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
