@@ -101,7 +101,7 @@ class MonthFileFooter:
     def from_json(cls, text: bytes) -> Self:
         """Read a footer; raise `LakeError` for one of another layout."""
         document = json.loads(text)
-        require_layout(document["layout"])
+        require_layout(document["layout"], release=document.get("tool_version", ""))
         groups = {tuple(each[name] for name in GROUP): each for each in document["groups"]}
         sums = {group: _read_sums(each["sums"]) for group, each in groups.items()}
         counts = {group: each["rows"] for group, each in groups.items()}

@@ -111,7 +111,7 @@ class Lake:
                 raise damaged_file(self.path / "lake.json", error) from error
             message = f"{self.path / 'lake.json'} is torn: move it away and run extract"
             raise LakeError(message) from error
-        require_layout(layout, f"{self.place} was ")
+        require_layout(layout, f"{self.place} was ", document.get("tool_version", ""))
         return dict(document)
 
     @property

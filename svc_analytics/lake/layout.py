@@ -53,10 +53,12 @@ VERDICTS = pa.schema(
 )
 
 
-def require_layout(layout: int, what: str = "") -> None:
-    """Raise `LakeError` for a layout other than today's."""
+def require_layout(layout: int, what: str = "", release: str = "") -> None:
+    """Raise `LakeError` for a layout other than today's; `release` is what wrote it, if known."""
     if layout > LAYOUT:
-        raise LakeError(f"{what}written by a newer svc-analytics; update this one")
+        which = f", {release}: install that release or a later one"
+        remedy = which if release else "; update this one"
+        raise LakeError(f"{what}written by a newer svc-analytics{remedy}")
     if layout < LAYOUT:
         remedy = "extract into a new folder"
         raise LakeError(f"{what}written before the first release of svc-analytics: {remedy}")

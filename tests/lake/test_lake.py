@@ -19,7 +19,7 @@ from svc_analytics.lake import month_file
 from svc_analytics.lake.control_totals import control_totals
 from svc_analytics.lake.footer import MonthFileFooter, read_footer
 from svc_analytics.lake.lake import Lake, write_description
-from svc_analytics.lake.layout import LAYOUT
+from svc_analytics.lake.layout import LAYOUT, tool_version
 from svc_analytics.lake.month_file import ROW_GROUP
 from svc_analytics.lake.writing import writer
 from svc_analytics.lake.writing.writer import open_writer
@@ -135,6 +135,16 @@ def test_another_layout_is_refused(filled: Desk, layout: int, said: str) -> None
     """G4: an older tool does not guess at a newer lake."""
     write_description(filled.lake.storage, {"layout": layout, "merchant": filled.lake.merchant})
     with pytest.raises(LakeError, match=said):
+        _ = filled.lake.merchant_id
+
+
+def test_a_newer_lake_names_the_release_that_it_needs(filled: Desk) -> None:
+    """The one that wrote it last stands in `lake.json`."""
+    path, storage = filled.lake.path / "lake.json", filled.lake.storage
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document.pop("tool_version") == tool_version() and document.pop("sha256")
+    write_description(storage, document | {"layout": LAYOUT + 1, "tool_version": "3.4.0"})
+    with pytest.raises(LakeError, match=r"newer svc-analytics, 3\.4\.0: install that release"):
         _ = filled.lake.merchant_id
 
 

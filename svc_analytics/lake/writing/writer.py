@@ -26,6 +26,7 @@ from svc_analytics.lake.layout import (
     RESTORING_FOLDER,
     RUNS_FOLDER,
     data_folders,
+    tool_version,
 )
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
 from svc_analytics.lake.month_file import write_month_file
@@ -236,7 +237,8 @@ def _describe(
 ) -> None:
     merchant = profile | {"read_at": format_instant(now)}
     texts = {name: None if at is None else format_instant(at) for name, at in clocks.items()}
-    document: dict[str, Any] = {"layout": LAYOUT, "merchant": merchant, "clocks": texts}
+    document: dict[str, Any] = {"layout": LAYOUT, "tool_version": tool_version()}
+    document |= {"merchant": merchant, "clocks": texts}
     if service := service or (lake.service if lake.exists else None):
         document["service"] = service
     if earlier := _earlier_profiles(lake, profile):
