@@ -17,6 +17,11 @@ def year_name(tables: Mapping[str, pa.Table]) -> str:
     return next((name for name in (TREND, MONTHS) if name in tables), "")
 
 
+def month_before(period: Period) -> str:
+    """Return the label of the month with whose closing a period opens."""
+    return period.months[0].shift(-1).label
+
+
 def bridge_table(
     tables: Mapping[str, pa.Table], period: Period, before: pa.Table | None = None
 ) -> pa.Table:
@@ -25,7 +30,7 @@ def bridge_table(
     The opening position is worth what the month before closed with: the summary of that month, if
     it is given, or the statement's own table of the months. Without either it is unknown.
     """
-    summary, label = tables["summary"], period.months[0].shift(-1).label
+    summary, label = tables["summary"], month_before(period)
     months = tables[TREND].to_pylist() if TREND in tables else []
     rows = (
         before.to_pylist()

@@ -20,7 +20,7 @@ from svc_analytics.instants import from_micros
 from svc_analytics.money import EXACT, SCALE, format_amount
 from svc_analytics.periods import Period
 from svc_analytics.periods.zones import load_zone
-from svc_analytics.render.bridge import TREND
+from svc_analytics.render.bridge import TREND, month_before
 
 WORTH = "usd_exposure"  # of a position; every other figure in USD is of what moved
 # In the order in which they are shown.
@@ -84,7 +84,7 @@ def convert(
     days, coins = _Days.of(period, as_of), tables["summary"].to_pylist()
     moved = dict(_known(coins, usd_by_day(tables["lines"])))
     worth = {each["currency"]: {days.closing: each[WORTH]} for each in _with_worth(coins)}
-    before = [row for row in _trend(tables) if row["month"] == period.shift(-1).label]
+    before = [row for row in _trend(tables) if row["month"] == month_before(period)]
     opened = {each["currency"]: {days.opening: each[WORTH]} for each in _with_worth(before)}
     amounts = moved | {(coin, WORTH): parts for coin, parts in worth.items()}
     every = [*amounts.values(), *opened.values()]

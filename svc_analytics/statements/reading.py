@@ -29,7 +29,7 @@ class Basis:
     assertions: Collection[Assertion]  # balances to compare with
     metadata: tuple[str, ...] = ()  # properties of payments to add to the lines
     as_of: int | None = None  # the instant to state; by default the end of the newest read
-    has_trend: bool = True  # whether the months before are wanted beside a month's own tables
+    has_trend: bool = True  # whether the months before are wanted beside the period's own tables
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def read_period(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
         require_begun_by(period, basis.as_of)
         period = replace(period, end=min(period.end, basis.as_of))
     reading = count_period(lake, period, partial(_read, lake, period, basis))
-    if period.is_longer or not basis.has_trend:
+    if not basis.has_trend:
         return reading
     trend = read_trend(lake, period, reading.tables, reading.as_of, reading.clock)
     return replace(reading, tables=reading.tables | {TREND: trend})

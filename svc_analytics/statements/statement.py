@@ -75,11 +75,11 @@ class Statement(Displayable):
 
     `svc.statement` makes one. Its tables are frames, each a new copy of `tables[name]`, an
     Arrow table: `summary`, `figures`, `daily`, `lines`, `checks`, and in `tables` also
-    `position`, `fees`, `refunds`, `cohorts`, `payouts`, `exposure` and `receipts`; that of a month
-    also `trend`, up to 24 months in USD, and that of a quarter or a year `months`, a row for
-    each of its months and coins. Amounts are
-    exact decimals in the coin of their row; columns that begin with `usd_` are in US dollars;
-    instants are in UTC; an empty cell is unknown or undefined, and `unknown` says why.
+    `position`, `fees`, `refunds`, `cohorts`, `payouts`, `exposure` and `receipts`,
+    `trend`, up to 24 months in USD, and for a quarter or a year `months`, a row for each of its
+    months and coins. Amounts are exact decimals in the coin of their row; columns that begin with
+    `usd_` are in US dollars; instants are in UTC; an empty cell is unknown or undefined, and
+    `unknown` says why.
 
     `status` is `final` or `provisional`, and `reasons` say why. `as_of`, `period.start` and
     `period.end` are UTC microseconds.

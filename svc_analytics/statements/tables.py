@@ -160,7 +160,7 @@ def _flagged(warehouse: Warehouse, lines: pa.Table, checks: pa.Table) -> pa.Tabl
 
 def tables_of(period: Period) -> tuple[str, ...]:
     """Return the names of the tables that a statement has."""
-    return (*TABLES, MONTHS if period.is_longer else TREND)
+    return (*TABLES, *([MONTHS] if period.is_longer else []), TREND)
 
 
 def count_period(lake: Lake, period: Period, work: Callable[[Warehouse], _T]) -> _T:

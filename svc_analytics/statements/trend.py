@@ -18,7 +18,7 @@ from svc_analytics.render.comparison import chosen_figures
 from svc_analytics.render.face.all_coins import PRICED
 from svc_analytics.schema import MONEY
 from svc_analytics.statements.finality import read_until
-from svc_analytics.statements.months import count_months, keep_known
+from svc_analytics.statements.months import count_months, keep_known, months_begun
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import Figure, read_figures
 from svc_analytics.warehouse.models import models_used_by
@@ -84,14 +84,14 @@ def _chosen(name: str) -> Figure:
 def read_trend(
     lake: Lake, period: Period, tables: Mapping[str, pa.Table], as_of: int, clock: int
 ) -> pa.Table:
-    """Return a row per month and coin, of at most 24 months that end with a statement's own.
+    """Return a row per month and coin, of at most 24 months that end with a statement's last.
 
-    They begin with the first month that has a record. The earlier ones are counted as a statement
-    of each would be, to the instant that it is as of. A figure is NULL where it is unknown.
+    They begin with the first month that has a record. Those before a month's own, and all of a
+    longer period, are counted as a statement of each would be, to the instant that it is as of. A
+    figure is NULL where it is unknown.
     """
-    own = pa.Table.from_pylist(_own(period, tables), _schema())
-    known = set(known_months(lake, period.zone, period.calendar))
-    months = [each for each in map(period.shift, range(1 - _STATED, 0)) if each.label in known]
+    own = pa.Table.from_pylist([] if period.is_longer else _own(period, tables), _schema())
+    months = _other_months(lake, period, clock)
     if not months:
         return own
     used = models_used_by(select_figures(_figures())) or frozenset()
@@ -99,6 +99,15 @@ def read_trend(
     bounds = (months[0].start, months[-1].end)
     found = count(lake, used, work, period=bounds)
     return pa.concat_tables([found.cast(_schema()), own])
+
+
+def _other_months(lake: Lake, period: Period, clock: int) -> list[Period]:
+    """Return the months that a trend counts; what a longer period leaves out, they do too."""
+    known = set(known_months(lake, period.zone, period.calendar))
+    begun = months_begun(period, clock)
+    first = period.months[0]
+    before = map(first.shift, range(max(len(begun), 1) - _STATED, 0))
+    return [each for each in (*before, *begun) if each.label in known]
 
 
 def _count(

@@ -5,9 +5,14 @@ from typing import Any
 
 import pytest
 
+from svc_analytics.charts.bridge import bridge_steps
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.periods import month
+from svc_analytics.render.bridge import bridge_table
+from svc_analytics.render.face.all_coins import AllCoins
+from svc_analytics.render.face.face import Face
+from svc_analytics.render.page.band import TILES
 from svc_analytics.statements.statement import statement
 from svc_analytics.statements.trend import monthly_figures
 from tests.statements.test_comparison import LEDGER, NOW
@@ -80,7 +85,7 @@ def test_only_a_figure_that_is_a_number_has_a_trend(read: Desk) -> None:
 
 
 def test_a_statement_holds_the_months_up_to_its_own_in_usd(read: Desk) -> None:
-    """Each is what a statement of that month says, in Tehran too; a quarter has its own months."""
+    """Each is what a statement of that month says, in Tehran too."""
     options: dict[str, Any] = {"zone": "Asia/Tehran", "now": parse_bound(NOW)}
     made = statement(read.lake, "2026-10", **options)
     rows = made.tables["trend"].to_pylist()
@@ -91,7 +96,6 @@ def test_a_statement_holds_the_months_up_to_its_own_in_usd(read: Desk) -> None:
         shared = row.keys() & own.keys()
         assert "usd_net_sales" in shared and "usd_exposure" in shared
         assert {name: row[name] for name in shared} == {name: own[name] for name in shared}
-    assert "trend" not in statement(read.lake, "2026-Q3", **options).tables
 
 
 def test_what_came_later_changes_no_trend(read: Desk) -> None:
@@ -108,3 +112,32 @@ def test_a_statement_holds_the_months_of_the_year_before(desk: Desk) -> None:
     made = statement(extracted(desk).lake, "2026-10", now=parse_bound(NOW))
     months = sorted(set(made.tables["trend"]["month"].to_pylist()))
     assert (len(months), months[0], months[-1]) == (24, "2024-11", "2026-10")
+
+
+OF_TWO_YEARS = """
+ kind     currency  amount  fee   usd_value  at                of
+ payment  btc       10      0.1   1000       2025-01-10T09:00
+ payment  btc       4       0.04  440        2026-04-10T09:00
+ refund   btc       1             110        2026-05-12T09:00  2
+ payment  usdt      50      0.5              2026-06-01T09:00
+ payment  usdt      100     1     100        2026-06-30T22:00
+ payment  btc       5       0.05  600        2026-07-10T09:00
+ refund   btc       2             240        2026-08-12T09:00  1
+ payout   btc       3       0.03  360        2026-09-12T09:00
+"""
+
+
+@pytest.mark.parametrize(("label", "before"), [("2026-Q3", "2026-Q2"), ("2026", "2025")])
+def test_a_longer_period_knows_the_one_before_as_its_own_statement_does(
+    desk: Desk, label: str, before: str
+) -> None:
+    """What moved in its months, what it closed with: what the later one opens with."""
+    desk.service.payments, desk.service.payouts = read_ledger(OF_TWO_YEARS)
+    lake = extracted(desk).lake
+    made, other = (statement(lake, each, now=parse_bound(NOW)) for each in (label, before))
+    face, own = Face(made), AllCoins.of(other)
+    assert face.before and face.opened and own.usd("usd_exposure")
+    assert [face.before.usd(name) for name in TILES] == [own.usd(name) for name in TILES]
+    assert face.opened.usd("usd_exposure") == own.usd("usd_exposure")
+    steps = bridge_steps(bridge_table(made.tables, made.period).to_pylist())
+    assert steps[0].amount == own.usd("usd_exposure") and len(steps) == 6

@@ -6,7 +6,8 @@ whose position has no rate, leaves the sum unknown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
@@ -50,6 +51,16 @@ class AllCoins:
                 rows[row["currency"]][row["name"]] = int(row["value"])
         return cls(list(rows.values()))
 
+    @classmethod
+    def of_months(cls, months: Sequence[AllCoins]) -> AllCoins:
+        """Return the coins of months in a row as those of one period: it closes with the last."""
+        if len(months) == 1:
+            return months[0]
+        closing = {str(row["currency"]): row for row in months[-1].rows}
+        moved = [row for month in months for row in month.rows]
+        coins = dict.fromkeys(str(row["currency"]) for row in moved)
+        return cls([_added(coin, moved) | _position(closing.get(coin, {})) for coin in coins])
+
     def count(self, name: str) -> int | None:
         """Return how many there are of all coins; None if one is unknown."""
         counts = [row.get(name) for row in self.rows]
@@ -83,6 +94,26 @@ class AllCoins:
             return Decimal()  # nothing is worth nothing at any rate
         value: Decimal | None = row.get(name)
         return value
+
+
+def _added(coin: str, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the movements of a coin in all these rows; a sum with an unknown one is unknown."""
+    own = [row for row in rows if row["currency"] == coin]
+    counts = {name: [row.get(name) for row in own] for pair in PRICED for name in pair}
+    sums = {
+        name: [row.get(name) for row in own if not _is_unpriced(row, name)] for name in _MADE_OF
+    }
+    added = {name: _sum(values, operator.add) for name, values in counts.items()}
+    return {"currency": coin} | added | {name: _sum(sums[name], EXACT.add) for name in sums}
+
+
+def _sum(values: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
+    """Add up; what is unknown, or of no record with a USD value, has no sum."""
+    return None if None in values or not values else reduce(add, values)
+
+
+def _position(row: Row) -> dict[str, Any]:
+    return {name: row.get(name) for name in ("closing_position", _WORTH)}
 
 
 def unpriced_of(row: Row, *records: tuple[str, str]) -> int | None:

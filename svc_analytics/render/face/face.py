@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from svc_analytics.messages import Message
-from svc_analytics.render.bridge import TREND
+from svc_analytics.render.bridge import TREND, month_before
 from svc_analytics.render.document import Document
 from svc_analytics.render.face.all_coins import PRICED, SETTLED, AllCoins, unpriced_of
 from svc_analytics.warehouse.figures import read_figures
@@ -116,7 +116,7 @@ class Face:
             values = [_signed(value, sign) for value in found]
             total = _signed(self._total(row), sign)
             has_total = bool(row.usd) or _is_count(row)
-            has_total = has_total and (row.name != _OPENING or self.before is not None)
+            has_total = has_total and (row.name != _OPENING or self.opened is not None)
             external = _signed(self._external(row), sign)
             yield FaceRow(row.name, row.weight, values, total, has_total, row.usd, external)
 
@@ -135,8 +135,15 @@ class Face:
 
     @property
     def before(self) -> AllCoins | None:
-        """The month before, where the trend has it."""
-        return self.months.get(self.statement.period.shift(-1).label)
+        """The period before, where the trend has each of its months."""
+        labels = [month.label for month in self.statement.period.shift(-1).months]
+        found = [self.months[label] for label in labels if label in self.months]
+        return AllCoins.of_months(found) if len(found) == len(labels) else None
+
+    @property
+    def opened(self) -> AllCoins | None:
+        """The month that closed with what the period opens with, where the trend has it."""
+        return self.months.get(month_before(self.statement.period))
 
     @cached_property
     def in_currency(self) -> AllCoins | None:
@@ -148,12 +155,12 @@ class Face:
         """Return the total in the other currency that stands beside one in USD."""
         external, coins = self.statement.external, self.in_currency
         if external and row.name == _OPENING:
-            coins = AllCoins(external.opening_rows(self.before.rows)) if self.before else None
+            coins = AllCoins(external.opening_rows(self.opened.rows)) if self.opened else None
         return coins.usd(row.usd) if coins and row.usd else None
 
     def _total(self, row: _Row) -> Value:
         if row.name == _OPENING:
-            return self.before.usd(row.usd) if self.before else None
+            return self.opened.usd(row.usd) if self.opened else None
         if row.name == UNPRICED:
             return self.coins.unpriced()
         if _is_count(row):

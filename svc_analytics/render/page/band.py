@@ -1,4 +1,4 @@
-"""The headline band of a page: five sums of all coins in USD, and how each changed by the month."""
+"""The headline band of a page: five sums of all coins in USD, and how each has changed."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,13 +27,13 @@ _HALF_UP = Context(prec=160, rounding=ROUND_HALF_UP)
 
 @dataclass(frozen=True)
 class Tile:
-    """One sum in USD: its value, its change on the month before, and the months up to it."""
+    """One sum in USD: its value, its change on the period before, and the months up to it."""
 
     name: str
     label: str
     value: Cell
     change: str
-    before: str  # the month that the change is on; no text where there is no change
+    before: str  # the period that the change is on; no text where there is no change
     unpriced: int | None  # the records without a USD value, which add nothing
     lines: Sequence[str]  # the points of its line, in pieces where a month is unknown
     end: tuple[str, str] | None  # the last point
@@ -88,14 +88,14 @@ class Band:
         return unmarked(number_cell(value, COIN, external.rates.places))
 
     def _change(self, name: str, value: Decimal | None) -> str:
-        """Word the change on the month before; a dash where there is none to compare with."""
+        """Word the change on the period before; a dash where there is none to compare with."""
         if not self.face.months:
             return ""
-        month = self.face.before
-        before = month.usd(name) if month else None
-        if month is None or before is None or value is None or self.is_running:
+        earlier = self.face.before
+        before = earlier.usd(name) if earlier else None
+        if earlier is None or before is None or value is None or self.is_running:
             return DASH
-        is_whole = month.is_whole(name) and self.face.coins.is_whole(name)
+        is_whole = earlier.is_whole(name) and self.face.coins.is_whole(name)
         return change_text(before, value) if is_whole else NOT_MEANINGFUL
 
 

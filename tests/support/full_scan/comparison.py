@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal, localcontext
 
 import pyarrow as pa
@@ -36,15 +37,19 @@ def full_scan(books: Books, period: Period, as_of: int, now: int) -> dict[str, l
     """Return every table of a period, made from all rows of a lake."""
     known_to = known_until(period, books.read_to, max(now, books.read_to))
     view = View(books, period, as_of, known_to)
-    earlier = [
-        View(books, month, as_of, known_until(month, books.read_to, max(now, books.read_to)))
-        for month in map(period.shift, range(-23, 0))
-        if not period.is_longer and month.end > books.first_month
+    clock = max(now, books.read_to)
+    begun = [month for month in period.months if month.start < min(clock, period.end)]
+    before = map(period.months[0].shift, range(max(len(begun), 1) - 24, 0))
+    months = [
+        View(books, replace(month, end=min(month.end, period.end)), as_of, known_at)
+        for month in (*before, *(begun if period.is_longer else []))
+        if month.end > books.first_month and month.start < books.read_to
+        for known_at in [known_until(month, books.read_to, clock)]
     ]
     with localcontext(EXACT):
         made = {name: list(map(_stated, make(view))) for name, make in MADE.items()}
-        if not period.is_longer:
-            made["trend"] = [_stated(row) for each in (*earlier, view) for row in trend(each)]
+        views = months if period.is_longer else [*months, view]
+        made["trend"] = [_stated(row) for each in views for row in trend(each)]
     flags: dict[str, set[str]] = {}
     for row in made["checks"]:
         flags.setdefault(row["record_id"], set()).add(row["check_name"])
