@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,25 @@ def make_books(source: Source, way: Way) -> Books:
     entries = correct(make_entries(movements, booking), before(way.booked, source.seal), booking)
     currency = way.rates.currency if way.rates else "USD"
     journal = Journal(label, first, last, source.as_of, tuple(entries), currency, booking.places)
-    roll = roll_forward(movements, source.tables["summary"].to_pylist(), last, way.rates)
+    roll = roll_forward(movements, _positions(source, first, way.rates), last, way.rates)
     return Books(journal, booking, movements, roll)
+
+
+def _positions(
+    source: Source, first_day: date, rates: ExternalRates | None
+) -> list[dict[str, Any]]:
+    """Return the summary, with what each opening position was worth: the month before closed so."""
+    before, day = source.period.shift(-1).label, first_day - timedelta(days=1)
+    trend = source.tables["trend"].to_pylist() if "trend" in source.tables else []
+    worth = {row["currency"]: row["usd_exposure"] for row in trend if row["month"] == before}
+    rate = rates.by_day.get(day) if rates else None
+    rows: list[dict[str, Any]] = source.tables["summary"].to_pylist()
+    for row in rows:
+        usd = Decimal(0) if row["opening_position"] == 0 else worth.get(row["currency"])
+        if usd and rates:
+            usd = rate.convert(usd) if rate else None
+        row["opening_value"] = usd
+    return rows
 
 
 def preset_files(books: Books, preset: Preset) -> list[bytes]:

@@ -2,7 +2,8 @@
 
 Movements are worth what they were at the time of payment. What a position is worth at the end of
 the period rests on the newest price of a record, in another currency also on the external rate of
-the last day. No cost basis and no tax lots: which unit was sold is not known.
+the last day; what it was worth at the beginning is what the month before ended with. No cost basis
+and no tax lots: which unit was sold is not known.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,7 +35,7 @@ COLUMNS = (
     *("coin", "currency", "opening_units", *(f"{name}_units" for name in STEPS), "closing_units"),
     *(f"{name}_value" for name in STEPS),
     *("unpriced_count", "closing_rate", "closing_rate_at", "closing_value"),
-    "unrealised_difference_of_movements",
+    *("unrealised_difference_of_movements", "opening_value", "unrealised_difference_of_position"),
 )
 _ZERO = Decimal(0)
 
@@ -47,8 +48,10 @@ def roll_forward(
 ) -> list[dict[str, str]]:
     """Return a row for each coin; what is unknown is empty.
 
+    A row of `summary` may have `opening_value`, what its opening position was worth.
     `unrealised_difference_of_movements` is what the units that the period added net would be worth
-    at its end, less what they were worth when they moved; the opening position is not in it.
+    at its end, less what they were worth when they moved. That `of_position` is the worth of the
+    closing position, less that of the opening one and of what moved: other prices alone made it.
     """
     return [_row(movements, each, last_day, rates) for each in summary]
 
@@ -68,10 +71,16 @@ def _row(
         else EXACT.subtract(EXACT.multiply(moved, price), _sum(values.values()))
     )
     closing_value = None if price is None or closing is None else EXACT.multiply(closing, price)
+    opened = figures.get("opening_value")
+    of_position = (
+        None
+        if closing_value is None or opened is None or unpriced
+        else EXACT.subtract(closing_value, EXACT.add(opened, _sum(values.values())))
+    )
     at = figures["implied_rate_at"]
     cells = [
         *(figures["opening_position"], *units.values(), closing, *values.values()),
-        *(Decimal(unpriced), price, None, closing_value, gained),
+        *(Decimal(unpriced), price, None, closing_value, gained, opened, of_position),
     ]
     texts = ["" if cell is None else format_amount(cell) for cell in cells]
     texts[COLUMNS.index("closing_rate_at") - 2] = at.isoformat() if at and price else ""

@@ -2,17 +2,24 @@
 
 import json
 import shutil
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from svc_analytics.books.accounts import starter
+from svc_analytics.books.export import Source, Way, make_books
 from svc_analytics.closing.handover.books import books_source
 from svc_analytics.errors import PeriodNotClosed
+from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.periods import month
 from tests.support.commands import Run, runner
 from tests.support.importers import IMPORTERS
 from tests.support.sealed_months import KEPT
+from tests.support.seeded_books import SCHEMA, accounts, summary
 
 
 @pytest.fixture
@@ -51,8 +58,25 @@ def test_the_roll_forward_leads_from_the_opening_to_the_closing(run: Run, lake: 
     [btc] = [row for row in rows if row.startswith("btc,")]
     assert btc == (
         "btc,USD,0.495,0.25,-0.1,0,-0.0025,0.6425,16000,-6100,0,-160,0,"
-        "61000,2026-10-07T08:00:00+00:00,39192.5,-742.5"
+        "61000,2026-10-07T08:00:00+00:00,39192.5,-742.5,,"
     )
+
+
+@pytest.mark.parametrize(("places", "worth"), [(None, "25000,6000"), (2, "20000,4800")])
+def test_what_other_prices_made_of_a_position_is_named(places: int | None, worth: str) -> None:
+    """0.5 coins of 25,000 USD and 0.2 for 11,000 are worth 42,000 later; 1 USD is 0.80 EUR."""
+    line = {"entry_id": "payment:1", "kind": "payment", "currency": "btc", "fee": Decimal(0)}
+    line |= {"gross": Decimal("0.2"), "net": Decimal("0.2"), "usd_value": Decimal(11000)}
+    lines = pa.Table.from_pylist([line | {"occurred_at_local": datetime(2026, 10, 5)}], SCHEMA)
+    end = {"currency": "btc", "implied_rate": Decimal(60000)}
+    end |= {"opening_position": Decimal("0.5"), "closing_position": Decimal("0.7")}
+    before = {"month": "2026-09", "currency": "btc", "usd_exposure": Decimal(25000)}
+    tables = {"lines": lines, "summary": summary([end]), "trend": pa.Table.from_pylist([before])}
+    days = [date(2026, 9, 30), date(2026, 10, 5), date(2026, 10, 31)]
+    by_day = {day: ExternalRate(day, "EUR", Decimal("0.8"), "ECB") for day in days}
+    rates = None if places is None else ExternalRates("EUR", places, by_day)
+    [row] = make_books(Source(month("2026-10"), tables, 0), Way(accounts(), rates=rates)).roll
+    assert ",".join(row.values()).endswith(worth)
 
 
 def test_changing_the_accounts_changes_no_seal(run: Run, lake: Path) -> None:

@@ -2,7 +2,9 @@
 
 import shutil
 import subprocess
+import sys
 from collections import defaultdict
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from os import environ
@@ -16,8 +18,9 @@ from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.external_rates import ExternalRates
 from svc_analytics.storage import open_storage
 from tests.support.importers import IMPORTERS
-from tests.support.seeded_books import RATES, Row, SeededMonth, accounts, euro
+from tests.support.seeded_books import RATES, Row, SeededMonth, accounts, chart_of, euro
 
+ACCOUNTS = {*(chart_of("beancount")).accounts.values(), *chart_of("beancount").wallet.values()}
 FEW, MANY = range(24), range(24, 1000)
 Totals = dict[tuple[str, str], Fraction]
 
@@ -81,11 +84,11 @@ def check(seed: int) -> None:
     assert rounding == -sum(wanted.values()) and abs(rounding) * 2 <= len(wanted)
     assert len(books.movements.unpriced) == sum(row["usd_value"] is None for row in made.rows)
     for name, preset in PRESETS.items():
-        files = preset_files(books, preset)
+        way = Way(chart_of(name), books.booking.by, rates)
+        files = preset_files(make_books(made.source(), way), preset)
         entries = [entry for file in files for entry in IMPORTERS[name](file)]
         assert sum(len(entry.lines) for entry in entries) == sum(1 for _ in books.journal.lines)
-        again = make_books(made.source(), Way(accounts(), books.booking.by, rates))
-        assert preset_files(again, preset) == files
+        assert preset_files(make_books(made.source(), way), preset) == files
 
 
 @pytest.mark.parametrize("seed", FEW)
@@ -103,14 +106,19 @@ def test_a_thousand_months_tie_to_the_cent(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", FEW)
 def test_a_restated_month_gives_the_difference(seed: int, tmp_path: Path) -> None:
-    """What was imported and its correction add up to the month as it is now."""
-    made, way, storage = SeededMonth(seed), Way(accounts()), open_storage(tmp_path)
+    """What was imported and its correction add up to the month as it is now.
+
+    In dollars and in euro, and at 38 digits.
+    """
+    made = SeededMonth(seed, largest=10**20 if seed % 2 else 10**6)
+    rates = euro() if seed % 3 == 0 else None
+    way, storage = Way(accounts(), rates=rates), open_storage(tmp_path)
     first = make_books(made.source("a" * 64), way)
     note_booked(storage, first.booking, "a" * 64, first.journal.entries)
     label = made.period.folder
     made.restate()
     booked = read_booked(tmp_path / "books", label)
-    second = make_books(made.source("b" * 64), Way(accounts(), booked=booked))
+    second = make_books(made.source("b" * 64), replace(way, booked=booked))
     whole = make_books(made.source("b" * 64), way)
     totals = booked_totals(first)
     for place, cents in booked_totals(second).items():
@@ -126,8 +134,8 @@ def test_a_restated_month_gives_the_difference(seed: int, tmp_path: Path) -> Non
     for seal, books in (("a", first), ("b", second)):
         source = made.source(seal * 64)
         if seal == "b":
-            assert make_books(source, Way(accounts(), booked=booked)).journal == books.journal
-    third = make_books(made.source("c" * 64), Way(accounts(), booked=booked))
+            assert make_books(source, replace(way, booked=booked)).journal == books.journal
+    third = make_books(made.source("c" * 64), replace(way, booked=booked))
     assert third.journal.entries == ()
 
 
@@ -156,3 +164,25 @@ def test_the_programs_take_their_text(program: str, seed: int, tmp_path: Path) -
         env={"LANG": "C.UTF-8", "PATH": environ["PATH"]},
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("seed", FEW[:4])
+def test_beancount_takes_the_entries_of_two_months_in_one_ledger(seed: int, tmp_path: Path) -> None:
+    """The ledger opens the accounts once; entries of a month and of its correction are included."""
+    made, rates = SeededMonth(seed), euro(8) if seed % 2 else None
+    way = Way(chart_of("beancount"), rates=rates)
+    ledger = [f"2025-01-01 open {name}" for name in ACCOUNTS]
+    for number in (1, 2):
+        books = make_books(made.source(f"{number}" * 64), way)
+        note_booked(open_storage(tmp_path), books.booking, f"{number}" * 64, books.journal.entries)
+        [content] = preset_files(books, PRESETS["beancount"])
+        (tmp_path / f"{number}.beancount").write_bytes(content)
+        ledger.append(f'include "{number}.beancount"')
+        made.restate()
+        way = replace(way, booked=read_booked(tmp_path / "books", made.period.folder))
+    (tmp_path / "main.beancount").write_text("\n".join(ledger))
+    check = Path(sys.executable).with_name("bean-check")
+    done = subprocess.run(
+        [check, tmp_path / "main.beancount"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -239,12 +239,22 @@ def datev(content: bytes) -> list[Imported]:
     return by_key(found)
 
 
+# What the vendor's format has as texts: an empty one has its quotes too.
+DATEV_TEXTS = {
+    *(2, 3, 6, 9, 11, 12, 14, 16, *range(20, 39), 40, 42, *range(48, 88), 91, 95, 96, 98),
+    *(102, 103, 105, 107, 109, 110, 112, 118, 120, 121, 123),
+}
+
+
 def _datev_row(
     row: list[str], bare: list[str], first: date, last: date
 ) -> tuple[str, date, str, Decimal, str]:
     require(len(row) == 125 and all(cell.isprintable() for cell in row), "columns")
     require(re.fullmatch(r"\d{1,10},\d\d", row[0]) and row[0] != "0,00", "the amount")
     require(bare[1] in ('"S"', '"H"'), "neither debit nor credit")
+    if len(bare) == len(row):  # no text holds a semicolon
+        texts = {place for place, cell in enumerate(bare, 1) if cell.startswith('"')}
+        require(texts == DATEV_TEXTS, "a text without quotes")
     require(all(re.fullmatch(r"\d{1,9}", cell) for cell in row[6:8]), "no account")
     require(re.fullmatch(r"(\d{4})?", row[8]) and re.fullmatch(r"\d{4}", row[9]), "BU or date")
     require(re.fullmatch(r"[a-zA-Z0-9$%&*+\-/]{1,36}", row[10]), "Belegfeld 1")
@@ -278,6 +288,27 @@ def plain_text(content: bytes) -> list[Imported]:
     return balanced(entries)
 
 
+def beancount(content: bytes) -> list[Imported]:
+    """Beancount: an account begins with one of five words, and every text is in quotes."""
+    entries: list[Imported] = []
+    day, text = None, r'"([^"\\\n]*)"'
+    for line in content.decode().splitlines():
+        if head := re.fullmatch(rf"(\d{{4}}-\d\d-\d\d) \* {text}", line):
+            day = date.fromisoformat(head[1])
+        elif name := re.fullmatch(rf"  entry_id: {text}", line):
+            require(day, "no entry")
+            assert day
+            entries.append(Imported(name[1], day))
+        elif posting := re.fullmatch(rf"  ({BEANCOUNT}) {{2,}}(-?\d+(\.\d+)?) [A-Z]{{3}}", line):
+            entries[-1].lines.append((posting[1], Decimal(posting[2])))
+        elif said := re.fullmatch(rf"    description: {text}", line):
+            entries[-1].texts.append(said[1])
+        else:
+            require(not line or line.startswith(";"), f"no line: {line}")
+    return balanced(entries)
+
+
+BEANCOUNT = "(?:Assets|Liabilities|Equity|Income|Expenses)(?::[A-Z0-9][A-Za-z0-9-]*)+"
 IMPORTERS: dict[str, Callable[[bytes], list[Imported]]] = {
     "qbo": qbo,
     "xero": xero,
@@ -287,5 +318,6 @@ IMPORTERS: dict[str, Callable[[bytes], list[Imported]]] = {
     "datev": datev,
     "hledger": plain_text,
     "ledger": plain_text,
+    "beancount": beancount,
     "csv": plain,
 }

@@ -41,6 +41,16 @@ def accounts(**settings: str) -> Accounts:
     return replace(chart, coins=coins, tax=tax, settings=of_systems, **settings)
 
 
+def chart_of(preset: str) -> Accounts:
+    """Return the same chart as a system names accounts: Beancount's begin with their kind."""
+    chart = accounts()
+    if preset != "beancount":
+        return chart
+    mapped = {figure: f"Income:A{name}" for figure, name in chart.accounts.items()}
+    wallet = {kind: f"Assets:A{name}" for kind, name in chart.wallet.items()}
+    return replace(chart, accounts=mapped, wallet=wallet)
+
+
 def euro(places: int = 2) -> ExternalRates:
     """Return a rate for each day of the seeded months."""
     by_day = {day: ExternalRate(day, "EUR", rate, "ECB") for day, rate in RATES.items()}

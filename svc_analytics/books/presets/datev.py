@@ -35,11 +35,17 @@ COLUMNS = (
 )
 _TEXT = 60
 _FIRST, _LOCKED = 14, 113  # the columns that are filled, and that of Festschreibung
+# The columns of texts, counted from 1 as the vendor does: one that is empty has its quotes too.
+_TEXTS = {
+    *(2, 3, 6, 9, 11, 12, 14, 16, *range(20, 39), 40, 42, *range(48, 88), 91, 95, 96, 98),
+    *(102, 103, 105, 107, 109, 110, 112, 118, 120, 121, 123),
+}
 _LATIN = str.maketrans({"…": "..."})
 
 
 def _write(journal: Journal) -> str:
-    lines = [";".join(_row(journal, entry, line)) for entry, line in journal.lines]
+    rows = (_row(journal, entry, line) for entry, line in journal.lines)
+    lines = [";".join(map(_cell, range(1, len(COLUMNS) + 1), row)) for row in rows]
     return "".join(f"{line}\r\n" for line in (_head(journal), ";".join(COLUMNS), *lines))
 
 
@@ -71,6 +77,10 @@ def _row(journal: Journal, entry: Entry, line: Line) -> Iterator[str]:
     yield from (f'"{line.tax}"' if line.tax else "", f"{entry.day:%d%m}")
     yield from (_quoted(entry.entry_id, 36), "", "", _quoted(line.description, _TEXT))
     yield from ("0" if place == _LOCKED else "" for place in range(_FIRST, len(COLUMNS)))
+
+
+def _cell(column: int, text: str) -> str:
+    return text or ('""' if column in _TEXTS else "")
 
 
 def _quoted(text: str, most: int) -> str:

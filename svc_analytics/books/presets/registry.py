@@ -1,6 +1,7 @@
 """The presets by name; a new one is a module and a line here."""
 
 from svc_analytics.books.presets import (
+    beancount,
     csv_file,
     datev,
     erpnext,
@@ -15,5 +16,5 @@ from svc_analytics.books.presets.preset import Preset
 
 PRESETS: dict[str, Preset] = {
     module.PRESET.name: module.PRESET
-    for module in (qbo, xero, odoo, erpnext, netsuite, datev, hledger, ledger, csv_file)
+    for module in (qbo, xero, odoo, erpnext, netsuite, datev, hledger, ledger, beancount, csv_file)
 }

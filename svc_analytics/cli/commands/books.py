@@ -49,7 +49,7 @@ class Instead:
 @click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),
-    help="The system that imports the entries; hledger and ledger are text.",
+    help="The system that imports the entries; hledger, ledger and beancount are text.",
 )
 @click.option(
     "--accounts", metavar="FILE", help="The chart of accounts.  [default: books.toml of the lake]"
