@@ -3,10 +3,12 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
+from functools import cache
 
 import pyarrow as pa
 
 from svc_analytics.money import EXACT, format_amount
+from svc_analytics.warehouse.figures import read_figures
 
 # The columns that say what a row is counted as; all others come from the record itself.
 _CLASS = {
@@ -21,6 +23,7 @@ _ON_OPENING = {
     *("opening", "closing", "position"),
 }
 _EARLIER_MONTH = "earlier_month"  # it moved the position that the period opens with
+_VERDICT, _VERIFIED = {"receipt_verdict"}, "verified"  # a verdict moves no amount
 _NUMBER = re.compile(r"-?\d+(\.\d+)?\Z", re.ASCII)
 
 Row = dict[str, str]
@@ -30,9 +33,14 @@ Tables = Mapping[str, pa.Table]
 def cause_of_record(
     before: Row | None, after: Row | None, columns: list[str], changed_ids: Collection[str] | None
 ) -> str:
-    """Return why a row differs: `late`, `changed`, or `reclassified` (counted differently)."""
+    """Return why a row differs: `late`, `changed`, `verified`, or `reclassified`.
+
+    What is reclassified counts differently; of what is verified only the verdict is another one.
+    """
     if before is None and after is not None:
         return "changed" if after["record_id"] in (changed_ids or ()) else "late"
+    if columns and _VERDICT.issuperset(columns):
+        return _VERIFIED
     return "reclassified" if columns and _CLASS.issuperset(columns) else "changed"
 
 
@@ -55,6 +63,8 @@ class Causes:
         if name in _ASSERTED and coin in self._asserted:
             return "asserted"
         causes = self._of_rows.get(coin, set())
+        if name not in _verdict_names():
+            causes = causes - {_VERIFIED}
         if coin in self._openings and name in _ON_OPENING:
             is_all = name == _OPENING or entry.get("delta") == self._openings[coin]
             has_other = coin in self._movements and not is_all
@@ -62,6 +72,13 @@ class Causes:
         elif coin in self._openings and entry["change"] != "changed":
             causes = causes or {_EARLIER_MONTH}  # the coin has a row because it has a position
         return ", ".join(sorted(causes)) or "elsewhere"
+
+
+@cache
+def _verdict_names() -> frozenset[str]:
+    """Return the names of the figures, and of the columns of receipts, that verdicts move."""
+    figures = (each.name for each in read_figures().values() if "verdicts" in each.needs)
+    return frozenset((*figures, "verdict", "reason"))
 
 
 def _moved(column: str, old: Tables, new: Tables) -> dict[str, str | None]:

@@ -36,7 +36,7 @@ from svc_analytics.closing.months import (
 from svc_analytics.closing.readings import Readings
 from svc_analytics.closing.rederive import rederive, restatement
 from svc_analytics.closing.register import seal_in
-from svc_analytics.closing.result import CloseResult, State
+from svc_analytics.closing.result import CloseResult, State, unchecked
 from svc_analytics.closing.seals import Sealed
 from svc_analytics.closing.states.month_states import keep_result
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
@@ -126,7 +126,7 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
         doubts = () if period.is_longer else Readings(job).doubts(period)
         closed = neighbours.say_unmet(_close(job, period, doubts), job.places(period), lake)
         keep_result(lake, closed)
-        return closed.with_notes(job.notes).logged()
+        return closed.with_notes([*job.notes, *unchecked(job.settings, closed)]).logged()
 
 
 @option_defaults(**_DEFAULTS, longer=(), on_closed=lambda closed: None)
@@ -156,9 +156,12 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
         months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
         waiting = due.waiting_for_a_clock(job, months, zone, calendar)
         results: dict[str, CloseResult] = {}
+        is_told = False  # that receipts are not checked: once is enough
         for closed in chain(_close_all(job, months, kinds), waiting):
             is_first = closed.label == next(iter(results), closed.label)
             notes = [*job.notes] if is_first else []
+            notes += [] if is_told else unchecked(job.settings, closed)
+            is_told |= bool(unchecked(job.settings, closed))
             if closed.state == "provisional":
                 notes += due.name_untried(months, {*results, closed.label})
             results[closed.label] = closed.with_notes(notes).logged()
@@ -260,9 +263,10 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     label, seal = period.folder, manifest["seal"]
     job.proven.add(seal)
     result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons, new.unknown)
-    result = replace(result, table=table if table.num_rows else None)
+    result = replace(result, table=table if table.num_rows else None, receipts=new.receipts_state)
     written = [] if result.table else _write_forms(job, proof.sealed)
-    return result.with_notes([*balance_notes(job.lake, manifest, period), *written])
+    known = [*balance_notes(job.lake, manifest, period), *proof.verdicts]
+    return result.with_notes([*known, *written])
 
 
 def _write_forms(job: Job, sealed: SealedStatement | None) -> list[str]:
@@ -324,4 +328,5 @@ def _write(
     state: State = "provisional" if not seal else "restated" if sealed else "sealed"
     label, reasons = period.folder, new.reasons
     closed = CloseResult(label, state, target, version, seal, reasons, new.unknown, table)
+    closed = replace(closed, receipts=new.receipts_state)
     return closed.with_notes([*(text for of, text in warnings.items() if of != seal), *notes])

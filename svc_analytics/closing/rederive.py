@@ -7,6 +7,7 @@ import pyarrow as pa
 from svc_analytics.closing import seals
 from svc_analytics.closing.diff import READ_AT, as_texts, compare, read_tables
 from svc_analytics.closing.reduction import comparable
+from svc_analytics.closing.verdicts import without_verdicts
 from svc_analytics.instants import now, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
@@ -44,9 +45,14 @@ def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Stateme
 
 
 def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Table:
-    """Return the differences of a new statement from an old one's tables, given as texts."""
+    """Return the differences of a new statement from an old one's tables, given as texts.
+
+    Where nothing but verdicts on receipts differs, there are none.
+    """
     known = {name: table for name, table in old.items() if name not in WITHOUT_FIGURES}
-    return compare(*comparable(known, as_texts(new.tables)), changed_ids(lake))
+    (before, after), changed = comparable(known, as_texts(new.tables)), changed_ids(lake)
+    found = compare(without_verdicts(before), without_verdicts(after), changed)
+    return compare(before, after, changed) if found.num_rows else found
 
 
 def follows(table: pa.Table, folder: Path, manifest: seals.Manifest, sealed: Statement) -> bool:

@@ -16,9 +16,12 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.log import log_lines
 from svc_analytics.periods import noun_of
 from svc_analytics.render.document import Reason, Unknown
+from svc_analytics.render.standing import UNCHECKED, ReceiptsState
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from svc_analytics.config import Settings
 
 State = Literal["sealed", "unchanged", "restated", "provisional", "waiting"]
 _OUTCOMES: dict[State, str] = {
@@ -48,6 +51,7 @@ class CloseResult(Displayable):
     unknown: tuple[Unknown, ...] = ()  # figures that it leaves open, and why
     table: pa.Table | None = field(default=None, repr=False)  # differences from the last seal
     note: str | None = None  # worth knowing, though nothing is wrong
+    receipts: ReceiptsState = "none"  # how many of its receipts the lake has a verdict on
 
     @property
     def needs_attention(self) -> bool:
@@ -55,9 +59,13 @@ class CloseResult(Displayable):
 
         What a seal leaves unknown is told when it is made, and not when it is found unchanged.
         """
-        is_new = self.state != "unchanged"
-        is_odd = self.state in ("restated", "provisional") or bool(is_new and self.unknown)
+        is_odd = self.state in ("restated", "provisional") or bool(self.is_new and self.unknown)
         return is_odd or bool(self.reasons)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether something became of it that was not so before."""
+        return self.state != "unchanged"
 
     @property
     def restatement(self) -> pd.DataFrame | None:
@@ -81,6 +89,7 @@ class CloseResult(Displayable):
         word = "but" if self.seal else "because"
         lines += [f"  {word} {single_line(reason.text)}" for reason in self.reasons]
         lines += [f"  {single_line(unknown.text)}" for unknown in self.unknown]
+        lines += ["  receipts not checked"] * (self.is_new and self.receipts == UNCHECKED)
         return [*lines, f"  note: {self.note}"] if self.note else lines
 
     def _display(self) -> Display:
@@ -88,3 +97,14 @@ class CloseResult(Displayable):
         tables = [] if self.table is None else [display_table(self.table, title)]
         kind = noun_of(self.label).title()
         return Display(f"{kind} {self.label}", self.describe(), tables)
+
+
+def unchecked(settings: Settings | None, closed: CloseResult) -> list[str]:
+    """Say what a month that was closed without a receipt secret lacks, and how it comes by it."""
+    has_secret = bool(settings and settings.receipt_secrets)
+    if has_secret or not closed.is_new or closed.receipts not in (UNCHECKED, "partly_checked"):
+        return []
+    return [
+        "no receipt secret is set (SVC_RECEIPT_SECRETS), so receipts were not checked; with one, "
+        "svc-analytics receipts verify checks them, and restates no sealed month"
+    ]

@@ -1,5 +1,11 @@
 """What a statement is worth: its period, zone and status, and what the status rests on."""
 
+from collections.abc import Mapping
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from svc_analytics.formatting.numbers import coin_scales
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.instants import from_micros
@@ -9,6 +15,11 @@ from svc_analytics.periods import GREGORIAN, load_zone, month_of
 from svc_analytics.render.document import Document
 from svc_analytics.render.month_state import MonthState
 
+RECEIPTS = "receipts"  # the table with a row for each receipt
+UNCHECKED = "not_checked"  # the verdict on a receipt that nothing verified, and the state of all
+_MISSING = "missing"  # the verdict on a payment without a receipt
+ReceiptsState = Literal["none", "not_checked", "partly_checked", "checked"]
+_RECEIPTS = {"not_checked": "standing.not_checked", "partly_checked": "standing.partly_checked"}
 _AMOUNTS = ("currency", "gross", "fee", "net")  # of a line: the places of its coin
 
 
@@ -60,8 +71,28 @@ def _head(statement: Document, status: str) -> Message:
     return Message("standing.settled_in", CALENDAR=period.calendar, **values)
 
 
+def receipts_state(tables: Mapping[str, pa.Table]) -> ReceiptsState:
+    """Return whether the receipts of a statement were checked; `none` if it has no receipt."""
+    if RECEIPTS not in tables:
+        return "none"
+    verdicts = tables[RECEIPTS]["verdict"]
+    is_open = pc.equal(verdicts.filter(pc.not_equal(verdicts, _MISSING)), UNCHECKED)
+    if not len(is_open):
+        return "none"
+    if not pc.any(is_open).as_py():
+        return "checked"
+    return "not_checked" if pc.all(is_open).as_py() else "partly_checked"
+
+
 def status_note(statement: Document) -> Message:
     """Explain a statement's status, in sentences for people."""
+    note, receipts = _status_note(statement), receipts_state(statement.tables)
+    if statement.reasons or receipts not in _RECEIPTS:
+        return note
+    return Message(_RECEIPTS[receipts], STANDING=note)
+
+
+def _status_note(statement: Document) -> Message:
     period, state = statement.period, sealed_state(statement)
     version = state.version if state else 0
     if state and state.kind == "changed":

@@ -47,7 +47,13 @@ from svc_analytics.render.face.pricing import describe_pricing
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import Note, Output, write_folder
 from svc_analytics.render.month_state import MonthState
-from svc_analytics.render.standing import document_standing, status_note, status_word
+from svc_analytics.render.standing import (
+    ReceiptsState,
+    document_standing,
+    receipts_state,
+    status_note,
+    status_word,
+)
 from svc_analytics.signing.secrets import Secrets
 from svc_analytics.statements.balance_assertions import (
     asserted_within,
@@ -111,6 +117,11 @@ class Statement(Displayable):
     def status(self) -> str:
         """`final`, or `provisional` when there are reasons."""
         return "provisional" if self.reasons else "final"
+
+    @property
+    def receipts_state(self) -> ReceiptsState:
+        """`checked`, `partly_checked` or `not_checked`; `none` where there is no receipt."""
+        return receipts_state(self.tables)
 
     @property
     def needs_attention(self) -> bool:
@@ -213,6 +224,7 @@ class Statement(Displayable):
             "status": self.status,
             **reason_facts(self.reasons),
             "unknown": [unknown.to_json() for unknown in self.unknown],
+            "receipts": self.receipts_state,
             "merchant": {key: value for key, value in self.merchant.items() if key != "read_at"},
             "label": period.folder,
             "version": 1,

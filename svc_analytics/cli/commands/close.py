@@ -213,6 +213,7 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
         "folder": str(result.folder),
         "reasons": [reason.text for reason in result.reasons],
         "unknown": [unknown.to_json() for unknown in result.unknown],
+        "receipts": result.receipts,
         "note": result.note,
         "restatement": [] if result.table is None else result.table.to_pylist(),
     }

@@ -33,6 +33,12 @@ from svc_analytics.closing.rederive import (
 )
 from svc_analytics.closing.reduction import comparable, months_left_out, no_longer_stated
 from svc_analytics.closing.register import FILE, Register, read_register
+from svc_analytics.closing.verdicts import (
+    FINDING,
+    lost_verdicts,
+    verdict_notes,
+    without_verdicts,
+)
 from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.closing.verification.facts import (
     changed_profile,
@@ -81,6 +87,7 @@ class Proof:
     # Where it does not meet its neighbours: no fault of this folder alone.
     unmet: list[Mismatch] = field(default_factory=list)
     sealed: Sealed | None = None  # the statement that was sealed, if its tables can be read
+    verdicts: list[str] = field(default_factory=list)  # what came to light of its receipts since
 
     @property
     def is_own(self) -> bool:
@@ -271,7 +278,11 @@ def _compare_with_lake(proof: Proof, tables: Tables) -> None:
     proof.table = differences(lake, texts, new)
     if proof.table.num_rows:
         return
-    old, now = comparable(texts, as_texts(new.tables))
+    both = comparable(texts, as_texts(new.tables))
+    proof.verdicts, lost = verdict_notes(*both), lost_verdicts(*both)
+    proof.notes += proof.verdicts
+    proof.unproven += lost
+    old, now = map(without_verdicts, both)
     for name in old.keys() - {CHECKS}:
         ignored = _SINCE if proof.is_own else {*_SINCE, *_WORDS}
         columns = [column for column in old[name].column_names if column not in ignored]
@@ -292,7 +303,8 @@ def _compare_findings(proof: Proof, sealed: pa.Table, now: pa.Table) -> None:
     old, new = (Counter(map(tuple, rows_of(each.select(columns)))) for each in (sealed, now))
     place = columns.index("check_name")
     for name, count in sorted(Counter(row[place] for row in (old - new).elements()).items()):
-        proof.unproven.append(f"{CHECKS} has {count} of {name} that the lake does not give")
+        text = f"{CHECKS} has {count} of {name} that the lake does not give"
+        (proof.notes if name == FINDING else proof.unproven).append(text)
     for name, count in sorted(Counter(row[place] for row in (new - old).elements()).items()):
         proof.notes.append(f"the lake now has {count} more of {name} than {CHECKS}")
 

@@ -1,0 +1,126 @@
+"""Verdicts that come after a month was sealed are notes on its seal, and no restatement."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from svc_analytics import statement, verify_statement
+from svc_analytics.closing.result import CloseResult, unchecked
+from svc_analytics.closing.states.month_states import judged, state_of
+from svc_analytics.instants import now
+from svc_analytics.periods import month
+from svc_analytics.receipts.verify_lake import verify_lake
+from svc_analytics.signing.secrets import parse_secrets
+from tests.receipts.test_verify_lake import receipted
+from tests.support.closings import Closer, figure, table
+from tests.support.fake_service import Record
+from tests.support.receipt_material import SECRET
+
+GOOD = [receipted(1, "2026-10-02T08:00:00Z"), receipted(2, "2026-10-03T08:00:00Z")]
+FORGED = receipted(3, "2026-10-04T08:00:00Z", "forged")
+LATE = receipted(4, "2026-10-05T08:00:00Z")
+
+
+@pytest.fixture
+def sealed(closer: Closer) -> Callable[..., Path]:
+    """Seal October with these payments, before any receipt was verified."""
+
+    def seal(*payments: Record) -> Path:
+        closer.desk.service.payments, closer.desk.service.payouts = [*payments], []
+        return closer.close().folder
+
+    return seal
+
+
+def check_receipts(closer: Closer, secret: str = SECRET) -> None:
+    verify_lake(
+        closer.desk.lake, replace(closer.desk.settings, receipt_secrets=parse_secrets(secret))
+    )
+
+
+def test_a_month_without_a_receipt_secret_says_so_and_is_sealed(
+    closer: Closer, sealed: Callable[..., Path]
+) -> None:
+    """In the manifest, and wherever its status is told."""
+    folder = sealed(*GOOD)
+    made = statement(closer.desk.lake, "2026-10")
+    assert json.loads((folder / "manifest.json").read_text())["receipts"] == "not_checked"
+    assert made.receipts_state == "not_checked"
+    assert "Its receipts were not checked." in "\n".join(made._display().lines)
+
+
+def test_a_run_says_once_that_receipts_are_not_checked(closer: Closer) -> None:
+    payments = [receipted(n, f"2026-{n:02}-05T08:00:00Z") for n in (9, 10)]
+    closer.desk.service.payments, closer.desk.service.payouts = payments, []
+    results = closer.close_all_due()
+    told = ["SVC_RECEIPT_SECRETS" in (each.note or "") for each in results]
+    assert told == [True, False]
+    assert [each.receipts for each in results] == ["not_checked"] * 2
+    assert all("  receipts not checked" in each.describe() for each in results)
+    assert not [each for each in results if each.needs_attention]
+
+
+def test_verdicts_that_come_later_restate_nothing(
+    closer: Closer, sealed: Callable[..., Path]
+) -> None:
+    """The seal holds, and says how many receipts were checked since; the month is not changed."""
+    folder = sealed(*GOOD)
+    check_receipts(closer)
+    again, checked = closer.close(), verify_statement(folder, closer.desk.lake)
+    assert (again.state, again.version, again.needs_attention) == ("unchanged", 1, False)
+    assert again.receipts == "checked" and "2 receipts were checked after" in (again.note or "")
+    assert checked.holds and "2 receipts were checked after the sealing" in checked.notes
+    october = state_of(closer.desk.lake, month("2026-10"), now())
+    assert judged(closer.desk.lake, october, now()).kind == "sealed"
+
+
+def test_a_receipt_that_contradicts_its_payment_is_a_reason_and_no_restatement(
+    closer: Closer, sealed: Callable[..., Path]
+) -> None:
+    """A person has to look at it; no figure of the month moved."""
+    folder = sealed(*GOOD, FORGED)
+    check_receipts(closer)
+    again, checked = closer.close(), verify_statement(folder, closer.desk.lake)
+    assert (again.state, again.version, again.needs_attention) == ("unchanged", 1, True)
+    assert not checked.holds and not checked.broken and not checked.unproven
+    assert "does not prove" in checked.reasons[0].text and not checked.table.num_rows
+
+
+def test_a_verdict_that_changed_or_is_gone_restates_nothing(closer: Closer) -> None:
+    """What was sealed as valid and cannot be made again now is not proven."""
+    closer.desk.service.payments, closer.desk.service.payouts = GOOD, []
+    closer.desk.extract()
+    check_receipts(closer)
+    folder = closer.close().folder
+    check_receipts(closer, f"another,{SECRET}")
+    changed = verify_statement(folder, closer.desk.lake)
+    assert changed.holds and "2 receipts were judged otherwise at the sealing" in changed.notes
+    shutil.rmtree(closer.desk.lake.path / "receipt_verdicts")
+    assert closer.close().state == "unchanged"
+    gone = verify_statement(folder, closer.desk.lake)
+    assert not gone.broken and "run svc-analytics receipts verify" in " ".join(gone.unproven)
+
+
+def test_a_restatement_says_which_figures_moved_by_verdicts_alone(
+    closer: Closer, sealed: Callable[..., Path]
+) -> None:
+    """A late record restates the month; the verdicts come along, under a cause of their own."""
+    folder = sealed(*GOOD)
+    closer.desk.service.payments.append(LATE)
+    closer.desk.extract()
+    check_receipts(closer)
+    rows = table(closer.close().folder, "restatement")
+    assert folder.name == "2026-10" and figure(rows, "gross_sales")[3] == "late"
+    assert figure(rows, "receipts_checked")[3] == "late, verified"
+
+
+def test_a_month_with_receipts_that_were_checked_needs_no_note() -> None:
+    """Nor does one that is unchanged, or has no receipts."""
+    states = ("sealed", "checked"), ("unchanged", "not_checked"), ("sealed", "none")
+    results = [CloseResult("2026-10", a, Path(), 1, "s", receipts=b) for a, b in states]
+    assert not [note for each in results for note in unchecked(None, each)]
+    assert unchecked(None, replace(results[0], receipts="partly_checked"))
