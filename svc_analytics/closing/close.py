@@ -156,19 +156,25 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
         months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
         waiting = due.waiting_for_a_clock(job, months, zone, calendar)
         results: dict[str, CloseResult] = {}
-        is_told = False  # that receipts are not checked: once is enough
         for closed in chain(_close_all(job, months, kinds), waiting):
-            is_first = closed.label == next(iter(results), closed.label)
-            notes = [*job.notes] if is_first else []
-            notes += [] if is_told else unchecked(job.settings, closed)
-            is_told |= bool(unchecked(job.settings, closed))
-            if closed.state == "provisional":
-                notes += due.name_untried(months, {*results, closed.label})
+            notes = _notes(job, closed, months, results)
             results[closed.label] = closed.with_notes(notes).logged()
             options["on_closed"](results[closed.label])
     for closed in results.values():
         keep_result(lake, closed)
     return [*results.values()]
+
+
+def _notes(
+    job: Job, closed: CloseResult, months: Sequence[Period], done: Mapping[str, CloseResult]
+) -> list[str]:
+    """Say once in a run of several months what is to be known of all, and which were not tried."""
+    notes = [*job.notes] if closed.label == next(iter(done), closed.label) else []
+    if not any(unchecked(job.settings, each) for each in done.values()):
+        notes += unchecked(job.settings, closed)
+    if closed.state == "provisional":
+        notes += due.name_untried(months, {*done, closed.label})
+    return notes
 
 
 def _close_all(job: Job, months: Sequence[Period], kinds: Collection[str]) -> Iterator[CloseResult]:
