@@ -222,9 +222,7 @@ class Statement(Displayable):
         controls = table_digests(self.tables, self._names, hashes) if hashes else self.controls
         return {
             "status": self.status,
-            **reason_facts(self.reasons),
-            "unknown": [unknown.to_json() for unknown in self.unknown],
-            "receipts": self.receipts_state,
+            **self._open_facts(),
             "merchant": {key: value for key, value in self.merchant.items() if key != "read_at"},
             "label": period.folder,
             "version": 1,
@@ -249,6 +247,11 @@ class Statement(Displayable):
             **({"month_seals": None} if period.is_longer else {}),
             "seal": None,
         }
+
+    def _open_facts(self) -> dict[str, Any]:
+        """Describe what the statement leaves open."""
+        unknown = [each.to_json() for each in self.unknown]
+        return reason_facts(self.reasons) | {"unknown": unknown, "receipts": self.receipts_state}
 
     @cached_property
     def controls(self) -> dict[str, TableDigest]:
