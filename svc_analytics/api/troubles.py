@@ -23,7 +23,7 @@ _PORTS = {"https": 443, "http": 80}
 
 @dataclass(frozen=True)
 class Trouble:
-    """What keeps a call from the service; `advice` names what may be wrong here.
+    """A reason why a call does not reach the service; `advice` names what may be wrong here.
 
     One that `is_lasting` is not mended by waiting.
     """

@@ -49,7 +49,7 @@ class Backup:
 
 @dataclass(frozen=True)
 class BackupCheck:
-    """What was found when backups were read back: whole, or with problems.
+    """The result of reading backups back: each problem, by backup and path.
 
     Examples:
         >>> svc.verify_backup("/mnt/disk/finance").problems  # doctest: +SKIP

@@ -22,7 +22,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Inventory:
-    """What one backup holds, by path below the lake, and when it was made, in microseconds."""
+    """The files of one backup by path below the lake, and when it was made, in microseconds."""
 
     made_at: int
     merchant_id: str

@@ -25,7 +25,7 @@ _NO_CONTENT = (RESTORING_FOLDER, "lost+found")
 
 @dataclass(frozen=True)
 class Restored:
-    """What was restored, or would be: the backup, the folder, and the size of each file.
+    """A restored backup: its name, the folder, and the size of each file.
 
     Examples:
         >>> svc.restore("/mnt/disk/finance", "data").folder  # doctest: +SKIP

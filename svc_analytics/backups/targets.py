@@ -30,7 +30,7 @@ _CHUNK = 1 << 20  # bytes
 
 
 class Target(Protocol):
-    """What holds backups, by the names of its files."""
+    """A place for backups: files by their names."""
 
     place: str
 

@@ -74,7 +74,7 @@ class Booking:
 
 @dataclass
 class _Post:
-    """What a line will hold: its exact amount, the records, and the coins that they moved."""
+    """The makings of a line: its exact amount, the records, and the coins that they moved."""
 
     exact: Fraction = Fraction(0)
     count: int = 0

@@ -30,7 +30,7 @@ _MONEY = pa.decimal128(PRECISION, SCALE)
 
 @dataclass
 class Sum:
-    """What the records of a key add up to; plus is a debit. Amounts are whole 10^-18."""
+    """The sum of the records of a key; plus is a debit. Amounts are whole 10^-18."""
 
     whole_units: int = 0
     whole_usd: int = 0

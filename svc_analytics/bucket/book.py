@@ -29,7 +29,7 @@ class Held:
 
 @dataclass
 class Book:
-    """What a copy holds. Each change of it has a number: who was slower begins anew."""
+    """The contents of a copy. Each change of them has a number: who was slower begins anew."""
 
     url: str
     copy_id: str = field(default_factory=lambda: secrets.token_hex(16))

@@ -26,7 +26,7 @@ LENGTH = 60  # seconds; renewed three times within
 
 @dataclass(frozen=True)
 class Inherited:
-    """What a writer finds: whether the last one was of this copy, and what it left undone."""
+    """The legacy of the last writer: whether it was of this copy, and what it left undone."""
 
     is_own: bool = True  # no other machine wrote since
     since: int | None = None  # when a writer that did not end began, in UTC microseconds

@@ -32,7 +32,7 @@ class Conflict(Exception):
 
 @dataclass(frozen=True)
 class Version:
-    """What tells one content of an object from another: its ETag, and a number where kept.
+    """The mark of one content of an object: its ETag, and a number where kept.
 
     A listing says more, of when an object was put and how large it is: see `pins`.
     """

@@ -40,7 +40,7 @@ class Step:
 
     @property
     def amount(self) -> Decimal:
-        """What it adds; of the opening and the closing all of it."""
+        """The amount that it adds; of the opening and the closing all of it."""
         return self.end - self.start
 
 

@@ -104,7 +104,7 @@ class StatementDiff(Displayable):
 
     @property
     def title(self) -> str:
-        """What is compared, in a line of text."""
+        """The two sides of the comparison, in a line of text."""
         names = " and ".join(side.name for side in self.sides)
         return f"{self.new['label']}: {names}" if self.is_of_versions else names
 

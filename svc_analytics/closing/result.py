@@ -35,7 +35,7 @@ _OUTCOMES: dict[State, str] = {
 
 @dataclass(frozen=True)
 class CloseResult(Displayable):
-    """What became of one month that was to be closed.
+    """The result of closing one month: its state, its folder and seal, and the reasons.
 
     Examples:
         >>> svc.close(lake, "2026-10").state  # doctest: +SKIP

@@ -34,7 +34,7 @@ def models() -> Mapping[str, Model]:
 
 @dataclass(frozen=True)
 class SqlSupport:
-    """What of our SQL an engine supports.
+    """The parts of our SQL that an engine supports.
 
     `is_kept` tells of a model whether its rows are here already, and few enough to be handed
     over: then whatever it is made of does not matter.

@@ -96,7 +96,7 @@ class ExtractionResult(Displayable):
 
     @property
     def vanished(self) -> list[str]:
-        """What the service does not list any more, in words."""
+        """The records that the service does not list any more, in words."""
         counts = ((STREAMS[name].words, len(ids)) for name, ids in self.unlisted.items() if ids)
         return [
             f"{words}: the service no longer lists {count:,} record{'s' * (count > 1)} "
@@ -106,7 +106,7 @@ class ExtractionResult(Displayable):
 
     @property
     def retractions(self) -> list[str]:
-        """What had been called read before its time had come, in words."""
+        """The time that had been called read before it had come, in words."""
         return [
             f"{name} of {describe_span(span)} had been called read before that time had come, "
             "by a wrong clock: retracted, and read again up to now"
@@ -116,7 +116,7 @@ class ExtractionResult(Displayable):
 
     @property
     def findings(self) -> list[str]:
-        """What a person should look at, in words."""
+        """The findings that a person should look at, in words."""
         done = self.published
         lines = [f"records set aside: {done.quarantined:,}"] * bool(done.quarantined)
         lines += [f"records changed since they were read: {done.changed:,}"] * bool(done.changed)

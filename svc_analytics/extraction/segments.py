@@ -92,7 +92,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Progress:
-    """What one page did for its segment: time covered, and time retracted."""
+    """The effect of one page on its segment: time covered, and time retracted."""
 
     wanted: Span  # only rows within it belong to the segment
     covered: Spans = ()

@@ -51,7 +51,7 @@ class Cell:
 
     @property
     def hover(self) -> str:
-        """What pointing at it says: every digit, or why it is unknown."""
+        """The text at the pointer: every digit, or why it is unknown."""
         return self.note or self.exact
 
     @property

@@ -31,7 +31,7 @@ _JSON_START = b'{"layout": '  # not found within its texts: there, quotes have a
 
 @dataclass(frozen=True)
 class MonthFileFooter:
-    """What a month file says about itself. Instants are UTC microseconds."""
+    """The footer of a month file: its coverage and totals. Instants are UTC microseconds."""
 
     stream: str
     merchant_id: str

@@ -88,7 +88,7 @@ class Lake:
 
     @property
     def clocks(self) -> dict[str, int]:
-        """What the clocks of the newest run told: `service`, `machine`, and what was judged."""
+        """The clocks of the newest run: `service`, `machine`, and the one that was judged right."""
         clocks = self._description.get("clocks") or {}
         return {name: parse_instant(at)[0] for name, at in clocks.items() if at}
 
@@ -99,7 +99,7 @@ class Lake:
 
     @property
     def _description(self) -> dict[str, Any]:
-        """What `lake.json` says; raises `LakeError` when a byte of it was altered."""
+        """The content of `lake.json`; raises `LakeError` when a byte of it was altered."""
         self.require()
         try:
             document = json.loads((self.path / "lake.json").read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ CLOCK_TOLERANCE = 15 * MINUTE  # by which clocks may differ that are both right
 
 @dataclass(frozen=True)
 class CoverageUpdate:
-    """What one publication changes of the coverage that month files hold."""
+    """The change that one publication makes to the coverage of month files."""
 
     retracted: Spans = ()  # to be read again
     stale: Spans = ()  # complete until now, and provisional from now on

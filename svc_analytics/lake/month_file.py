@@ -107,7 +107,7 @@ def rewrite_month_file(storage: Storage, path: Path, footer: MonthFileFooter) ->
 
 @dataclass
 class _Stated:
-    """What a footer states of the rows that were written so far."""
+    """The statistics of the rows that were written so far, as a footer states them."""
 
     stream: Stream
     totals: ControlTotals = field(default_factory=ControlTotals)

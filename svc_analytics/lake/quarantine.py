@@ -57,7 +57,7 @@ class QuarantinedRecord:
 
 @dataclass(frozen=True)
 class QuarantineUpdate:
-    """What an update made of a quarantine: how many are new, and open by month."""
+    """The result of updating a quarantine: how many are new, and open by month."""
 
     new: int = 0
     open: dict[str, int] = field(default_factory=dict)

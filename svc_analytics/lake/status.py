@@ -22,7 +22,7 @@ from svc_analytics.schema import STREAMS, Stream
 
 @dataclass(frozen=True)
 class StreamStatus:
-    """What the lake holds of one stream."""
+    """The state of one stream: its rows, coverage, gaps and quarantine."""
 
     name: str
     rows: int
@@ -50,7 +50,7 @@ class StreamStatus:
 
 @dataclass(frozen=True)
 class LakeStatus:
-    """What the lake holds, and of whom."""
+    """The state of the lake: its merchant, and each stream."""
 
     path: str
     merchant: dict[str, Any]

@@ -91,7 +91,7 @@ class Language:
 
     @property
     def digits_in_excel(self) -> str:
-        """What stands before a number's format, so that Excel shows its digits."""
+        """The beginning of a number's format by which Excel shows its digits."""
         return self._catalogue.digits_in_excel if self.has_own_digits else ""
 
     @property

@@ -71,7 +71,7 @@ class Catalogue:
 
     @cached_property
     def _verdicts(self) -> dict[str, str]:
-        """What a receipt was found to prove, in two clauses: its table has no message."""
+        """The verdicts on receipts in two clauses: their table has no message."""
         english = english_templates()
         clauses = [(english[code], own) for code, own in self.messages.items() if _is_plain(code)]
         return {

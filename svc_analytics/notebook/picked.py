@@ -38,7 +38,7 @@ Content = Callable[[Any, "str | None"], Any]  # of a statement and a coin
 
 @dataclass(frozen=True)
 class Choice:
-    """What a person picked: a month of a calendar in a zone, and a coin or all of them.
+    """The choice of a person: a month of a calendar in a zone, and a coin or all of them.
 
     Without a calendar, it is the one that the month is written in.
     """
@@ -50,7 +50,7 @@ class Choice:
 
 
 class Live:
-    """What a cell shows of the picked statement: it follows the pickers."""
+    """A view of the picked statement in a cell: it follows the pickers."""
 
     def __init__(self, source: Picked, content: Content, first: Any) -> None:
         self._source, self._content = source, content
@@ -58,7 +58,7 @@ class Live:
 
     @property
     def shown(self) -> Any:
-        """What is shown of what is picked now."""
+        """The view of what is picked now."""
         state = self._source.state
         if state != self._last_of:
             self._last, self._last_of = self._source.shown(self._content), state

@@ -50,7 +50,7 @@ class Period:
 
     @property
     def noun(self) -> str:
-        """What sentences call it: the month, the quarter, the year or the period."""
+        """Its noun in sentences: month, quarter, year or period."""
         return noun_of(self.label)
 
     @property

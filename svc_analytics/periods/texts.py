@@ -39,7 +39,7 @@ _THE_WORD_MONTH = "ماه"
 
 @dataclass(frozen=True)
 class Written:
-    """What a text says of a period: its kind, and what it tells of year, calendar and place.
+    """The reading of a period's text: its kind, and what it tells of year, calendar, place.
 
     `shift` is how many such periods after the running one.
     """

@@ -31,7 +31,7 @@ _LINES = "About"  # the sheet of what stands above the tables
 
 @dataclass(frozen=True)
 class Compared:
-    """What the forms of a comparison are made of."""
+    """The material of a comparison's forms."""
 
     shown: Display
     names: str  # of the merchant

@@ -44,7 +44,7 @@ _HEADS = {f"{_MAIN}{name}" for name in ("oddHeader", "oddFooter")}
 
 @dataclass
 class Contents:
-    """What a file says."""
+    """The contents of a file."""
 
     rows: list[Row] = field(default_factory=list)  # the cells of tables and of lists of terms
     heads: set[int] = field(default_factory=set)  # the places of rows that are headings alone

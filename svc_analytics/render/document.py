@@ -103,7 +103,7 @@ def unknown_lines(facts: dict[str, Any]) -> list[Message]:
 
 
 class Open(Protocol):
-    """What leaves figures unknown: reasons of the whole statement, and of single figures."""
+    """The causes of unknown figures: those of the whole statement, and of single figures."""
 
     @property
     def reasons(self) -> Sequence[Reason]: ...

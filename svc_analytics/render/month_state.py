@@ -32,7 +32,7 @@ _WORDS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class MonthState:
-    """What became of a month, a quarter or a year, and why.
+    """The state of a month, a quarter or a year, and why it is so.
 
     `running` until it can be closed, then `due`, and `late` once the one after it can be closed
     too; `blocked` where a reason keeps it from being final. With a seal it is `sealed`, or
@@ -78,7 +78,7 @@ class MonthState:
 
     @property
     def note(self) -> str:
-        """What there is to know or to do, in a line."""
+        """The note on the state: what there is to know or to do, in a line."""
         if self.kind == "running":
             return Message("state.can_be_closed", day=self._local(self.closes_at))
         if self.kind == "changed":

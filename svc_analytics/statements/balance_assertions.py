@@ -39,7 +39,7 @@ class Assertion:
 
     @property
     def text(self) -> str:
-        """What was asserted, in words."""
+        """The assertion in words."""
         return f"{format_amount(self.balance)} {self.currency} at {format_instant(self.at)}"
 
     def to_parameter(self) -> Parameter:

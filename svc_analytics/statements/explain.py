@@ -68,12 +68,12 @@ class Explanation:
 
     @property
     def meaning(self) -> str:
-        """What the figure means, and how it is made."""
+        """The meaning of the figure, and how it is made."""
         return find_figure(self.figure).hint
 
     @property
     def totals(self) -> dict[str, Decimal]:
-        """What its records add up to: of a ratio to both of its parts; {} if it is no sum of them.
+        """The sums of its records: of a ratio both of its parts; {} if it is no sum of them.
 
         Of a sum it is the figure itself.
         """

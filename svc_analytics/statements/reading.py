@@ -34,7 +34,7 @@ class Basis:
 
 @dataclass(frozen=True)
 class PeriodReading:
-    """What was read of a period."""
+    """The reading of a period: its tables, and the coverage that they rest on."""
 
     coverage: dict[str, Coverage]
     within: dict[str, Coverage]  # the same, of the period alone

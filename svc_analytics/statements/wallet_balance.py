@@ -32,7 +32,7 @@ class WalletBalance:
 
     @property
     def outside(self) -> Decimal | None:
-        """What they do not explain: deposits, withdrawals and conversions."""
+        """The part that they do not explain: deposits, withdrawals and conversions."""
         return None if self.explained is None else EXACT.subtract(self.balance, self.explained)
 
 

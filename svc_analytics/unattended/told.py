@@ -17,7 +17,7 @@ _FORMAT = 1
 
 @dataclass
 class Listener:
-    """What one notifier was told: seals, and the states of each command."""
+    """The memory of one notifier: the seals that it was told, and the states of each command."""
 
     seals: list[str]
     states: dict[str, list[str]] = field(default_factory=dict)

@@ -67,7 +67,7 @@ class Figure:
 
     @property
     def definition(self) -> str:
-        """What it means, as a sentence."""
+        """Its meaning, as a sentence."""
         return f"{self.meaning[:1].upper()}{self.meaning[1:]}."
 
     @property

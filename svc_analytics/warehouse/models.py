@@ -79,7 +79,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Saying:
-    """What a sentence says of rows that break a rule: of one, and of many."""
+    """The sentence about rows that break a rule: about one, and about many."""
 
     one: str
     many: str
@@ -106,7 +106,7 @@ class Check:
 
     @property
     def title(self) -> str:
-        """What its findings are called."""
+        """The name of its findings."""
         return self.says.many[:1].upper() + self.says.many[1:]
 
 

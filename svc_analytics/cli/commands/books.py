@@ -25,7 +25,7 @@ from svc_analytics.storage import Storage, merge_into
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command is asked to do."""
+    """The choices for a file of entries, as they are typed."""
 
     preset: str | None
     accounts: str | None
@@ -38,7 +38,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Instead:
-    """What it does in place of a file of entries."""
+    """The tasks without a file of entries: to begin a chart of accounts, or to check one."""
 
     is_init: bool
     is_check: bool

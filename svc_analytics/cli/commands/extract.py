@@ -20,7 +20,7 @@ from svc_analytics.schema import STREAMS
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """What shall be read, as it is typed."""
+    """The bounds of a run, as they are typed."""
 
     start: str | None
     end: str | None

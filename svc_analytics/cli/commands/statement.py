@@ -41,7 +41,7 @@ _to_date_option = click.option(
 
 @dataclass(frozen=True)
 class SingleStatement:
-    """What a statement of one merchant is asked for."""
+    """The request for a statement of one merchant."""
 
     figure: str | None
     currency: str | None

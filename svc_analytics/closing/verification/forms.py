@@ -41,7 +41,7 @@ _UNREADABLE = (
 
 @dataclass
 class Findings:
-    """What was found wrong with the files of a sealed folder, and what could not be proven."""
+    """The faults of the files of a sealed folder, and what could not be proven."""
 
     broken: list[str] = field(default_factory=list)
     unproven: list[str] = field(default_factory=list)

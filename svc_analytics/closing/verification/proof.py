@@ -73,7 +73,7 @@ _SINCE = {"first_seen_at", "first_read_at", "last_read_at", "checked_at", "readi
 
 @dataclass
 class Proof:
-    """What was found: what is broken, what could not be proven, what the lake gives now."""
+    """The result of a proof: what is broken, what is not proven, what the lake gives now."""
 
     folder: Path
     manifest: seals.Manifest

@@ -45,7 +45,7 @@ Figure = tuple[str, str]  # a figure's name and a coin
 
 @dataclass(frozen=True)
 class Known:
-    """What a sealed statement says: its tables, names, facts and definitions."""
+    """The contents of a sealed statement: its tables, names, facts and definitions."""
 
     tables: Mapping[str, pa.Table]  # as texts
     merchant: tuple[str, ...]  # its names
@@ -317,7 +317,7 @@ class _Reading:
 
     @cached_property
     def _today(self) -> dict[Figure, set[str]]:
-        """What today's file says of each figure and coin, and elsewhere in the figure's row."""
+        """The values of each figure and coin in today's file, and elsewhere in its row."""
         said: dict[Figure, set[str]] = defaultdict(set)
         for line in _lines(self.ours, self.known):
             if name := _figure(line.row, self.known):
@@ -329,7 +329,7 @@ class _Reading:
 
     @cached_property
     def _few(self) -> set[str]:
-        """What any sentence may say: what today's do, facts, definitions and figures."""
+        """The values that any sentence may state: of today's, facts, definitions and figures."""
         sentences = (value.key for text in _prose(self.ours) for value in values_of(text))
         defined = (text for row in self.known.defined for text in row.values() if text)
         figures = (text for text in self.known.figures.values() if text)

@@ -34,7 +34,7 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class Answer:
-    """What an engine said to one line."""
+    """The answer of an engine to one line."""
 
     line: Line
     said: str  # its answer, or the first words of its error

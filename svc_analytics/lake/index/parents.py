@@ -78,14 +78,14 @@ def parents_in(lake: Lake, folder: Path, labels: Iterable[str] | None = None) ->
 
 @dataclass
 class _Found:
-    """What is found of a file's parents, piece by piece."""
+    """The homes of a file's parents, as far as they are found."""
 
     homes: set[str] = field(default_factory=set)  # the months of payments that hold them
     has_missing: bool = False  # whether some were not found
 
 
 class _Named(msgspec.Struct):
-    """What a rejected record says of its payment, whatever it is."""
+    """The payment that a rejected record names, whatever it says."""
 
     payment_id: object = None
 

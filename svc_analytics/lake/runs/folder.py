@@ -51,7 +51,7 @@ class WaitingMonth:
 
 @dataclass(frozen=True)
 class Claims:
-    """What a buffer says of one month, besides its rows."""
+    """The claims of a buffer about one month, besides its rows."""
 
     covered: Spans = ()
     retracted: Spans = ()
@@ -61,7 +61,7 @@ class Claims:
 
 @dataclass
 class AbandonedRuns:
-    """What a dead writer left: the months that wait, and how many runs were void."""
+    """The runs of a dead writer: the months that wait, and how many were void."""
 
     months: dict[str, WaitingMonth] = field(default_factory=dict)
     void: int = 0

@@ -43,7 +43,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """What an extraction knew of time, by which what it covered is to be published."""
+    """The time that an extraction knew, by which its coverage is to be published."""
 
     watermark: int
     fills_months: bool = False
@@ -53,7 +53,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class RunHead:
-    """What a run says about itself. Instants are UTC microseconds."""
+    """The head of a run file. Instants are UTC microseconds."""
 
     stream: str
     merchant_id: str

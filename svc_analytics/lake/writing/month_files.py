@@ -28,7 +28,7 @@ from svc_analytics.schema import Stream
 
 @dataclass
 class PublishStats:
-    """What publishing changed: files rewritten, records a person should look at."""
+    """The effect of publishing: files rewritten, records a person should look at."""
 
     files: int = 0
     quarantined: int = 0
@@ -38,7 +38,7 @@ class PublishStats:
 
 @dataclass(frozen=True)
 class MonthClaim:
-    """What a month's file says of its time: what was read, was set aside, was read alike."""
+    """The claims of a month's file about its time: read, set aside, read alike."""
 
     coverage: Coverage
     quarantined: int = 0
@@ -63,7 +63,7 @@ class MonthFiles:
 
     @property
     def coverage(self) -> Coverage:
-        """What is published as read, in all files."""
+        """The coverage that is published, in all files."""
         return whole_coverage(self.footers)
 
     @property

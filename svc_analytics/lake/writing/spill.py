@@ -26,7 +26,7 @@ Months = Mapping[str, WaitingMonth]
 
 
 class Spill:
-    """What of a stream waits: which months, whether on disk, and how they are merged at last."""
+    """The waiting months of a stream: whether on disk, and how they are merged at last."""
 
     def __init__(self, files: MonthFiles) -> None:
         self._files = files

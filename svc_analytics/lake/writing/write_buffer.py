@@ -17,7 +17,7 @@ PACKED_ROWS = 6_400  # rows copied into one block at a time
 
 @dataclass
 class WriteBuffer:
-    """What was read of a stream and is not yet published, in order of observation."""
+    """The rows of a stream that wait to be published, in order of observation."""
 
     stream: Stream
     tables: list[pa.Table] = field(default_factory=list)

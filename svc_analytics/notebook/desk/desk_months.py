@@ -219,7 +219,7 @@ class DeskMonths:
 
     @property
     def notes(self) -> str:
-        """What assertions.csv says of a sealed month that was not sealed with it."""
+        """The balances of assertions.csv that were not sealed with their month."""
         if self.statement is None or not self.tile.versions:
             return ""
         manifest = seals.read_manifest(self.tile.versions[-1])
@@ -228,7 +228,7 @@ class DeskMonths:
 
     @property
     def changes(self) -> StatementDiff | None:
-        """What differs between the two newest versions of the month that is shown."""
+        """The differences between the two newest versions of the month that is shown."""
         if len(self.tile.versions) < 2:
             return None
         before, newest = self.tile.versions[-2:]

@@ -41,7 +41,7 @@ class Finding:
 
     @property
     def cells(self) -> list[str]:
-        """What a row of a table says of it: `COLUMNS_SHOWN` are the columns."""
+        """Its row in a table: `COLUMNS_SHOWN` are the columns."""
         texts = (self.state, label(self.check), self.record_id, self.detail)
         return list(map(single_line, texts))
 

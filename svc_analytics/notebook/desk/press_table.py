@@ -40,7 +40,7 @@ class PressTable:
 
     @property
     def content(self) -> Content:
-        """What is shown."""
+        """The table that is shown."""
         shown: Content = self.box.content
         return shown
 

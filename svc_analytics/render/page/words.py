@@ -34,7 +34,7 @@ class PageWords:
 
     @property
     def functions(self) -> dict[str, Callable[..., str]]:
-        """What a template calls, by the name that it has there."""
+        """The functions that a template calls, by the names that they have there."""
         return {
             "t": self.words,
             "said": self.said,

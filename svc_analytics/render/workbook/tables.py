@@ -34,7 +34,7 @@ A4 = 9
 
 @dataclass(frozen=True)
 class Page:
-    """What a sheet holds: a table, its title, and how many columns are printed."""
+    """The contents of a sheet: a table, its title, and how many columns are printed."""
 
     name: str
     title: str

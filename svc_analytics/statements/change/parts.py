@@ -37,7 +37,7 @@ OF = {"": "", "kept": "customers of both periods", "none": "no customer named"}
 
 @dataclass(frozen=True)
 class Sums:
-    """What some records of a period add up to."""
+    """The sums of some records of a period."""
 
     records: int = 0
     base: Decimal = _NOTHING  # what fees are charged on, and what is sold

@@ -57,7 +57,7 @@ class FigureChange:
 
     @property
     def difference(self) -> Decimal | None:
-        """What it changed by; None where a side is unknown."""
+        """The change; None where a side is unknown."""
         if self.old is None or self.new is None:
             return None
         return EXACT.subtract(self.new, self.old)
