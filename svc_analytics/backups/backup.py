@@ -22,6 +22,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.lake.layout import tool_version
+from svc_analytics.log import log_lines
 
 _OTHERS = 0o077  # who is not the owner
 
@@ -100,6 +101,8 @@ def backup(
         archive.require_own(lake.merchant_id)
         made = _make(archive, lake, links, progress)
         removed = archive.forget(keep) if keep else []
+    log_lines([f"backup {made.name} in {made.target}: {made.files} files"], needs_attention=False)
+    log_lines([f"{path} is torn or altered" for path in made.damaged], needs_attention=True)
     return replace(made, removed=tuple(removed))
 
 

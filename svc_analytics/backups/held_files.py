@@ -1,8 +1,9 @@
 """Which files of a lake a backup takes, and how they stand still while it does.
 
 All that a person or the service cannot make again: every file but those that the lake makes of
-others. These are hidden, or are the views for other tools. While a run writes, its mark is taken
-too: by it the next run in a restored lake completes what that one had begun.
+others. These are hidden, or are the views for other tools. Two marks are hidden, and taken all the
+same: which messages were sent, and, while a run writes, that it does: by it the next run in a
+restored lake completes what that one had begun.
 """
 
 import json
@@ -16,7 +17,7 @@ from svc_analytics.bucket.bundle import MANIFEST, STATEMENTS
 from svc_analytics.errors import LakeBusy, LakeError
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.layout import WRITER_MARK, data_folders
+from svc_analytics.lake.layout import MARKS, data_folders
 from svc_analytics.lake.snapshot import link_file, snapshot_folder
 from svc_analytics.working_folders import restore_folders
 
@@ -70,7 +71,7 @@ def _stamps(lake: Path) -> dict[str, Stamp]:
         for name in sorted(names):
             file = Path(place) / name
             path = file.relative_to(lake).as_posix()
-            if path == WRITER_MARK or not (name.startswith(".") or path in DERIVED):
+            if path in MARKS or not (name.startswith(".") or path in DERIVED):
                 found[path] = _stamp(file)
     return found
 

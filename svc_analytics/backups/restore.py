@@ -17,6 +17,7 @@ from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import hash_file, locked, make_folder, sync_file, sync_folder
 from svc_analytics.lake.layout import RESTORING_FOLDER
+from svc_analytics.log import log_lines
 from svc_analytics.storage import LocalStorage, open_storage
 
 _DESCRIPTION = "lake.json"  # the last that is put in its place: before, there is no lake
@@ -81,6 +82,7 @@ def restore(
     with _held(storage.folder), progress_bar("restoring", chosen.size, progress) as count:
         _require_empty(storage.folder, chosen)
         _restore(archive, chosen, storage.folder, count)
+    log_lines([f"restored {chosen.name} into {storage.folder}"], needs_attention=False)
     return found
 
 

@@ -21,7 +21,7 @@ from svc_analytics.bucket.store import (
 from svc_analytics.errors import LakeChanged, LakeError
 from svc_analytics.files import WRITING, atomic_write, locked, make_folder, sync_folder
 from svc_analytics.instants import now
-from svc_analytics.lake.layout import WRITER_MARK
+from svc_analytics.lake.layout import MARKS
 
 LOCK = ".lock"
 OWNER, GROUP = 0o600, 0o640  # who reads a file: its owner alone, or their group too
@@ -207,7 +207,7 @@ def set_mode(file: Path, *, is_private: bool) -> None:
 
 def _is_whole(name: str) -> bool:
     """Tell a file of a backup from a lock, and from one that a killed run left half written."""
-    return name == WRITER_MARK or not name.startswith(".")
+    return name in MARKS or not name.startswith(".")
 
 
 def _cannot(do: str, path: Path, error: OSError) -> LakeError:

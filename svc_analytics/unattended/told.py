@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.files import atomic_write, locked, make_folder, write_json
+from svc_analytics.lake.layout import TOLD_MARK
 from svc_analytics.unattended.notices import Notice
 
-FILE = ".told.json"
 _PATIENCE = 60  # seconds for another run to tell what it has
 _FORMAT = 1
 
@@ -69,8 +69,8 @@ class Told:
 def telling(lake: Path) -> Iterator[Told]:
     """Give what was told, to one run at a time; a file that cannot be read is begun anew."""
     make_folder(lake)
-    path = lake / FILE
-    with locked(lake / f"{FILE}.lock", "is telling what became of a run", patience=_PATIENCE):
+    path = lake / TOLD_MARK
+    with locked(lake / f"{TOLD_MARK}.lock", "is telling what became of a run", patience=_PATIENCE):
         try:
             told = _parsed(path, json.loads(path.read_bytes()))
         except (OSError, ValueError, LookupError, TypeError, AttributeError):

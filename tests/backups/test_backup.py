@@ -13,6 +13,7 @@ from svc_analytics.backups.restore import restore
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import TOLD_MARK
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.database import write_views
 from tests.simulation.simulate import quick_folder
@@ -32,6 +33,7 @@ def made() -> Iterator[Path]:
         closer.close(MONTHS[0], formats=("csv",))
         write_views(closer.desk.lake)
         (folder / "data" / "assertions.csv").write_text(TYPED)
+        (folder / "data" / TOLD_MARK).write_text("{}")
         (folder / "data" / "secret").write_bytes(b"of the lake")
         (folder / "data" / "secret").chmod(0o600)
         yield folder / "data"

@@ -7,6 +7,7 @@ from svc_analytics.backups.backup import backup
 from svc_analytics.backups.held_files import DERIVED
 from svc_analytics.backups.restore import restore
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import MARKS
 
 Contents = dict[str, bytes]
 
@@ -16,7 +17,7 @@ def kept(lake: Path) -> Contents:
     found = {}
     for path in lake.rglob("*"):
         name = path.relative_to(lake).as_posix()
-        is_hidden = any(part.startswith(".") for part in name.split("/")) and name != ".writer"
+        is_hidden = any(part.startswith(".") for part in name.split("/")) and name not in MARKS
         if path.is_file() and not is_hidden and name not in DERIVED:
             found[name] = path.read_bytes()
     return found
