@@ -32,6 +32,13 @@ _TYPES = {
 }
 
 
+# The columns that no service gives.
+_OWN = {
+    "extra": "properties the contract does not name, JSON text",
+    "extracted_at": "when this content was first read, UTC",
+}
+
+
 @dataclass(frozen=True)
 class Column:
     """One property of a record; a change of a fact restates money or identity.
@@ -45,6 +52,7 @@ class Column:
     is_fact: bool = True
     is_uuid: bool = False
     is_free: bool = False
+    meaning: str = ""  # for people: the comment of the column in files and views
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,19 @@ class Stream:
     def schema(self) -> pa.Schema:
         """The Arrow schema of a month file: its records, and what is derived of each."""
         return pa.schema([*self.record_schema, *map(_field, self.derived)])
+
+    @cached_property
+    def meanings(self) -> dict[str, str]:
+        """What each column of a month file means; none of a stream without month files."""
+        written = {each.name: each.meaning for each in (*self.columns, *self.derived)}
+        return {name: text for name, text in (written | _OWN).items() if text}
+
+    @cached_property
+    def commented_schema(self) -> pa.Schema:
+        """The schema of a month file, each column with its meaning as a comment."""
+        return pa.schema(
+            [each.with_metadata({"comment": self.meanings[each.name]}) for each in self.schema]
+        )
 
     @cached_property
     def record_schema(self) -> pa.Schema:
@@ -122,8 +143,10 @@ def _field(column: Column) -> pa.Field:
     return pa.field(column.name, _TYPES[column.kind])
 
 
-def _required(name: str, kind: Kind = "text", *, is_uuid: bool = False) -> Column:
-    return Column(name, kind, is_required=True, is_uuid=is_uuid)
+def _required(
+    name: str, kind: Kind = "text", *, is_uuid: bool = False, meaning: str = ""
+) -> Column:
+    return Column(name, kind, is_required=True, is_uuid=is_uuid, meaning=meaning)
 
 
 PAYMENTS = Stream(
@@ -131,28 +154,38 @@ PAYMENTS = Stream(
     route="payments",
     instant="paid_at",
     columns=(
-        _required("id", is_uuid=True),
-        Column("receipt_no"),
-        Column("session_id", is_uuid=True),
-        Column("reference_id"),
-        _required("status"),
-        _required("currency"),
-        _required("amount", "money"),
-        _required("charged_amount", "money"),
-        _required("fee_amount", "money"),
-        Column("fee_bearer"),
-        _required("net_amount", "money"),
-        Column("usd_value", "money"),
-        Column("payer_id", is_uuid=True),
-        Column("metadata", "json", is_fact=False),
-        Column("receipt", is_free=True),
-        _required("paid_at", "instant"),
+        _required("id", is_uuid=True, meaning="the payment, UUID"),
+        Column("receipt_no", meaning="receipt number, SVC-..."),
+        Column("session_id", is_uuid=True, meaning="the checkout session it completed, UUID"),
+        Column("reference_id", meaning="the merchant's own order id"),
+        _required("status", meaning="completed is money; any other value is counted in no figure"),
+        _required("currency", meaning="coin slug"),
+        _required("amount", "money", meaning="the priced amount"),
+        _required(
+            "charged_amount", "money", meaning="what the payer paid; the cap for cumulative refunds"
+        ),
+        _required("fee_amount", "money", meaning="the service's fee"),
+        Column("fee_bearer", meaning="who bears the fee; merchant is the value seen"),
+        _required(
+            "net_amount",
+            "money",
+            meaning="what reached the business wallet, as stated by the service",
+        ),
+        Column(
+            "usd_value",
+            "money",
+            meaning="value in USD as recorded by the service; NULL when it gave none",
+        ),
+        Column("payer_id", is_uuid=True, meaning="opaque handle of the paying customer, UUID"),
+        Column("metadata", "json", is_fact=False, meaning="the merchant's own data, JSON text"),
+        Column("receipt", is_free=True, meaning="signed receipt token"),
+        _required("paid_at", "instant", meaning="when it was paid, UTC"),
     ),
     derived=(
-        Column("usd_net", "money"),
-        Column("usd_fee", "money"),
-        Column("usd_rate", "money"),
-        Column("fee_rate", "ratio"),
+        Column("usd_net", "money", meaning="net amount in USD, at the payment's own rate"),
+        Column("usd_fee", "money", meaning="fee in USD, at the payment's own rate"),
+        Column("usd_rate", "money", meaning="the payment's own rate: USD per coin"),
+        Column("fee_rate", "ratio", meaning="fee as a part of the amount"),
     ),
     booked="paid_at",
 )
@@ -163,23 +196,35 @@ PAYOUT_RECORDS = Stream(
     instant="created_at",
     settles_within=DAY,
     columns=(
-        _required("id", is_uuid=True),
-        Column("reference_id"),
-        _required("kind"),
-        _required("status"),
-        _required("currency"),
-        _required("amount", "money"),
-        _required("debited_amount", "money"),
-        _required("fee_amount", "money"),
-        Column("fee_percent", "money"),
-        Column("usd_value", "money"),
-        Column("payer_id", is_uuid=True),
-        Column("payment_id", is_uuid=True),
-        Column("comment", is_fact=False, is_free=True),
-        _required("created_at", "instant"),
-        _required("settled_at", "instant"),
+        _required("id", is_uuid=True, meaning="the payout or refund, UUID"),
+        Column(
+            "reference_id",
+            meaning="the merchant's own id of it; NULL is possible for console payouts",
+        ),
+        _required("kind", meaning="payout or refund; any other value is counted in no figure"),
+        _required("status", meaning="completed is money; any other value is counted in no figure"),
+        _required("currency", meaning="coin slug"),
+        _required("amount", "money", meaning="what the recipient receives"),
+        _required("debited_amount", "money", meaning="what the business wallet is debited"),
+        _required("fee_amount", "money", meaning="the service's fee; zero on a refund"),
+        Column("fee_percent", "money", meaning="the rate of the fee as the service states it"),
+        Column(
+            "usd_value",
+            "money",
+            meaning="value in USD as recorded by the service; NULL when it gave none",
+        ),
+        Column("payer_id", is_uuid=True, meaning="opaque handle of the recipient, UUID"),
+        Column("payment_id", is_uuid=True, meaning="the refunded payment; NULL on a payout"),
+        Column("comment", is_fact=False, is_free=True, meaning="the merchant's note"),
+        _required(
+            "created_at", "instant", meaning="when it was made, UTC; the service lists by it"
+        ),
+        _required("settled_at", "instant", meaning="when the money moved, UTC; figures book by it"),
     ),
-    derived=(Column("usd_rate", "money"), Column("fee_rate", "ratio")),
+    derived=(
+        Column("usd_rate", "money", meaning="the record's own rate: USD per coin"),
+        Column("fee_rate", "ratio", meaning="fee as a part of the amount"),
+    ),
     booked="settled_at",
 )
 

@@ -140,7 +140,7 @@ def _write(
         path.open("w+b") as file,
         # Every write to a Python file needs the interpreter lock, which workers compete for.
         pa.BufferedOutputStream(pa.PythonFile(file, "w"), _WRITE_BUFFER) as sink,
-        _writer(sink, stream.schema) as writer,
+        _writer(sink, stream.commented_schema) as writer,
     ):
         for table in _regroup(with_derived(stream, table) for table in tables):
             stated.add(table)

@@ -14,6 +14,7 @@ from importlib.resources.abc import Traversable
 from itertools import chain
 
 from svc_analytics.messages import Message
+from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.figure_sql import figure_models
 
 _TITLE = re.compile(
@@ -28,6 +29,7 @@ _COLUMN = re.compile(
     r" {4}(?:.*\bas )?(?:\w+\.)?(?P<name>\w+),?(?(above)$|  -- (?P<behind>.+)$)",
     re.M,
 )
+_MEANT = re.compile(r"-- \{(?P<column>\w+)\}$", re.M)  # a comment that the schema holds
 _STAR = re.compile(r"^ {4}(?:\w+\.)?\*(?: exclude \((?P<without>[\w, ]+)\))?,?$", re.M)
 _COMMENT = re.compile(r"^ {4}-- (.+)$", re.M)
 _NEEDS_ALL = {"describe", "exceptions", "information_schema", "pragma", "show", "summarize"}
@@ -120,7 +122,16 @@ def read_all_models() -> tuple[Model, ...]:
     """Return views and table macros, each behind the ones it reads from."""
     layers = ("staging", "intermediate", "marts", "statement")
     written = (sql for layer in layers for sql in _sql_files(layer))
-    return _in_order(map(_read_model, chain(written, figure_models())))
+    return _in_order(map(_read_model, chain(map(_commented, written), figure_models())))
+
+
+def _commented(sql: str) -> str:
+    """Return the SQL of a view of records with the meanings that its stream gives the columns."""
+    name = sql[3:].partition(":")[0]
+    if name not in STREAMS:
+        return sql
+    meanings = STREAMS[name].meanings
+    return _MEANT.sub(lambda found: f"-- {meanings[found['column']]}", sql)
 
 
 def read_models() -> tuple[Model, ...]:

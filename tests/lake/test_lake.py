@@ -20,11 +20,12 @@ from svc_analytics.lake.control_totals import control_totals
 from svc_analytics.lake.footer import MonthFileFooter, read_footer
 from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import LAYOUT, tool_version
-from svc_analytics.lake.month_file import ROW_GROUP
+from svc_analytics.lake.month_file import ROW_GROUP, rewrite_month_file
 from svc_analytics.lake.writing import writer
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.schema import MONEY, PAYMENTS
+from svc_analytics.schema import MONEY, PAYMENTS, PAYOUT_RECORDS, Stream
+from svc_analytics.warehouse.models import read_models
 from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, FakeService, ids, payment, spread
 
@@ -262,3 +263,29 @@ def test_a_lost_side_file_is_one_clear_error(filled: Desk) -> None:
         filled.lake.sql("from exceptions")
     filled.extract()
     assert len(filled.lake.sql("from payments")) == 200
+
+
+@pytest.mark.parametrize("stream", [PAYMENTS, PAYOUT_RECORDS], ids=lambda one: one.name)
+def test_each_column_of_a_month_file_says_what_it_means(filled: Desk, stream: Stream) -> None:
+    """As a comment of its field, in the words of the views; the columns are as they were."""
+    meant = {model.name: model.columns for model in read_models()}[stream.name]
+    [path, *_] = filled.lake.folder(stream).glob("*.parquet")
+    schema = pq.read_schema(path)
+    assert schema.equals(stream.schema)
+    for field in schema:
+        name = f"{stream.name.split('_')[0].removesuffix('s')}_id" if field.name == "id" else ""
+        assert field.metadata[b"comment"].decode() == meant[name or field.name]
+
+
+def test_a_month_file_without_comments_is_read_and_rewritten(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier release wrote none: nothing is damaged, and the records stay as they are."""
+    path = filled.lake.month_path(PAYMENTS, "2026-10")
+    before = filled.rows()
+    with monkeypatch.context() as patch:
+        patch.setitem(vars(PAYMENTS), "commented_schema", PAYMENTS.schema)
+        rewrite_month_file(filled.lake.storage, path, read_footer(path))
+    assert not pq.read_schema(path).field("amount").metadata and filled.rows() == before
+    rewrite_month_file(filled.lake.storage, path, read_footer(path))
+    assert pq.read_schema(path).field("amount").metadata and filled.rows() == before

@@ -3,31 +3,31 @@
 
 select
     ---------- ids
-    id as payment_id,  -- the payment, UUID
-    receipt_no,  -- receipt number, SVC-...
-    session_id,  -- the checkout session it completed, UUID
-    reference_id,  -- the merchant's own order id
-    payer_id,  -- opaque handle of the paying customer, UUID
+    id as payment_id,  -- {id}
+    receipt_no,  -- {receipt_no}
+    session_id,  -- {session_id}
+    reference_id,  -- {reference_id}
+    payer_id,  -- {payer_id}
     ---------- states
-    status,  -- completed is money; any other value is counted in no figure
-    fee_bearer,  -- who bears the fee; merchant is the value seen
+    status,  -- {status}
+    fee_bearer,  -- {fee_bearer}
     ---------- amounts, in currency
-    currency,  -- coin slug
-    amount,  -- the priced amount
-    charged_amount,  -- what the payer paid; the cap for cumulative refunds
-    fee_amount,  -- the service's fee
-    net_amount,  -- what reached the business wallet, as stated by the service
-    usd_value,  -- value in USD as recorded by the service; NULL when it gave none
+    currency,  -- {currency}
+    amount,  -- {amount}
+    charged_amount,  -- {charged_amount}
+    fee_amount,  -- {fee_amount}
+    net_amount,  -- {net_amount}
+    usd_value,  -- {usd_value}
     ---------- instants
-    paid_at,  -- when it was paid, UTC
+    paid_at,  -- {paid_at}
     -- UTC month of paid_at, as text 2026-10
     strftime(paid_at at time zone 'UTC', '%Y-%m') as month,
     (paid_at at time zone 'UTC')::date as paid_on,  -- UTC day of paid_at
     ---------- the rest
-    metadata,  -- the merchant's own data, JSON text
-    receipt,  -- signed receipt token
-    extra,  -- properties the contract does not name, JSON text
-    extracted_at,  -- when this content was first read, UTC
+    metadata,  -- {metadata}
+    receipt,  -- {receipt}
+    extra,  -- {extra}
+    extracted_at,  -- {extracted_at}
     -- the digest of what the contract names of it but metadata, whose keys come in any order: what
     -- an acceptance of a finding names
     digest(
@@ -37,8 +37,8 @@ select
         || fact(payer_id) || fact(receipt) || fact(micros(paid_at))
     ) as content,
     ---------- what follows from the payment alone; NULL where it has no usd_value or no amount
-    usd_net,  -- net amount in USD, at the payment's own rate
-    usd_fee,  -- fee in USD, at the payment's own rate
-    usd_rate,  -- the payment's own rate: USD per coin
-    fee_rate  -- fee as a part of the amount
+    usd_net,  -- {usd_net}
+    usd_fee,  -- {usd_fee}
+    usd_rate,  -- {usd_rate}
+    fee_rate  -- {fee_rate}
 from read_parquet({payments})

@@ -3,30 +3,30 @@
 
 select
     ---------- ids
-    id as payout_id,  -- the payout or refund, UUID
-    reference_id,  -- the merchant's own id of it; NULL is possible for console payouts
-    payment_id,  -- the refunded payment; NULL on a payout
-    payer_id,  -- opaque handle of the recipient, UUID
+    id as payout_id,  -- {id}
+    reference_id,  -- {reference_id}
+    payment_id,  -- {payment_id}
+    payer_id,  -- {payer_id}
     ---------- states
-    kind,  -- payout or refund; any other value is counted in no figure
-    status,  -- completed is money; any other value is counted in no figure
+    kind,  -- {kind}
+    status,  -- {status}
     ---------- amounts, in currency
-    currency,  -- coin slug
-    amount,  -- what the recipient receives
-    debited_amount,  -- what the business wallet is debited
-    fee_amount,  -- the service's fee; zero on a refund
-    fee_percent,  -- the rate of the fee as the service states it
-    usd_value,  -- value in USD as recorded by the service; NULL when it gave none
+    currency,  -- {currency}
+    amount,  -- {amount}
+    debited_amount,  -- {debited_amount}
+    fee_amount,  -- {fee_amount}
+    fee_percent,  -- {fee_percent}
+    usd_value,  -- {usd_value}
     ---------- instants
-    created_at,  -- when it was made, UTC; the service lists by it
-    settled_at,  -- when the money moved, UTC; figures book by it
+    created_at,  -- {created_at}
+    settled_at,  -- {settled_at}
     -- UTC month of settled_at, as text 2026-10
     strftime(settled_at at time zone 'UTC', '%Y-%m') as month,
     (settled_at at time zone 'UTC')::date as settled_on,  -- UTC day of settled_at
     ---------- the rest
-    comment,  -- the merchant's note
-    extra,  -- properties the contract does not name, JSON text
-    extracted_at,  -- when this content was first read, UTC
+    comment,  -- {comment}
+    extra,  -- {extra}
+    extracted_at,  -- {extracted_at}
     -- the digest of what the contract names of it but metadata, whose keys come in any order: what
     -- an acceptance of a finding names
     digest(
@@ -36,6 +36,6 @@ select
         || fact(micros(created_at)) || fact(micros(settled_at))
     ) as content,
     ---------- what follows from the record alone; NULL where it has no usd_value or no amount
-    usd_rate,  -- the record's own rate: USD per coin
-    fee_rate  -- fee as a part of the amount
+    usd_rate,  -- {usd_rate}
+    fee_rate  -- {fee_rate}
 from read_parquet({payout_records})
