@@ -1,7 +1,6 @@
 """`books` from the command line, on two sealed months."""
 
 import json
-import shutil
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -18,17 +17,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from tests.support.commands import Run, runner
 from tests.support.importers import IMPORTERS
-from tests.support.sealed_months import KEPT
 from tests.support.seeded_books import SCHEMA, accounts, summary
-
-
-@pytest.fixture
-def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A lake with two sealed months and a chart of accounts."""
-    shutil.copytree(KEPT, tmp_path / "data")
-    (tmp_path / "data" / "books.toml").write_text(starter(), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "data"
 
 
 @pytest.fixture

@@ -1,24 +1,13 @@
 """The books on the close desk: the entries are shown before a file is written."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.books.accounts import starter
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.desk.panel import Panel
-from tests.support.sealed_months import KEPT
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Path:
-    """A lake with two sealed months and a chart of accounts."""
-    shutil.copytree(KEPT, tmp_path / "data")
-    (tmp_path / "data" / "books.toml").write_text(starter(), encoding="utf-8")
-    return tmp_path / "data"
 
 
 @pytest.fixture

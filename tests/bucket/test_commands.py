@@ -101,7 +101,7 @@ READING = {
 
 
 @pytest.mark.usefixtures("no_printer")
-@pytest.mark.parametrize("name", sample(READING, 3))
+@pytest.mark.parametrize("name", sample(READING, 9))
 def test_a_command_works_from_a_machine_without_a_copy(name: str, closed: Run) -> None:
     words, code, said = READING[name]
     done = closed(*words)
@@ -147,7 +147,6 @@ def test_a_balance_that_is_typed_in_is_seen_by_every_machine(
     monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "another machine"))
     lake = svc.open_lake(URL)
     assert lake.exists and "seen by Sara" in (lake.path / "assertions.csv").read_text()
-    assert svc.statement(lake, "2026-10").status == "final"
 
 
 def test_deliveries_are_compared_with_a_lake_in_a_bucket(

@@ -19,6 +19,7 @@ from svc_analytics.lakehouse import Lakehouse
 from tests.support.commands import Run, runner
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import extracted
 
 LEDGER = """
  kind     currency  amount  fee  at                of  usd_value
@@ -35,8 +36,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 def lake(desk: Desk) -> Lakehouse:
     """A payment at 22:00 of 31 August in UTC, which is September in Tehran."""
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
-    desk.extract()
-    return desk.lake
+    return extracted(desk).lake
 
 
 def write(*lines: str) -> None:
@@ -145,16 +145,16 @@ def test_names_for_a_later_version_and_of_other_programs_stand_in_nobodys_way(ca
 
 
 def test_in_the_environment_a_near_miss_is_a_note_and_any_other_name_is_none(
-    call: Run, lake: Lakehouse, monkeypatch: pytest.MonkeyPatch
+    call: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It also holds the variables of other programs: a cluster sets SVC_PORT for its services."""
-    for name in ("SVC_PORT", "SVC_SERVICE_HOST", "SVC_STATMENT_ZONE", "SVC_STATUS_JSN"):
+    for name in ("SVC_PORT", "SVC_SERVICE_HOST", "SVC_STATMENT_ZONE", "SVC_FIGURES_JSN"):
         monkeypatch.setenv(name, "x")
-    done = call("status", "--data-dir", str(lake.path))
+    done = call("figures")
     said = {line.partition("reads ")[2] for line in done.lines}
     assert done.code == 0 and said == {
         "SVC_STATMENT_ZONE: did you mean SVC_STATEMENT_ZONE?",
-        "SVC_STATUS_JSN: did you mean SVC_STATUS_JSON?",
+        "SVC_FIGURES_JSN: did you mean SVC_FIGURES_JSON?",
     }
 
 
@@ -185,10 +185,10 @@ def test_a_wrong_setting_is_told_with_dotenv(call: Run) -> None:
     ]
 
 
-def test_v_says_which_options_variables_gave(call: Run, lake: Lakehouse) -> None:
-    write("SVC_STATUS_DATA_DIR=" + str(lake.path))
-    assert "--data-dir is from SVC_STATUS_DATA_DIR in .env" in call("status", "-v").err
-    assert call("status").err == ""
+def test_v_says_which_options_variables_gave(call: Run) -> None:
+    write("SVC_FIGURES_JSON=1")
+    assert "--json is from SVC_FIGURES_JSON in .env" in call("figures", "-v").err
+    assert call("figures").err == ""
 
 
 def test_a_flag_that_is_off_is_as_if_it_were_not_there(call: Run, lake: Lakehouse) -> None:

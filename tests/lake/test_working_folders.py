@@ -58,25 +58,10 @@ def left_of(lake: Lakehouse) -> list[str]:
     return [path.name for path in folders]
 
 
-def test_a_killed_reader_and_a_killed_statement_go_with_the_next_statement(
-    filled: Lakehouse,
-) -> None:
-    for script in (SAVING, READING):
-        kill(begin(script))
-    assert len(left_of(filled)) == 2
-    statement(filled, "2026-09").save(filled.path / "statements" / "2026-09")
-    assert not left_of(filled)
-
-
-def test_the_folder_of_a_killed_statement_goes_with_the_next_extract(
+def test_a_folder_stays_as_long_as_its_process_and_goes_with_the_next_one(
     filled: Lakehouse, desk: Desk
 ) -> None:
-    kill(begin(SAVING))
-    desk.extract()
-    assert not left_of(filled)
-
-
-def test_a_folder_stays_as_long_as_its_process_lives(filled: Lakehouse, desk: Desk) -> None:
+    """That of a reader and that of a statement, which was killed in the middle of its work."""
     processes = [begin(script) for script in (SAVING, READING)]
     os.utime(filled.path / "statements", (0, 0))  # how old it is does not matter
     desk.extract()
@@ -84,6 +69,18 @@ def test_a_folder_stays_as_long_as_its_process_lives(filled: Lakehouse, desk: De
     assert len(left_of(filled)) == 2
     for process in processes:
         kill(process)
+    assert len(left_of(filled)) == 2
+    statement(filled, "2026-09").save(filled.path / "statements" / "2026-09")
+    assert not left_of(filled)
+
+
+@pytest.mark.thorough
+def test_the_folder_of_a_killed_statement_goes_with_the_next_extract(
+    filled: Lakehouse, desk: Desk
+) -> None:
+    kill(begin(SAVING))
+    desk.extract()
+    assert not left_of(filled)
 
 
 def test_what_a_person_keeps_beside_it_is_not_touched(tmp_path: Path) -> None:

@@ -173,6 +173,7 @@ def test_the_wheel_brings_the_notebooks(wheel: Path) -> None:
     assert notebooks == NOTEBOOKS
 
 
+@pytest.mark.thorough
 def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address: str, lake: Lakehouse) -> None:
     """Beside the lake: what a person changes there outlives an update."""
     copied = (lake.path / "notebooks").glob("*.ipynb")

@@ -8,6 +8,7 @@ newer release gets a folder of its own beside it.
 """
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -46,13 +47,13 @@ def closer_at(lake: Path) -> Closer:
     return Closer(Desk(service, settings, Lakehouse(lake)))
 
 
-def make(lake: Path) -> None:
-    """Write a lake, with both months sealed in every form but PDF."""
+def make(lake: Path, formats: Sequence[str] = FORMS) -> None:
+    """Write a lake, with both months sealed in every form but PDF, or in some."""
     closer = closer_at(lake)
     closer.desk.extract()
     (lake / "assertions.csv").write_text(BALANCES, encoding="utf-8")
     for month in MONTHS:
-        closed = closer.close(month, formats=FORMS)
+        closed = closer.close(month, formats=formats)
         assert closed.state == "sealed", closed.reasons
 
 
