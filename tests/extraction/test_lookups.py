@@ -26,6 +26,7 @@ from tests.support.commands import Run
 from tests.support.desks import Desk, VirtualTime
 from tests.support.fake_service import FakeService, binding, once, payment, refusal, session
 from tests.support.findings import findings_of
+from tests.support.prepared import extracted
 
 OCTOBER = (parse_instant("2026-10-01T00:00:00Z")[0], parse_instant("2026-11-01T00:00:00Z")[0])
 EVER = (0, parse_instant("2027-01-01T00:00:00Z")[0])
@@ -50,8 +51,7 @@ def filled(desk: Desk, service: FakeService) -> Desk:
     service.payments = [FIRST, SECOND, THIRD]
     service.sessions = {of["session_id"]: session(of) for of in service.payments}
     service.bindings = {"C-1": binding("C-1"), "C 2": binding("C 2", match_passed=False)}
-    desk.extract()
-    return desk
+    return extracted(desk)
 
 
 def test_views_are_typed_and_empty_when_nothing_was_fetched(filled: Desk) -> None:

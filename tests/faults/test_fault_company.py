@@ -22,6 +22,7 @@ from svc_analytics.warehouse.database import write_views
 from tests.support.desks import Desk
 from tests.support.fake_service import payment, spread
 from tests.support.model_ledger import assert_same
+from tests.support.prepared import extracted
 
 OCTOBER = {"start": parse_instant("2026-10-01T00:00:00Z")[0],
            "end": parse_instant("2026-11-01T00:00:00Z")[0]}  # fmt: skip
@@ -36,8 +37,7 @@ def filled(desk: Desk) -> Desk:
         | {"fee_amount": "0"}
         for record in spread(60, datetime(2026, 10, 2, tzinfo=UTC), timedelta(hours=9))
     ]
-    desk.extract()
-    return desk
+    return extracted(desk)
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import ids, payment, payout, spread
 from tests.support.findings import findings_of
+from tests.support.prepared import extracted
 from tests.support.rings import sample
 
 CATEGORIES = 1_000  # bytes into a file: well within the pages of its first column
@@ -44,8 +45,7 @@ def filled(desk: Desk) -> Desk:
     start = datetime(2026, 8, 25, tzinfo=UTC)
     desk.service.payments = spread(60, start, timedelta(hours=33))
     desk.service.payouts = [payout(n, f"2026-{8 + n:02}-05T00:00:00Z") for n in range(4)]
-    desk.extract()
-    return desk
+    return extracted(desk)
 
 
 def october(desk: Desk) -> Path:

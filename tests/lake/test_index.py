@@ -24,6 +24,7 @@ from svc_analytics.schema import PAYMENTS
 from tests.simulation.virtual import Killed
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment
+from tests.support.prepared import extracted
 from tests.support.rings import rings
 
 COLUMNS = ("receipt_no", "reference_id")
@@ -35,8 +36,7 @@ def held(service: FakeService, desk: Desk) -> Desk:
     """Two payments a month from January to June; each has a number of its own."""
     days = [f"2026-{month:02}-{day:02}T00:00:00Z" for month in range(1, 7) for day in (3, 4)]
     service.payments = [payment(n, at) for n, at in enumerate(days)]
-    desk.extract()
-    return desk
+    return extracted(desk)
 
 
 def listed(desk: Desk) -> dict[str, Shared]:

@@ -22,6 +22,7 @@ from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment
+from tests.support.prepared import extracted
 
 OCTOBER = month("2026-10")
 NOTHING = dict.fromkeys(PAYMENTS.record_schema.names)
@@ -32,7 +33,7 @@ Change = Callable[[pa.Table], pa.Table]
 def begun(service: FakeService, desk: Desk) -> Desk:
     """A lake with three payments of October; a fourth has come."""
     service.payments = [payment(n, f"2026-10-0{n}T00:00:00Z") for n in (1, 2, 3)]
-    desk.extract()
+    extracted(desk)
     service.payments.append(payment(4, "2026-10-04T00:00:00Z"))
     return desk
 

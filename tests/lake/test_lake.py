@@ -28,6 +28,7 @@ from svc_analytics.schema import MONEY, PAYMENTS, PAYOUT_RECORDS, Stream
 from svc_analytics.warehouse.models import read_models
 from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, FakeService, ids, payment, spread
+from tests.support.prepared import extracted
 
 PROFILE = {"id": MERCHANT_ID}
 USDT = ("usdt", "payment", "completed")
@@ -38,8 +39,7 @@ def filled(desk: Desk) -> Desk:
     """A lake with three months of payments."""
     start = datetime(2026, 8, 25, tzinfo=UTC)
     desk.service.payments = spread(200, start, timedelta(hours=9))
-    desk.extract()
-    return desk
+    return extracted(desk)
 
 
 def content(lake: Lake) -> dict[str, bytes]:

@@ -22,6 +22,7 @@ from svc_analytics.lake.writing import writer
 from svc_analytics.warehouse.models import read_macros
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment, payout, refund
+from tests.support.prepared import extracted
 from tests.support.rings import rings, sample
 
 
@@ -39,8 +40,7 @@ def held(service: FakeService, desk: Desk) -> Desk:
     service.payouts[0]["amount"] = "1e3"
     service.payouts[-1]["payment_id"] = payment(99, days[0])["id"]
     service.payouts.append(payout(50, "2026-03-01T00:00:00Z"))
-    desk.extract()
-    return desk
+    return extracted(desk)
 
 
 def scanned(desk: Desk) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.statement import statement
 from svc_analytics.working_folders import replacing_folder, restore_folders
 from tests.support.desks import Desk
+from tests.support.prepared import extracted
 
 SAVING = """
 import signal, sys
@@ -37,8 +38,7 @@ with open_lake("data").snapshot():
 
 @pytest.fixture
 def filled(history: object, desk: Desk) -> Lakehouse:
-    desk.extract()
-    return desk.lake
+    return extracted(desk).lake
 
 
 def begin(script: str) -> subprocess.Popen[str]:

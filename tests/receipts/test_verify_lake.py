@@ -21,6 +21,7 @@ from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, payment
 from tests.support.findings import findings_of
+from tests.support.prepared import extracted
 from tests.support.receipt_material import SECRET, signed
 
 KEPT = Settings(receipt_secrets=parse_secrets(SECRET))
@@ -46,8 +47,7 @@ PAYMENTS = {
 @pytest.fixture
 def lake(desk: Desk) -> Lakehouse:
     desk.service.payments = list(PAYMENTS.values())
-    desk.extract()
-    return desk.lake
+    return extracted(desk).lake
 
 
 def statuses(lake: Lakehouse) -> dict[str, str]:

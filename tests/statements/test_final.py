@@ -15,6 +15,7 @@ from svc_analytics.instants import parse_bound
 from svc_analytics.statements.statement import Statement, statement
 from tests.support.desks import Desk
 from tests.support.fake_service import Record, payment, payout, refund
+from tests.support.prepared import extracted
 from tests.support.rings import sample
 
 SEPTEMBER = payment(1, "2026-09-15T12:00:00Z", "10", "0")
@@ -36,7 +37,7 @@ def make(desk: Desk) -> Make:
         desk.service.payments = others + [record for record in records if "kind" not in record]
         desk.service.payouts = [record for record in records if "kind" in record]
         if not desk.lake.path.exists():
-            desk.extract(**({"start": parse_bound(since)} if since else {}))
+            extracted(desk, **({"start": parse_bound(since)} if since else {}))
         return statement(desk.lake, month, now=parse_bound("2026-12-03T12:00:00Z"))
 
     return build

@@ -10,12 +10,12 @@ from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import read_all_models, read_statement_macros
 from tests.support.desks import Desk
+from tests.support.prepared import extracted
 
 
 @pytest.fixture
 def filled(desk: Desk) -> Lakehouse:
-    desk.extract(end=parse_bound("2026-10-20"))
-    return desk.lake
+    return extracted(desk, end=parse_bound("2026-10-20")).lake
 
 
 def test_every_column_has_a_name_a_type_and_a_meaning(filled: Lakehouse) -> None:

@@ -11,6 +11,7 @@ from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.statement import statement
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
+from tests.support.prepared import extracted
 
 ODD = payment(9, "2026-10-15T12:00:00Z", "5", "0") | {"amount": "9.x"}
 SAID = "payments: amount: not a plain decimal amount: '9.x'"
@@ -20,8 +21,7 @@ SAID = "payments: amount: not a plain decimal amount: '9.x'"
 def odd(desk: Desk) -> Desk:
     """A lake with one record that could not be held, and one that breaks a rule."""
     desk.service.payments = [ODD, payment(2, "2026-10-09T12:00:00Z") | {"fee_bearer": None}]
-    desk.extract()
-    return desk
+    return extracted(desk)
 
 
 def test_the_view_of_findings_has_the_message_of_each(odd: Desk) -> None:

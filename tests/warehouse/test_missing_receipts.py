@@ -17,6 +17,7 @@ from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.sources import open_sources
 from tests.support.desks import Desk
 from tests.support.fake_service import payment, payout
+from tests.support.prepared import extracted
 
 MONTHS = {"2026-08": 2, "2026-09": 0, "2026-10": 1}  # payments without a receipt, of three each
 
@@ -29,8 +30,7 @@ def held(desk: Desk) -> Desk:
         for n, day in enumerate((1, 2, 3), 10 * place)
     ]
     desk.service.payouts = [payout(1, "2026-09-03T00:00:00Z")]
-    desk.extract()
-    return desk
+    return extracted(desk)
 
 
 def state(desk: Desk, label: str, count: Callable[[int], int | None], patch: Any) -> None:

@@ -18,6 +18,7 @@ from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment, payout, refund
 from tests.support.flipped_bits import flip_column
+from tests.support.prepared import extracted
 
 
 @pytest.fixture
@@ -35,8 +36,7 @@ def desk(service: FakeService, desk: Desk) -> Desk:
         payout(7, "2026-10-05T00:00:00Z", reference_id="twice"),
         refund(8, service.payments[0], "2026-10-07T00:00:00Z", amount="3"),
     ]
-    desk.extract()
-    return desk
+    return extracted(desk)
 
 
 def october(desk: Desk, table: str) -> list[dict[str, Any]]:

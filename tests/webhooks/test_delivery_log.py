@@ -33,6 +33,7 @@ from tests.support.commands import Run
 from tests.support.desks import Desk, machine_clock_at
 from tests.support.fake_service import FakeService, payment, payout
 from tests.support.flipped_bits import flip_column
+from tests.support.prepared import extracted
 
 SECRET = "whsec_one"
 AT = "2026-11-10T00:00:00Z"
@@ -78,7 +79,7 @@ def write(*lines: Any, name: str = "log.ndjson") -> str:
 def filled(desk: Desk, service: FakeService, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """A lake with one payment and one payout record; the secret is in the environment."""
     service.payments, service.payouts = [PAID], [SENT]
-    desk.extract()
+    extracted(desk)
     monkeypatch.setenv("SVC_WEBHOOK_SECRETS", SECRET)
     return desk
 
