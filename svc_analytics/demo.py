@@ -18,6 +18,7 @@ from svc_analytics.errors import ConfigError, LakeBusy, needs_extra
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import OnPage
 from svc_analytics.extraction.progress import page_bar
+from svc_analytics.files import PRIVATE, make_folder
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month_of
@@ -143,7 +144,7 @@ def finish_filling(lake: Lakehouse) -> None:
 def _check_is_free(path: Path) -> None:
     """Make the folder, and refuse one that holds folders of our names but is no lake."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path, PRIVATE)
         names = {child.name for child in path.iterdir()}
     except OSError as error:
         raise ConfigError(f"{path} cannot hold a lake: {error.strerror}") from error

@@ -37,6 +37,7 @@ COMMANDS = (
         "close",
         "compare",
         "demo",
+        "doctor",
         "extract",
         "figures",
         "lab",

@@ -141,11 +141,14 @@ def write_json(writing: AbstractContextManager[Path], document: object) -> None:
         temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, durably."""
+PRIVATE = 0o770  # a folder for its owner and group alone, as far as the umask lets them
+
+
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Make a folder and those above it, durably; `mode` is that of the folder itself."""
     if not folder.is_dir():
         make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode, exist_ok=True)
         with suppress(PermissionError):  # the folder above is another user's: nothing to sync
             sync_folder(folder.parent)
 

@@ -25,7 +25,10 @@ from svc_analytics.lake.loading import load_arrow_alone
 from svc_analytics.signing.secrets import hide_keys_in
 
 _FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames
-_CALLERS = ("cli.commands.extract", "cli.commands.close", "cli.commands.receipts")
+_CALLERS = (
+    *("cli.commands.extract", "cli.commands.close", "cli.commands.receipts"),
+    "cli.commands.doctor",
+)
 _SETTINGS = f"{__name__}.settings"  # where a context keeps the options that variables give
 _OBJECTS = 50_000  # new ones between searches for unused ones: nearly all live until the end
 # Where each command is, and the first line of its help; a test compares it with the command.
@@ -50,6 +53,10 @@ COMMANDS = {
         "Compare two months, quarters or years, figure by figure and coin by coin.",
     ),
     "demo": ("cli.commands.demo:demo", "Try everything on the local sandbox, without any key."),
+    "doctor": (
+        "cli.commands.doctor:doctor",
+        "Look at all that runs without a person need, and say what to do.",
+    ),
     "extract": ("cli.commands.extract:extract", "Bring the lake up to date with the service."),
     "figures": (
         "cli.commands.figures:figures",

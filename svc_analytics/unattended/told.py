@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.files import atomic_write, locked, make_folder, write_json
+from svc_analytics.files import PRIVATE, atomic_write, locked, make_folder, write_json
 from svc_analytics.lake.layout import TOLD_MARK
 from svc_analytics.unattended.notices import Notice
 
@@ -68,7 +68,7 @@ class Told:
 @contextmanager
 def telling(lake: Path) -> Iterator[Told]:
     """Give what was told, to one run at a time; a file that cannot be read is begun anew."""
-    make_folder(lake)
+    make_folder(lake, PRIVATE)
     path = lake / TOLD_MARK
     with locked(lake / f"{TOLD_MARK}.lock", "is telling what became of a run", patience=_PATIENCE):
         try:

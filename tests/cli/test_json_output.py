@@ -26,6 +26,7 @@ SCHEMA = json.loads(
 DEMO = ["demo", "--months", "1", "--payments", "40", "--data-dir", "demo"]
 USUAL = [
     ["extract"],
+    ["doctor"],
     ["status"],
     ["statement", "{month}"],
     ["check"],
@@ -37,6 +38,7 @@ USUAL = [
 CALLS = [
     ["extract"],
     ["extract", "--sessions"],
+    ["doctor"],
     ["status"],
     ["status", "--data-dir", "data", "--data-dir", "demo"],
     ["statement", "{month}"],

@@ -12,7 +12,7 @@ from svc_analytics.bucket.bundle import STATEMENTS
 from svc_analytics.bucket.lease import Inherited
 from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import locked, make_folder
+from svc_analytics.files import PRIVATE, locked, make_folder
 from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.footer import MonthFileFooter
@@ -177,7 +177,7 @@ def open_writer(
     check_merchant(lake, profile)
     doing, holder = f"is writing to {lake.place}", partial(lock_holder, lake)
     try:
-        make_folder(lake.path)
+        make_folder(lake.path, PRIVATE)
         with (
             locked(lake.path / ".lock", doing, holder=holder),
             lake.storage.writing(now) as inherited,

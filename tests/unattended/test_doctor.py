@@ -1,0 +1,103 @@
+"""The doctor: what it finds wrong, with a next step, and that it writes nothing."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import svc_analytics as svc
+from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
+from svc_analytics.sandbox.server import serve
+from svc_analytics.unattended import doctor
+from tests.support.commands import Run, runner
+
+Points = Callable[[], dict[str, dict[str, str]]]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, str]]]:
+    """A folder with a lake that is up to date, and the settings of its service."""
+    folder, clock = tmp_path_factory.mktemp("doctor"), Clock()
+    with Store() as store, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        seed(store, Scenario(7, 2, 40, until=clock.now()))
+        with serve(Service(store, clock)) as running:
+            for name, value in running.environment.items():
+                patch.setenv(name, value)
+            svc.extract(svc.open_lake("data"))
+            yield folder, dict(running.environment)
+
+
+@pytest.fixture
+def run(
+    served: tuple[Path, dict[str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    folder, settings = served
+    monkeypatch.chdir(folder)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return runner(monkeypatch, capsys)
+
+
+@pytest.fixture
+def points(run: Run) -> Points:
+    """The points that are wrong, by their names."""
+
+    def examine() -> dict[str, dict[str, str]]:
+        done = run("doctor", "--json")
+        found = json.loads(done.out)["points"]
+        wrong = {point["name"]: point for point in found if point["state"] == "wrong"}
+        assert done.code == (3 if wrong else 0) and all(one["next_step"] for one in wrong.values())
+        return {name: one for name, one in wrong.items() if name != "months"}
+
+    return examine
+
+
+def test_what_is_right_is_well_and_nothing_is_written(run: Run, points: Points) -> None:
+    """Each key tells whose it is and what it reads; the month that is over is the one thing due."""
+    before = {path: path.stat().st_mtime_ns for path in Path().rglob("*")}
+    assert points() == {}
+    assert {path: path.stat().st_mtime_ns for path in Path().rglob("*")} == before
+    lines = run("doctor").out.splitlines()
+    assert any("payout key: a payout-class key of " in line for line in lines)
+    assert any(line.startswith("wrong  months: over and not sealed: ") for line in lines)
+
+
+def test_a_lake_is_made_for_its_owner_and_group_alone(run: Run) -> None:
+    """And the doctor tells of one that every user can read, and of such a `.env`."""
+    lake = Path("data")
+    assert lake.stat().st_mode & 0o007 == 0
+    lake.chmod(0o755)
+    Path(".env").touch(mode=0o644)
+    try:
+        texts = run("doctor").out
+        assert f"next: chmod o-rwx {lake.absolute()}" in texts
+        assert f"next: chmod 600 {Path('.env').absolute()}" in texts
+    finally:
+        lake.chmod(0o750)
+        Path(".env").unlink()
+
+
+def test_what_is_missing_or_refused_is_named(
+    points: Points, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that the service does not know, a receipt secret, room on the disk."""
+    monkeypatch.setenv("SVC_PAYOUT_KEY", "svc_payout_" + "0" * 64)
+    monkeypatch.delenv("SVC_RECEIPT_SECRETS")
+    monkeypatch.setattr(doctor, "LEAST_DISK", 1 << 60)
+    assert points().keys() == {"payout key", "receipt secrets", "disk"}
+    monkeypatch.setenv("SVC_PAYOUT_KEY", "svc_live_" + "0" * 64)
+    assert points().keys() == {"settings"}
+
+
+def test_a_wrong_clock_and_old_data_are_wrong(
+    points: Points, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This machine is three days ahead of the service."""
+    real = doctor.now()
+    for module in ("unattended.doctor", "instants"):
+        monkeypatch.setattr(f"svc_analytics.{module}.now", lambda: real + 3 * 86_400_000_000)
+    assert points().keys() == {"clock", "payments", "payout_records"}
