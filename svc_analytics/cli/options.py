@@ -49,6 +49,12 @@ calendar_option = click.option(
 out_option = click.option(
     "--out", metavar="DIR", help="The statement's folder.  [default: in statements/ of the lake]"
 )
+dry_run_option = click.option(
+    "--dry-run",
+    "is_dry",
+    is_flag=True,
+    help="Say which months, files and calls it would take; ask nothing, and write nothing.",
+)
 patience_option = click.option(
     "--patience",
     type=click.IntRange(1),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from svc_analytics.api.routes import ROUTES
+from svc_analytics.api.routes import MAX_LIMIT, ROUTES
 from svc_analytics.config import KeyClass, Settings
 from svc_analytics.coverage import (
     Coverage,
@@ -20,9 +20,13 @@ from svc_analytics.extraction.segments import Segment
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import BEGINNING, HOUR, format_instant
+from svc_analytics.lake.footer import MonthFileFooter
+from svc_analytics.lake.lake import Lake, whole_coverage
+from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.writing.month_files import PublishStats
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.log import log_lines
+from svc_analytics.periods import utc_months
 from svc_analytics.schema import STREAMS, Stream
 
 Seen = Mapping[str, tuple[int, str]]  # by stream: how many records, and a hash of them
@@ -155,6 +159,60 @@ def missing_spans(coverage: Coverage, wanted: Span, request: Request) -> Spans:
     return difference([wanted], known)
 
 
+@dataclass(frozen=True)
+class PlannedReading:
+    """What a run would read of a stream, as the lake and this machine's clock are now."""
+
+    stream: str
+    spans: Spans = ()
+    files: tuple[str, ...] = ()  # the month files that it may write
+    calls: int = 0  # at least: nobody knows what time holds that was never read
+    why_not: str = ""  # the key that it lacks
+
+
+def plan_readings(
+    lake: Lake, settings: Settings, request: Request, clock: int
+) -> list[PlannedReading]:
+    """Return what a run would read of each stream; the service is asked nothing."""
+    end = min(request.end or clock, clock)
+    plans = []
+    for name in request.streams:
+        stream = STREAMS[name]
+        if key_class := missing_key_class(settings, stream):
+            plans.append(PlannedReading(name, why_not=_lacks(key_class)))
+            continue
+        footers = lake.footers(stream) if lake.exists else {}
+        start = max(request.start - stream.settles_within, BEGINNING)
+        spans = missing_spans(whole_coverage(footers), (start, end), request)
+        files = sorted({label for span in spans for label in _months(span, footers)})
+        paths = tuple(f"{name}/{label}.parquet" for label in files)
+        calls = sum(1 + _records(span, footers) // MAX_LIMIT for span in spans)
+        plans.append(PlannedReading(name, spans, paths, calls))
+    return plans
+
+
+def _months(span: Span, footers: Mapping[str, MonthFileFooter]) -> list[str]:
+    """Return the months of a span, from the first that is known."""
+    known = [footer.owns[0] for label, footer in footers.items() if label != ORIGIN]
+    start = max(span[0], min(known, default=span[1] - 1))
+    return [month.label for month in utc_months(start, span[1])]
+
+
+def _records(span: Span, footers: Mapping[str, MonthFileFooter]) -> int:
+    """Estimate the records of a span, as if those of each month were spread evenly."""
+    count = 0
+    for label, footer in footers.items():
+        start, end = footer.owns
+        shared = min(end, span[1]) - max(start, span[0])
+        if label != ORIGIN and shared > 0:
+            count += footer.totals.rows * shared // (end - start)
+    return count
+
+
+def _lacks(key_class: KeyClass) -> str:
+    return f"it needs a {key_class}-class key: set SVC_{key_class.upper()}_KEY"
+
+
 def plan_segments(
     writer: LakeWriter, settings: Settings, request: Request, run: ExtractionResult
 ) -> list[Segment]:
@@ -165,8 +223,7 @@ def plan_segments(
         stream = STREAMS[name]
         run.rows[name] = 0
         if key_class := missing_key_class(settings, stream):
-            why = f"it needs a {key_class}-class key: set SVC_{key_class.upper()}_KEY"
-            run.not_extracted[name] = why
+            run.not_extracted[name] = _lacks(key_class)
             continue
         # Figures book by when a record settled: one made just before belongs to this time too.
         start = max(request.start - stream.settles_within, BEGINNING)

@@ -37,6 +37,8 @@ USUAL = [
 ]
 CALLS = [
     ["extract"],
+    ["extract", "--dry-run"],
+    ["close", "--all-due", "--dry-run"],
     ["extract", "--sessions"],
     ["doctor"],
     ["status"],

@@ -9,24 +9,39 @@ import pyarrow as pa
 
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note, echo_progress, table_text
+from svc_analytics.cli.dry_runs import dry_run, plan_months
 from svc_analytics.cli.watched import watched
 from svc_analytics.closing import close as closing
+from svc_analytics.closing import due
 from svc_analytics.closing.due import GRACE_HOURS
 from svc_analytics.closing.job import JobOptions
+from svc_analytics.closing.months import require_sealable
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.verification import verify
-from svc_analytics.config import read_settings
+from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.extraction import clock
+from svc_analytics.extraction.plan import Request
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
+from svc_analytics.instants import HOUR
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
-from svc_analytics.periods import QUARTER, YEAR
+from svc_analytics.periods import QUARTER, YEAR, parse_period
 
 MOST_ROWS = 40
 
 
 _OTHERS = ", --last-month and --all-due"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a close is shown, and whether it is done at all."""
+
+    is_wide: bool
+    as_json: bool
+    is_dry: bool
 
 
 @dataclass(frozen=True)
@@ -111,19 +126,20 @@ def _job(
 @options.lang_option
 @options.digits_option
 @options.currency_options
+@options.dry_run_option
 @options.patience_option
 @options.wide_option
 @options.shared_options
 @options.as_value("which", _which)
 @options.as_value("job", _job)
+@options.as_value("shown", Shown)
 def close(
     which: ClosedPeriods,
     job: JobOptions,
     other: options.OtherCurrency,
     patience: int | None,
-    is_wide: bool,
+    shown: Shown,
     data_dir: str | None,
-    as_json: bool,
 ) -> None:
     """Read a month twice, write its statement and seal it.
 
@@ -138,19 +154,22 @@ def close(
     svc-analytics close 2026
     """
     other.check()
+    if shown.is_dry:
+        settings = _settings(data_dir, patience)
+        click.echo(_planned(Lakehouse(settings.data_dir), settings, which, job, shown))
+        return
     language = Language(job["lang"], job["digits"])
     months = (job["zone"], job["calendar"]) if which.name is None else None
     with watched("close", data_dir, months, language) as watch:
-        settings = read_settings(data_dir, patience=patience)
-        settings.require_service()
+        settings = _settings(data_dir, patience)
         wanted: JobOptions = {**job, "settings": settings, "note": echo_progress}
 
         def echo(result: CloseResult) -> None:
             watch.closed(result)
-            _echo_result(result, is_wide=is_wide, as_json=as_json)
+            _echo_result(result, is_wide=shown.is_wide, as_json=shown.as_json)
 
         results = _close(Lakehouse(settings.data_dir), which, wanted, other, echo)
-        if as_json:
+        if shown.as_json:
             click.echo(to_json({"months": list(map(_result_document, results))}))
         elif not results:
             click.echo("no month is due")
@@ -174,6 +193,32 @@ def statement_verify(folder: str, is_wide: bool, data_dir: str | None, as_json: 
     click.echo(to_json(document) if as_json else _verification_text(checked, is_wide))
     if not checked.holds:
         raise SystemExit(EXIT_ATTENTION)
+
+
+def _settings(data_dir: str | None, patience: int | None) -> Settings:
+    settings = read_settings(data_dir, patience=patience)
+    settings.require_service()
+    return settings
+
+
+def _planned(
+    lake: Lakehouse, settings: Settings, which: ClosedPeriods, job: JobOptions, shown: Shown
+) -> str:
+    """Say what a close would read, and what it would do with which months."""
+    time, grace, at = (
+        clock.machine_clock(),
+        job["grace_hours"] * HOUR,
+        (job["zone"], job["calendar"]),
+    )
+    if which.name is None:
+        over = [*due.months_over(lake, time, grace, *at)] if lake.exists else []
+        months = [*over, *due.longer_over(over, due.check_kinds(which.longer))]
+    else:
+        months = [parse_period(which.name, time, *at)]
+        require_sealable(months[0])
+        due.check_is_over(months[0], time, grace)
+    planned = plan_months(lake, settings, months, out=which.out, is_named=which.name is not None)
+    return dry_run(lake, settings, Request(), planned, as_json=shown.as_json)
 
 
 def _close(

@@ -5,8 +5,15 @@ from dataclasses import dataclass
 import click
 
 from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.dry_runs import dry_run
 from svc_analytics.cli.extraction_report import extraction_json, extraction_text
-from svc_analytics.cli.options import as_value, number_option, patience_option, shared_options
+from svc_analytics.cli.options import (
+    as_value,
+    dry_run_option,
+    number_option,
+    patience_option,
+    shared_options,
+)
 from svc_analytics.cli.watched import watched
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
@@ -27,6 +34,7 @@ class RequestOptions:
     streams: tuple[str, ...]
     overlap_hours: int
     reread: bool
+    is_dry: bool
 
     def request(self) -> Request:
         """Return the request to the extraction."""
@@ -61,6 +69,7 @@ class RequestOptions:
     "--overlap-hours", 24, "Also read this many of the newest hours again, for late records.", 0
 )
 @click.option("--reread", is_flag=True, help="Read the whole interval again, even complete time.")
+@dry_run_option
 @click.option("--sessions", is_flag=True, help="Look up the checkout sessions of the payments too.")
 @click.option(
     "--bindings",
@@ -84,10 +93,13 @@ def extract(
     Reads the time that is missing, and the newest day again. You can interrupt it at
     any time: the lake keeps what was read, and the next run continues from there.
     """
-    request = wanted.request()
+    request, streams = wanted.request(), wanted.streams
+    if wanted.is_dry:
+        settings = _settings(data_dir, patience, streams, sessions=sessions)
+        click.echo(dry_run(Lake(settings.data_dir), settings, request, as_json=as_json))
+        return
     with watched("extract", data_dir) as watch:
-        settings = read_settings(data_dir, patience=patience)
-        _require_keys(settings, wanted.streams, sessions=sessions)
+        settings = _settings(data_dir, patience, streams, sessions=sessions)
         customers = lookups.read_customers(bindings) if bindings else None
         lake = Lake(settings.data_dir)
         done = update.extract(lake, settings, request, workers=workers)
@@ -105,8 +117,11 @@ def extract(
             raise SystemExit(EXIT_ATTENTION)
 
 
-def _require_keys(settings: Settings, streams: tuple[str, ...], *, sessions: bool) -> None:
-    """Refuse to begin without the keys for the streams and look-ups named on the command line."""
+def _settings(
+    data_dir: str | None, patience: int | None, streams: tuple[str, ...], *, sessions: bool
+) -> Settings:
+    """Return the settings; refuse to begin without the keys for what the command line names."""
+    settings = read_settings(data_dir, patience=patience)
     settings.require_service()
     for name in streams:
         if key_class := missing_key_class(settings, STREAMS[name]):
@@ -114,3 +129,4 @@ def _require_keys(settings: Settings, streams: tuple[str, ...], *, sessions: boo
             raise ConfigError(f"{name} needs a {key_class}-class key: set {variable}")
     if sessions:
         lookups.check_key(settings)
+    return settings
