@@ -1,6 +1,7 @@
 """`books` from the command line, on two sealed months."""
 
 import json
+import shutil
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,7 +18,13 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from tests.support.commands import Run, runner
 from tests.support.importers import IMPORTERS
+from tests.support.sealed_months import KEPT
 from tests.support.seeded_books import SCHEMA, accounts, summary
+
+
+@pytest.fixture
+def lake(booked: Path) -> Path:
+    return booked
 
 
 @pytest.fixture
@@ -41,14 +48,28 @@ def test_a_sealed_month_is_written_for_a_system(run: Run, lake: Path) -> None:
 
 
 def test_the_roll_forward_leads_from_the_opening_to_the_closing(run: Run, lake: Path) -> None:
-    """0.495 btc and 0.25 more, less 0.1 and a fee of 0.0025 that the customer bears."""
+    """0.495 btc and 0.25 more, less 0.1 and a fee of 0.0025 that the customer bears.
+
+    0.495 at September's 62,001 USD are 30,690.495; at 61,000 what is left is 39,192.50.
+    """
     run("books", "2026-10", "--preset", "csv")
     rows = (lake / "books" / "2026-10.csv.roll-forward.csv").read_text().splitlines()
     [btc] = [row for row in rows if row.startswith("btc,")]
     assert btc == (
         "btc,USD,0.495,0.25,-0.1,0,-0.0025,0.6425,16000,-6100,0,-160,0,"
-        "61000,2026-10-07T08:00:00+00:00,39192.5,-742.5,,"
+        "61000,2026-10-07T08:00:00+00:00,39192.5,-742.5,30690.495,-1237.995"
     )
+
+
+def test_what_a_position_was_worth_is_unknown_where_its_seal_names_no_month_before(
+    run: Run, lake: Path
+) -> None:
+    """Months that were sealed before a statement had a trend."""
+    shutil.rmtree(lake / "statements")
+    shutil.copytree(KEPT / "statements", lake / "statements")
+    run("books", "2026-10", "--preset", "csv")
+    rows = (lake / "books" / "2026-10.csv.roll-forward.csv").read_text().splitlines()
+    assert next(row for row in rows if row.startswith("btc,")).endswith(",39192.5,-742.5,,")
 
 
 @pytest.mark.parametrize(("places", "worth"), [(None, "25000,6000"), (2, "20000,4800")])
