@@ -173,7 +173,7 @@ class PlannedReading:
 def plan_readings(
     lake: Lake, settings: Settings, request: Request, clock: int
 ) -> list[PlannedReading]:
-    """Return what a run would read of each stream; the service is asked nothing."""
+    """Return the readings that a run would make of each stream; the service is asked nothing."""
     end = min(request.end or clock, clock)
     plans = []
     for name in request.streams:

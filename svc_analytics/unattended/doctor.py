@@ -96,7 +96,7 @@ def _settings(settings: Settings) -> Point:
 
 
 def _service(settings: Settings) -> Iterator[Point]:
-    """Yield what each key reaches, whose it is, and how the clocks differ."""
+    """Yield whose each key is, the list that it reaches, and how far the clocks differ."""
     from svc_analytics.api.client import Client  # loads httpx
 
     if not (settings.base_url and settings.key_classes):

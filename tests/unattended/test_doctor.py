@@ -63,7 +63,7 @@ def test_what_is_right_is_well_and_nothing_is_written(run: Run, points: Points) 
     assert {path: path.stat().st_mtime_ns for path in Path().rglob("*")} == before
     lines = run("doctor").out.splitlines()
     assert any("payout key: a payout-class key of " in line for line in lines)
-    assert any(line.startswith("wrong  months: over and not sealed: ") for line in lines)
+    assert any(line.startswith("wrong months: over and not sealed: ") for line in lines)
 
 
 def test_a_lake_is_made_for_its_owner_and_group_alone(run: Run) -> None:
