@@ -8,10 +8,12 @@ from svc_analytics.bucket.bundle import STATEMENTS, folder_of
 from svc_analytics.bucket.store import Version
 
 _NAME = r"[^/.][^/]*"
-_SINGLE = r"lake\.json|assertions\.csv|acknowledgements\.csv|sentences\.csv|rates\.csv"
+_SINGLE = r"lake\.json|secret|assertions\.csv|acknowledgements\.csv|sentences\.csv|rates\.csv"
 _BOOKS = r"books\.toml|books/booked\.json"
 _ROWS = rf"(?!{STATEMENTS}/|notebooks/)(?:{_NAME}/){{1,2}}{_NAME}\.parquet"
-_FILE = re.compile(rf"(?:{_SINGLE}|{_BOOKS}|{_ROWS}|{STATEMENTS}/seals\.csv)\Z")
+_FILE = re.compile(
+    rf"(?:{_SINGLE}|{_BOOKS}|{_ROWS}|{STATEMENTS}/(?:seals\.csv|chain\.json(?:\.sig)?))\Z"
+)
 # Statements that a person copied there as folders; today's are one object each.
 _COPIED = re.compile(rf"({STATEMENTS}/{_NAME})/{_NAME}\Z")
 _MONTH = re.compile(r"(?:payments|payout_records)/[^/]+\.parquet\Z")

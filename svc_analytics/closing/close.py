@@ -35,8 +35,8 @@ from svc_analytics.closing.months import (
 )
 from svc_analytics.closing.readings import Readings
 from svc_analytics.closing.rederive import rederive, restatement
-from svc_analytics.closing.register import seal_in
 from svc_analytics.closing.result import CloseResult, State, unchecked
+from svc_analytics.closing.sealing import seal_folder
 from svc_analytics.closing.seals import Sealed
 from svc_analytics.closing.states.month_states import keep_result
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
@@ -323,7 +323,7 @@ def _write(
     }
     warnings = {} if sealed else warnings_of(job.lake, target, period)
     notes = name_empty(new.tables["lines"], period.noun)
-    make_seal = partial(seal_in, job.lake) if new.status == "final" else None
+    make_seal = partial(seal_folder, job.lake) if new.status == "final" else None
     shown = job.converted(new)  # before it is sealed: a day without a rate ends it here
     output, stated = job.output.fitting(new), new if make_seal else shown
     write_folder(stated, target, output, links, make_seal, job.lake.storage)

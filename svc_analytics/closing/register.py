@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.closing.seals import STATEMENTS, seal_of
+from svc_analytics.closing.seals import STATEMENTS
 from svc_analytics.errors import LakeError
 from svc_analytics.files import make_folder
 from svc_analytics.formatting.tables import csv_line
@@ -73,13 +73,6 @@ def read_register(statements: Path) -> Register:
         message = f"{path} is torn or altered: restore it from a copy, or move it away"
         raise LakeError(message)
     return Register(tuple(seals))
-
-
-def seal_in(lake: Lake, manifest: dict[str, Any]) -> str:
-    """Return the seal of a manifest, which the lake's register then knows."""
-    seal = seal_of(manifest)
-    register_seal(lake.storage, manifest, seal)
-    return seal
 
 
 def register_seal(storage: Storage, manifest: dict[str, Any], seal: str) -> None:

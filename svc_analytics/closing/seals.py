@@ -14,12 +14,12 @@ from typing import Any
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
 from svc_analytics.periods import Period, read_label
+from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
 
 STATEMENTS = "statements"
 # What lies beside the sealed files: what is signed of them, and what a package adds.
-BESIDE = ("checkpoint", "checkpoint.sig", "checkpoint.tsq", "checkpoint.tsr")
 CHAIN = ("chain.json", "chain.json.sig")
 README, EVIDENCE, VERIFY, SUMS = "README.txt", "EVIDENCE.txt", "verify.py", "SHA256SUMS"
 _ADDED = {README, EVIDENCE, VERIFY, SUMS, *CHAIN}
@@ -191,7 +191,8 @@ def alterations(folder: Path, manifest: Manifest) -> list[str]:
     is_whole = manifest["seal"] in (None, seal_of(manifest))
     altered = [] if is_whole else [f"{MANIFEST} differs from the seal"]
     broken = broken_files(folder, manifest)
-    return altered + [f"{name} {fault}" for name, fault in broken.items()]
+    altered += [f"{name} {fault}" for name, fault in broken.items()]
+    return [*altered, *filter(None, [checkpoint_fault(folder, manifest)])]
 
 
 def _find_manifest(folder: Path) -> Manifest | None:

@@ -27,6 +27,7 @@ from svc_analytics.storage import Storage, open_storage
 from svc_analytics.warehouse.definitions import definitions_table
 from svc_analytics.working_folders import restore_folders
 
+Seal = Callable[[Path, dict[str, Any]], str]  # of a folder that is written, by its manifest
 Note = Callable[[str], None]  # told what is being done now
 MANIFEST = "manifest.json"
 DEFINITIONS = "definitions.csv"  # what each figure means: words, no table of the statement
@@ -130,15 +131,15 @@ def write_folder(
     out: Path,
     output: Output,
     chain: Mapping[str, Any] | None = None,
-    seal: Callable[[dict[str, Any]], str] | None = None,
+    seal: Seal | None = None,
     storage: Storage | None = None,
 ) -> Path:
     """Write a statement's files and manifest, all of them or nothing.
 
     `chain` are the manifest's entries about other months and versions; `seal` makes the
-    seal of the finished manifest, None leaves it unsealed. `storage` is that of its lake, by
-    default of the lake that `out` lies in: a statement in a bucket is replaced only if it is the
-    one that stands there now.
+    seal of the finished folder and its manifest, None leaves it unsealed. `storage` is that of its
+    lake, by default of the lake that `out` lies in: a statement in a bucket is replaced only if it
+    is the one that stands there now.
     """
     output.check()
     for name in _unfit(output.formats, statement):
@@ -164,7 +165,7 @@ def _fill(
     statement: Document,
     output: Output,
     chain: Mapping[str, Any],
-    seal: Callable[[dict[str, Any]], str] | None,
+    seal: Seal | None,
 ) -> None:
     """Write a statement's files, then the manifest that names and seals them."""
     rows, hashes = _write_tables(statement, folder, output.formats)
@@ -182,7 +183,7 @@ def _fill(
     manifest["files"] = {
         name: {"sha256": hash_file(folder / name), "rows": count} for name, count in rows.items()
     }
-    manifest["seal"] = seal(manifest) if seal else None
+    manifest["seal"] = seal(folder, manifest) if seal else None
     text = json.dumps(manifest, ensure_ascii=False, indent=2)
     (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
@@ -190,9 +191,11 @@ def _fill(
 def printed(manifest: Mapping[str, Any], *, is_sealed: bool) -> dict[str, Any]:
     """Return the facts of a manifest that its documents print.
 
-    They cannot print the seal, which covers their own hashes; only whether there is one.
+    They cannot print the tree and the seal, which are made behind them; only whether there is one.
     """
-    facts = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
+    facts = {
+        name: value for name, value in manifest.items() if name not in ("files", "tree", "seal")
+    }
     return facts | {"is_sealed": is_sealed}
 
 

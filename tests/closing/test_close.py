@@ -20,6 +20,7 @@ from svc_analytics.errors import (
     PeriodNotClosed,
     Unavailable,
 )
+from svc_analytics.proofs.secret import require_secret
 from svc_analytics.working_folders import restore_folders
 from tests.support.closings import LEDGER, Closer, figure, row_causes, table
 from tests.support.fake_service import payment, refusal
@@ -70,8 +71,9 @@ def test_closing_again_changes_nothing(closer: Closer) -> None:
 
 
 def test_the_same_lake_closes_to_the_same_bytes(closer: Closer, tmp_path: Path) -> None:
-    """Two copies of a lake, closed apart: every file and the seal are one."""
+    """Two copies of a lake with its secret, closed apart: every file and the seal are one."""
     closer.desk.extract()
+    require_secret(closer.desk.lake.storage)
     twin = tmp_path / "twin"
     shutil.copytree(closer.desk.lake.path, twin)
     here = closer.close().folder

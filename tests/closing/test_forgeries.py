@@ -24,6 +24,7 @@ from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.closing.verification import proof
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
+from svc_analytics.proofs.checkpoint import write_checkpoint
 from svc_analytics.storage import LocalStorage
 from tests.support.closings import Closer
 from tests.support.prepared import once
@@ -53,6 +54,7 @@ def forge(folder: Path, change: Change, release: str | None, *, registers: bool 
     manifest["seal"] = seal_of(manifest)
     text = json.dumps(manifest, ensure_ascii=False, indent=2)
     (folder / "manifest.json").write_text(text, encoding="utf-8")
+    write_checkpoint(folder, manifest)
     if registers:
         (folder.parent / "seals.csv").unlink()
         register_seal(LocalStorage(folder.parents[1]), manifest, manifest["seal"])

@@ -21,6 +21,7 @@ from svc_analytics.closing.verification.facts import period_of, sealed_statement
 from svc_analytics.closing.verification.verify import SealVerification
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
+from svc_analytics.proofs.checkpoint import write_checkpoint
 from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.statements.tables import tables_of
 from svc_analytics.storage import LocalStorage
@@ -44,6 +45,7 @@ def forge(folder: Path, change: Change, *, keeps_register: bool = False) -> Seal
     manifest["seal"] = seal_of(manifest)
     text = json.dumps(manifest, ensure_ascii=False, indent=2)
     (folder / "manifest.json").write_text(text, encoding="utf-8")
+    write_checkpoint(folder, manifest)
     if not keeps_register:
         (folder.parent / "seals.csv").unlink()
     return verify_statement(folder)

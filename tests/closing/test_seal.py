@@ -18,6 +18,7 @@ from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import write_description
 from svc_analytics.lake.layout import LAYOUT
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.proofs.checkpoint import write_checkpoint
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.closings import Closer, figure, row_causes
 from tests.support.fake_service import payment
@@ -33,6 +34,7 @@ def rewrite(folder: Path, **more: Any) -> None:
     manifest = read_manifest(folder) | more
     manifest["seal"] = seal_of(manifest)
     (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_checkpoint(folder, manifest)
 
 
 def test_a_sealed_statement_holds(sealed: Path) -> None:

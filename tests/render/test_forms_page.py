@@ -278,7 +278,11 @@ def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
     """The page of a seal is known for one, with its version and what it replaces."""
     made = make()
     chain = {"version": 2, "previous_seal": "a" * 64, "supersedes": "b" * 64}
-    text = html(write_folder(made, tmp_path / "out", Output(("html",)), chain, seal_of))
+    text = html(
+        write_folder(
+            made, tmp_path / "out", Output(("html",)), chain, lambda _, facts: seal_of(facts)
+        )
+    )
     assert '<div class="badge sealed">sealed, version 2</div>' in text
     assert "Version 2 replaces the version with the seal" in text and "b" * 64 in text
     assert "2026-10, UTC · sealed" in text and "· final" not in text

@@ -25,7 +25,7 @@ PROGRAM = ("tool_version", "program_digest", "definitions_digest")  # what wrote
 # Facts that other parts of a verification hold: files and chain, the clock, the profile.
 _OTHERS = {
     *("files", "version", "supersedes", "previous_seal", "seal", "as_of", "merchant"),
-    *("month_seals", *PROGRAM),
+    *("month_seals", "tree", *PROGRAM),
 }
 # What every manifest says, whichever release sealed it: later facts are missing in earlier ones.
 _ALWAYS = {
@@ -126,7 +126,7 @@ def wrong_facts(
         if name in manifest and name not in _OTHERS:
             pair = manifest[name], _as_kept(manifest[name], expected[name])
             wrong += _wrong(name, *(pair if is_own else map(_without_words, pair)))
-    strange = sorted(manifest.keys() - expected.keys() - {"language"})
+    strange = sorted(manifest.keys() - expected.keys() - {"language", "tree"})
     return wrong + [f"{name} is no fact of a manifest" for name in strange]
 
 

@@ -1,0 +1,84 @@
+"""The checkpoint of a sealed statement: what is signed and stamped.
+
+All of it follows from the manifest, so a checkpoint that was altered is seen without a key.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from svc_analytics.errors import LakeError
+from svc_analytics.proofs.lines import leaves_of, read_lines
+from svc_analytics.proofs.merkle import Tree
+from svc_analytics.proofs.secret import SCHEME, Salts, Scope
+
+FILE = "checkpoint"
+SIGNATURE, QUERY, STAMP = f"{FILE}.sig", f"{FILE}.tsq", f"{FILE}.tsr"
+BESIDE = (FILE, SIGNATURE, QUERY, STAMP)  # beside the manifest, which names none of them
+_HEX = "[0-9a-f]{64}"
+_FORM = re.compile(
+    rf"svc-analytics/([^\n]+)\n(0|[1-9][0-9]{{0,17}})\n({_HEX})\nseal ({_HEX})\n"
+    rf"version ([1-9][0-9]*)\nprevious ({_HEX}|none)\nsalt {re.escape(SCHEME)}\n"
+)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a checkpoint states of a sealed statement."""
+
+    origin: str  # the merchant and the period
+    size: int  # lines
+    root: bytes
+    seal: str
+    version: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Checkpoint":
+        """Read a checkpoint, or raise `LakeError` where a text is none."""
+        match = _FORM.fullmatch(text)
+        if match is None:
+            raise LakeError("it is no checkpoint of a statement")
+        origin, size, root, seal, version, _ = match.groups()
+        return cls(origin, int(size), bytes.fromhex(root), seal, int(version))
+
+
+def tree_of(folder: Path, manifest: dict[str, Any], secret: bytes) -> dict[str, Any]:
+    """Make the manifest's entry `tree` of a statement's lines: their number and the root."""
+    tree = Tree()
+    for line in leaves_of(read_lines(folder, manifest), Salts(secret, Scope.of(manifest))):
+        tree.add(line.leaf)
+    return {"size": tree.size, "root": tree.root().hex(), "salt": SCHEME}
+
+
+def checkpoint_text(manifest: dict[str, Any]) -> str | None:
+    """Write the checkpoint of a sealed manifest; None where it has no tree."""
+    tree = manifest.get("tree")
+    if not manifest.get("seal") or not isinstance(tree, dict):
+        return None
+    lines = (
+        f"svc-analytics/{manifest['merchant'].get('id')}/{manifest['label']}",
+        tree.get("size"),
+        tree.get("root"),
+        f"seal {manifest['seal']}",
+        f"version {manifest['version']}",
+        f"previous {manifest.get('previous_seal') or 'none'}",
+        f"salt {tree.get('salt')}",
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+def checkpoint_fault(folder: Path, manifest: dict[str, Any]) -> str | None:
+    """Say what is wrong with the checkpoint in a sealed folder; None where it fits its manifest."""
+    expected, path = checkpoint_text(manifest), folder / FILE
+    if expected is None:
+        return f"{FILE} is of no tree of the manifest" if path.exists() else None
+    if path.is_symlink() or not path.is_file():
+        return f"{FILE} is missing"
+    return None if path.read_bytes() == expected.encode() else f"{FILE} is not that of the manifest"
+
+
+def write_checkpoint(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write the checkpoint of a sealed manifest into its folder."""
+    if text := checkpoint_text(manifest):
+        (folder / FILE).write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,142 @@
+"""Hash trees of the shape of RFC 9162, built leaf by leaf in memory that does not grow.
+
+A root fixes all leaves and their order. A path of some hashes leads from one leaf to the root,
+and a proof of consistency from the root of the first leaves to that of all.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+EMPTY = sha256(b"").digest()
+HASH = len(EMPTY)
+
+
+def leaf_hash(content: bytes) -> bytes:
+    """Hash what a leaf holds."""
+    return sha256(b"\0" + content).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """Hash two hashes into the one above them."""
+    return sha256(b"\1" + left + right).digest()
+
+
+@dataclass
+class Tree:
+    """A tree that grows by a leaf at a time; of each whole part it keeps one hash.
+
+    `paths` are the paths of the leaves that are followed, by their index.
+    """
+
+    size: int = 0
+    paths: dict[int, list[bytes]] = field(default_factory=dict)
+    _parts: list[tuple[int, bytes]] = field(default_factory=list)  # the width of each, and its hash
+
+    def add(self, leaf: bytes, *, is_followed: bool = False) -> None:
+        """Add the hash of a leaf; one that is followed gets its path."""
+        if is_followed:
+            self.paths[self.size] = []
+        self.size += 1
+        width, parts = 1, self._parts
+        while parts and parts[-1][0] == width:
+            left = parts.pop()[1]
+            if self.paths:
+                self._follow(self.size - 2 * width, self.size - width, left, leaf)
+            leaf = sha256(b"\1" + left + leaf).digest()
+            width *= 2
+        parts.append((width, leaf))
+
+    def root(self) -> bytes:
+        """Close the tree: complete the paths that are followed, and tell the root."""
+        if not self._parts:
+            return EMPTY
+        (width, root), start = self._parts[-1], self.size
+        start -= width
+        for width, left in reversed(self._parts[:-1]):
+            self._follow(start - width, start, left, root)
+            root = node_hash(left, root)
+            start -= width
+        return root
+
+    def _follow(self, start: int, middle: int, left: bytes, right: bytes) -> None:
+        """Lengthen the paths of leaves in two parts, of [start, middle) and behind, that join."""
+        for index, path in self.paths.items():
+            if index >= start:
+                path.append(right if index < middle else left)
+
+
+def root_of(leaves: Iterable[bytes]) -> bytes:
+    """Tell the root over hashes of leaves.
+
+    >>> root_of([]).hex()[:8]
+    'e3b0c442'
+    """
+    tree = Tree()
+    for leaf in leaves:
+        tree.add(leaf)
+    return tree.root()
+
+
+def root_by_path(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes | None:
+    """Tell the root that a path leads to; None where a leaf of that place has no such path."""
+    if not 0 <= index < size:
+        return None
+    last, root = size - 1, leaf
+    for each in path:
+        if last == 0:
+            return None
+        if index & 1 or index == last:
+            root = node_hash(each, root)
+            while not index & 1 and index:
+                index, last = index >> 1, last >> 1
+        else:
+            root = node_hash(root, each)
+        index, last = index >> 1, last >> 1
+    return root if last == 0 else None
+
+
+def consistency(leaves: Sequence[bytes], earlier: int) -> list[bytes]:
+    """Prove that a tree of all leaves begins with that of the first `earlier` of them."""
+    return [] if earlier in (0, len(leaves)) else _consistency(leaves, earlier, is_whole=True)
+
+
+def _consistency(leaves: Sequence[bytes], earlier: int, *, is_whole: bool) -> list[bytes]:
+    """Prove it of a part; `is_whole` says that the earlier root is known to the reader."""
+    if earlier == len(leaves):
+        return [] if is_whole else [root_of(leaves)]
+    split = 1 << (len(leaves) - 1).bit_length() - 1
+    left, right = leaves[:split], leaves[split:]
+    if earlier <= split:
+        return [*_consistency(left, earlier, is_whole=is_whole), root_of(right)]
+    return [*_consistency(right, earlier - split, is_whole=False), root_of(left)]
+
+
+def is_consistent(
+    earlier: tuple[int, bytes], later: tuple[int, bytes], proof: Sequence[bytes]
+) -> bool:
+    """Whether a proof shows that one tree, its size and root, is the beginning of another."""
+    (size, root), (size_later, root_later) = earlier, later
+    if size in (0, size_later):
+        is_same = root == (root_later if size else EMPTY)
+        return is_same and not proof
+    if not 0 < size < size_later:
+        return False
+    path = [root, *proof] if size & (size - 1) == 0 else [*proof]
+    index, last = size - 1, size_later - 1
+    while index & 1:
+        index, last = index >> 1, last >> 1
+    if not path:
+        return False
+    old = new = path[0]
+    for each in path[1:]:
+        if last == 0:
+            return False
+        if index & 1 or index == last:
+            old, new = node_hash(each, old), node_hash(each, new)
+            while not index & 1 and index:
+                index, last = index >> 1, last >> 1
+        else:
+            new = node_hash(new, each)
+        index, last = index >> 1, last >> 1
+    return last == 0 and (old, new) == (root, root_later)

@@ -1,0 +1,85 @@
+"""The tree and the checkpoint of a sealed month, reckoned again as the format says."""
+
+import csv
+import hmac
+import json
+import stat
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from svc_analytics import verify_statement
+from svc_analytics.closing.seals import read_manifest
+from svc_analytics.proofs.lines import split_records
+from svc_analytics.proofs.secret import FILE, netstring, read_secret
+from tests.proofs.test_merkle import plain_root
+from tests.support.closings import Closer
+
+
+def root_by_hand(folder: Path, secret: bytes) -> str:
+    """The root over the lines of a folder, by Python's csv, hmac and a plain recursion."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    scope = ["svc-analytics/salt/1", manifest["merchant"]["id"]]
+    scope += [str(manifest[name]) for name in ("calendar", "zone", "label", "version")]
+    with (folder / "lines.csv").open(encoding="utf-8", newline="") as file:
+        rows = [*csv.DictReader(file)]
+    _, *texts = (folder / "lines.csv").read_bytes().removesuffix(b"\n").split(b"\n")
+    leaves = []
+    for number, (row, text) in enumerate(zip(rows, texts, strict=True), start=1):
+        named = [*scope, row["record_id"], str(number)]
+        salted = b"".join(f"{len(each.encode())}:{each},".encode() for each in named)
+        salt = hmac.digest(secret, salted, "sha256")
+        receipt = bytes.fromhex(row["receipt_sha256"]) or bytes(32)
+        leaves.append(sha256(b"\0" + salt + receipt + text).digest())
+    return plain_root(leaves).hex()
+
+
+@pytest.mark.parametrize("formats", [("csv", "parquet"), ("parquet",)])
+def test_the_seal_covers_the_tree_of_the_lines(closer: Closer, formats: tuple[str, ...]) -> None:
+    """The same root with and without lines.csv; the secret is for its owner alone."""
+    closer.sealed("2026-10")
+    secret = read_secret(closer.desk.lake.path)
+    assert secret and len(secret) == 32
+    assert stat.S_IMODE((closer.desk.lake.path / FILE).stat().st_mode) == 0o600
+    other = closer.close("2026-10", out=closer.desk.lake.path.parent / "o", formats=formats).folder
+    by_hand = root_by_hand(closer.desk.lake.path / "statements" / "2026-10", secret)
+    assert read_manifest(other)["tree"] == {"size": 3, "root": by_hand, "salt": "hmac-sha256/1"}
+
+
+def test_a_checkpoint_is_seven_lines_of_the_manifest(closer: Closer) -> None:
+    """Everything that is signed can be written again from the manifest alone."""
+    folder = closer.closed("2026-09", "2026-10")[1].folder
+    facts = read_manifest(folder)
+    assert (folder / "checkpoint").read_text().splitlines() == [
+        f"svc-analytics/{facts['merchant']['id']}/2026-10",
+        "3",
+        facts["tree"]["root"],
+        f"seal {facts['seal']}",
+        "version 1",
+        f"previous {facts['previous_seal']}",
+        "salt hmac-sha256/1",
+    ]
+    assert verify_statement(folder).holds
+
+
+def test_a_checkpoint_that_is_altered_or_gone_is_named(closer: Closer) -> None:
+    """Without any key, and by a close that would build upon it."""
+    folder = closer.sealed("2026-10")
+    path = folder / "checkpoint"
+    path.write_text(path.read_text().replace("version 1", "version 2"))
+    assert "checkpoint is not that of the manifest" in verify_statement(folder).broken
+    path.unlink()
+    assert "checkpoint is missing" in verify_statement(folder).broken
+
+
+def test_records_are_split_where_no_quoted_field_is_open() -> None:
+    """A merchant's note may hold newlines, quotes and commas."""
+    text = 'a,b\n1,"x\n""y"",\nz"\n2,\n'
+    records = [*split_records(text.encode().splitlines(keepends=True))]
+    assert records == [b"a,b", b'1,"x\n""y"",\nz"', b"2,"]
+
+
+def test_no_two_lists_of_netstrings_are_alike() -> None:
+    """What a field holds cannot move a border between two of them."""
+    assert netstring(b"1:a,") + netstring(b"") != netstring(b"1") + netstring(b"a,")
