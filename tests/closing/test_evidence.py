@@ -10,7 +10,7 @@ from svc_analytics.closing.handover.evidence import evidence_text
 from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification.proof import prove
-from svc_analytics.instants import parse_bound, to_micros
+from svc_analytics.instants import to_micros
 from svc_analytics.statements.wallet_balance import assert_balance
 from tests.support.closings import LEDGER, Closer
 from tests.support.fake_service import payment
@@ -71,12 +71,6 @@ def balanced(closer: Closer) -> Path:
     return closer.close().folder
 
 
-def later(closer: Closer) -> Path:
-    """A month whose earlier time was never read."""
-    closer.desk.extract(start=parse_bound("2026-09-15"))
-    return closer.close().folder
-
-
 def quarter(closer: Closer) -> Path:
     return closer.closed("2026-07", "2026-08", "2026-09", "2026-Q3")[-1].folder
 
@@ -90,7 +84,6 @@ ODD = {
     "no lake": (elsewhere, "It was not compared with the records: no lake was there."),
     "an empty month": (empty, "Payments: 0 records of the period were read"),
     "a balance": (balanced, "A person saw a balance of 4.45 btc at 2026-10-20T00:00:00Z."),
-    "earlier time unread": (later, "the opening position"),
     "a quarter": (quarter, "It names the seals of its 3 months."),
 }
 
