@@ -11,6 +11,7 @@ from svc_analytics.closing.diff import Tables
 from svc_analytics.render.bridge import TREND
 
 _FIGURES = "figures"  # the table with a row for each figure and coin
+_MONTHS = 12  # of a trend that earlier releases sealed
 
 
 def comparable(sealed: Tables, new: Tables) -> tuple[Tables, Tables]:
@@ -43,13 +44,11 @@ def _of_figures(table: pa.Table, other: pa.Table) -> pa.Table:
 
 def _newest_year(new: pa.Table, sealed: pa.Table) -> pa.Table:
     """Return the last twelve months of a trend, if the sealed one has none before them."""
-    if not len(new) or not len(sealed):
+    months = sorted(set(new["month"].to_pylist()))  # labels of one calendar are ordered by time
+    year = pa.array(months[-_MONTHS:])
+    if len(months) <= _MONTHS or not pc.all(pc.is_in(sealed["month"], value_set=year)).as_py():
         return new
-    newest = max(new["month"].to_pylist())
-    year_before = f"{int(newest[:4]) - 1:04}{newest[4:]}"
-    if min(sealed["month"].to_pylist()) <= year_before:
-        return new
-    return new.filter(pc.greater(new["month"], year_before))
+    return new.filter(pc.is_in(new["month"], value_set=year))
 
 
 def months_left_out(sealed: Tables, new: Tables) -> list[str]:
