@@ -34,8 +34,6 @@ def made() -> Iterator[Path]:
         write_views(closer.desk.lake)
         (folder / "data" / "assertions.csv").write_text(TYPED)
         (folder / "data" / TOLD_MARK).write_text("{}")
-        (folder / "data" / "secret").write_bytes(b"of the lake")
-        (folder / "data" / "secret").chmod(0o600)
         yield folder / "data"
 
 
