@@ -39,6 +39,7 @@ _OFFER = (
 _INNER = {
     *(
         "clocks",
+        "service",
         "coverage",
         "folder",
         "footers",

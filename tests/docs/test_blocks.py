@@ -77,6 +77,7 @@ def filled(demo: Desk, bucket: None) -> Path:
     """The files that the pages take as given, in the folder of the desk."""
     folder, running = demo
     lake = svc.open_lake("data")
+    svc.backup(lake, "backups/finance", progress=False)
     tokens = lake.sql("select payment_id as ticket, receipt from payments limit 5")
     tokens.to_csv("tickets.csv", index=False)
     Path("customers.txt").write_text("C-1\n")
