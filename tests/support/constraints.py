@@ -12,11 +12,11 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-FILE = Path(__file__).parents[2] / "constraints.txt"
+FILE = Path(__file__).parents[2] / "docs" / "constraints.txt"
 OURS = "svc-analytics"
 EXTRAS = ("bucket", "lab", "pdf", "sandbox", "spark")  # what users install
 _HEAD = """\
-# The versions that svc-analytics {version} was tested with: pip install -c constraints.txt
+# The versions that svc-analytics {version} was tested with: pip install -c docs/constraints.txt
 """
 
 
