@@ -4,8 +4,8 @@ from svc_analytics.cli.console import echo_note
 from svc_analytics.config import read_data_dir
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
+from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.watch import Watch
-from svc_analytics.unattended.watching import read_watching
 
 
 def watched(

@@ -1,1 +1,1 @@
-"""Runs that nobody looks at: notices to people, pings, metrics, and the units that start them."""
+"""Runs that nobody looks at: notices to people, pings, metrics, and what such runs need."""

@@ -22,7 +22,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.lake.status import lake_status
 from svc_analytics.unattended.notices import months_unsealed, without
-from svc_analytics.unattended.watching import Watching
+from svc_analytics.unattended.settings import Watching
 
 State = Literal["well", "note", "wrong"]
 LEAST_DISK = 1 << 30  # bytes that should be free

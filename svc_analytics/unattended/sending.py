@@ -16,7 +16,7 @@ from svc_analytics.environment import PREFIX
 from svc_analytics.unattended.attachments import Attachment
 from svc_analytics.unattended.notices import Notice
 from svc_analytics.unattended.notifiers import Notifier, Undelivered
-from svc_analytics.unattended.watching import Watching
+from svc_analytics.unattended.settings import Watching
 from svc_analytics.unattended.web import TIMEOUT, call
 
 MOST_MAILED = 20_000_000  # bytes of files: more than most mail servers take is left out

@@ -14,8 +14,8 @@ from svc_analytics.unattended.attachments import Attachment, attachments
 from svc_analytics.unattended.notices import Notice, sealed_notice
 from svc_analytics.unattended.notifiers import Notifier, Undelivered
 from svc_analytics.unattended.sending import Sender
+from svc_analytics.unattended.settings import Watching
 from svc_analytics.unattended.told import Told
-from svc_analytics.unattended.watching import Watching
 
 _WELL = Notice("well", "well", "it is well again", ("nothing waits for a person now",))
 

@@ -26,8 +26,8 @@ from svc_analytics.unattended.notices import (
     states_of_extraction,
     without,
 )
+from svc_analytics.unattended.settings import Watching
 from svc_analytics.unattended.told import CommandState, Told, telling
-from svc_analytics.unattended.watching import Watching
 
 LATER = 75  # try again later
 DONE = (0, EXIT_ATTENTION)

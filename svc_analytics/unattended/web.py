@@ -16,7 +16,7 @@ from urllib.request import (
 )
 
 from svc_analytics.unattended.notifiers import Undelivered
-from svc_analytics.unattended.watching import Watching
+from svc_analytics.unattended.settings import Watching
 
 TIMEOUT = 20  # seconds
 

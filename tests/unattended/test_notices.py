@@ -17,7 +17,7 @@ from svc_analytics.messages import Message
 from svc_analytics.render.document import Reason
 from svc_analytics.unattended import attachments, watch
 from svc_analytics.unattended.notifiers import read_notifiers
-from svc_analytics.unattended.watching import read_watching
+from svc_analytics.unattended.settings import read_watching
 from tests.support.closings import Closer
 from tests.support.commands import Run
 from tests.support.fake_service import payment

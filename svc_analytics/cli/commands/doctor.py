@@ -12,7 +12,7 @@ from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.unattended.doctor import Doctor, Point
-from svc_analytics.unattended.watching import read_watching
+from svc_analytics.unattended.settings import read_watching
 
 
 @click.command()
