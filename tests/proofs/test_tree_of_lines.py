@@ -73,6 +73,19 @@ def test_a_checkpoint_that_is_altered_or_gone_is_named(closer: Closer) -> None:
     assert "checkpoint is missing" in verify_statement(folder).broken
 
 
+def test_a_tree_of_other_lines_or_of_another_secret_is_not_proven(closer: Closer) -> None:
+    """It is made again where it was sealed; whoever has no secret of that lake cannot."""
+    folder = closer.sealed("2026-10")
+    assert verify_statement(folder).unproven == ()
+    path = closer.desk.lake.path / FILE
+    path.chmod(0o600)
+    path.write_bytes(bytes(32))
+    [text] = verify_statement(folder).unproven
+    assert text.startswith("its tree is not that of its lines and the lake's secret")
+    path.unlink()
+    assert verify_statement(folder).unproven == ()
+
+
 def test_records_are_split_where_no_quoted_field_is_open() -> None:
     """A merchant's note may hold newlines, quotes and commas."""
     text = 'a,b\n1,"x\n""y"",\nz"\n2,\n'

@@ -59,6 +59,8 @@ from svc_analytics.formatting.values import rows_of
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
+from svc_analytics.proofs.checkpoint import tree_of
+from svc_analytics.proofs.secret import read_secret
 from svc_analytics.render.folder import printed
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.statement import Statement
@@ -171,6 +173,7 @@ def _check_seals(proof: Proof, period: Period) -> None:
     if proof.lake:
         folders.append(proof.lake.path / seals.STATEMENTS / proof.folder.name)
     _look_up(proof)
+    _check_tree(proof)
     proof.broken += broken_chain(manifest, period, folders, proof.register)
     newest = newest_sealed(period, folders, manifest["merchant"].get("id"))
     if newest and newest[1]["version"] == manifest["version"]:
@@ -192,6 +195,21 @@ def _look_up(proof: Proof) -> None:
         if not proof.register.has(manifest["seal"]):
             text = f"the lake's register of seals, {seals.STATEMENTS}/{FILE}, lacks {name}"
             proof.unproven.append(text)
+
+
+def _check_tree(proof: Proof) -> None:
+    """Make the tree of the lines again, with the secret of the lake that sealed them."""
+    manifest, lake = proof.manifest, proof.lake
+    secret = read_secret(lake.path) if lake and proof.register.has(manifest["seal"]) else None
+    if secret is None or "tree" not in manifest:
+        return
+    try:
+        is_same = tree_of(proof.folder, manifest, secret) == manifest["tree"]
+    except (LakeError, OSError):  # no lines: the tables are missed elsewhere
+        is_same = False
+    if not is_same:
+        text = "its tree is not that of its lines and the lake's secret: one of them was replaced"
+        proof.unproven.append(text)
 
 
 def _check_contents(proof: Proof, period: Period) -> None:
