@@ -43,7 +43,8 @@ def titled_html(title: str, lines: Iterable[str], tables: Iterable[str]) -> str:
 
 def framed(table: DisplayTable, html: str, words: TableWords = _PLAIN) -> str:
     """Return a table's HTML with its title and caption above and its notes below."""
-    title = f'<div style="font-weight:bold">{escape(table.title)}</div>' if table.title else ""
+    head = words.said(table.title)
+    title = f'<div style="font-weight:bold">{head}</div>' if table.title else ""
     caption = f"<div><small>{escape(single_line(table.caption))}</small></div>"
     notes = "".join(
         f"<div><small>{words.said(note)}</small></div>" for note in table.notes(POINTED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
 from svc_analytics.formatting.display import display_table, lined_up
 from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import COIN, RATIO, USD
+from svc_analytics.messages import Message
 from svc_analytics.money import EXACT
 from svc_analytics.warehouse.definitions import in_sentence
 
@@ -24,6 +25,7 @@ _SHOWN = (
     *("currency", "unit", "part", "of", "place", "period", "kind", "occurred_at", "customer"),
     *("order_reference", "receipt_no", "amount", "effect", "record_id"),
 )
+_OURS = {"unit", "part", "of", "kind"}  # of these columns, those that hold words of ours
 
 Row = Mapping[str, Any]
 
@@ -48,7 +50,7 @@ class Bridges:
                 *(Cell(row[name], is_fixed=True) for name in ("label", "currency", "unit")),
                 self._cell(row, "difference", "unknown"),
                 self._percent(row),
-                Cell(row["sentence"] or _MISSING),
+                Cell(row["sentence"] or Message(_MISSING)),
                 *(Cell(row[name] or "") for name in ("prepared_by", "reviewed_by")),
             ]
             for row in changes
@@ -68,14 +70,14 @@ class Bridges:
         for part, of, text in keys:
             found = [amounts.get((part, of, coin)) for coin in coins]
             cells = [self._cell(row, "amount", _UNPRICED) if row else _NOTHING for row in found]
-            rows.append([Cell(", ".join(filter(None, [text, of]))), *cells])
+            rows.append([Cell(_behind(text, of)), *cells])
         rows.append(self._stated("new", self.names[1], changes))
         text, unit = changes[0]["label"], changes[0]["unit"]
-        title = text if unit == "coin" or unit in text else f"{text}, {unit}"
+        title = _behind(text, "" if unit == "coin" or unit in text else unit)
         return DisplayTable(title, ["", *coins], lined_up(rows), len(rows))
 
     def _stated(self, side: str, name: str, changes: Sequence[Row]) -> list[Cell]:
-        return [Cell(name), *(self._cell(row, side, "unknown") for row in changes)]
+        return [Cell(name, is_fixed=True), *(self._cell(row, side, "unknown") for row in changes)]
 
     def _cell(self, row: Row, name: str, why: str) -> Cell:
         if row[name] is None:
@@ -89,11 +91,25 @@ def _of(rows: Sequence[Row], figure: str, unit: str) -> list[Row]:
     return [row for row in rows if (row["figure"], row["unit"]) == (figure, unit)]
 
 
-def records_tables(records: pa.Table) -> list[DisplayTable]:
-    """Return the largest records of each part, a table for each figure."""
+def _behind(text: str, more: str) -> Message:
+    return Message("{COLUMN}, {UNIT}", COLUMN=text, UNIT=more) if more else Message(text)
+
+
+def records_tables(records: pa.Table, labels: Mapping[str, str]) -> list[DisplayTable]:
+    """Return the largest records of each part, a table for each figure; parts by their labels."""
     found = []
     for name in pc.unique(records["figure"]).to_pylist():
         own = records.filter(pc.equal(records["figure"], name))
-        title = f"The largest records of each part: {in_sentence(name)}"
-        found.append(display_table(own, title, most=len(own), only=_SHOWN))
+        title = Message("The largest records of each part: {FIGURE}", FIGURE=in_sentence(name))
+        table = display_table(own, title, most=len(own), only=_SHOWN)
+        rows = [_worded(row, labels) for row in table.rows]
+        found.append(replace(table, rows=rows, caption=""))
     return found
+
+
+def _worded(row: Sequence[Cell], labels: Mapping[str, str]) -> list[Cell]:
+    """Return a row of `_SHOWN` with the words of ours in it as such."""
+    return [
+        replace(cell, text=Message(labels.get(cell.text, cell.text))) if name in _OURS else cell
+        for name, cell in zip(_SHOWN, row, strict=True)
+    ]

@@ -52,7 +52,7 @@ def _worded(table: pa.Table, language: Language) -> pa.Table:
     if language.is_english:
         return table
     standing = replace(standing_of(table), language=language.code, digits=language.digits)
-    for name in {"group", "label"} & {*table.column_names}:
+    for name in {"group", "label", "of"} & {*table.column_names}:
         texts = [language.text(text) for text in table[name].to_pylist()]
         place = table.column_names.index(name)
         table = table.set_column(place, name, pa.array(texts, pa.string()))

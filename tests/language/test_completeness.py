@@ -15,6 +15,8 @@ from svc_analytics.render.bridge import TREND
 from svc_analytics.render.comparison import COMPARISON
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.page import front, page
+from svc_analytics.statements.change.change import CHANGES, PARTS, RECORDS
+from svc_analytics.statements.change.parts import LABELS, OF
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.definitions import NEEDS, SIGNS, label_of
 from svc_analytics.warehouse.figures import figure_groups, stated_figures
@@ -72,6 +74,8 @@ def displayed() -> Iterator[str]:
     yield from map(label, (*set(TABLES) - {"summary"}, *page.FURTHER, TREND, "flags"))
     yield from map(label, (*compare({}, {}).column_names, *page.LINE_COLUMNS))
     yield from map(label_of, COMPARISON.names)
+    yield from filter(None, (*LABELS.values(), *OF.values()))
+    yield from (label(name) for table in (CHANGES, PARTS, RECORDS) for name in table.names)
     yield from map(label, (*page.FINDING_COLUMNS, "acknowledged_reason", "acknowledged_by"))
     for table, name in columns():
         yield label_of(name)

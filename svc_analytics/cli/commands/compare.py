@@ -71,10 +71,10 @@ class Written:
     lang: str
     digits: str
 
-    def check(self, lakes: options.LakeOptions, why: Why) -> None:
+    def check(self, lakes: options.LakeOptions) -> None:
         """Refuse a folder of several merchants, and a form or a language that there is not."""
-        if not Language(self.lang, self.digits).is_english and (why.is_why or not self.out):
-            raise ConfigError("--lang is for --out, without --why: the parts are in English")
+        if not Language(self.lang, self.digits).is_english and not self.out:
+            raise ConfigError("--lang is for --out: what a terminal shows is in English")
         check_forms(options.split_names(self.formats))
         if self.out and lakes.are_several:
             raise ConfigError("--out holds the comparison of one merchant: give --data-dir once")
@@ -83,10 +83,7 @@ class Written:
         """Write the comparison, if that is wanted."""
         if self.out:
             formats = options.split_names(self.formats)
-            if isinstance(comparison, Comparison):
-                out = comparison.save(self.out, formats, lang=self.lang, digits=self.digits)
-            else:
-                out = comparison.save(self.out, formats)
+            out = comparison.save(self.out, formats, lang=self.lang, digits=self.digits)
             echo_note(f"written to {out}")
 
 
@@ -140,7 +137,7 @@ def compare(
     several times, each merchant is compared with itself.
     """
     printed.check()
-    written.check(lakes, why)
+    written.check(lakes)
     opened = open_each(lakes)
     compared = [asked.compare(lake, at, exact=printed.exact) for lake in opened]
     comparisons = [why.explain(each, asked.coins) for each in compared]

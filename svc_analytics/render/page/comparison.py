@@ -7,6 +7,7 @@ from svc_analytics.formatting.display import Display
 from svc_analytics.formatting.display_html import TableWords, table_html
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
+from svc_analytics.messages import Message
 from svc_analytics.render.page.front import page_symbols, style_text
 from svc_analytics.render.page.template import load_template
 from svc_analytics.render.page.words import PageWords
@@ -38,6 +39,8 @@ def _table_words(words: PageWords) -> TableWords:
 
     def cell(each: Cell) -> str:
         is_worded = each.is_number and not is_number(each.text)
-        return words.said(each.text) if is_worded else words.cell(each)
+        if is_worded or isinstance(each.text, Message):
+            return words.said(each.text)
+        return words.cell(each)
 
     return TableWords(words.said, words.told, cell)

@@ -14,6 +14,8 @@ from svc_analytics.formatting.display import Display
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import attach, standing_of
 from svc_analytics.formatting.tables import to_frame, to_objects
+from svc_analytics.language.catalogue import Language
+from svc_analytics.messages import Message
 from svc_analytics.money import PERCENT_SCALE, SCALE
 from svc_analytics.render.bridges import Bridges, records_tables
 from svc_analytics.render.side_by_side import head_lines
@@ -105,13 +107,21 @@ class Change(Displayable):
         why = {name: to_objects(table) for name, table in self._tables.items()}
         return self.comparison.to_json() | {"why": why}
 
-    def save(self, out: str | Path, formats: Collection[str] = ("html", "xlsx", "csv")) -> Path:
+    def save(
+        self,
+        out: str | Path,
+        formats: Collection[str] = ("html", "xlsx", "csv"),
+        *,
+        lang: str = "en",
+        digits: str = "latin",
+    ) -> Path:
         """Write the comparison with its parts into a folder, as `Comparison.save` does."""
         whole, own = compared_of(self.comparison), self._display()
         lines, tables = [*whole.shown.lines, _PROMISE], [*own.tables, *whole.shown.tables]
         shown = Display(whole.shown.title, lines, tables, own.folded)
         more = dict(whole.tables) | self._tables
-        return save(replace(whole, shown=shown, tables=more, facts=self.to_json()), out, formats)
+        compared = replace(whole, shown=shown, tables=more, facts=self.to_json())
+        return save(replace(compared, language=Language(lang, digits)), out, formats)
 
     @property
     def _tables(self) -> dict[str, pa.Table]:
@@ -125,8 +135,8 @@ class Change(Displayable):
         wanted = [row for row in rows if row["needs_sentence"] or row["sentence"]]
         tables = [*made.tables(rows, parts), *([made.sentences(wanted)] if wanted else [])]
         lines = [*head_lines(*both.sides, has_percentage=False), _PROMISE]
-        title = f"What moved from {old} to {new}"
-        return Display(title, lines, tables, folded=records_tables(self.largest))
+        title = Message("What moved from {old} to {new}", old=old, new=new)
+        return Display(title, lines, tables, folded=records_tables(self.largest, LABELS))
 
     def __repr__(self) -> str:
         return f"Change({self.comparison.old.period.folder}, {self.comparison.new.period.folder})"
