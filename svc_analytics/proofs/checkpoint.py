@@ -5,11 +5,12 @@ All of it follows from the manifest, so a checkpoint that was altered is seen wi
 
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import LakeError
-from svc_analytics.proofs.lines import leaves_of, read_lines
+from svc_analytics.proofs.lines import header_text, leaves_of, read_lines
 from svc_analytics.proofs.merkle import Tree
 from svc_analytics.proofs.secret import SCHEME, Salts, Scope
 
@@ -20,6 +21,7 @@ _HEX = "[0-9a-f]{64}"
 _FORM = re.compile(
     rf"svc-analytics/([^\n]+)\n(0|[1-9][0-9]{{0,17}})\n({_HEX})\nseal ({_HEX})\n"
     rf"version ([1-9][0-9]*)\nprevious ({_HEX}|none)\nsalt {re.escape(SCHEME)}\n"
+    rf"(?:header ({_HEX})\n)?"
 )
 
 
@@ -32,6 +34,7 @@ class Checkpoint:
     root: bytes
     seal: str
     version: int
+    header: str | None  # the hash of the headings; None where it was sealed before they had one
 
     @classmethod
     def parse(cls, text: str) -> "Checkpoint":
@@ -39,16 +42,22 @@ class Checkpoint:
         match = _FORM.fullmatch(text)
         if match is None:
             raise LakeError("it is no checkpoint of a statement")
-        origin, size, root, seal, version, _ = match.groups()
-        return cls(origin, int(size), bytes.fromhex(root), seal, int(version))
+        origin, size, root, seal, version, _, header = match.groups()
+        return cls(origin, int(size), bytes.fromhex(root), seal, int(version), header)
 
 
 def tree_of(folder: Path, manifest: dict[str, Any], secret: bytes) -> dict[str, Any]:
-    """Make the manifest's entry `tree` of a statement's lines: their number and the root."""
+    """Make the manifest's entry `tree` of a statement's lines: their number, root and headings.
+
+    A manifest that was sealed before headings had a hash keeps its entry without one.
+    """
     tree = Tree()
     for line in leaves_of(read_lines(folder, manifest), Salts(secret, Scope.of(manifest))):
         tree.add(line.leaf)
-    return {"size": tree.size, "root": tree.root().hex(), "salt": SCHEME}
+    facts = {"size": tree.size, "root": tree.root().hex(), "salt": SCHEME}
+    if "header" not in manifest.get("tree", {"header": None}):
+        return facts
+    return {**facts, "header": sha256(header_text(folder, manifest)).hexdigest()}
 
 
 def checkpoint_text(manifest: dict[str, Any]) -> str | None:
@@ -56,7 +65,7 @@ def checkpoint_text(manifest: dict[str, Any]) -> str | None:
     tree = manifest.get("tree")
     if not manifest.get("seal") or not isinstance(tree, dict):
         return None
-    lines = (
+    lines = [
         f"svc-analytics/{manifest['merchant'].get('id')}/{manifest['label']}",
         tree.get("size"),
         tree.get("root"),
@@ -64,7 +73,8 @@ def checkpoint_text(manifest: dict[str, Any]) -> str | None:
         f"version {manifest['version']}",
         f"previous {manifest.get('previous_seal') or 'none'}",
         f"salt {tree.get('salt')}",
-    )
+        *([f"header {tree['header']}"] if "header" in tree else []),
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -17,6 +17,7 @@ from svc_analytics.proofs.secret import Salts
 TABLE = "lines"
 _RECORD, _RECEIPT = b"record_id", b"receipt_sha256"
 _NO_RECEIPT = bytes(HASH)
+_BOM = b"\xef\xbb\xbf"
 _GROUP = 20_000  # rows of a Parquet file that are in memory at a time
 
 
@@ -47,6 +48,11 @@ def read_lines(folder: Path, manifest: dict[str, Any]) -> Iterator[bytes]:
             yield from split_records(file)
     else:
         yield from split_records(_texts(folder / f"{TABLE}.parquet"))
+
+
+def header_text(folder: Path, manifest: dict[str, Any]) -> bytes:
+    """Read the headings of a statement's lines as `lines.csv` has them."""
+    return next(read_lines(folder, manifest), b"").removeprefix(_BOM)
 
 
 def split_records(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -82,7 +88,7 @@ def _first_text(table: pa.Table) -> bytes:
 def leaves_of(records: Iterator[bytes], salts: Salts) -> Iterator[Line]:
     """Yield the lines behind the header of CSV, each with its salt."""
     try:
-        places = _cells(next(records, b"").removeprefix(b"\xef\xbb\xbf"))
+        places = _cells(next(records, b"").removeprefix(_BOM))
         record, receipt = places.index(_RECORD), places.index(_RECEIPT)
         for number, text in enumerate(records, start=1):
             cells = _cells(text)

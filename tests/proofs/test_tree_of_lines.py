@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from svc_analytics import verify_statement
-from svc_analytics.closing.seals import read_manifest
+from svc_analytics.closing.register import register_seal
+from svc_analytics.closing.seals import read_manifest, seal_of
+from svc_analytics.proofs.checkpoint import Checkpoint, write_checkpoint
 from svc_analytics.proofs.lines import split_records
 from svc_analytics.proofs.secret import FILE, netstring, read_secret
 from tests.proofs.test_merkle import plain_root
@@ -43,11 +45,16 @@ def test_the_seal_covers_the_tree_of_the_lines(closer: Closer, formats: tuple[st
     assert secret and len(secret) == 32
     assert stat.S_IMODE((closer.desk.lake.path / FILE).stat().st_mode) == 0o600
     other = closer.close("2026-10", out=closer.desk.lake.path.parent / "o", formats=formats).folder
-    by_hand = root_by_hand(closer.desk.lake.path / "statements" / "2026-10", secret)
-    assert read_manifest(other)["tree"] == {"size": 3, "root": by_hand, "salt": "hmac-sha256/1"}
+    sealed = closer.desk.lake.path / "statements" / "2026-10"
+    assert read_manifest(other)["tree"] == {
+        "size": 3,
+        "root": root_by_hand(sealed, secret),
+        "salt": "hmac-sha256/1",
+        "header": sha256((sealed / "lines.csv").read_bytes().split(b"\n")[0]).hexdigest(),
+    }
 
 
-def test_a_checkpoint_is_seven_lines_of_the_manifest(closer: Closer) -> None:
+def test_a_checkpoint_is_eight_lines_of_the_manifest(closer: Closer) -> None:
     """Everything that is signed can be written again from the manifest alone."""
     folder = closer.closed("2026-09", "2026-10")[1].folder
     facts = read_manifest(folder)
@@ -59,6 +66,7 @@ def test_a_checkpoint_is_seven_lines_of_the_manifest(closer: Closer) -> None:
         "version 1",
         f"previous {facts['previous_seal']}",
         "salt hmac-sha256/1",
+        f"header {facts['tree']['header']}",
     ]
     assert verify_statement(folder).holds
 
@@ -84,6 +92,23 @@ def test_a_tree_of_other_lines_or_of_another_secret_is_not_proven(closer: Closer
     assert text.startswith("its tree is not that of its lines and the lake's secret")
     path.unlink()
     assert verify_statement(folder).unproven == ()
+
+
+def test_a_month_that_was_sealed_before_its_headings_were_covered_still_holds(
+    closer: Closer,
+) -> None:
+    """Its tree and its checkpoint are made again as they were, with seven lines."""
+    folder = closer.sealed("2026-10")
+    manifest = read_manifest(folder)
+    del manifest["tree"]["header"]
+    seal = manifest["seal"] = seal_of(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_checkpoint(folder, manifest)
+    (folder.parent / "seals.csv").unlink()
+    register_seal(closer.desk.lake.storage, manifest, seal)
+    assert len((folder / "checkpoint").read_text().splitlines()) == 7
+    assert verify_statement(folder).holds
+    assert Checkpoint.parse((folder / "checkpoint").read_text()).header is None
 
 
 def test_records_are_split_where_no_quoted_field_is_open() -> None:

@@ -69,13 +69,14 @@ def line_text(number: int, facts: tuple[str, ...]) -> str:
 class Strange:
     """A packed folder, the keys that sign it, and a proof of its second line."""
 
-    def __init__(self, place: Path, key_type: str = "ed25519") -> None:
+    def __init__(self, place: Path, key_type: str = "ed25519", *, is_old: bool = False) -> None:
         self.place, self.folder = place, place / "2026-10"
         self.kept = self.folder  # as it was sealed
         self.key, self.signers = place / key_type, place / "signers"
         make_key(self.key, key_type)
         self.signers.write_text(f"mina@shop.example {self.key.with_suffix('.pub').read_text()}")
         self.folder.mkdir()
+        self.header = {} if is_old else {"header": hashlib.sha256(HEADER.encode()).hexdigest()}
         self.lines = [line_text(number, facts) for number, facts in enumerate(LINES, 1)]
         self.write_statement()
         self.write_chain()
@@ -115,13 +116,14 @@ class Strange:
             "zone": "UTC",
             "previous_seal": None,
             "files": {name: {"sha256": self.hash(name)} for name in ("lines.csv", "summary.csv")},
-            "tree": {"size": len(leaves), "root": root, "salt": "hmac-sha256/1"},
+            "tree": {"size": len(leaves), "root": root, "salt": "hmac-sha256/1"} | self.header,
         }
         self.manifest = facts | {"seal": seal_of(facts)}
         self.write("manifest.json", json.dumps(self.manifest, ensure_ascii=False, indent=2))
         self.checkpoint = (
             f"svc-analytics/m-1/2026-10\n{len(leaves)}\n{root}\nseal {self.manifest['seal']}\n"
             "version 1\nprevious none\nsalt hmac-sha256/1\n"
+            + "".join(f"header {digest}\n" for digest in self.header.values())
         )
         self.write("checkpoint", self.checkpoint)
         self.proof = self.prove(2, leaves, self.sign("checkpoint").decode())

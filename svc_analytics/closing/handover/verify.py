@@ -24,10 +24,11 @@ NAMESPACE = b"svc-analytics-seal"
 HASH = "[0-9a-f]{64}"
 CHECKPOINT = (
     rf"svc-analytics/([^\n]+)\n(0|[1-9][0-9]*)\n({HASH})\nseal {HASH}\n"
-    rf"version [1-9][0-9]*\nprevious (?:{HASH}|none)\nsalt hmac-sha256/1\n"
+    rf"version [1-9][0-9]*\nprevious (?:{HASH}|none)\nsalt hmac-sha256/1\n(?:header ({HASH})\n)?"
 )
 SIGNER = r'(?m)^("[^"]*"|[^\s#]\S*)\s+(?:((?:[^\s"]|"[^"]*")+)\s+)??(?:ssh|ecdsa|sk)-\S+\s+(\S+)'
-# The hash of the names of all columns of lines.csv, but for those that begin with "metadata.".
+# The hash of the names of all columns of lines.csv, but for those that begin with "metadata.":
+# for months that were sealed before a checkpoint had the hash of the header.
 COLUMNS = "61bf3cea9ee625a5d4dd791ac11a573378f660d5af5806520c6d7fb41db91662"
 SUMS = {  # figures of the summary: the kind of line, its column and the sign that add up to each
     "payments_count": ("payment", "", 1), "gross_sales": ("payment", "gross", 1),
@@ -92,6 +93,7 @@ def check_checkpoint(folder: Path, manifest: dict[str, Any]) -> str:
         f"svc-analytics/{manifest['merchant']['id']}/{manifest['label']}\n{tree['size']}\n"
         f"{tree['root']}\nseal {manifest['seal']}\nversion {manifest['version']}\n"
         f"previous {manifest['previous_seal'] or 'none'}\nsalt {tree['salt']}\n"
+        + (f"header {tree['header']}\n" if "header" in tree else "")
     )
     require(read(folder, "checkpoint") == text.encode(), "it is not that of the manifest")
     return f"{tree['size']} lines, root {tree['root']}"
@@ -304,13 +306,14 @@ def check_proof(content: bytes) -> str:
     form = re.fullmatch(CHECKPOINT, proof["checkpoint"])
     hashes, at = [proof["salt"], proof["receipt"], *proof["hashes"]], proof["line_number"] - 1
     require(form and all(re.fullmatch(HASH, each) for each in hashes), "its form is wrong")
-    label, size, root = form.groups()  # type: ignore[union-attr]
+    label, size, root, header = form.groups()  # type: ignore[union-attr]
     salt, token, *path = map(bytes.fromhex, hashes)
     leaf = sha256(b"\0" + salt + token + proof["line"].encode()).digest()
     require(root_by(path, leaf, at, int(size)).hex() == root, f"line {at + 1} is not in the tree")
     [names], [values] = (list(csv.reader([proof[part]])) for part in ("header", "line"))
-    known = ",".join(name for name in names if not name.startswith("metadata."))
-    is_known = sha256(known.encode()).hexdigest() == COLUMNS and len(names) == len(values)
+    ours = ",".join(name for name in names if not name.startswith("metadata."))
+    digest = sha256((proof["header"] if header else ours).encode()).hexdigest()
+    is_known = digest == (header or COLUMNS) and len(names) == len(values)
     receipt = is_known and (dict(zip(names, values))["receipt_sha256"] or "0" * 64)
     require(receipt == proof["receipt"], "its header or receipt is not that of the line")
     return f"line {at + 1} of {size} of {label}: {', '.join(filter(None, values))}"
