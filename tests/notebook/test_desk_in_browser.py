@@ -15,6 +15,7 @@ from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 import svc_analytics as svc
 from svc_analytics import sandbox
+from svc_analytics.books.accounts import FILE, starter
 from svc_analytics.config import read_settings
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.sandbox.server import serve
@@ -204,9 +205,17 @@ def restate(page: Page, panel: Locator, tile: Locator, store: sandbox.Store) -> 
 
 
 @pytest.fixture
-def demo_address(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """`svc-analytics lab` over the demo's lake, in which a payout, refunds and receipts are."""
-    yield from lab_at(tmp_path, demo_copy(tmp_path_factory).path, {})
+def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's lake, in which a payout, refunds and receipts are, with a chart of accounts."""
+    data = demo_copy(tmp_path_factory).path
+    (data / FILE).write_text(starter(), encoding="utf-8")
+    return data
+
+
+@pytest.fixture
+def demo_address(tmp_path: Path, demo_data: Path) -> Iterator[str]:
+    """`svc-analytics lab` over the demo's lake."""
+    yield from lab_at(tmp_path, demo_data, {})
 
 
 @pytest.mark.thorough
@@ -307,3 +316,25 @@ def test_a_sealed_month_is_handed_over_from_the_desk(page: Page, demo_address: s
             panel.get_by_role("button", name=button).click()
         assert download.value.suggested_filename.endswith(file)
         expect(panel.get_by_role("link", name="save a copy")).to_be_visible()
+
+
+@pytest.mark.thorough
+def test_entries_are_seen_to_balance_before_their_file_is_written(
+    page: Page, demo_address: str, demo_data: Path
+) -> None:
+    """Each ends with a balance of zero; what a system would refuse is said, and no file written."""
+    panel = opened(page, demo_address)
+    write = panel.get_by_role("button", name="Write the file")
+    expect(write).to_be_disabled()
+    panel.get_by_role("button", name="Show entries").click()
+    expect(panel.get_by_text(re.compile("^[0-9]+ entries, [0-9]+ records without"))).to_be_visible()
+    totals = panel.locator(".svc-entries tr", has_text="balance").all_inner_texts()
+    assert totals and all(
+        balance == "balance 0.00" and debit == credit
+        for balance, debit, credit in (text.split("\t")[-3:] for text in totals)
+    )
+    for system, said in (("Xero", "no tax code of sales: write"), ("hledger", "It arrives as")):
+        panel.get_by_label("Books for").select_option(system)
+        write.click()
+        expect(panel.get_by_text(said)).to_be_visible()
+    assert [file.name for file in (demo_data / "books").glob("*.hledger.*")]
