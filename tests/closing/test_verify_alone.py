@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.closing.handover import verify
+from svc_analytics.proofs import verify
 from tests.support.forged_packages import FORGERIES, PROOFS
 from tests.support.rings import rings
 from tests.support.strange_folders import Strange

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
-from svc_analytics.closing.handover import verify
 from svc_analytics.closing.seals import seal_of
+from svc_analytics.proofs import verify
 from tests.support.strange_folders import Strange, chain_text, listed, make_key
 
 Forgery = Callable[[Strange], None]

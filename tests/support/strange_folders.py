@@ -9,8 +9,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.closing.handover import verify
 from svc_analytics.closing.seals import seal_of
+from svc_analytics.proofs import verify
+from svc_analytics.proofs.merkle import consistency
 
 HEADER = (
     "line_no,entry_id,kind,status,record_id,receipt_no,reference_id,session_id,parent_payment_id,"
@@ -205,7 +206,7 @@ def chain_text(
         "earlier": {
             "size": earlier,
             "root": verify.root_of(leaves[:earlier]).hex(),
-            "proof": [each.hex() for each in verify.consistency(earlier, leaves)],
+            "proof": [each.hex() for each in consistency(leaves, earlier)],
         },
     }
     return json.dumps(document, sort_keys=True, indent=2) + "\n"

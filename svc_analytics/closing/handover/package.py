@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.handover import recipe, verify
+from svc_analytics.closing.handover import recipe
 from svc_analytics.closing.handover.evidence import evidence_text
 from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.seals import CHAIN, EVIDENCE, README, SUMS, VERIFY
@@ -24,6 +24,7 @@ from svc_analytics.files import atomic_write, hash_file
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.periods import parse_period
+from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import BESIDE
 from svc_analytics.render.folder import MANIFEST, Output
 from svc_analytics.render.formats import DOCUMENTS

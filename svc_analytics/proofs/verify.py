@@ -20,7 +20,7 @@ from typing import Any, Callable, Iterator
 ADDED = {"README.txt", "SHA256SUMS", "EVIDENCE.txt", "verify.py", "chain.json", "chain.json.sig"}
 BESIDE = {"manifest.json", "checkpoint", "checkpoint.sig", "checkpoint.tsq", "checkpoint.tsr"}
 OF_PROGRAMS = (".DS_Store", "~$", ".~lock.")  # how names begin that other programs leave
-NAMESPACE = b"svc-analytics-seal"
+OURS = "svc-analytics-seal"  # the namespace of signatures
 HASH = "[0-9a-f]{64}"
 CHECKPOINT = (
     rf"svc-analytics/([^\n]+)\n(0|[1-9][0-9]*)\n({HASH})\nseal {HASH}\n"
@@ -31,10 +31,10 @@ SIGNER = r'(?m)^("[^"]*"|[^\s#]\S*)\s+(?:((?:[^\s"]|"[^"]*")+)\s+)??(?:ssh|ecdsa
 # for months that were sealed before a checkpoint had the hash of the header.
 COLUMNS = "61bf3cea9ee625a5d4dd791ac11a573378f660d5af5806520c6d7fb41db91662"
 SUMS = {  # figures of the summary: the kind of line, its column and the sign that add up to each
-    "payments_count": ("payment", "", 1), "gross_sales": ("payment", "gross", 1),
+    "payments_count": ("payment", "", 1), "refunds_count": ("refund", "", 1),
+    "payouts_count": ("payout", "", 1), "gross_sales": ("payment", "gross", 1),
     "charged_total": ("payment", "charged", 1), "net_sales": ("payment", "net", 1),
-    "refunds_count": ("refund", "", 1), "refunds_debited": ("refund", "net", -1),
-    "payouts_count": ("payout", "", 1), "payouts_debited": ("payout", "net", -1),
+    "refunds_debited": ("refund", "net", -1), "payouts_debited": ("payout", "net", -1),
     "rail_movement": ("", "net", 1), "closing_position": ("", "net", 1),
 }
 EXACT = Context(prec=100)
@@ -58,6 +58,13 @@ def place(folder: Path, name: str) -> Path:
 def read(folder: Path, name: str) -> bytes:
     return place(folder, name).read_bytes()
 
+def hash_of(folder: Path, name: str) -> str:
+    found = sha256()
+    with place(folder, name).open("rb") as file:
+        for chunk in iter(lambda: file.read(1 << 20), b""):
+            found.update(chunk)
+    return found.hexdigest()
+
 def parse_json(content: bytes) -> Any:
     def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         require(len(dict(pairs)) == len(pairs), "it says one thing twice")
@@ -74,7 +81,7 @@ def check_seal(folder: Path, manifest: dict[str, Any]) -> str:
 def check_files(folder: Path, manifest: dict[str, Any]) -> str:
     files = {name: facts["sha256"] for name, facts in manifest["files"].items()}
     here = sorted(each.name for each in folder.iterdir() if not each.name.startswith(OF_PROGRAMS))
-    sums = {name: sha256(read(folder, name)).hexdigest() for name in here}
+    sums = {name: hash_of(folder, name) for name in here}
     wrong = {f"{name} is not as sealed" for name in files if files[name] != sums.get(name)}
     wrong |= {f"{name} is not of it" for name in set(sums) - set(files) - ADDED - BESIDE}
     if set(sums) & ADDED:
@@ -102,6 +109,14 @@ def rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
     with place(folder, name).open(encoding="utf-8-sig", newline="") as file:
         yield from csv.DictReader(file, strict=True)
 
+def header_of(folder: Path) -> str:
+    """Return the hash of the headings of lines.csv; one in quotes may hold newlines."""
+    text = ""
+    with place(folder, "lines.csv").open(encoding="utf-8-sig", newline="") as file:
+        while not text or text.count('"') % 2:
+            text += next(file)
+    return sha256(text[:-1].encode()).hexdigest()
+
 def check_lines(folder: Path, manifest: dict[str, Any]) -> str:
     if not {"lines.csv", "summary.csv"} <= set(manifest["files"]):
         raise Result("not checked", "the tables are not here as CSV", 3)
@@ -111,24 +126,22 @@ def check_lines(folder: Path, manifest: dict[str, Any]) -> str:
         moved = EXACT.subtract(known["closing_position"], known["opening_position"])
         left[row["currency"]] = {**known, "closing_position": moved}
     size = 0
-    for line in rows(folder, "lines.csv"):
-        size += 1
+    for size, line in enumerate(rows(folder, "lines.csv"), 1):
         coin = left[line["currency"]]
         for name, (kind, column, sign) in SUMS.items():
             if kind in ("", line["kind"]):
                 amount = Decimal(line[column] if column else 1)
                 coin[name] = EXACT.fma(amount, Decimal(-sign), coin[name])
-    require("tree" not in manifest or manifest["tree"]["size"] == size, "the tree has not as many")
+    tree, header = manifest.get("tree", {"size": size}), header_of(folder)
+    require((tree["size"], tree.get("header", header)) == (size, header), "the tree is of others")
     wrong = [f"{name} of {coin}" for coin in left for name in SUMS if left[coin][name].is_normal()]
     require(not wrong, f"they do not add up to the summary: {', '.join(wrong)}")
     return f"{size} add up to the summary of {len(left)} coins"
 
 # Signatures: SSHSIG, with Ed25519 by RFC 8032 and other keys by ssh-keygen.
 
-P = 2**255 - 19
-ORDER = 2**252 + 27742317777372353535851937790883648493
-D = -121665 * pow(121666, -1, P) % P
-BASE = bytes.fromhex("58" + "66" * 31)
+P, ORDER = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
+D, BASE = -121665 * pow(121666, -1, P) % P, bytes.fromhex("58" + "66" * 31)
 
 def point(text: bytes) -> tuple[int, int]:
     """Return a point of the curve, from the only text that stands for it."""
@@ -172,7 +185,7 @@ def signing_key(armour: bytes, message: bytes) -> bytes:
     text = re.sub(b".{1,70}", rb"\g<0>\n", base64.b64encode(blob))
     key, namespace, reserved, hashing, signature = parts = list(strings(blob[10:]))
     is_strict = armour == head + text + end and blob == b"SSHSIG\0\0\0\1" + packed(*parts)
-    is_ours = namespace == NAMESPACE and not reserved and hashing in (b"sha256", b"sha512")
+    is_ours = namespace == OURS.encode() and not reserved and hashing in (b"sha256", b"sha512")
     require(is_strict and is_ours, "it is not in the only form of an SSH signature of statements")
     signed = packed(namespace, reserved, hashing, hashlib.new(hashing.decode(), message).digest())
     if (kind := b"ssh-ed25519") in key[:15]:
@@ -182,7 +195,7 @@ def signing_key(armour: bytes, message: bytes) -> bytes:
     else:
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "sig").write_bytes(armour)
-            words = ("check-novalidate", "-n", NAMESPACE.decode(), "-s", f"{folder}/sig")
+            words = ("check-novalidate", "-n", OURS, "-s", f"{folder}/sig")
             is_right = not run("ssh-keygen", "-Y", *words, content=message).returncode
     require(is_right, "it is not of this text by this key")
     return key
@@ -212,29 +225,28 @@ def trusted(signers: bytes) -> Iterator[tuple[str, str]]:
 
 def is_allowed(option: str, value: str) -> bool:
     if option == "namespaces":
-        return any(fnmatch.fnmatchcase(NAMESPACE.decode(), name) for name in value.split(","))
+        names = [name for name in value.split(",") if fnmatch.fnmatchcase(OURS, name.lstrip("!"))]
+        return bool(names) and not any(name.startswith("!") for name in names)
     at = datetime.strptime(value.rstrip("Z").ljust(14, "0"), "%Y%m%d%H%M%S")
     at = at.replace(tzinfo=timezone.utc) if value.endswith("Z") else at.astimezone()
     return option == ("valid-before" if datetime.now(timezone.utc) < at else "valid-after")
 
 def check_signed(folder: Path, name: str, signers: bytes | None) -> str:
-    files = (folder / f"{name}.sig", folder / name)
-    armour, message = (read(folder, each.name) if each.exists() else None for each in files)
-    return check_signature(armour, message or b"", signers)
+    armour = read(folder, f"{name}.sig") if (folder / f"{name}.sig").exists() else None
+    return check_signature(armour, read(folder, name) if armour else b"", signers)
 
 def check_stamp(folder: Path, authority: str | None) -> str:
     """Let openssl decide a stamp by RFC 3161."""
-    files = [folder / f"checkpoint.{kind}" for kind in ("tsq", "tsr")]
-    if not any(path.exists() for path in files):
+    query, reply = folder / "checkpoint.tsq", folder / "checkpoint.tsr"
+    if not (query.exists() or reply.exists()):
         raise Result("not checked", "there is none", 0)
     known = b"\4\x20" + sha256(read(folder, "checkpoint")).digest()
-    require(all(known in read(folder, path.name) for path in files), "it is of another text")
-    query, reply = map(str, files)
-    stated = run("openssl", "ts", "-reply", "-in", reply, "-text").stdout
+    require(all(known in read(folder, p.name) for p in (query, reply)), "it is of another text")
+    stated = run("openssl", "ts", "-reply", "-in", str(reply), "-text").stdout
     [at] = re.findall("Time stamp: (.*)", stated.decode("utf-8", "replace"))
     if authority is None:
         raise Result("not checked", f"it says {at}; whom do you trust? (--authority)", 3)
-    words = ("ts", "-verify", "-in", reply, "-queryfile", query, "-CAfile", authority)
+    words = ("ts", "-verify", "-in", str(reply), "-queryfile", str(query), "-CAfile", authority)
     require(not run("openssl", *words).returncode, "it is no stamp of this authority")
     return f"the checkpoint was there at {at}"
 
@@ -249,15 +261,6 @@ def root_of(leaves: list[bytes]) -> bytes:
     at = 1 << (len(leaves) - 1).bit_length() - 1
     return node(root_of(leaves[:at]), root_of(leaves[at:]))
 
-def consistency(size: int, leaves: list[bytes], is_whole: bool = True) -> list[bytes]:
-    """Return the proof that a tree begins with the tree of so many of its leaves."""
-    if size == len(leaves):
-        return [] if is_whole else [root_of(leaves)]
-    at = 1 << (len(leaves) - 1).bit_length() - 1
-    if size <= at:
-        return [*consistency(size, leaves[:at], is_whole), root_of(leaves[at:])]
-    return [*consistency(size - at, leaves[at:], False), root_of(leaves[:at])]
-
 def root_by(path: list[bytes], leaf: bytes, index: int, size: int) -> bytes:
     """Return the root of a tree of so many leaves, from one of them and the hashes beside it."""
     require(0 <= index < size and (size > 1) is bool(path), "it is not of its place in the tree")
@@ -269,20 +272,18 @@ def root_by(path: list[bytes], leaf: bytes, index: int, size: int) -> bytes:
     return node(path[-1], root_by(path[:-1], leaf, index - at, size - at))
 
 def chain_leaf(checkpoint: str | None, seal: str) -> bytes:
-    content = bytes.fromhex(checkpoint) if checkpoint else f"none {seal}".encode()
-    return sha256(b"\0" + content).digest()
+    said = bytes.fromhex(checkpoint) if checkpoint else f"none {seal}".encode()
+    return sha256(b"\0" + said).digest()
 
 def read_chain(content: bytes) -> dict[str, Any]:
-    """Return a chain, which fits its own root and contains the one that it names as earlier."""
+    """Return a chain, which fits its own root and begins with the one that it names as earlier."""
     chain = parse_json(content)
     text = json.dumps(chain, sort_keys=True, indent=2, ensure_ascii=False)
     leaves = [chain_leaf(each["checkpoint"], each["seal"]) for each in chain["checkpoints"]]
     is_whole = (chain["size"], chain["root"]) == (len(leaves), root_of(leaves).hex())
     require(content == f"{text}\n".encode() and is_whole, "it does not fit its size and root")
-    earlier = chain["earlier"] or {"size": len(leaves), "root": chain["root"], "proof": []}
-    proof = [each.hex() for each in consistency(earlier["size"], leaves)]
-    is_begun = earlier["root"] == root_of(leaves[: earlier["size"]]).hex()
-    require(is_begun and earlier["proof"] == proof, "it does not contain the chain before it")
+    before = chain["earlier"] or chain
+    require(before["root"] == root_of(leaves[: before["size"]]).hex(), "it lacks the chain before")
     return dict(chain)
 
 def check_chain(folder: Path, manifest: dict[str, Any], kept: bytes | None) -> str:
@@ -311,10 +312,9 @@ def check_proof(content: bytes) -> str:
     leaf = sha256(b"\0" + salt + token + proof["line"].encode()).digest()
     require(root_by(path, leaf, at, int(size)).hex() == root, f"line {at + 1} is not in the tree")
     [names], [values] = (list(csv.reader([proof[part]])) for part in ("header", "line"))
-    ours = ",".join(name for name in names if not name.startswith("metadata."))
-    digest = sha256((proof["header"] if header else ours).encode()).hexdigest()
-    is_known = digest == (header or COLUMNS) and len(names) == len(values)
-    receipt = is_known and (dict(zip(names, values))["receipt_sha256"] or "0" * 64)
+    text = proof["header"] if header else ",".join(n for n in names if n[:9] != "metadata.")
+    known = sha256(text.encode()).hexdigest() == (header or COLUMNS) and len(names) == len(values)
+    receipt = known and (dict(zip(names, values))["receipt_sha256"] or "0" * 64)
     require(receipt == proof["receipt"], "its header or receipt is not that of the line")
     return f"line {at + 1} of {size} of {label}: {', '.join(filter(None, values))}"
 
@@ -351,16 +351,18 @@ def check_all(given: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
         if (folder / "chain.json").exists():
             yield "chain's signature", *outcome(check_signed, folder, "chain.json", signers)
 
+def file(path: str) -> bytes:
+    [found] = filter(Path.is_file, [Path(path)])  # else "invalid file value"
+    return found.read_bytes()
+
 def arguments(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, help="[default: where verify.py lies]")
-    parser.add_argument("--signers", type=Path, help="whose keys you trust: allowed signers of SSH")
+    parser.add_argument("--signers", type=file, help="whose keys you trust: allowed signers")
     parser.add_argument("--authority", help="whose stamps you trust: certificates (PEM)")
-    parser.add_argument("--earlier", type=Path, help="a chain.json that you kept")
-    parser.add_argument("--proof", type=Path, help="the proof of one line")
+    parser.add_argument("--earlier", type=file, help="a chain.json that you kept")
+    parser.add_argument("--proof", type=file, help="the proof of one line")
     given = parser.parse_args(words)
-    for name in ("signers", "earlier", "proof"):
-        setattr(given, name, getattr(given, name) and getattr(given, name).read_bytes())
     given.folder = given.folder or (None if given.proof else Path(__file__).absolute().parent)
     return given
 
