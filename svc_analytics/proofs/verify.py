@@ -224,12 +224,12 @@ def trusted(signers: bytes) -> Iterator[tuple[str, str]]:
             yield person.strip('"'), key
 
 def is_allowed(option: str, value: str) -> bool:
-    if option == "namespaces":
-        names = [name for name in value.split(",") if fnmatch.fnmatchcase(OURS, name.lstrip("!"))]
-        return bool(names) and not any(name.startswith("!") for name in names)
-    at = datetime.strptime(value.rstrip("Z").ljust(14, "0"), "%Y%m%d%H%M%S")
-    at = at.replace(tzinfo=timezone.utc) if value.endswith("Z") else at.astimezone()
-    return option == ("valid-before" if datetime.now(timezone.utc) < at else "valid-after")
+    if option in ("valid-after", "valid-before"):
+        at = datetime.strptime(value.rstrip("Z").ljust(14, "0"), "%Y%m%d%H%M%S")
+        at = at.replace(tzinfo=timezone.utc) if value.endswith("Z") else at.astimezone()
+        return option == ("valid-before" if datetime.now(timezone.utc) < at else "valid-after")
+    names = [name for name in value.split(",") if fnmatch.fnmatchcase(OURS, name.lstrip("!"))]
+    return option == "namespaces" and bool(names) and not any(name[0] == "!" for name in names)
 
 def check_signed(folder: Path, name: str, signers: bytes | None) -> str:
     armour = read(folder, f"{name}.sig") if (folder / f"{name}.sig").exists() else None

@@ -168,6 +168,27 @@ def test_each_flipped_bit_of_a_proof_is_refused(original: Strange, seeds: range)
         assert "FAILED" in found, (seed, forged)
 
 
+@pytest.mark.parametrize(
+    ("options", "is_trusted"),
+    [
+        ("", True),
+        ('namespaces="git,svc-*" ', True),
+        ('namespaces="git" ', False),
+        ('namespaces="!svc-analytics-seal,*" ', False),
+        ('valid-after="20260101Z" ', True),
+        ('valid-before="20260101Z" ', False),
+        ('valid-after="20990101",namespaces="*" ', False),
+        ("cert-authority ", False),
+    ],
+)
+def test_a_key_signs_statements_only_as_far_as_its_owner_allows(
+    options: str, is_trusted: bool
+) -> None:
+    """As ssh-keygen reads the options of allowed signers; a pattern with ! forbids."""
+    line = f"# a comment\nmina@shop.example {options}ssh-ed25519 AAAA mina\n"
+    assert [*verify.trusted(line.encode())] == [("mina@shop.example", "AAAA")] * is_trusted
+
+
 def test_the_checkpoint_covers_the_headings_of_a_proof(original: Strange, tmp_path: Path) -> None:
     """Those of chosen metadata too; of a month sealed before it did, only our own are known."""
     old = Strange(tmp_path, is_old=True)
