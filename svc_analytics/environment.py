@@ -24,6 +24,7 @@ SETTINGS = (
     *("SVC_RECEIPT_SECRETS", "SVC_WEBHOOK_SECRETS"),
     *("SVC_DATA_DIR", "SVC_CACHE_DIR", "SVC_MEMORY", "SVC_ENGINE", "SVC_ENGINE_DATA"),
     *("SVC_RATES", "SVC_CA_FILE", "SVC_NOTIFY", "SVC_PING_URL", "SVC_METRICS_FILE"),
+    "SVC_LOG",
     # No command reads these yet; a `.env` that holds them for a later version stays readable.
     *("SVC_SIGNING_KEY", "SVC_TSA_URL"),
 )
@@ -89,19 +90,23 @@ class SettingPlaces:
             raise ConfigError(f"{message} (in .env)" if is_in_file else message) from error
 
     @cached_property
-    def dotenv(self) -> Mapping[str, str]:
-        """The variables of `.env` that have a value; refuse those of ours that nothing reads."""
+    def as_written(self) -> Mapping[str, str | None]:
+        """The variables of `.env`, also those that nothing reads."""
         file = self.folder / ".env"
         try:
             if not file.is_file():
                 return {}
-            values = dotenv_values(file, interpolate=False, encoding="utf-8-sig")
+            return dotenv_values(file, interpolate=False, encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"cannot read {file}: {type(error).__name__}") from error
-        for name in values:
+
+    @cached_property
+    def dotenv(self) -> Mapping[str, str]:
+        """The variables of `.env` that have a value; refuse those of ours that nothing reads."""
+        for name in self.as_written:
             if name.startswith(PREFIX) and not is_known(name):
-                raise ConfigError(f"in {file}: {unread(name)}")
-        return {name: value for name, value in values.items() if value}
+                raise ConfigError(f"in {self.folder / '.env'}: {unread(name)}")
+        return {name: value for name, value in self.as_written.items() if value}
 
     def _read(self, name: str, path: str) -> str:
         try:

@@ -7,7 +7,6 @@ so that `--help` answers at once although some need heavy libraries.
 import errno
 import gc
 import sys
-import traceback
 import warnings
 from difflib import get_close_matches
 from importlib import import_module
@@ -15,14 +14,14 @@ from importlib import import_module
 import click
 
 from svc_analytics.cli.address_space import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
-from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.console import echo_error, echo_note, echo_usage_error, echo_warning
+from svc_analytics.cli.json_lines import FORMS, VARIABLE, check_form, stderr_in_form
 from svc_analytics.cli.startup import load_client
 from svc_analytics.cli.variables import default_map, note_origins, option_settings
 from svc_analytics.environment import here
 from svc_analytics.errors import EXIT_INTERRUPTED, ConfigError, SvcError
 from svc_analytics.instants import now
 from svc_analytics.lake.loading import load_arrow_alone
-from svc_analytics.signing.secrets import hide_keys_in
 
 _FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames
 _CALLERS = (
@@ -127,11 +126,12 @@ class _LazyGroup(click.Group):
             ctx.fail(f"No such command {args[0]!r}: did you mean {near[0]!r}?")
         name, command, rest = super().resolve_command(ctx, args)
         if name and command and not {*ctx.help_option_names} & {*rest}:
+            here().read(VARIABLE, check_form)
             settings = option_settings(command, name, here())
             ctx.meta[_SETTINGS], ctx.default_map = settings, default_map(settings, ctx)
             if {"-v", "-vv", "--verbose"} & {*rest}:
                 for each in settings:
-                    echo_note(each.origin)
+                    echo_note(each.origin, "origin_of_option")
         return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -152,6 +152,12 @@ _NEXT = {
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="svc-analytics")
+@click.option(
+    "--log",
+    type=click.Choice(FORMS),
+    expose_value=False,  # `stderr_in_form` reads it, before anything can be told
+    help="Print each line of stderr as text, or as a JSON object. Also SVC_LOG.  [default: text]",
+)
 def cli() -> None:
     """The finance desk of a merchant on the Merchant Payments API.
 
@@ -164,11 +170,18 @@ def cli() -> None:
 
 def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a library's warning as one line, without the file and the code that it stands in."""
-    echo_note(f"warning: {message}")
+    echo_warning(str(message))
 
 
 def main() -> None:
     """Run the command line and exit with the documented code."""
+    with stderr_in_form(sys.argv[1:], here()):
+        code = _run()
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command line, say what went wrong, and return the exit code."""
     try:
         _require_utf8()
         warnings.showwarning = _note_warning
@@ -177,28 +190,28 @@ def main() -> None:
         now()  # a clock that Python cannot read stops every command
         cli.main(standalone_mode=False)
         sys.stdout.flush()  # a full disk behind it is told here, not when Python ends
-        code = 0
     except SvcError as error:
-        code = echo_error("; ".join([str(error), *notes_of(error)]), error.exit_code)
+        return echo_error("; ".join([str(error), *notes_of(error)]), error.exit_code, error)
     except click.UsageError as error:
-        error.show()
+        code = echo_usage_error(error)
         for note in notes_of(error):
-            echo_note(note)
-        code = error.exit_code
+            echo_note(note, "origin_of_option")
+        return code
     except click.ClickException as error:
-        code = echo_error(error.format_message(), error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        code = echo_error("interrupted; all records written so far are kept", EXIT_INTERRUPTED)
+        return echo_error(error.format_message(), error.exit_code, error)
+    except (click.Abort, KeyboardInterrupt) as error:
+        told = "interrupted; all records written so far are kept"
+        return echo_error(told, EXIT_INTERRUPTED, error)
     except BrokenPipeError:
         sys.stderr.close()  # the program that read our output has ended: print no more
-        code = 0
     except OSError as error:
-        code = echo_error(_failed_call(error), 1)
+        code = echo_error(_failed_call(error), 1, error)
         sys.stdout = None  # what it could not print it would try again at its end
+        return code
     except Exception as error:
         internal = f"internal error: {type(error).__name__}: {error}"
-        code = echo_error(OUT_OF_MEMORY if is_out_of_memory(error) else internal, 1)
-    sys.exit(code)
+        return echo_error(OUT_OF_MEMORY if is_out_of_memory(error) else internal, 1, error)
+    return 0
 
 
 def _failed_call(error: OSError) -> str:
@@ -219,11 +232,3 @@ def _require_utf8() -> None:
     if encoding.lower() != "utf-8" and any(not word.isascii() for word in sys.argv):
         message = f"this locale's encoding is {encoding}, and a word is not ASCII"
         raise ConfigError(f"{message}: set PYTHONUTF8=1")
-
-
-def echo_error(text: str, code: int) -> int:
-    """Print an error in one line, with -vv also its traceback; return the exit code."""
-    echo_note(f"error: {hide_keys_in(text)}")
-    if sys.argv.count("-vv") or sys.argv.count("-v") > 1:
-        sys.stderr.write(hide_keys_in(traceback.format_exc()))
-    return code

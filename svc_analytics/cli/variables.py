@@ -75,7 +75,7 @@ def option_settings(
         raise ConfigError(f"in {source.folder / '.env'}: {unread(other, known)}")
     for other in _strange(source.environ, name, known):
         if near_miss(other, known):
-            echo_note(unread(other, known))
+            echo_note(unread(other, known), "unread_variable", "warning", name=other)
     settings = [OptionSetting(words, option, source.find(each)) for each, words, option in options]
     return [each for each in settings if each.setting.text]
 

@@ -1,6 +1,6 @@
 """Watch the run of a command that a timer starts: who is told of it, and where it is measured."""
 
-from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.console import echo_warning
 from svc_analytics.config import read_data_dir
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
@@ -22,4 +22,4 @@ def watched(
     def place() -> Lake:
         return Lake(read_data_dir(data_dir))
 
-    return Watch(command, place, read_watching(), echo_note, months, language or Language())
+    return Watch(command, place, read_watching(), echo_warning, months, language or Language())

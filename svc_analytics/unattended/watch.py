@@ -94,7 +94,7 @@ class Watch:
 
     def _warn(self, what: str, error: Exception) -> None:
         name = "" if isinstance(error, SvcError) else f"{type(error).__name__}: "
-        self.warn(f"warning: {without(f'{what}: {name}{error}', self.watching.secrets)}")
+        self.warn(without(f"{what}: {name}{error}", self.watching.secrets))
 
     def _ping(self, ending: str) -> None:
         if not (url := self.watching.ping_url):

@@ -55,9 +55,10 @@ def _print_backup(made: backups.Backup, *, as_json: bool) -> None:
         told = f"{len(made.copied):,} copied, of them {len(made.changed):,} changed"
         click.echo(f"{told}; {len(made.gone):,} are gone from the lake since the last backup")
     if made.is_first:
-        echo_note(f"this is the first backup in {made.target}")
+        echo_note(f"this is the first backup in {made.target}", "first_backup", target=made.target)
     for path in made.damaged:
-        echo_note(f"{path} is torn or altered in the lake: an earlier backup may hold it whole")
+        told = f"{path} is torn or altered in the lake: an earlier backup may hold it whole"
+        echo_note(told, "torn_file", "warning", path=path)
     if made.damaged:
         raise SystemExit(EXIT_ATTENTION)
 

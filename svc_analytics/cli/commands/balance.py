@@ -39,7 +39,8 @@ def assert_(
     lake = open_lake(data_dir)
     wallet = assert_balance(lake, _read_at(at, zone), coin, balance, note)
     click.echo(tables.to_json(_as_object(wallet)) if as_json else _text(wallet))
-    echo_note(f"written to {lake.place}/{FILE}; the statement of its month shows both")
+    path = f"{lake.place}/{FILE}"
+    echo_note(f"written to {path}; the statement of its month shows both", "written", path=path)
 
 
 def _read_at(text: str, zone: str) -> int:

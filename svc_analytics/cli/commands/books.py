@@ -166,11 +166,13 @@ def _write(
     click.echo(f"before the import into {preset.title}: {preset.before or 'nothing to do'}")
     click.echo(f"it arrives as: {preset.arrives}")
     if facts["unpriced"]:
-        echo_note(f"{facts['unpriced']} records have no price: they are listed, and in no entry")
+        told = f"{facts['unpriced']} records have no price: they are listed, and in no entry"
+        echo_note(told, "unpriced_records", records=facts["unpriced"])
 
 
 def _note_booked(month_books: Books, source: Source, lake: Lakehouse) -> None:
     if source.seal is None:
         raise ConfigError(f"{source.period.folder} is not sealed: only a seal can be booked")
     note_booked(lake.storage, month_books.booking, source.seal, month_books.journal.entries)
-    echo_note(f"{source.period.folder} is noted as imported, in {lake.path / FOLDER}")
+    told = f"{source.period.folder} is noted as imported, in {lake.path / FOLDER}"
+    echo_note(told, "booked", period=source.period.folder)

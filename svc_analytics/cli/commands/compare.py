@@ -84,7 +84,7 @@ class Written:
         if self.out:
             formats = options.split_names(self.formats)
             out = comparison.save(self.out, formats, lang=self.lang, digits=self.digits)
-            echo_note(f"written to {out}")
+            echo_note(f"written to {out}", "written", path=out)
 
 
 @click.command()
@@ -206,7 +206,7 @@ def statement_diff(
     elif not out:
         click.echo(_diff_text(diff, has_rows, printed.exact))
     for text in diff.altered:
-        echo_note(f"altered: {text}")
+        echo_note(f"altered: {text}", "altered", "warning", reason=text)
     if diff.altered:
         raise SystemExit(EXIT_ATTENTION)
 
@@ -238,4 +238,4 @@ def _write_page(diff: StatementDiff, out: str, has_rows: bool, exact: bool) -> N
         raise ConfigError(f"--out {out}: a page is written, so its name must end in .html")
     with output_file(out) as temporary:
         temporary.write_text(diff.to_html(has_rows=has_rows, exact=exact), encoding="utf-8")
-    echo_note(f"written to {out}")
+    echo_note(f"written to {out}", "written", path=out)

@@ -27,11 +27,15 @@ def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: b
     """
     lake = Lakehouse(read_data_dir(data_dir))
     with progress.page_bar() as bar:
-        new, folder = run_demo(lake, months, payments, seed, note=echo_note, on_page=bar.show)
+        new, folder = run_demo(lake, months, payments, seed, note=_say, on_page=bar.show)
     click.echo(reports.statement_report(new, folder, as_json=as_json))
     if not as_json:
         path = None if data_dir is None else lake.place
         click.echo("\n" + reports.what_next(new, path, _merchant(months, payments, seed)))
+
+
+def _say(text: str) -> None:
+    echo_note(text, "step")
 
 
 def _merchant(months: int, payments: int, seed: int) -> str:

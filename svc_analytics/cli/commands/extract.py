@@ -110,9 +110,11 @@ def extract(
         )
         report = extraction_json if as_json else extraction_text
         click.echo(report(lake, done, results))
-        unread = (f"{name} were not extracted: {why}" for name, why in done.not_extracted.items())
-        for text in (*unread, *done.notes):
-            echo_note(text)
+        for name, why in done.not_extracted.items():
+            told = f"{name} were not extracted: {why}"
+            echo_note(told, "not_extracted", "warning", stream=name, reason=why)
+        for text in done.notes:
+            echo_note(text, "extraction")
         if done.needs_attention or any(result.rejected for result in results):
             raise SystemExit(EXIT_ATTENTION)
 

@@ -107,7 +107,7 @@ def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
     environment = runner.lab_environment(lake.path)
     folder, notes = copies.working_folder(lake.path)
     for note in (f"JupyterLab opens the folder {folder}", *notes):
-        echo_note(note)
+        echo_note(note, "notebooks")
     own = (f"--notebook-dir={folder}", *_LAB_OPTIONS)
     words = [sys.executable, "-m", "jupyterlab", *own, *arguments]
     os.execvpe(sys.executable, words, environment)  # noqa: S606

@@ -81,7 +81,8 @@ def check(is_deep: bool, lakes: LakeOptions, is_wide: bool, as_json: bool) -> No
         click.echo(table_text(findings, is_wide=is_wide) if len(findings) else "every rule holds")
     blocking = findings["severity"].to_pylist().count("blocking")
     rules = len(read_checks()) + 1 + is_deep  # one of sealed statements
-    echo_note(f"{rules} rules, {len(findings)} findings, {blocking} of them blocking")
+    told = f"{rules} rules, {len(findings)} findings, {blocking} of them blocking"
+    echo_note(told, "rules", rules=rules, findings=len(findings), blocking=blocking)
     if blocking:
         raise SystemExit(EXIT_ATTENTION)
 
@@ -201,7 +202,7 @@ def views(is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bool)
     else:
         click.echo(table_text(pa.Table.from_pylist(rows), is_wide=is_wide))
     for path in paths:
-        echo_note(f"other tools find these views in {path}")
+        echo_note(f"other tools find these views in {path}", "written", path=path)
 
 
 def _written(lake: Lakehouse) -> str:

@@ -42,6 +42,6 @@ def package(
         click.echo(f"seal: {done.seal}")
         click.echo("give the seal to the auditor by another way: in a zip file it proves nothing")
     for text in done.unproven:
-        echo_note(f"not proven: {text}")
+        echo_note(f"not proven: {text}", "not_proven", "warning", reason=text)
     if done.unproven:
         raise SystemExit(EXIT_ATTENTION)

@@ -123,16 +123,22 @@ class Report:
         total = self.verdicts.total()
         counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
         proven = total - self.unproven
-        echo_note(f"{total:,} receipts, {proven:,} of them proven ({counts or 'none'})")
+        told = f"{total:,} receipts, {proven:,} of them proven ({counts or 'none'})"
+        echo_note(told, "receipts", receipts=total, proven=proven, verdicts=self.verdicts)
         if repeated := self.codes[IDENTICAL] + self.codes[SAME_PAYMENT]:
             echo_note(
                 f"{repeated:,} rows repeat the token or the payment of another row: "
-                "see their reasons"
+                "see their reasons",
+                "repeated_rows",
+                rows=repeated,
             )
         if webhook_signed := self.codes[WEBHOOK_SIGNED.code]:
             echo_note(
                 f"settings error: {webhook_signed:,} receipts are signed with a webhook "
-                "secret; put the receipt secret into SVC_RECEIPT_SECRETS"
+                "secret; put the receipt secret into SVC_RECEIPT_SECRETS",
+                "webhook_secret",
+                "warning",
+                receipts=webhook_signed,
             )
         return EXIT_ATTENTION if self.unproven else 0
 
@@ -258,7 +264,10 @@ def _verify_lake(
             on_rows=bar.update,
         )
     echo_note(
-        f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since an earlier check"
+        f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since an earlier check",
+        "receipts_checked",
+        checked=run.checked,
+        unchanged=run.unchanged,
     )
 
 

@@ -91,7 +91,7 @@ def _write(group: GroupStatement, out: str | None, *, as_csv: bool, as_json: boo
     elif not out:
         click.echo(str(group))
     if out:
-        echo_note(f"written to {out}")
+        echo_note(f"written to {out}", "written", path=out)
 
 
 def _document(group: GroupStatement) -> dict[str, Any]:

@@ -133,7 +133,7 @@ def statement(
     folder = _save(new, lake, out, output)
     click.echo(reports.statement_report(new, folder, as_json=printed.as_json, exact=printed.exact))
     for text in name_empty(new.tables["lines"], new.period.noun):
-        echo_note(text)
+        echo_note(text, "empty_metadata")
     if new.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
 
@@ -167,11 +167,15 @@ def _save(new: Statement, lake: Lakehouse, out: str | None, output: Output) -> P
     if out is None and versions(folder):
         echo_note(
             f"{folder} is sealed already and stays as it is: the figures printed here are stated "
-            "anew from the lake; statement-verify compares the two, --out DIR writes them"
+            "anew from the lake; statement-verify compares the two, --out DIR writes them",
+            "sealed_already",
+            folder=folder,
         )
         if new.external:
             echo_note(
-                f"close {new.period.label} with the same --in writes its page beside the seal"
+                f"close {new.period.label} with the same --in writes its page beside the seal",
+                "sealed_already",
+                folder=folder,
             )
         return folder
     return write_folder(new, local_path("out", out) if out else folder, output)

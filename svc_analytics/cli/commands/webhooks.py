@@ -43,7 +43,8 @@ def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> N
     batches = reconcile(file, lake, settings.webhook_secrets)
     _write(counts.count(batches), counts, out, as_json)
     if not lake.exists:
-        echo_note(f"no lake in {lake.place}: in_lake is unknown for every delivery")
+        told = f"no lake in {lake.place}: in_lake is unknown for every delivery"
+        echo_note(told, "no_lake", place=lake.place)
     raise SystemExit(counts.conclude())
 
 
@@ -79,16 +80,22 @@ class _DeliveryCounts:
         """Sum up on stderr; return the exit code."""
         counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
         total = self.verdicts.total()
-        echo_note(f"{total:,} deliveries, {self.invalid:,} of them not valid ({counts or 'none'})")
+        told = f"{total:,} deliveries, {self.invalid:,} of them not valid ({counts or 'none'})"
+        echo_note(told, "deliveries", deliveries=total, verdicts=self.verdicts)
         if self.missing:
             echo_note(
-                f"{len(self.missing):,} records are missing: the lake was read for their time"
+                f"{len(self.missing):,} records are missing: the lake was read for their time",
+                "missing_records",
+                "warning",
+                records=len(self.missing),
             )
         if self.contradicting:
             count = len(self.contradicting)
-            echo_note(f"{count:,} records are contradicted by an event: see its differences")
+            told = f"{count:,} records are contradicted by an event: see its differences"
+            echo_note(told, "contradicted_records", "warning", records=count)
         if self.absent:
-            echo_note(f"{len(self.absent):,} records are not in the lake yet: run extract")
+            told = f"{len(self.absent):,} records are not in the lake yet: run extract"
+            echo_note(told, "records_to_extract", records=len(self.absent))
         is_odd = self.invalid or self.missing or self.contradicting
         return EXIT_ATTENTION if is_odd else 0
 
