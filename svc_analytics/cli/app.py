@@ -14,7 +14,13 @@ from importlib import import_module
 import click
 
 from svc_analytics.cli.address_space import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
-from svc_analytics.cli.console import echo_error, echo_note, echo_usage_error, echo_warning
+from svc_analytics.cli.console import (
+    echo_error,
+    echo_note,
+    echo_usage_error,
+    echo_warning,
+    notes_of,
+)
 from svc_analytics.cli.json_lines import FORMS, VARIABLE, check_form, stderr_in_form
 from svc_analytics.cli.startup import load_client
 from svc_analytics.cli.variables import default_map, note_origins, option_settings
@@ -139,6 +145,7 @@ class _LazyGroup(click.Group):
             formatter.write_dl([(name, help_) for name, (_, help_) in sorted(COMMANDS.items())])
 
 
+_INTERRUPTED = "interrupted; all records written so far are kept"
 _MEND = "mend that, and run the command again"
 _NEXT = {
     errno.ENOSPC: "free some space, and run the command again",
@@ -193,15 +200,11 @@ def _run() -> int:
     except SvcError as error:
         return echo_error("; ".join([str(error), *notes_of(error)]), error.exit_code, error)
     except click.UsageError as error:
-        code = echo_usage_error(error)
-        for note in notes_of(error):
-            echo_note(note, "origin_of_option")
-        return code
+        return echo_usage_error(error)
     except click.ClickException as error:
         return echo_error(error.format_message(), error.exit_code, error)
     except (click.Abort, KeyboardInterrupt) as error:
-        told = "interrupted; all records written so far are kept"
-        return echo_error(told, EXIT_INTERRUPTED, error)
+        return echo_error(_INTERRUPTED, EXIT_INTERRUPTED, error)
     except BrokenPipeError:
         sys.stderr.close()  # the program that read our output has ended: print no more
     except OSError as error:
@@ -219,11 +222,6 @@ def _failed_call(error: OSError) -> str:
     reason = error.strerror or type(error).__name__
     where = f" {error.filename}" if error.filename else ""
     return f"the system refused{where}: {reason}; {_NEXT.get(error.errno or 0, _MEND)}"
-
-
-def notes_of(error: Exception) -> list[str]:
-    """Return the notes on an error."""
-    return getattr(error, "__notes__", [])
 
 
 def _require_utf8() -> None:

@@ -69,7 +69,14 @@ def echo_usage_error(error: click.UsageError) -> int:
         sys.stderr.tell(shown.getvalue().strip(), "error", "error", values)
     else:
         error.show()
+    for note in notes_of(error):
+        echo_note(note, "origin_of_option")
     return error.exit_code
+
+
+def notes_of(error: Exception) -> list[str]:
+    """Return the notes on an error."""
+    return getattr(error, "__notes__", [])
 
 
 def table_text(table: pa.Table, *, is_wide: bool) -> str:
