@@ -18,7 +18,7 @@ from svc_analytics.cli.watched import watched
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.extraction import lookups, update
-from svc_analytics.extraction.plan import Request, missing_key_class
+from svc_analytics.extraction.plan import ExtractionResult, Request, missing_key_class
 from svc_analytics.extraction.scheduler import FEWEST
 from svc_analytics.instants import BEGINNING, HOUR, parse_bound
 from svc_analytics.lake.lake import Lake
@@ -110,13 +110,17 @@ def extract(
         )
         report = extraction_json if as_json else extraction_text
         click.echo(report(lake, done, results))
-        for name, why in done.not_extracted.items():
-            told = f"{name} were not extracted: {why}"
-            echo_note(told, "not_extracted", "warning", stream=name, reason=why)
-        for text in done.notes:
-            echo_note(text, "extraction")
+        _echo_notes(done)
         if done.needs_attention or any(result.rejected for result in results):
             raise SystemExit(EXIT_ATTENTION)
+
+
+def _echo_notes(done: ExtractionResult) -> None:
+    for name, why in done.not_extracted.items():
+        told = f"{name} were not extracted: {why}"
+        echo_note(told, "not_extracted", "warning", stream=name, reason=why)
+    for text in done.notes:
+        echo_note(text, "extraction")
 
 
 def _settings(
