@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from svc_analytics.closing.differences import diff_statements as diff_statements
     from svc_analytics.closing.handover.package import Package as Package
     from svc_analytics.closing.handover.package import package as package
+    from svc_analytics.closing.handover.prove import LineProof as LineProof
+    from svc_analytics.closing.handover.prove import prove as prove
     from svc_analytics.closing.result import CloseResult as CloseResult
     from svc_analytics.closing.states.stated import compare as compare
     from svc_analytics.closing.states.stated import explain_change as explain_change
@@ -112,6 +114,7 @@ _FUNCTIONS = {
     "open_lakes": "lakes.lakes",
     "package": "closing.handover.package",
     "pick": "notebook.pickers",
+    "prove": "closing.handover.prove",
     "read_settings": "config",
     "restore": "backups.restore",
     "search": "notebook.search",
@@ -137,6 +140,7 @@ _TYPES = {
     "ExtractionResult": "extraction.plan",
     "Lakehouse": "lakehouse",
     "Lakes": "lakes.lakes",
+    "LineProof": "closing.handover.prove",
     "Message": "messages",
     "Package": "closing.handover.package",
     "Period": "periods",

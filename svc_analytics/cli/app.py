@@ -73,6 +73,7 @@ COMMANDS = {
         "cli.commands.package:package",
         "Pack a sealed month into a zip file for an auditor.",
     ),
+    "prove": ("cli.commands.prove:prove", "Prove one line of a sealed month to a stranger."),
     "receipts": ("cli.commands.receipts:receipts", "Verify the signed receipts of payments."),
     "restore": ("cli.commands.backup:restore", "Restore a backup into an empty lake folder."),
     "sandbox": (

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import LakeError
-from svc_analytics.proofs.lines import header_text, leaves_of, read_lines
+from svc_analytics.proofs.lines import Lines, read_lines
 from svc_analytics.proofs.merkle import Tree
 from svc_analytics.proofs.secret import SCHEME, Salts, Scope
 
@@ -47,17 +47,27 @@ class Checkpoint:
 
 
 def tree_of(folder: Path, manifest: dict[str, Any], secret: bytes) -> dict[str, Any]:
-    """Make the manifest's entry `tree` of a statement's lines: their number, root and headings.
+    """Make the manifest's entry `tree` of a statement's lines."""
+    tree, lines = Tree(), salted_lines(folder, manifest, secret)
+    for part in lines.parts():
+        tree.extend(part.leaves)
+    return entry_of(tree, lines, manifest)
+
+
+def salted_lines(folder: Path, manifest: dict[str, Any], secret: bytes) -> Lines:
+    """Read a statement's lines, salted with the secret of its lake."""
+    return read_lines(folder, manifest, Salts(secret, Scope.of(manifest)))
+
+
+def entry_of(tree: Tree, lines: Lines, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Make the manifest's entry of a tree of all lines: their number, root and headings.
 
     A manifest that was sealed before headings had a hash keeps its entry without one.
     """
-    tree = Tree()
-    for line in leaves_of(read_lines(folder, manifest), Salts(secret, Scope.of(manifest))):
-        tree.add(line.leaf)
     facts = {"size": tree.size, "root": tree.root().hex(), "salt": SCHEME}
     if "header" not in manifest.get("tree", {"header": None}):
         return facts
-    return {**facts, "header": sha256(header_text(folder, manifest)).hexdigest()}
+    return {**facts, "header": sha256(lines.header).hexdigest()}
 
 
 def checkpoint_text(manifest: dict[str, Any]) -> str | None:

@@ -1,17 +1,20 @@
 """The lines of a statement as leaves of its tree: the exact text of each record of `lines.csv`."""
 
 import csv
+from binascii import unhexlify
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import csv_pairs
-from svc_analytics.proofs.merkle import HASH, leaf_hash
+from svc_analytics.proofs.merkle import HASH, PART, leaf_hash
 from svc_analytics.proofs.secret import Salts
 
 TABLE = "lines"
@@ -19,6 +22,8 @@ _RECORD, _RECEIPT = b"record_id", b"receipt_sha256"
 _NO_RECEIPT = bytes(HASH)
 _BOM = b"\xef\xbb\xbf"
 _GROUP = 20_000  # rows of a Parquet file that are in memory at a time
+_CHUNK = 1 << 18  # bytes of a CSV file that are
+_LONGEST = 1 << 20  # bytes of a record: a quote that nobody closes shall not take the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,6 @@ class Line:
 
     number: int
     text: bytes
-    record_id: bytes
     receipt: bytes  # the hash of its receipt token, or zeros
     salt: bytes
 
@@ -37,69 +41,119 @@ class Line:
         return leaf_hash(self.salt + self.receipt + self.text)
 
 
-def read_lines(folder: Path, manifest: dict[str, Any]) -> Iterator[bytes]:
-    """Yield the records of a statement's lines as `lines.csv` has them, the header first.
+class Part(NamedTuple):
+    """Some lines that follow one another: the number of the first, their texts and leaves."""
+
+    first: int
+    texts: list[bytes]
+    leaves: list[bytes]
+
+
+class Lines:
+    """The lines behind the header of CSV, each with its salt; they are read once."""
+
+    def __init__(self, records: Iterator[bytes], salts: Salts) -> None:
+        self.header = next(records, b"").removeprefix(_BOM)
+        self.names = cells_of(self.header)
+        self._records, self._salts = records, salts
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the lines as they fill parts of a tree. Raises `LakeError` where they are none."""
+        try:
+            for first in count(1, PART):
+                if not (texts := [*islice(self._records, PART)]):
+                    return
+                yield Part(first, texts, [*self._leaves(first, texts)])
+        except (ValueError, LookupError, csv.Error) as error:
+            raise LakeError(f"the {TABLE} are no table that close wrote") from error
+
+    def line(self, number: int, text: bytes) -> Line:
+        """Make one line of its text."""
+        [(record_id, receipt)] = self._named([text])
+        return Line(number, text, receipt, self._salts.of(record_id, number))
+
+    def _leaves(self, first: int, texts: list[bytes]) -> Iterator[bytes]:
+        salt_of = self._salts.of
+        for number, text, (record_id, receipt) in zip(count(first), texts, self._named(texts)):
+            yield leaf_hash(salt_of(record_id, number) + receipt + text)
+
+    def _named(self, texts: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the record and the receipt of each text; most have no quoted field."""
+        record, receipt = self.names.index(_RECORD), self.names.index(_RECEIPT)
+        behind = len(self.names) - receipt
+        for text in texts:
+            if b'"' in text:
+                cells = cells_of(text)
+                yield cells[record], bytes.fromhex(cells[receipt].decode()) or _NO_RECEIPT
+            else:
+                token = text.rsplit(b",", behind)[1]
+                record_id = text.split(b",", record + 1)[record]
+                yield record_id, unhexlify(token) or _NO_RECEIPT
+
+
+def read_lines(folder: Path, manifest: dict[str, Any], salts: Salts) -> Lines:
+    """Read a statement's lines as `lines.csv` has them.
 
     A statement without that file has them in `lines.parquet`, and the texts are made of it.
     """
+    return Lines(split_records(_chunks(folder, manifest)), salts)
+
+
+def _chunks(folder: Path, manifest: dict[str, Any]) -> Iterator[bytes]:
     name = f"{TABLE}.csv"
-    if name in manifest["files"]:
-        with (folder / name).open("rb") as file:
-            yield from split_records(file)
-    else:
-        yield from split_records(_texts(folder / f"{TABLE}.parquet"))
+    if name not in manifest["files"]:
+        yield from _texts(folder / f"{TABLE}.parquet")
+        return
+    with (folder / name).open("rb") as file:
+        yield from iter(partial(file.read, _CHUNK), b"")
 
 
-def header_text(folder: Path, manifest: dict[str, Any]) -> bytes:
-    """Read the headings of a statement's lines as `lines.csv` has them."""
-    return next(read_lines(folder, manifest), b"").removeprefix(_BOM)
-
-
-def split_records(lines: Iterable[bytes]) -> Iterator[bytes]:
+def split_records(chunks: Iterable[bytes]) -> Iterator[bytes]:
     r"""Yield each record of CSV without its line ending; a quoted field may hold newlines.
 
-    >>> [*split_records([b'a,b\n', b'1,"x\n', b'y"\n'])]
-    [b'a,b', b'1,"x\ny"']
+    >>> [*split_records([b'a,b\n1,"x', b'\ny"\n2,z'])]
+    [b'a,b', b'1,"x\ny"', b'2,z']
     """
-    begun = b""
+    rest = b""
+    for chunk in chunks:
+        *records, rest = _split(rest + chunk)
+        yield from records
+        if len(rest) > _LONGEST:
+            raise LakeError(f"the {TABLE} have a record that does not end")
+    if rest:
+        yield rest
+
+
+def _split(text: bytes) -> list[bytes]:
+    """Split at the ends of records; the last of them may not have ended yet."""
+    lines = text.split(b"\n")
+    if b'"' not in text:
+        return lines
+    records, begun = list[bytes](), list[bytes]()
+    is_open = False
     for line in lines:
-        begun = begun + line if begun else line
-        if begun.count(b'"') % 2 == 0:
-            yield begun.removesuffix(b"\n")
-            begun = b""
-    if begun:
-        yield begun
+        begun.append(line)
+        is_open ^= line.count(b'"') % 2 == 1
+        if not is_open:
+            records.append(b"\n".join(begun))
+            begun = []
+    return [*records, b"\n".join(begun)] if begun else records
 
 
 def _texts(path: Path) -> Iterator[bytes]:
     with path.open("rb") as source, pq.ParquetFile(source) as file:
-        tables = (pa.Table.from_batches([each]) for each in file.iter_batches(_GROUP))
         yield _first_text(file.schema_arrow.empty_table())
-        for table in tables:
-            _, *parts = (safe for _, safe in csv_pairs(table))
-            for text in parts:
-                yield from (f"{line}\n".encode() for line in text.removesuffix("\n").split("\n"))
+        for batch in file.iter_batches(_GROUP):
+            _, *parts = (safe for _, safe in csv_pairs(pa.Table.from_batches([batch])))
+            yield from map(str.encode, parts)
 
 
 def _first_text(table: pa.Table) -> bytes:
     return next(csv_pairs(table))[1].encode()
 
 
-def leaves_of(records: Iterator[bytes], salts: Salts) -> Iterator[Line]:
-    """Yield the lines behind the header of CSV, each with its salt."""
-    try:
-        places = _cells(next(records, b"").removeprefix(_BOM))
-        record, receipt = places.index(_RECORD), places.index(_RECEIPT)
-        for number, text in enumerate(records, start=1):
-            cells = _cells(text)
-            record_id, token = cells[record], bytes.fromhex(cells[receipt].decode()) or _NO_RECEIPT
-            yield Line(number, text, record_id, token, salts.of(record_id, number))
-    except (ValueError, LookupError, csv.Error) as error:
-        raise LakeError(f"the {TABLE} are no table that close wrote") from error
-
-
-def _cells(record: bytes) -> list[bytes]:
-    """Take a record of CSV apart; most have no quoted field."""
+def cells_of(record: bytes) -> list[bytes]:
+    """Take a record of CSV apart."""
     if b'"' not in record:
         return record.split(b",")
     return [cell.encode() for cell in next(csv.reader([record.decode()], strict=True))]

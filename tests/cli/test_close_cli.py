@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from svc_analytics.instants import to_micros
-from tests.support.closings import Closer
+from tests.support.closings import Closer, table
 from tests.support.commands import Run, runner
 from tests.support.desks import Desk
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, payment
@@ -267,3 +267,20 @@ def test_a_sealed_month_is_packed_for_an_auditor(call: Run, closer: Closer) -> N
     document = json.loads(call("package", str(OCTOBER), "--out", "b.zip", "--json").out)
     assert document["seal"] == seal
     assert Path("b.zip").read_bytes() == Path("2026-10.zip").read_bytes()
+
+
+def test_one_line_of_a_sealed_month_is_proven(call: Run, closer: Closer) -> None:
+    """By its month or its folder; what cannot be proven is one line, and no file."""
+    [record, *_] = [row["record_id"] for row in table(closer.sealed(), "lines")]
+    done = call("prove", "2026-10", record)
+    assert (
+        done.code == 0
+        and f"line 1 of {OCTOBER.absolute()} is proven in 2026-10-line-1.json" in done.out
+    )
+    document = json.loads(call("prove", str(OCTOBER), record, "--out", "p.json", "--json").out)
+    assert document["line"].startswith(f"1,payment:{record},")
+    assert Path("p.json").read_bytes() == Path("2026-10-line-1.json").read_bytes()
+    unknown = call("prove", "2026-10", "SVC", "--out", "q.json")
+    assert unknown.code == 2 and len(unknown.lines) == 1 and not Path("q.json").exists()
+    away = shutil.copytree(OCTOBER, "away")
+    assert "name the lake that did" in call("prove", str(away), record, "--data-dir", "none").err

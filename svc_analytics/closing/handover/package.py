@@ -73,12 +73,16 @@ def package(
         >>> svc.package(lake, "2026-10")  # doctest: +SKIP
     """
     check_lake(lake)
+    return pack_folder(newest_sealed_folder(lake, month, zone, calendar), out, lake)
+
+
+def newest_sealed_folder(lake: Lake, month: str, zone: str, calendar: str | None) -> Path:
+    """Find the newest sealed version of a month; raise `LakeError` where there is none."""
     period = parse_period(month, now(), zone, calendar)
-    first = lake.path / seals.STATEMENTS / period.folder
-    sealed = seals.versions(first)
+    sealed = seals.versions(lake.path / seals.STATEMENTS / period.folder)
     if not sealed:
         raise LakeError(f"{period.folder} is not sealed: close it first, with svc-analytics close")
-    return pack_folder(sealed[-1], out, lake)
+    return sealed[-1]
 
 
 def pack_folder(

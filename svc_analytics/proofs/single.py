@@ -1,0 +1,114 @@
+"""The proof of one line: its text, and the hashes that lead from it to the checkpoint.
+
+Of the other lines it holds no text, no salt and no id: hashes alone.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, entry_of, salted_lines
+from svc_analytics.proofs.lines import Line, Lines, Part, cells_of
+from svc_analytics.proofs.merkle import Tree
+
+_ID, _KIND = b"record_id", b"kind"
+_OTHER_IDS = (b"entry_id", b"receipt_no", b"reference_id", b"session_id")
+
+
+@dataclass(frozen=True)
+class SingleProof:
+    """What a proof of one line holds, by the names of its JSON."""
+
+    line: str
+    line_number: int
+    header: str
+    salt: str
+    receipt: str
+    hashes: tuple[str, ...]  # those beside its way, from the leaf to the root
+    checkpoint: str
+    signature: str | None
+
+    def to_json(self) -> str:
+        """Write it as JSON with a fact in each line: blanks would take room from the proof."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",\n", ":")) + "\n"
+
+
+@dataclass
+class _Search:
+    """The lines of a record, found while the tree grows over all lines."""
+
+    lines: Lines
+    record: bytes
+    found: list[Line] = field(default_factory=list)
+    other: str | None = None  # whose receipt number, or other id, was given instead
+
+    def look(self, part: Part) -> list[int]:
+        """Find lines of the record in a part; tell their places there."""
+        before = len(self.found)
+        for place, text in enumerate(part.texts):
+            if self.record in text:
+                self._look_at(part.first + place, text)
+        return [line.number - part.first for line in self.found[before:]]
+
+    def _look_at(self, number: int, text: bytes) -> None:
+        cells = dict(zip(self.lines.names, cells_of(text), strict=False))
+        if cells[_ID] == self.record:
+            self.found.append(self.lines.line(number, text))
+        elif self.other is None:
+            near = [name for name in _OTHER_IDS if cells.get(name) == self.record]
+            self.other = f"{near[0].decode()} of record {cells[_ID].decode()}" if near else None
+
+
+def prove_line(
+    folder: Path, manifest: dict[str, Any], secret: bytes, record: str, number: int | None = None
+) -> SingleProof:
+    """Prove the line of a record; of several, the one with that number.
+
+    Raises `ConfigError` where there is no such line, or more than one, and `LakeError` where the
+    lines and the secret are not those that were sealed.
+    """
+    lines = salted_lines(folder, manifest, secret)
+    tree, search = Tree(), _Search(lines, record.encode(errors="replace"))
+    for part in lines.parts():
+        tree.extend(part.leaves, search.look(part))
+    if entry_of(tree, lines, manifest) != manifest["tree"]:
+        message = (
+            f"the lines of {folder}, or the secret of its lake, are not those that were sealed"
+        )
+        raise LakeError(f"{message}: restore both from a copy")
+    line = _choose(search, manifest["label"], number)
+    signature = folder / SIGNATURE
+    return SingleProof(
+        line=line.text.decode(),
+        line_number=line.number,
+        header=lines.header.decode(),
+        salt=line.salt.hex(),
+        receipt=line.receipt.hex(),
+        hashes=tuple(each.hex() for each in tree.paths[line.number - 1]),
+        checkpoint=(folder / FILE).read_text(encoding="utf-8"),
+        signature=signature.read_text(encoding="utf-8") if signature.is_file() else None,
+    )
+
+
+def _choose(search: _Search, label: str, number: int | None) -> Line:
+    """Take the one line that is meant, or say what to give instead."""
+    record, found = search.record.decode(), {line.number: line for line in search.found}
+    if not found:
+        hint = "give an id of the column record_id of its lines"
+        if search.other:
+            hint = f"it is the {search.other}, so give that id"
+        raise ConfigError(f"{label} has no line of record {record}: {hint}")
+    if number is None and len(found) == 1:
+        return search.found[0]
+    if number not in found:
+        places = ", ".join(
+            f"{each.number} ({_kind_of(search.lines, each)})" for each in search.found
+        )
+        raise ConfigError(f"record {record} has the lines {places}: choose one with --line")
+    return found[number]
+
+
+def _kind_of(lines: Lines, line: Line) -> str:
+    return cells_of(line.text)[lines.names.index(_KIND)].decode()
