@@ -44,8 +44,8 @@ COMMANDS = (
         "lab",
         "notebook",
     ),
-    *("backup", "package", "prove", "receipts", "restore", "sandbox", "sql", "statement"),
-    *("statement-diff", "statement-verify", "status", "views", "webhooks"),
+    *("backup", "package", "prove", "receipts", "restore", "sandbox", "schedule", "sql"),
+    *("statement", "statement-diff", "statement-verify", "status", "views", "webhooks"),
 )
 _FILE = "_FILE"
 _CLOSE = 0.85  # how like a known name another must be to be taken for a misspelt one

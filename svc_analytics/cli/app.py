@@ -80,6 +80,10 @@ COMMANDS = {
         "sandbox.cli:sandbox",
         "Run the Merchant Payments API on this machine, with made-up records and keys.",
     ),
+    "schedule": (
+        "cli.commands.schedule:schedule",
+        "Let a timer close the months that are due: install it, look at it, remove it.",
+    ),
     "sql": ("cli.commands.lake:sql", "Run one read-only query on the views."),
     "statement": (
         "cli.commands.statement:statement",

@@ -20,6 +20,7 @@ from tests.test_guards import commands
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
 
+GROUPS = ("receipts", "schedule", "webhooks")
 SCHEMA = json.loads(
     (ROOT / "docs" / "pages" / "reference" / "json-output.schema.json").read_text(encoding="utf-8")
 )
@@ -67,6 +68,9 @@ CALLS = [
     ["receipts", "verify"],
     ["receipts", "verify", "tokens.txt"],
     ["webhooks", "verify", "log.ndjson"],
+    ["schedule", "install", "--dry-run"],
+    ["schedule", "status"],
+    ["schedule", "remove", "--dry-run"],
     ["sql", "select net_sales, net_settlement from net_settlement_monthly"],
     ["views"],
     ["notebook", "02", "--month", "{month}", "--out", "02.html"],
@@ -117,7 +121,7 @@ def validator(name: str) -> "Draft202012Validator":
 
 
 def words_of(call: list[str]) -> str:
-    return "-".join(call[:2]) if call[0] in ("receipts", "webhooks") else call[0]
+    return "-".join(call[:2]) if call[0] in GROUPS else call[0]
 
 
 @pytest.mark.usefixtures("other_lake")

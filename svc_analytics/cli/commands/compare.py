@@ -9,8 +9,8 @@ import click
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
-from svc_analytics.cli.commands.several_lakes import beside, open_each
 from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.several_lakes import beside, open_each
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.states.stated import compare as compare_months
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError

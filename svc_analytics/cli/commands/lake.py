@@ -7,7 +7,6 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import reports
-from svc_analytics.cli.commands.several_lakes import beside, open_each
 from svc_analytics.cli.console import echo_note, echo_progress, table_text
 from svc_analytics.cli.dbt_sources import dbt_sources
 from svc_analytics.cli.options import (
@@ -17,6 +16,7 @@ from svc_analytics.cli.options import (
     several_lakes_options,
     wide_option,
 )
+from svc_analytics.cli.several_lakes import beside, open_each
 from svc_analytics.closing.neighbours import unmet_findings
 from svc_analytics.closing.states.month_states import months_to_close
 from svc_analytics.engines.connect import count

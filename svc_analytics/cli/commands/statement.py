@@ -8,12 +8,12 @@ import click
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.bucket.address import local_path
 from svc_analytics.cli import completion, explanations, options, reports
-from svc_analytics.cli.commands.several_lakes import (
+from svc_analytics.cli.console import echo_note, echo_progress
+from svc_analytics.cli.several_lakes import (
     open_one,
     refuse_options_of_one,
     state_together,
 )
-from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.closing.states.stated import statement as make_statement
 from svc_analytics.config import read_rates_path
