@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from svc_analytics.closing.handover.package import package as package
     from svc_analytics.closing.handover.prove import LineProof as LineProof
     from svc_analytics.closing.handover.prove import prove as prove
+    from svc_analytics.closing.handover.sign import Signature as Signature
+    from svc_analytics.closing.handover.sign import sign as sign
     from svc_analytics.closing.result import CloseResult as CloseResult
     from svc_analytics.closing.states.stated import compare as compare
     from svc_analytics.closing.states.stated import explain_change as explain_change
@@ -119,6 +121,7 @@ _FUNCTIONS = {
     "restore": "backups.restore",
     "search": "notebook.search",
     "show": "notebook.show",
+    "sign": "closing.handover.sign",
     "statement": "closing.states.stated",
     "verify_backup": "backups.backup",
     "verify_receipt": "signing.receipts",
@@ -150,6 +153,7 @@ _TYPES = {
     "SealVerification": "closing.verification.verify",
     "Secret": "signing.secrets",
     "Settings": "config",
+    "Signature": "closing.handover.sign",
     "SigningSecret": "signing.secrets",
     "Statement": "statements.statement",
     "StatementDiff": "closing.differences",

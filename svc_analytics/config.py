@@ -27,6 +27,7 @@ _HEX64 = re.compile(r"[0-9a-fA-F]{64}\Z", re.ASCII)
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
 _ENGINE = re.compile(r"sc://[^/\s]+(/.*)?\Z")
 _MEMORY = re.compile(r"[1-9]\d{0,5}(\.\d{1,3})? ?[MGT]i?B\Z")
+_SSH_KEY = re.compile(r"-----BEGIN |(ssh|ecdsa|sk-ssh|sk-ecdsa)-\S+ AAAA")
 _API = "/api/pay/v1"  # where the contract's paths begin; each request adds it
 DUCKDB = "duckdb"  # the engine that is here
 DEFAULT_PATIENCE = 60
@@ -180,6 +181,32 @@ def read_rates_path(
     """
     check("rates", rates, (*PATH, type(None)), 'a path, such as "rates.csv"')
     return Path(rates or here(environ, folder).text("SVC_RATES") or lake / RATES_FILE)
+
+
+def read_signing_key(
+    key: str | os.PathLike[str] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Path | None:
+    """Read only where the SSH key lies that signs; None where nothing says it.
+
+    The file that SVC_SIGNING_KEY_FILE names may be the key itself. Raises `ConfigError` for a
+    key in the place of its path.
+
+    >>> read_signing_key(environ={"SVC_SIGNING_KEY": "/etc/shop/seal"}).as_posix()
+    '/etc/shop/seal'
+    """
+    check("key", key, (*PATH, type(None)), 'a path, such as "~/.ssh/id_ed25519"')
+    source, name = here(environ, folder), "SVC_SIGNING_KEY"
+    setting = Text(os.fspath(key), "--key") if key else source.find(name)
+    text = setting.text
+    if _SSH_KEY.match(text):
+        values = source.dotenv if setting.origin.endswith(".env") else source.environ
+        if not setting.origin.startswith(f"{name}_FILE"):
+            raise ConfigError(f"{setting.origin} is a key: give the path of its file instead")
+        text = values[f"{name}_FILE"]
+    return Path(text).expanduser() if text else None
 
 
 def check_engine(address: str, name: str = "engine") -> str:

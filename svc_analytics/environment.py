@@ -24,9 +24,8 @@ SETTINGS = (
     *("SVC_RECEIPT_SECRETS", "SVC_WEBHOOK_SECRETS"),
     *("SVC_DATA_DIR", "SVC_CACHE_DIR", "SVC_MEMORY", "SVC_ENGINE", "SVC_ENGINE_DATA"),
     *("SVC_RATES", "SVC_CA_FILE", "SVC_NOTIFY", "SVC_PING_URL", "SVC_METRICS_FILE"),
-    "SVC_LOG",
-    # No command reads these yet; a `.env` that holds them for a later version stays readable.
-    *("SVC_SIGNING_KEY", "SVC_TSA_URL"),
+    *("SVC_LOG", "SVC_SIGNING_KEY"),
+    "SVC_TSA_URL",  # no command reads it yet; a `.env` that holds it stays readable
 )
 # Below SVC_NAME_ lie the options of a command, which only the command itself knows.
 COMMANDS = (
@@ -44,7 +43,7 @@ COMMANDS = (
         "lab",
         "notebook",
     ),
-    *("backup", "package", "prove", "receipts", "restore", "sandbox", "schedule", "sql"),
+    *("backup", "package", "prove", "receipts", "restore", "sandbox", "schedule", "sign", "sql"),
     *("statement", "statement-diff", "statement-verify", "status", "views", "webhooks"),
 )
 _FILE = "_FILE"

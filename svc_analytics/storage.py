@@ -5,6 +5,7 @@ A lake holds its storage and passes it to whoever writes below its folder.
 
 import os
 import random
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -109,6 +110,22 @@ def statement_folder(path: str | os.PathLike[str]) -> Path:
     storage = open_storage(lake)
     storage.refresh()
     return storage.folder / STATEMENTS / name.removesuffix(".zip")
+
+
+def add_file(storage: Storage, path: Path, content: bytes) -> None:
+    """Put a file beside those of a statement's folder, in one step.
+
+    The folder of a bucket is one object, which is replaced.
+    """
+    if isinstance(storage, LocalStorage):
+        with storage.write(path) as temporary:
+            temporary.write_bytes(content)
+        return
+    with storage.write_folder(path.parent) as folder:
+        for other in path.parent.iterdir():
+            if other.is_file() and other != path:
+                shutil.copy2(other, folder)
+        (folder / path.name).write_bytes(content)
 
 
 def merge_into(storage: Storage, work: Callable[[], _T]) -> _T:

@@ -84,6 +84,7 @@ COMMANDS = {
         "cli.commands.schedule:schedule",
         "Let a timer close the months that are due: install it, look at it, remove it.",
     ),
+    "sign": ("cli.commands.package:sign", "Sign a sealed month with an SSH key."),
     "sql": ("cli.commands.lake:sql", "Run one read-only query on the views."),
     "statement": (
         "cli.commands.statement:statement",

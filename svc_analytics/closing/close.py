@@ -19,6 +19,7 @@ from svc_analytics.arguments import option_defaults
 from svc_analytics.closing import due, neighbours, seals
 from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.chain import warnings_of
+from svc_analytics.closing.handover.sign import Signer
 from svc_analytics.closing.job import (
     Job,
     JobOptions,
@@ -64,6 +65,7 @@ _DEFAULTS: JobOptions = {
     "read": None,
     "lang": "en",
     "digits": "latin",
+    "sign": False,
     "note": lambda text: None,
 }
 
@@ -99,7 +101,9 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
     environment. `lang` and `digits` are as in `Statement.save`. With `currency`, forms that people
     read are written beside the seal, in a folder of their own, with a second figure beside each in
     USD; `rates` is as in `Statement.in_currency`, by default the file of SVC_RATES, else
-    `rates.csv` in the lake. `note` is called with what is being done.
+    `rates.csv` in the lake. With `sign`, the key of SVC_SIGNING_KEY signs it, as `svc.sign` does;
+    where it cannot, the month is sealed all the same, and a note says why. `note` is called with
+    what is being done.
 
     Returns:
         What became of the month: `state` (sealed, unchanged, restated or provisional),
@@ -126,6 +130,7 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
         doubts = () if period.is_longer else Readings(job).doubts(period)
         closed = neighbours.say_unmet(_close(job, period, doubts), job.places(period), lake)
         keep_result(lake, closed)
+        closed = Signer(lake, options["sign"]).sign(closed)
         return closed.with_notes([*job.notes, *unchecked(job.settings, closed)]).logged()
 
 
@@ -137,7 +142,8 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
     first is read alone, and those behind it together, as long as they are not large. Stops at the
     first month that cannot be sealed, because each seal names the one before. With `longer`, a
     list of "quarter", "year" or both, also closes those that are over and have the seals of all
-    their months. `on_closed` is called with each when it is done, `note` with what is being done.
+    their months. `on_closed` is called with each when it is done, `note` with what is being
+    done. `sign` is as in `close`.
 
     Returns:
         A list with what became of each month, as `close` returns it; behind them, with the
@@ -156,9 +162,10 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
         months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
         waiting = due.waiting_for_a_clock(job, months, zone, calendar)
         results: dict[str, CloseResult] = {}
+        signer = Signer(lake, options["sign"])
         for closed in chain(_close_all(job, months, kinds), waiting):
             notes = _notes(job, closed, months, results)
-            results[closed.label] = closed.with_notes(notes).logged()
+            results[closed.label] = signer.sign(closed).with_notes(notes).logged()
             options["on_closed"](results[closed.label])
     for closed in results.values():
         keep_result(lake, closed)

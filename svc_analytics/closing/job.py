@@ -36,6 +36,7 @@ class JobOptions(PeriodOptions, total=False):
     read: Read | None
     lang: str
     digits: str
+    sign: bool
     note: Note
 
 

@@ -52,6 +52,7 @@ class CloseResult(Displayable):
     table: pa.Table | None = field(default=None, repr=False)  # differences from the last seal
     note: str | None = None  # worth knowing, though nothing is wrong
     receipts: ReceiptsState = "none"  # how many of its receipts the lake has a verdict on
+    signed_by: str | None = None  # the fingerprint of the key, where it was to be signed
 
     @property
     def needs_attention(self) -> bool:
@@ -89,6 +90,7 @@ class CloseResult(Displayable):
         word = "but" if self.seal else "because"
         lines += [f"  {word} {single_line(reason.text)}" for reason in self.reasons]
         lines += [f"  {single_line(unknown.text)}" for unknown in self.unknown]
+        lines += [f"  signed by key {self.signed_by}"] * bool(self.signed_by and self.is_new)
         lines += ["  receipts not checked"] * (self.is_new and self.receipts == UNCHECKED)
         return [*lines, f"  note: {self.note}"] if self.note else lines
 

@@ -14,7 +14,7 @@ from typing import Any
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
 from svc_analytics.periods import Period, read_label
-from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
+from svc_analytics.proofs.checkpoint import BESIDE, SIGNATURE, checkpoint_fault
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
 
@@ -23,7 +23,8 @@ STATEMENTS = "statements"
 CHAIN = ("chain.json", "chain.json.sig")
 README, EVIDENCE, VERIFY, SUMS = "README.txt", "EVIDENCE.txt", "verify.py", "SHA256SUMS"
 _ADDED = {README, EVIDENCE, VERIFY, SUMS, *CHAIN}
-_OF_PROGRAMS = (".DS_Store", "~$", ".~lock.")  # how names begin that other programs leave
+# How names begin that other programs leave, and a run that was killed while it signed.
+_OF_PROGRAMS = (".DS_Store", "~$", ".~lock.", f".{SIGNATURE}.")
 EXAMPLE = "data/statements/2026-10"
 Manifest = dict[str, Any]
 Sealed = tuple[Path, Manifest]  # a folder and its manifest

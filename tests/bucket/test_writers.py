@@ -1,6 +1,7 @@
 """Two machines write to one bucket at once: a record that moved is never in two months."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -18,6 +19,7 @@ from svc_analytics.extraction import run
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import PAYMENTS
+from svc_analytics.storage import add_file, merge_into
 from tests.support.buckets import MemoryStore
 from tests.support.fake_service import FakeService, payment
 from tests.support.publishing import SETTINGS, after, before
@@ -145,3 +147,20 @@ def test_what_a_dead_machine_had_spilled_is_not_published_after_another_wrote(
     left.write_bytes(b"rows of before")
     assert not any("interrupted" in note for note in extract(ann, after()).notes)
     check_moved(ann)
+
+
+def test_a_file_beside_a_statement_reaches_each_machine_with_the_others(tmp_path: Path) -> None:
+    """Two machines add one each, the second to what it had not seen: neither is lost."""
+    store, name = MemoryStore(), Path("statements") / "2026-10"
+    one, other = (machine(tmp_path / each, store).storage for each in ("one", "other"))
+    with one.merging(), one.write_folder(one.folder / name) as folder:
+        (folder / "manifest.json").write_text("{}")
+    other.refresh()
+    for storage, added in ((one, "checkpoint.sig"), (other, "checkpoint.tsr")):
+        path = storage.folder / name / added
+        merge_into(storage, partial(add_file, storage, path, b"by one key"))
+    one.refresh()
+    for storage in (one, other):
+        held = {path.name: path.read_bytes() for path in (storage.folder / name).iterdir()}
+        signed = dict.fromkeys(["checkpoint.sig", "checkpoint.tsr"], b"by one key")
+        assert held == {"manifest.json": b"{}", **signed}

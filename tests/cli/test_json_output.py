@@ -15,6 +15,7 @@ from svc_analytics.sandbox.server import serve
 from tests.support.commands import Run, runner
 from tests.support.documents import ROOT
 from tests.support.rings import rings
+from tests.support.ssh_keys import make_key
 from tests.test_guards import commands
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ CALLS = [
     ["statement-diff", "data/statements/{month}", "data/statements/{month}"],
     ["package", "{month}"],
     ["prove", "{month}", "{record}"],
+    ["sign", "{month}", "--key", "key"],
     ["bundle", "lake.duckdb"],
     ["backup", "backups"],
     ["backup", "backups", "--verify"],
@@ -102,8 +104,10 @@ DELIVERY = {
 
 @pytest.fixture
 def other_lake(folder: Path, request: pytest.FixtureRequest) -> None:
-    """The lake of another merchant, for what is asked of both."""
+    """The lake of another merchant, for what is asked of both; the key that signs."""
     call = request.node.callspec.params["call"]
+    if call[0] == "sign":
+        make_key(folder, "key")
     if "demo" in call[1:]:
         svc.demo_lake(folder / "demo", months=1, payments=40)
 

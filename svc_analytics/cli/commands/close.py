@@ -126,6 +126,13 @@ def _job(
 @options.lang_option
 @options.digits_option
 @options.currency_options
+@click.option(
+    "--sign",
+    "is_signed",
+    is_flag=True,
+    help="Sign what is sealed with the key of SVC_SIGNING_KEY; where that fails, it is sealed, and "
+    "a note says why.",
+)
 @options.dry_run_option
 @options.patience_option
 @options.wide_option
@@ -137,6 +144,7 @@ def close(
     which: ClosedPeriods,
     job: JobOptions,
     other: options.OtherCurrency,
+    is_signed: bool,
     patience: int | None,
     shown: Shown,
     data_dir: str | None,
@@ -162,13 +170,13 @@ def close(
     months = (job["zone"], job["calendar"]) if which.name is None else None
     with watched("close", data_dir, months, language) as watch:
         settings = _settings(data_dir, patience)
-        wanted: JobOptions = {**job, "settings": settings, "note": echo_progress}
+        more: JobOptions = {"settings": settings, "sign": is_signed, "note": echo_progress}
 
         def echo(result: CloseResult) -> None:
             watch.closed(result)
             _echo_result(result, is_wide=shown.is_wide, as_json=shown.as_json)
 
-        results = _close(Lakehouse(settings.data_dir), which, wanted, other, echo)
+        results = _close(Lakehouse(settings.data_dir), which, {**job, **more}, other, echo)
         if shown.as_json:
             click.echo(to_json({"months": list(map(_result_document, results))}))
         elif not results:
@@ -260,6 +268,7 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
         "reasons": [reason.text for reason in result.reasons],
         "unknown": [unknown.to_json() for unknown in result.unknown],
         "receipts": result.receipts,
+        "signed_by": result.signed_by,
         "note": result.note,
         "restatement": [] if result.table is None else result.table.to_pylist(),
     }

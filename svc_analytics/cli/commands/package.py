@@ -1,4 +1,6 @@
-"""`package`: pack a sealed month for an auditor."""
+"""`package`, `sign`: hand a sealed month over to an auditor, signed."""
+
+from collections.abc import Collection
 
 import click
 
@@ -7,6 +9,8 @@ from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.package import pack_folder
 from svc_analytics.closing.handover.package import package as pack_month
+from svc_analytics.closing.handover.sign import sign as sign_month
+from svc_analytics.closing.handover.sign import sign_folder
 from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.render.folder import MANIFEST
@@ -41,7 +45,46 @@ def package(
         click.echo(f"{done.folder} is packed into {done.file}")
         click.echo(f"seal: {done.seal}")
         click.echo("give the seal to the auditor by another way: in a zip file it proves nothing")
-    for text in done.unproven:
+    _tell_unproven(done.unproven)
+
+
+@click.command()
+@click.argument("month", metavar="MONTH|DIR")
+@options.zone_options
+@click.option(
+    "--key",
+    metavar="FILE",
+    help="The SSH key: a private one, or the public half of one in an agent or on a hardware key.  "
+    "[default: SVC_SIGNING_KEY]",
+)
+@options.shared_options
+def sign(
+    month: str, at: PeriodOptions, key: str | None, data_dir: str | None, as_json: bool
+) -> None:
+    """Sign a sealed month with an SSH key.
+
+    Signs the newest sealed version of MONTH, or the sealed folder DIR, as ssh-keygen -Y sign
+    does, and writes checkpoint.sig beside its checkpoint; no sealed file changes. What the
+    key had signed before stays as it is. Refuses a folder that was altered; exits 3 where
+    not all of it could be proven.
+    """
+    folder = statement_folder(month)
+    if (folder / MANIFEST).is_file():
+        done = sign_folder(folder, key)
+    else:
+        done = sign_month(options.open_lake(data_dir), month, **at, key=key)
+    if as_json:
+        names = {"file": str(done.file), "folder": str(done.folder), "seal": done.seal}
+        facts = {"key": done.key, "is_new": done.is_new, "unproven": list(done.unproven)}
+        click.echo(to_json(names | facts))
+    else:
+        was = "is signed" if done.is_new else "was signed before"
+        click.echo(f"{done.folder} {was} by key {done.key}: {done.file}")
+    _tell_unproven(done.unproven)
+
+
+def _tell_unproven(unproven: Collection[str]) -> None:
+    for text in unproven:
         echo_note(f"not proven: {text}", "not_proven", "warning", reason=text)
-    if done.unproven:
+    if unproven:
         raise SystemExit(EXIT_ATTENTION)

@@ -1,0 +1,152 @@
+"""Sign the checkpoint of a sealed statement; no sealed file changes."""
+
+import os
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from svc_analytics.closing import seals
+from svc_analytics.closing.handover.package import newest_sealed_folder
+from svc_analytics.closing.register import lake_around
+from svc_analytics.closing.result import CloseResult
+from svc_analytics.closing.verification.proof import prove
+from svc_analytics.config import read_signing_key
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.proofs import signature
+from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, checkpoint_text
+from svc_analytics.storage import LocalStorage, Storage, add_file, merge_into
+
+_NO_KEY = "no key is set: give SVC_SIGNING_KEY, the path of an SSH key"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A signed statement: the file of its signature, its folder and seal, and the key.
+
+    `key` is the fingerprint, as `ssh-keygen -l` prints it. `is_new` is False where the same key
+    had signed it before.
+
+    Examples:
+        >>> svc.sign(lake, "2026-10").key  # doctest: +SKIP
+        'SHA256:nFQT5eOJ…'
+    """
+
+    file: Path
+    folder: Path
+    seal: str
+    key: str
+    is_new: bool
+    unproven: tuple[str, ...] = ()  # what of the folder could not be compared with anything
+
+
+def sign(
+    lake: Lake,
+    month: str,
+    *,
+    zone: str = "UTC",
+    calendar: str | None = None,
+    key: str | os.PathLike[str] | None = None,
+) -> Signature:
+    """Sign the newest sealed version of a month, as `ssh-keygen -Y sign` does.
+
+    `key` is the path of an SSH key, by default that of SVC_SIGNING_KEY: a private one, or the
+    public half of one that is in an agent or on a hardware key. What the key had signed before
+    stays; the signature of another key is replaced.
+
+    Returns:
+        The signature: its file, `checkpoint.sig`, and the fingerprint of the key.
+
+    Raises:
+        LakeError: where the month is not sealed, was altered since, or has no checkpoint.
+        ConfigError: for a month that does not exist, and where the key does not sign.
+
+    Examples:
+        >>> svc.sign(lake, "2026-10", key="~/.ssh/id_ed25519")  # doctest: +SKIP
+    """
+    check_lake(lake)
+    lake.require()
+    return sign_folder(newest_sealed_folder(lake, month, zone, calendar), key, lake)
+
+
+def sign_folder(
+    folder: Path, key: str | os.PathLike[str] | None = None, lake: Lake | None = None
+) -> Signature:
+    """Sign a sealed folder; refuse one that does not fit its seal, its tables or its lake."""
+    path = read_signing_key(key)
+    if path is None:
+        raise ConfigError(_NO_KEY)
+    manifest = seals.read_manifest(folder)
+    content = _content(folder, manifest)
+    lake = lake or lake_around(folder.absolute())
+    proof = prove(folder, manifest, lake)
+    _require(folder, proof.broken)
+    storage = lake.storage if lake else LocalStorage(folder.parent)
+    done = _signed(folder, manifest, content, path, storage)
+    return replace(done, unproven=tuple(proof.unproven))
+
+
+@dataclass
+class Signer:
+    """Signs the months of a run of `close`; where it cannot, it says so once, and seals on."""
+
+    lake: Lake
+    is_wanted: bool
+    is_stopped: bool = False
+
+    def sign(self, closed: CloseResult) -> CloseResult:
+        """Sign a month that was closed; what comes back names the key, or notes why none signed."""
+        if not self.is_wanted or self.is_stopped or closed.seal is None:
+            return closed
+        try:
+            return replace(closed, signed_by=self._key(closed.folder))
+        except (ConfigError, LakeError, OSError) as error:
+            self.is_stopped = True
+            advice = "mend that, and close with --sign again, or run svc-analytics sign"
+            return closed.with_notes([f"not signed: {error}; {advice}"])
+
+    def _key(self, folder: Path) -> str | None:
+        """Sign a folder that this run has proven, unless somebody did; tell whose key it is."""
+        manifest = seals.read_manifest(folder)
+        if checkpoint_text(manifest) is None:  # an earlier release sealed it
+            return None
+        content = _content(folder, manifest)
+        if by := _signer(folder, content):
+            return by
+        path = read_signing_key()
+        if path is None:
+            raise ConfigError(_NO_KEY)
+        return _signed(folder, manifest, content, path, self.lake.storage).key
+
+
+def _content(folder: Path, manifest: seals.Manifest) -> bytes:
+    """Return the checkpoint of a folder that fits its seal."""
+    _require(folder, seals.seal_violations(folder, manifest))
+    if checkpoint_text(manifest) is None:
+        message = f"{folder} is not signed: it has no {FILE}, for an earlier release sealed it"
+        raise LakeError(message)
+    return (folder / FILE).read_bytes()
+
+
+def _require(folder: Path, broken: list[str]) -> None:
+    if broken:
+        raise LakeError(f"{folder} is not signed: {broken[0]}")
+
+
+def _signer(folder: Path, content: bytes) -> str | None:
+    """Tell which key signed a folder; None where nobody did, or signed another text."""
+    path = folder / SIGNATURE
+    return signature.signer_of(content, path.read_bytes()) if path.is_file() else None
+
+
+def _signed(
+    folder: Path, manifest: seals.Manifest, content: bytes, key: Path, storage: Storage
+) -> Signature:
+    """Return the signature of a key, which is made unless it is there."""
+    by, file = _signer(folder, content), folder / SIGNATURE
+    if by is None or by != signature.fingerprint_of(key):
+        made = signature.sign(content, key)
+        merge_into(storage, partial(add_file, storage, file, made))
+        by = str(signature.signer_of(content, made))
+        return Signature(file, folder, manifest["seal"], by, True)
+    return Signature(file, folder, manifest["seal"], by, False)

@@ -1,0 +1,153 @@
+"""Sign a sealed month, by the command, in Python and while it is closed."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import svc_analytics as svc
+from svc_analytics.closing.handover.sign import Signer, sign_folder
+from svc_analytics.closing.seals import foreign_files, read_manifest
+from svc_analytics.config import read_signing_key
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.proofs import signature
+from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
+from tests.support.closings import Closer
+from tests.support.ssh_keys import is_signed_by, make_key
+
+
+class Keys(NamedTuple):
+    own: Path
+    other: Path
+    locked: Path
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
+    folder = tmp_path_factory.mktemp("keys")
+    return Keys(*(make_key(folder, name, "x" * (name == "locked") * 8) for name in Keys._fields))
+
+
+@pytest.fixture
+def set_key(monkeypatch: pytest.MonkeyPatch, keys: Keys) -> Iterator[pytest.MonkeyPatch]:
+    monkeypatch.setenv("SVC_SIGNING_KEY", str(keys.own))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    return monkeypatch
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def alone(closer: Closer, tmp_path: Path) -> Path:
+    """A sealed month away from its lake, which is proven in no time."""
+    return shutil.copytree(closer.sealed("2026-10"), tmp_path / "alone" / "2026-10")
+
+
+def test_a_reader_who_knows_the_key_finds_the_checkpoint_signed(closer: Closer, keys: Keys) -> None:
+    """By ssh-keygen; no other file changes. What a killed run had begun is nobody's."""
+    folder = closer.sealed("2026-10")
+    before, begun = contents(folder), folder / f".{SIGNATURE}.writing"
+    begun.write_text("-----BEGIN")
+    assert svc.verify_statement(folder).holds
+    done = svc.sign(closer.desk.lake, "2026-10", key=keys.own)
+    assert done.is_new and done.file == folder / SIGNATURE and done.unproven == ()
+    assert contents(folder) == before | {SIGNATURE: done.file.read_bytes()}
+    assert is_signed_by(keys.own, done.file, folder / FILE)
+    assert not is_signed_by(keys.other, done.file, folder / FILE)
+    assert done.key == signature.fingerprint_of(keys.own)
+    assert foreign_files(folder, read_manifest(folder)) == []
+
+
+def test_signing_again_changes_nothing_and_another_key_takes_its_place(
+    alone: Path, keys: Keys
+) -> None:
+    """What is not its checkpoint's signature, such as a torn file, is replaced too."""
+    first = sign_folder(alone, keys.own)
+    kept = first.file.stat().st_mtime_ns
+    assert not sign_folder(alone, keys.own).is_new
+    assert first.file.stat().st_mtime_ns == kept
+    assert sign_folder(alone, keys.other).key == signature.fingerprint_of(keys.other)
+    first.file.write_bytes(first.file.read_bytes()[:100])
+    assert sign_folder(alone, keys.other).is_new
+    assert is_signed_by(keys.other, first.file, alone / FILE)
+
+
+def test_what_does_not_hold_is_not_signed(closer: Closer, alone: Path, keys: Keys) -> None:
+    """A checkpoint, or a table, that is not what was sealed; a month without a seal."""
+    for name, part in ((FILE, b"version 1"), ("summary.csv", b"btc")):
+        content = (alone / name).read_bytes()
+        (alone / name).write_bytes(content.replace(part, part[:-1] + b"2"))
+        with pytest.raises(LakeError, match=f"is not signed: {name}"):
+            sign_folder(alone, keys.own)
+        (alone / name).write_bytes(content)
+    with pytest.raises(LakeError, match="2026-09 is not sealed"):
+        svc.sign(closer.desk.lake, "2026-09", key=keys.own)
+    assert not (alone / SIGNATURE).exists()
+
+
+def test_a_month_without_a_checkpoint_is_refused(keys: Keys) -> None:
+    """Of an earlier release: nothing of it can be signed."""
+    kept = Path(__file__).parents[1] / "closing" / "sealed_months" / "statements" / "2026-09"
+    with pytest.raises(LakeError, match="it has no checkpoint, for an earlier release sealed it"):
+        sign_folder(kept, keys.own)
+
+
+@pytest.mark.usefixtures("set_key")
+def test_a_month_is_signed_while_it_is_closed(closer: Closer, keys: Keys) -> None:
+    """And one that was sealed before, if nobody signed it; its signature stays."""
+    closed = closer.close("2026-10", sign=True)
+    file, by = closed.folder / SIGNATURE, signature.fingerprint_of(keys.own)
+    assert closed.signed_by == by and f"  signed by key {by}" in closed.describe()
+    assert is_signed_by(keys.own, file, closed.folder / FILE)
+    kept = file.stat().st_mtime_ns
+    assert Signer(closer.desk.lake, is_wanted=True).sign(closed).signed_by == by
+    assert file.stat().st_mtime_ns == kept
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("set_key")
+def test_each_month_that_is_due_is_signed(closer: Closer, keys: Keys) -> None:
+    """Those that an earlier close sealed too."""
+    closer.sealed("2026-10")
+    closed = closer.close_all_due(sign=True)
+    assert {each.signed_by for each in closed} == {signature.fingerprint_of(keys.own)}
+    assert len(closed) == 3
+
+
+@pytest.mark.parametrize("trouble", ["no key", "no file", "passphrase", "no program"])
+def test_what_hinders_a_signature_hinders_no_seal(
+    trouble: str, closer: Closer, keys: Keys, set_key: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One note says why and what to do, for all months of a run; nobody is asked."""
+    [closed] = closer.closed("2026-10")
+    if trouble == "no key":
+        set_key.delenv("SVC_SIGNING_KEY")
+    elif trouble == "no program":
+        set_key.setenv("PATH", str(tmp_path))
+    else:
+        path = keys.locked if trouble == "passphrase" else tmp_path / "none"
+        set_key.setenv("SVC_SIGNING_KEY", str(path))
+    signer = Signer(closer.desk.lake, is_wanted=True)
+    told = signer.sign(closed)
+    assert (told.state, told.signed_by, told.needs_attention) == ("sealed", None, False)
+    assert told.note and told.note.startswith("not signed: ")
+    assert "run svc-analytics sign" in told.note
+    assert signer.sign(closed).note is None
+
+
+def test_a_key_is_given_by_its_path(keys: Keys, tmp_path: Path) -> None:
+    """A file that a variable names may be the key, or hold its path; a variable is never a key."""
+    path, name = tmp_path / "path", "SVC_SIGNING_KEY"
+    path.write_text(f"{keys.own}\n")
+    for named in (keys.own, path, keys.own.with_suffix(".pub")):
+        found = read_signing_key(environ={f"{name}_FILE": str(named)}, folder=tmp_path)
+        assert found == (keys.own if named == path else named)
+    assert read_signing_key(keys.other, environ={name: str(keys.own)}) == keys.other
+    assert read_signing_key(environ={}, folder=tmp_path) is None
+    with pytest.raises(ConfigError, match="SVC_SIGNING_KEY is a key: give the path") as refused:
+        read_signing_key(environ={name: keys.own.read_text()}, folder=tmp_path)
+    assert "BEGIN" not in str(refused.value)
