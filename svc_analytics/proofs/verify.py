@@ -286,11 +286,11 @@ def read_chain(content: bytes) -> dict[str, Any]:
     require(before["root"] == root_of(leaves[: before["size"]]).hex(), "it lacks the chain before")
     return dict(chain)
 
-def check_chain(folder: Path, manifest: dict[str, Any], kept: bytes | None) -> str:
-    if not (folder / "chain.json").exists():
+def check_chain(folder: Path, at: Path, manifest: dict[str, Any], kept: bytes | None) -> str:
+    if not (at / "chain.json").exists():
         require(kept is None, "there is no chain.json, and you have an earlier one")
         raise Result("not checked", "there is no chain.json", 0)
-    chain = read_chain(read(folder, "chain.json"))
+    chain = read_chain(read(at, "chain.json"))
     origin = f"svc-analytics/{manifest['merchant']['id']}/chain"
     facts = {name: manifest[name] for name in ("label", "calendar", "zone", "version", "seal")}
     checkpoint = "tree" in manifest and sha256(read(folder, "checkpoint")).hexdigest()
@@ -347,7 +347,7 @@ def check_all(given: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
         yield "checkpoint", *outcome(check_checkpoint, folder, manifest)
         yield "signature", *outcome(check_signed, folder, "checkpoint", signers)
         yield "stamp", *outcome(check_stamp, folder, given.authority)
-        yield "chain", *outcome(check_chain, folder, manifest, given.earlier)
+        yield "chain", *outcome(check_chain, folder, folder, manifest, given.earlier)
         if (folder / "chain.json").exists():
             yield "chain's signature", *outcome(check_signed, folder, "chain.json", signers)
 

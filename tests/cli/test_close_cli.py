@@ -50,6 +50,12 @@ def test_close_says_what_it_sealed_and_that_it_is_done(call: Run) -> None:
     assert again.code == 0 and "was sealed before and is unchanged" in again.out
     verified = call("statement-verify", str(OCTOBER))
     assert verified.code == 0 and " holds: the files and the lake agree with seal " in verified.out
+    assert [line.split(":")[0].strip() for line in verified.out.splitlines()[-4:]] == [
+        "held  sealed",
+        "not checked  signed",
+        "not checked  stamped",
+        "held  proven",
+    ]
 
 
 @pytest.mark.thorough

@@ -186,17 +186,24 @@ def close(
 
 
 @click.command("statement-verify")
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", metavar="DIR|ZIP")
+@click.option("--signers", metavar="FILE", help="Whose keys you trust: allowed signers of SSH.")
+@click.option("--authority", metavar="FILE", help="Whose stamps you trust: certificates (PEM).")
+@click.option("--earlier", metavar="FILE", help="A chain.json that you kept.")
 @options.wide_option
 @options.shared_options
-def statement_verify(folder: str, is_wide: bool, data_dir: str | None, as_json: bool) -> None:
+def statement_verify(
+    folder: str, is_wide: bool, data_dir: str | None, as_json: bool, **trusted: str | None
+) -> None:
     """Check a sealed statement against its seal and the lake.
 
     Renders the statement again and compares every file, every fact and the chain of
     earlier seals, and every figure with the lake; prints each difference, and what
-    could not be proven.
+    could not be proven. Then it says whether the statement is sealed, signed, stamped
+    and proven, each held, FAILED or not checked. DIR may be a package (ZIP).
     """
-    checked = verify.verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
+    lake = None if data_dir is None else Lakehouse(data_dir)
+    checked = verify.verify_statement(folder, lake, **trusted)
     document = _verification_document(checked)
     click.echo(to_json(document) if as_json else _verification_text(checked, is_wide))
     if not checked.holds:
@@ -276,6 +283,8 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
 
 def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:
     notes = [f"  note: {single_line(text)}" for text in checked.notes]
+    for each in checked.statuses:
+        notes.append(f"  {each.outcome}  {each.name}: {single_line(each.text)}")
     if checked.holds:
         text = f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
         return "\n".join([text, *notes])
@@ -302,6 +311,9 @@ def _verification_document(checked: verify.SealVerification) -> dict[str, Any]:
         "broken": list(checked.broken),
         "unproven": list(checked.unproven),
         "notes": list(checked.notes),
+        "statuses": {
+            each.name: {"status": each.outcome, "text": each.text} for each in checked.statuses
+        },
         "reasons": [reason.text for reason in checked.reasons],
         "restatement": checked.table.to_pylist(),
     }

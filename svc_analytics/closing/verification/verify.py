@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,12 @@ from svc_analytics.closing.diff import compare
 from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings
+from svc_analytics.closing.verification.packed import unpacked
 from svc_analytics.closing.verification.proof import prove
 from svc_analytics.config import read_data_dir
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.proofs.statuses import FAILED, HELD, UNCHECKED, Status, Trust, statuses_of
 from svc_analytics.render.document import Reason
 from svc_analytics.storage import statement_folder
 
@@ -36,7 +38,8 @@ class SealVerification:
     `holds` is the answer. `broken` lists what is wrong with the files, the manifest and the
     chain of seals, and where it does not meet the months before and after it; `reasons` why
     the month would not be final today, `unproven` what could not be compared with anything,
-    `notes` what is worth knowing though nothing is wrong.
+    `notes` what is worth knowing though nothing is wrong. `statuses` says whether it is sealed,
+    signed, stamped and proven, each `held`, `FAILED` or `not checked`, and why.
 
     Examples:
         >>> svc.verify_statement("data/statements/2026-10").holds  # doctest: +SKIP
@@ -50,6 +53,7 @@ class SealVerification:
     table: pa.Table = field(repr=False)  # what the lake now gives differently
     unproven: tuple[str, ...] = ()  # what could not be compared with anything
     notes: tuple[str, ...] = ()  # worth knowing, though nothing is wrong
+    statuses: tuple[Status, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -66,19 +70,30 @@ class SealVerification:
         return to_frame(self.table)
 
 
-def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -> SealVerification:
+def verify_statement(
+    folder: str | os.PathLike[str],
+    lake: Lake | None = None,
+    *,
+    signers: str | os.PathLike[str] | None = None,
+    authority: str | os.PathLike[str] | None = None,
+    earlier: str | os.PathLike[str] | None = None,
+) -> SealVerification:
     """Check a sealed statement against its seal, the seals before it, and its lake.
 
     Renders it again: every file and every fact must be what its tables and the lake give. By
     default the lake is the one that the folder lies in, else the one of the settings; without
-    one, the folder is compared with itself.
+    one, the folder is compared with itself. A package (zip) is verified as its folder is.
+
+    Nothing that comes with a statement is trusted: `signers` is a file of the keys that may sign,
+    as ssh-keygen reads it, `authority` one of the certificates of a stamp, and `earlier` a
+    chain.json that was kept, with which the chain must begin.
 
     Returns:
-        The result: `holds`, `broken`, `reasons`, `unproven`, `notes`, `restatement`.
+        The result: `holds`, `broken`, `reasons`, `unproven`, `notes`, `restatement`, `statuses`.
 
     Raises:
         LakeError: when the folder holds no statement, or the lake cannot be read.
-        ConfigError: when the folder is no path, or the lake is no lake.
+        ConfigError: when a path is none, a file cannot be read, or the lake is no lake.
 
     Examples:
         >>> svc.verify_statement("data/statements/2026-10").holds  # doctest: +SKIP
@@ -87,7 +102,40 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
     check_path("folder", folder, seals.EXAMPLE)
     if lake is not None:
         check_lake(lake)
+    trust = Trust.read(signers, authority, earlier)
     path = statement_folder(folder).absolute()
+    if not path.is_file():
+        return _with_statuses(_verify(path, lake), trust)
+    with unpacked(path) as sealed:
+        return replace(_with_statuses(_verify(sealed, lake), trust), folder=path)
+
+
+def _with_statuses(checked: SealVerification, trust: Trust) -> SealVerification:
+    """Add the statuses; one that failed is something broken, unless that was seen before."""
+    found = statuses_of(checked.folder, trust)
+    failed = [each for each in found if each.outcome == FAILED]
+    seen = {"sealed"} if checked.broken else set[str]()
+    broken = [f"{each.name}: {each.text}" for each in failed if each.name not in seen]
+    return replace(
+        checked,
+        broken=(*checked.broken, *broken),
+        statuses=(*found, Status("proven", *_proven(checked))),
+    )
+
+
+def _proven(checked: SealVerification) -> tuple[str, str]:
+    """Tell whether the records of the lake gave the same again, and why not."""
+    if checked.broken:
+        return FAILED, checked.broken[0]
+    if count := checked.table.num_rows:
+        return FAILED, f"the lake now gives {count} other figures or records"
+    open_texts = [*checked.unproven, *(f"today: {reason.text}" for reason in checked.reasons)]
+    if open_texts:
+        return UNCHECKED, open_texts[0]
+    return HELD, "the records of the lake gave it again"
+
+
+def _verify(path: Path, lake: Lake | None) -> SealVerification:
     manifest = seals.read_manifest(path)
     broken = seals.seal_violations(path, manifest)
     foreign = seals.foreign_files(path, manifest)

@@ -1,0 +1,87 @@
+"""The statuses of a sealed statement, by the very checks of `verify.py`.
+
+There are four, and never one tick for all: sealed, signed and stamped are found here, and whether
+it is proven by its records, by a verification against its lake.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.proofs import verify
+from svc_analytics.proofs.checkpoint import FILE
+
+HELD, FAILED, UNCHECKED = "held", "FAILED", "not checked"
+CHAIN = "chain.json"
+_Path = str | os.PathLike[str]
+Check = tuple[Any, ...]  # what is checked, the function of verify.py, and what it takes
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What a reader brings to a verification: nothing that comes with a statement is trusted."""
+
+    signers: bytes | None = None  # allowed signers, as ssh-keygen reads them
+    authority: str | None = None  # the path of certificates
+    earlier: bytes | None = None  # a chain of checkpoints that was kept
+
+    @classmethod
+    def read(cls, signers: _Path | None, authority: _Path | None, earlier: _Path | None) -> "Trust":
+        """Read the files that a reader names; raise `ConfigError` for one that is not there."""
+        known = _content("signers", signers), _content("earlier", earlier)
+        _content("authority", authority)
+        return cls(known[0], None if authority is None else os.fspath(authority), known[1])
+
+
+def _content(option: str, path: _Path | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"--{option} {path} cannot be read: {error.strerror}") from error
+
+
+@dataclass(frozen=True)
+class Status:
+    """One status of a statement: `held`, `FAILED` or `not checked`, and a text that says why."""
+
+    name: str
+    outcome: str
+    text: str
+
+
+def statuses_of(folder: Path, trust: Trust) -> list[Status]:
+    """Tell whether a folder is sealed, signed and stamped.
+
+    The chain of checkpoints lies in a package, or beside the folder in its lake. There it grows
+    with each month, and who signs it does so later.
+    """
+    place = folder if (folder / CHAIN).exists() else folder.parent
+    signed: list[Check] = [("signature", verify.check_signed, folder, FILE, trust.signers)]
+    if (place / f"{CHAIN}.sig").exists() or (folder / CHAIN).exists():
+        signed.append(("chain's signature", verify.check_signed, place, CHAIN, trust.signers))
+    facts: dict[str, Any] = {}
+    sealed: list[Check] = [
+        ("seal", verify.check_seal, folder, facts),
+        ("files", verify.check_files, folder, facts),
+        ("lines", verify.check_lines, folder, facts),
+        ("checkpoint", verify.check_checkpoint, folder, facts),
+        ("chain", verify.check_chain, folder, place, facts, trust.earlier),
+    ]
+    stamped: list[Check] = [("stamp", verify.check_stamp, folder, trust.authority)]
+    named = {"sealed": sealed, "signed": signed, "stamped": stamped}
+    return [_status(name, checks) for name, checks in named.items()]
+
+
+def _status(name: str, checks: Sequence[Check]) -> Status:
+    """Join checks: one that failed says why; else what held; else why nothing was checked."""
+    found: dict[str, list[str]] = {FAILED: [], HELD: [], UNCHECKED: []}
+    for label, check, *facts in checks:
+        outcome, text, _ = verify.outcome(check, *facts)
+        found[outcome].append(text if label == checks[0][0] else f"{label}: {text}")
+    outcome = next(outcome for outcome, texts in found.items() if texts)
+    return Status(name, outcome, "; ".join(found[outcome]))

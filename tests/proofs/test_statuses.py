@@ -1,0 +1,129 @@
+"""The four statuses of a sealed statement, and what a reader brings to them."""
+
+import json
+import shutil
+import zipfile
+from os import environ
+from pathlib import Path
+
+import pytest
+
+from svc_analytics import ConfigError, LakeError, verify_statement
+from svc_analytics.closing.seals import read_manifest, seal_of
+from svc_analytics.proofs.checkpoint import write_checkpoint
+from svc_analytics.proofs.statuses import Trust, statuses_of
+from tests.support.closings import Closer
+from tests.support.strange_folders import Strange, make_key
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Strange:
+    if not shutil.which("ssh-keygen") and environ.get("SVC_REQUIRE_SSH") != "1":
+        pytest.skip("ssh-keygen is not installed")
+    return Strange(tmp_path_factory.mktemp("strange"))
+
+
+def outcomes(folder: Path, trust: Trust) -> dict[str, str]:
+    return {each.name: each.outcome for each in statuses_of(folder, trust)}
+
+
+def trusting(*signers: Path, earlier: Path | None = None) -> Trust:
+    return Trust.read(*signers, None, earlier)
+
+
+def test_a_signature_is_believed_by_none_but_the_reader_s_own_keys(original: Strange) -> None:
+    """One that is there, and fits, is not checked until a reader says whom they trust."""
+    other = original.place / "others"
+    make_key(original.place / "other", "ed25519")
+    other.write_text(f"omid@shop.example {(original.place / 'other.pub').read_text()}")
+    for trust, signed in (
+        (Trust(), "not checked"),
+        (trusting(original.signers), "held"),
+        (trusting(other), "FAILED"),
+    ):
+        expected = {"sealed": "held", "signed": signed, "stamped": "not checked"}
+        assert outcomes(original.folder, trust) == expected
+
+
+def test_a_status_says_which_check_failed_in_the_words_of_verify_py(
+    original: Strange, tmp_path: Path
+) -> None:
+    """The others keep their own outcome: there is no one tick for all."""
+    strange = original.copied(tmp_path)
+    strange.write("summary.csv", "currency\n")
+    sealed, signed, _ = statuses_of(strange.folder, trusting(strange.signers))
+    assert sealed.outcome == "FAILED" and "summary.csv is not as sealed; lines:" in sealed.text
+    assert signed.outcome == "held" and signed.text.startswith("by mina@shop.example, key SHA256:")
+
+
+def test_the_chain_of_a_lake_lies_beside_its_months(original: Strange, tmp_path: Path) -> None:
+    """A later chain that nobody signed yet takes no signature from a month."""
+    strange = original.copied(tmp_path / "statements")
+    for name in ("chain.json", "chain.json.sig", "README.txt", "SHA256SUMS"):
+        shutil.move(strange.folder / name, tmp_path / "statements" / name)
+    chain = tmp_path / "statements" / "chain.json"
+    trust = trusting(strange.signers, earlier=original.folder / "chain.json")
+    expected = {"sealed": "held", "signed": "held", "stamped": "not checked"}
+    assert outcomes(strange.folder, trust) == expected
+    chain.with_name("chain.json.sig").write_text("signed")
+    assert outcomes(strange.folder, trust) == {**expected, "signed": "FAILED"}
+    chain.with_name("chain.json.sig").unlink()
+    assert outcomes(strange.folder, trust) == expected
+    chain.unlink()
+    assert outcomes(strange.folder, trust) == {**expected, "sealed": "FAILED"}
+
+
+def test_a_file_that_a_reader_names_must_be_there() -> None:
+    """Nothing is taken for trusted by mistake."""
+    with pytest.raises(ConfigError, match="--signers nowhere cannot be read"):
+        Trust.read("nowhere", None, None)
+
+
+def signed_month(closer: Closer, place: Path) -> tuple[Strange, Path]:
+    """Seal a month, and sign it; return who signs, and its folder."""
+    strange = object.__new__(Strange)
+    strange.folder, strange.key = closer.sealed("2026-10"), place / "key"
+    make_key(strange.key, "ed25519")
+    strange.sign("checkpoint")
+    signers = place / "signers"
+    signers.write_text(f"mina@shop.example {strange.key.with_suffix('.pub').read_text()}")
+    return strange, signers
+
+
+@pytest.mark.usefixtures("original")
+def test_a_lake_that_is_rewritten_and_sealed_again_lacks_the_signature(
+    closer: Closer, tmp_path: Path
+) -> None:
+    """Hashes, seal and register may all fit: the key is nowhere in the lake."""
+    strange, signers = signed_month(closer, tmp_path)
+    folder, seal = strange.folder, read_manifest(strange.folder)["seal"]
+    held = verify_statement(folder, signers=signers)
+    assert held.holds and [each.outcome for each in held.statuses] == [
+        *("held", "held", "not checked", "held")
+    ]
+    assert verify_statement(folder).holds  # a signature that is not checked changes no answer
+    manifest = read_manifest(folder) | {"version": 1, "as_of": "2026-12-01T00:00:00.000000Z"}
+    manifest["seal"] = seal_of(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_checkpoint(folder, manifest)
+    register = folder.parent / "seals.csv"
+    register.write_text(register.read_text().replace(seal, manifest["seal"]))
+    for text in ("it is not of this text by this key", "there is none, and you named whose"):
+        [signed] = [e for e in statuses_of(folder, trusting(signers)) if e.name == "signed"]
+        assert signed.outcome == "FAILED" and text in signed.text
+        (folder / "checkpoint.sig").unlink(missing_ok=True)
+
+
+def test_a_package_is_verified_as_it_came(closer: Closer, tmp_path: Path) -> None:
+    """With the lake that made it; a zip file that is none, or that is not whole, is refused."""
+    statements, lake = closer.sealed("2026-10").parent, closer.desk.lake
+    path = Path(shutil.make_archive(str(tmp_path / "month"), "zip", statements, "2026-10"))
+    checked = verify_statement(path, lake)
+    assert checked.holds and checked.folder == path and len(checked.statuses) == 4
+    with pytest.warns(UserWarning), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("2026-10/summary.csv", "currency\n")
+    with pytest.raises(LakeError, match="it names a file twice"):
+        verify_statement(path, lake)
+    path.write_bytes(b"PK")
+    with pytest.raises(LakeError, match=r"unzip it and run python verify\.py in its folder"):
+        verify_statement(path, lake)
