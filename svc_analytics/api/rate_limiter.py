@@ -28,21 +28,6 @@ class Cancelled(Exception):
     """The run was cancelled while a call waited for its turn."""
 
 
-class Tally:
-    """A count over all threads of this process."""
-
-    def __init__(self) -> None:
-        self._lock, self.number = threading.Lock(), 0
-
-    def add(self) -> None:
-        """Count one more."""
-        with self._lock:
-            self.number += 1
-
-
-REFUSED = Tally()  # calls that the service refused for their number
-
-
 class RateLimiter:
     """One rate limit for all workers. `clock` and `wait` are seams for tests."""
 
@@ -108,7 +93,6 @@ class RateLimiter:
 
     def on_throttle(self, entered_at: float, retry_after: float | None) -> None:
         """Note a 429: lower the rate once per round trip, and let all calls rest."""
-        REFUSED.add()
         with self._lock:
             now = self._clock()
             rest = 0.0 if retry_after is None else min(max(retry_after, 0), LONGEST_HOLD)

@@ -1,7 +1,9 @@
 """Responses of the service: their JSON, their Date header, and errors by code and status."""
 
 import re
+import threading
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
@@ -56,6 +58,21 @@ _HINTS = {
 }
 
 
+class Tally:
+    """Counts over all threads of this process, by the status of an answer."""
+
+    def __init__(self) -> None:
+        self._lock, self.by_status = threading.Lock(), Counter[int]()
+
+    def add(self, status: int) -> None:
+        """Count one more."""
+        with self._lock:
+            self.by_status[status] += 1
+
+
+REFUSED = Tally()  # calls that the service answered, but not with success
+
+
 @dataclass(frozen=True)
 class Response:
     """A successful response: its whole body, and the text of its Date header."""
@@ -101,6 +118,7 @@ def raise_api_error(
 
     `key` is the key that was sent, as people may see it.
     """
+    REFUSED.add(status)
     codes = _read_codes(body)
     shown = f"{status} {', '.join(codes)}".strip()
     for code in codes:

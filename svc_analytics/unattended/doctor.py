@@ -23,6 +23,7 @@ from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.lake.status import lake_status
 from svc_analytics.unattended.notices import months_unsealed, without
 from svc_analytics.unattended.settings import Watching
+from svc_analytics.unattended.told import read_told
 
 State = Literal["well", "note", "wrong"]
 LEAST_DISK = 1 << 30  # bytes that should be free
@@ -30,6 +31,7 @@ _SOON = 14 * DAY  # a certificate that ends within it is told
 _STALE = 2 * DAY
 _PATIENCE = 10  # seconds for the service
 _LISTS: dict[KeyClass, str] = {"checkout": "payments", "payout": "payouts"}
+_LOOK = "see what it printed, in the log of its timer"
 _OTHERS, _NOT_OWNER = stat.S_IRWXO, stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -66,6 +68,7 @@ class Doctor:
             lambda: _secrets(settings),
             lambda: _notifiers(watching),
             lambda: _files(self.source),
+            lambda: _runs(Lake(settings.data_dir), watching),
             lambda: _lake(Lake(settings.data_dir)),
         ]
         for look in looks:
@@ -203,6 +206,26 @@ def _files(source: SettingPlaces) -> Iterator[Point]:
 
 def _is_file_setting(name: str) -> bool:
     return name.startswith("SVC_") and name.endswith(("_KEY_FILE", "_SECRETS_FILE", "NOTIFY_FILE"))
+
+
+def _runs(lake: Lake, watching: Watching) -> Iterator[Point]:
+    """Yield how the last run of each command ended, as it is kept where somebody is told of it."""
+    if not (watching.notifiers or watching.metrics_file):
+        return
+    commands = read_told(lake.path).commands
+    for name, one in sorted(commands.items()):
+        if one.ended_at is not None:
+            is_well = one.exit_code == 0
+            text = f"last ended with {one.exit_code}, {ago(one.ended_at)}"
+            yield Point(
+                f"{name} run", "well" if is_well else "note", text, "" if is_well else _LOOK
+            )
+        if one.running_since is not None:
+            text = f"one began {ago(one.running_since)} and has not ended: it runs, or was killed"
+            yield Point(f"{name} run", "note", text, _LOOK)
+    if not commands:
+        text = "none is known yet: no timer has started close or extract"
+        yield Point("runs", "note", text, "see the page Schedule the close")
 
 
 def _lake(lake: Lake) -> Iterator[Point]:

@@ -21,12 +21,13 @@ _COUNTS = {
     "findings": ("severity", "select severity, count(*) from exceptions group by severity"),
     "receipts": ("verdict", "select verdict, count(*) from receipt_status group by verdict"),
 }
+_REFUSALS = ("401", "403", "429", "503")  # those of the contract are there before they come
 _ABOUT = {
     "last_success_timestamp_seconds": "When a command last ended with 0 or 3.",
     "last_run_timestamp_seconds": "When a command last ended.",
     "last_exit_code": "With which exit code a command last ended.",
     "last_duration_seconds": "How long its last run took.",
-    "last_refused_calls": "Calls that the service refused in it for their number (429).",
+    "last_refused_calls": "Calls of its last run that the service refused, by status.",
     "rows": "Records of a stream in the lake.",
     "lag_seconds": "How long ago the time ends up to which a stream was read.",
     "months_due": "Months that are over and not sealed.",
@@ -58,11 +59,13 @@ def _of_runs(commands: Mapping[str, CommandState]) -> dict[str, list[Sample]]:
             "last_run_timestamp_seconds": _seconds(one.ended_at),
             "last_exit_code": one.exit_code,
             "last_duration_seconds": _seconds(one.duration),
-            "last_refused_calls": one.refused_calls,
         }
         for metric, value in facts.items():
             if value is not None:
                 samples.setdefault(metric, []).append(({"command": name}, value))
+        for status, number in {**dict.fromkeys(_REFUSALS, 0), **one.refused}.items():
+            label = {"command": name, "status": status}
+            samples.setdefault("last_refused_calls", []).append((label, number))
     return samples
 
 

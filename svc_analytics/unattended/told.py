@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +27,19 @@ class Listener:
 class CommandState:
     """How a command was left: its states, since when it could only be tried again, its last run.
 
+    `running_since` is of a run that has not ended, `begins` of its last runs, oldest first.
     Instants and `duration` are in microseconds.
     """
 
+    running_since: int | None = None
+    begins: list[int] = field(default_factory=list)
     away_since: int | None = None
     states: list[Notice] = field(default_factory=list)
     succeeded_at: int | None = None
     ended_at: int | None = None
     duration: int | None = None
     exit_code: int | None = None
-    refused_calls: int | None = None
+    refused: dict[str, int] = field(default_factory=dict)  # calls of the last run, by status
 
 
 @dataclass
@@ -52,6 +55,10 @@ class Told:
         if self.listeners.keys() != {*keys}:
             self.listeners = {key: self.listeners.get(key, Listener([*seals])) for key in keys}
             self.save()
+
+    def running(self, name: str) -> AbstractContextManager[None]:
+        """Hold the place of a command's run; raise `LakeBusy` while another run of it lives."""
+        return locked(self.path.with_name(f"{TOLD_MARK}.{name}.lock"), "runs too", patience=0)
 
     def command(self, name: str) -> CommandState:
         """Return how a command was left."""
@@ -69,19 +76,26 @@ class Told:
 def telling(lake: Path) -> Iterator[Told]:
     """Give what was told, to one run at a time; a file that cannot be read is begun anew."""
     make_folder(lake, PRIVATE)
-    path = lake / TOLD_MARK
     with locked(lake / f"{TOLD_MARK}.lock", "is telling what became of a run", patience=_PATIENCE):
-        try:
-            told = _parsed(path, json.loads(path.read_bytes()))
-        except (OSError, ValueError, LookupError, TypeError, AttributeError):
-            told = Told(path)
-        yield told
+        yield read_told(lake)
+
+
+def read_told(lake: Path) -> Told:
+    """Read what was told; a file that cannot be read tells of nothing."""
+    path = lake / TOLD_MARK
+    try:
+        return _parsed(path, json.loads(path.read_bytes()))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return Told(path)
 
 
 def _parsed(path: Path, facts: dict[str, Any]) -> Told:
     listeners = {key: Listener(**one) for key, one in facts["listeners"].items()}
-    commands = {
-        name: CommandState(**one | {"states": [Notice.read(each) for each in one["states"]]})
-        for name, one in facts["commands"].items()
-    }
+    commands = {name: _command(one) for name, one in facts["commands"].items()}
     return Told(path, listeners, commands)
+
+
+def _command(facts: dict[str, Any]) -> CommandState:
+    """Read how a command was left; what another release keeps of it is left out."""
+    known = {each.name: facts[each.name] for each in fields(CommandState) if each.name in facts}
+    return CommandState(**known | {"states": [Notice.read(each) for each in known["states"]]})

@@ -1,26 +1,31 @@
 """Watch one run of a command: ping that it began, and tell at its end what became of it."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.errors import EXIT_ATTENTION, SvcError
+from svc_analytics.errors import EXIT_ATTENTION, LakeBusy, SvcError
 from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.unattended.notices import (
     AWAY,
+    RUNS_KNOWN,
     Notice,
     away,
     failure,
+    killed,
+    missed,
     overdue,
     states_of_close,
     states_of_extraction,
@@ -28,6 +33,9 @@ from svc_analytics.unattended.notices import (
 )
 from svc_analytics.unattended.settings import Watching
 from svc_analytics.unattended.told import CommandState, Told, telling
+
+if TYPE_CHECKING:
+    from svc_analytics.unattended.teller import Teller
 
 LATER = 75  # try again later
 DONE = (0, EXIT_ATTENTION)
@@ -50,6 +58,7 @@ class Watch:
     states: list[Notice] = field(default_factory=list)
     results: list[CloseResult] = field(default_factory=list)
     began_at: int = 0
+    _place: ExitStack = field(default_factory=ExitStack, repr=False)
 
     def closed(self, result: CloseResult) -> None:
         """Note what became of a month."""
@@ -78,7 +87,10 @@ class Watch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if not self.watching.is_on or isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+        if not self.watching.is_on or isinstance(error, GeneratorExit):
+            return
+        if isinstance(error, KeyboardInterrupt):  # by whoever sits there
+            self._trying(self._forget)
             return
         code = exit_code(error)
         self._trying(lambda: self._tell(code, error))
@@ -113,17 +125,52 @@ class Watch:
 
         Of a lake that cannot be reached now, the end of the run counts.
         """
-        if self.watching.notifiers:
-            known = dict(seals_of(self.lake)).keys()
-            with telling(self.lake.path) as told:
+        if not self._is_kept:
+            return
+        known = dict(seals_of(self.lake)).keys()
+        with telling(self.lake.path) as told:
+            if self.watching.notifiers:
                 told.begin([one.key for one in self.watching.notifiers], known)
+            with suppress(LakeBusy):  # the run that lives tells of itself
+                self._place.enter_context(told.running(self.command))
+                self._note_begin(told.command(self.command))
+                told.save()
+                if self.watching.notifiers:
+                    self._teller(told, None).tell_states(self.command, is_done=False)
+
+    def _note_begin(self, command: CommandState) -> None:
+        """Note that a run begins, whether the one before it ended, and whether one was missed."""
+        found = [*command.states, *missed(command.begins, self.began_at)]
+        found += [killed(command.running_since)] if command.running_since else []
+        command.states = [*{one.key: one for one in found}.values()]
+        command.running_since = self.began_at
+        command.begins = [*command.begins[-RUNS_KNOWN:], self.began_at]
+
+    def _forget(self) -> None:
+        """Count a run that a person stopped as ended."""
+        if self._is_kept:
+            with telling(self.lake.path) as told:
+                self._end(told.command(self.command))
+                told.save()
+
+    def _end(self, command: CommandState) -> None:
+        """Leave the place of the run, if it has it."""
+        if command.running_since == self.began_at:
+            command.running_since = None
+        self._place.close()
+
+    @property
+    def _is_kept(self) -> bool:
+        """Whether it is kept how this run ends."""
+        return bool(self.watching.notifiers or self.watching.metrics_file)
 
     def _tell(self, code: int, error: BaseException | None) -> None:
         """Keep how the run ended; tell each notifier what it was not told, and write metrics."""
-        if not (self.watching.notifiers or self.watching.metrics_file):
+        if not self._is_kept:
             return
         with telling(self.lake.path) as told:
             command = told.command(self.command)
+            self._end(command)
             self._keep_run(command, code)
             self._update(command, code, error)
             told.save()
@@ -133,14 +180,17 @@ class Watch:
                 months = self.months or ("UTC", None)
                 self._trying(lambda: self._measure(Path(path), told, months))
 
-    def _tell_notifiers(self, told: Told, code: int) -> None:
+    def _teller(self, told: Told, code: int | None) -> Teller:
         from svc_analytics.unattended.teller import Teller  # loads what sends mail
 
+        facts = {"command": self.command, "exit_code": code, "at": format_instant(now())}
+        return Teller(told, facts, self.watching, self._warn)
+
+    def _tell_notifiers(self, told: Told, code: int) -> None:
         sealed = seals_of(self.lake, self.results)
         made = {one.seal for one in self.results if one.state in ("sealed", "restated")}
         told.begin([one.key for one in self.watching.notifiers], sealed.keys() - made)
-        facts = {"command": self.command, "exit_code": code, "at": format_instant(now())}
-        teller = Teller(told, facts, self.watching, self._warn)
+        teller = self._teller(told, code)
         teller.tell_seals(sealed, self.lake, self.language)
         teller.tell_states(self.command, is_done=code in DONE)
 
@@ -151,11 +201,11 @@ class Watch:
 
     def _keep_run(self, command: CommandState, code: int) -> None:
         """Keep what is measured of a run."""
-        from svc_analytics.api.rate_limiter import REFUSED
+        from svc_analytics.api.responses import REFUSED
 
         command.ended_at, command.exit_code = now(), code
         command.duration = now() - self.began_at
-        command.refused_calls = REFUSED.number
+        command.refused = {str(status): number for status, number in REFUSED.by_status.items()}
         if code in DONE:
             command.succeeded_at = command.ended_at
 

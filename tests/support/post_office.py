@@ -26,9 +26,9 @@ class PostOffice:
     web: str = ""
 
     def mailed(self) -> list[str]:
-        """Take the subjects of the letters, without the lead."""
+        """Take the subjects of the letters, without the lead; a long word began a line."""
         letters, self.letters = self.letters, []
-        return [letter["Subject"].partition(": ")[2] for letter in letters]
+        return [" ".join(letter["Subject"].split()).partition(": ")[2] for letter in letters]
 
     def pings(self) -> list[str]:
         """Take the paths that were called."""

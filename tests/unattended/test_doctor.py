@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 import svc_analytics as svc
+from svc_analytics.lake.lake import Lake
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.server import serve
 from svc_analytics.unattended import doctor
+from svc_analytics.unattended.settings import read_watching
+from svc_analytics.unattended.watch import Watch
 from tests.support.commands import Run, runner
 
 Points = Callable[[], dict[str, dict[str, str]]]
@@ -91,6 +94,22 @@ def test_what_is_missing_or_refused_is_named(
     assert points().keys() == {"payout key", "receipt secrets", "disk"}
     monkeypatch.setenv("SVC_PAYOUT_KEY", "svc_live_" + "0" * 64)
     assert points().keys() == {"settings"}
+
+
+def test_how_the_last_run_ended_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is kept; and that none is known, as where no timer started one."""
+
+    def runs() -> list[str]:
+        return [line for line in run("doctor").out.splitlines() if " run" in line.partition(":")[0]]
+
+    assert runs() == []
+    monkeypatch.setenv("SVC_METRICS_FILE", "out.prom")
+    assert "note runs: none is known yet: no timer has started close or extract" in runs()[0]
+    assert run("extract").code == 0
+    assert runs()[0].startswith("well extract run: last ended with 0, ")
+    Watch("extract", lambda: Lake(Path("data")), read_watching(), print).__enter__()
+    assert runs()[1].startswith("note extract run: one began ") and len(runs()) == 2
+    Path("data/.told.json").unlink()
 
 
 def test_a_wrong_clock_and_old_data_are_wrong(

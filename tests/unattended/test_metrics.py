@@ -2,11 +2,13 @@
 
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from svc_analytics.api.responses import RetryableError, raise_api_error
 from svc_analytics.errors import Unavailable
 from svc_analytics.extraction import update
 from tests.support.closings import Closer
@@ -36,15 +38,20 @@ def test_a_run_is_measured_with_its_lake(
     assert first["months_due",] == 3 and first["lag_seconds", "payments"] > 0
     assert first["receipts", "missing"] + first.get(("receipts", "not_checked"), 0) == 3
     assert first["last_exit_code", "extract"] == 0
+    assert first["last_refused_calls", "extract", "429"] == 0
     monkeypatch.setattr(update, "extract", lambda *_, **__: _away())
     assert call("extract").code == 75
     second = measured()
     name = ("last_success_timestamp_seconds", "extract")
     assert second["last_exit_code", "extract"] == 75 and second[name] == first[name]
+    refused = ("last_refused_calls", "extract", "503")
+    assert second[refused] == first[refused] + 1
     assert second["last_run_timestamp_seconds", "extract"] > first[name]
 
 
 def _away() -> None:
+    with suppress(RetryableError):
+        raise_api_error(503, {}, b"", "/payments")
     raise Unavailable("the service is away")
 
 
@@ -55,5 +62,6 @@ def test_prometheus_accepts_the_file(
     """By its own tool."""
     monkeypatch.setenv("SVC_METRICS_FILE", str(FILE))
     call("extract")
-    done = subprocess.run(["promtool", "check", "metrics"], input=FILE.read_bytes(), check=False)
-    assert done.returncode == 0
+    words = ["promtool", "check", "metrics"]
+    done = subprocess.run(words, input=FILE.read_bytes(), capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -2,6 +2,11 @@
 
 import hashlib
 import json
+import os
+import signal
+import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from email.message import EmailMessage
 from pathlib import Path
@@ -18,6 +23,7 @@ from svc_analytics.render.document import Reason
 from svc_analytics.unattended import attachments, watch
 from svc_analytics.unattended.notifiers import read_notifiers
 from svc_analytics.unattended.settings import read_watching
+from svc_analytics.unattended.told import read_told
 from tests.support.closings import Closer
 from tests.support.commands import Run
 from tests.support.fake_service import payment
@@ -55,12 +61,25 @@ def fails(closer: Closer, monkeypatch: pytest.MonkeyPatch) -> Fails:
 
 @pytest.fixture
 def told(office: PostOffice, monkeypatch: pytest.MonkeyPatch) -> PostOffice:
-    """Who is told by a webhook."""
-    monkeypatch.setenv("SVC_NOTIFY", f"{office.web}/hook")
+    """Who is told by mail and by a webhook, here without page and workbook, which take long."""
+    monkeypatch.setenv("SVC_NOTIFY", f"{office.mail},{office.web}/hook")
+    monkeypatch.setattr(attachments, "readable_forms", lambda: ("json",))
     return office
 
 
+def documents(office: PostOffice) -> list[dict[str, Any]]:
+    """What the webhook was told; as many mails came, of the same."""
+    found = office.documents()
+    assert [one["subject"].partition(": ")[2] for one in found] == office.mailed()
+    return found
+
+
 def events(office: PostOffice) -> list[str]:
+    return [document["event"] for document in documents(office)]
+
+
+def hooked(office: PostOffice) -> list[str]:
+    """What the webhook alone was told."""
     return [document["event"] for document in office.documents()]
 
 
@@ -79,7 +98,7 @@ def digests(letter: EmailMessage) -> dict[str, str]:
 @pytest.fixture
 def watched(closer: Closer) -> Iterator[Watched]:
     """Watch what a run does with a lake, of which August is sealed and not yet in its place."""
-    folder = closer.sealed("2026-08")
+    folder = closer.sealed("2026-08", formats=("csv", "json"))
     folder.rename(folder.parents[1] / "aside")
     warnings: list[str] = []
 
@@ -122,16 +141,97 @@ def test_a_sealed_month_is_mailed_once_with_its_files(
     assert office.mailed() == []
 
 
+def test_a_form_that_is_sealed_is_mailed_by_the_seal(watched: Watched, told: PostOffice) -> None:
+    """Its bytes are those that the seal's digest names; nothing is written beside it."""
+    with watched():
+        seal()
+    found, _ = mail_of(told)
+    sealed = json.loads(Path("data/statements/2026-08/manifest.json").read_text())["files"]
+    assert found == {"2026-08-statement.json": sealed["statement.json"]["sha256"]}
+    assert not Path("data/statements/2026-08-forms").exists()
+
+
 def test_what_a_killed_run_sealed_is_told_by_the_next(watched: Watched, told: PostOffice) -> None:
-    """A process that is killed comes to no end, and so tells nothing itself."""
+    """A process that is killed comes to no end; that is told once, until one is well again."""
     watched().__enter__()
     seal()
     assert events(told) == []
-    with watched():
-        pass
-    with watched():
-        pass
+    watched().__enter__()
+    assert events(told) == ["killed"]
+    with pytest.raises(Unavailable), watched():
+        raise AWAY
     assert events(told) == ["sealed"]
+    with watched():
+        pass
+    with watched():
+        pass
+    assert events(told) == ["well"]
+
+
+@pytest.mark.thorough
+def test_a_process_that_is_killed_is_told_by_the_next_run(
+    call: Run, closer: Closer, told: PostOffice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By SIGKILL, while it waits for a service that never answers; the next one succeeds."""
+    monkeypatch.setenv("SVC_PING_URL", f"{told.web}/ping")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings = os.environ | {"SVC_BASE_URL": f"http://127.0.0.1:{silent.getsockname()[1]}"}
+        words = [sys.executable, "-m", "svc_analytics", "extract"]
+        with subprocess.Popen(words, env=settings) as process:
+            silent.settimeout(30)
+            asking, _ = silent.accept()  # it is in the middle
+            process.kill()
+            asking.close()
+    assert process.returncode == -signal.SIGKILL and told.pings() == ["/ping/start"]
+    monkeypatch.delenv("SVC_PING_URL")
+    assert call("extract").code == 0 and events(told) == ["killed", "well"]
+    assert call("extract").code == 0 and events(told) == []
+
+
+def test_a_run_beside_one_that_lives_is_not_taken_for_its_end(
+    watched: Watched, told: PostOffice
+) -> None:
+    """The second finds the lake busy, and ends first."""
+    first = watched()
+    with first:
+        with pytest.raises(Unavailable), watched():
+            raise AWAY
+        assert read_told(first.lake.path).command("close").running_since == first.began_at
+    with pytest.raises(KeyboardInterrupt), watched():
+        raise KeyboardInterrupt
+    with watched():
+        pass
+    assert events(told) == []
+
+
+@pytest.mark.parametrize(
+    ("days", "missed"),
+    [
+        ([0, 1, 2, 3], []),
+        ([0, 1, 2, 4, 5, 6], [4]),
+        ([0, 3, 4, 5, 8, 13], [13]),
+        ([0, 5], []),
+        ([0, 1, 2, 4, 6, 10], [4, 10]),
+        ([0, 30, 60, 91, 150], [150]),
+        ([0, 0, 0, 1, 1, 1, 4, 4, 5, 8], [4]),
+    ],
+)
+def test_a_gap_between_runs_is_told_once_by_the_one_that_comes(
+    days: list[int],
+    missed: list[int],
+    watched: Watched,
+    told: PostOffice,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Much longer than the last ones: a timer of once a month is not told each month."""
+    began, found = now(), []
+    for day in days:
+        monkeypatch.setattr(watch, "now", lambda day=day: began + day * 24 * HOUR)
+        with watched():
+            first = events(told)
+        assert (first, events(told)) in (([], []), (["missed"], ["well"]))
+        found += [day] * len(first)
+    assert found == missed
 
 
 def test_what_was_sealed_before_anybody_listened_is_not_told(
@@ -150,10 +250,10 @@ def test_a_restatement_is_told_once_and_is_no_lasting_state(
 ) -> None:
     """The run ends with 3, and the next one has nothing to add."""
     closer.closed(*MONTHS)
-    assert call(*CLOSE).code == 0 and events(told) == []
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
-    assert call(*CLOSE).code == 3 and events(told) == ["restated"]
-    assert call(*CLOSE).code == 0 and events(told) == []
+    again = ("close", "--month", "2026-10")
+    assert call(*again).code == 3 and events(told) == ["restated"]
+    assert call(*again).code == 0 and events(told) == []
 
 
 @pytest.mark.thorough
@@ -161,12 +261,11 @@ def test_a_month_that_cannot_be_sealed_is_told_once_and_its_end_once(
     call: Run, closer: Closer, told: PostOffice
 ) -> None:
     """It waits for a person, and since it was due long ago, it is overdue too."""
+    closer.desk.service.payments.pop(1)  # whose refund is in October
     closer.closed(*MONTHS[:2])
-    wrong = payment(99, "2026-10-20T10:00:00Z", "7", "0.5") | {"net_amount": "1"}
-    closer.desk.service.payments.append(wrong)
     assert call(*CLOSE).code == 3 and events(told) == ["attention", "overdue"]
     assert call(*CLOSE).code == 3 and events(told) == []
-    closer.accept("payment_net_equals_charged_less_fee", wrong["id"])
+    closer.accept("refund_has_its_payment", closer.desk.service.payouts[0]["id"])
     assert call(*CLOSE).code == 0 and events(told) == ["sealed", "well"]
 
 
@@ -197,7 +296,7 @@ def test_a_month_that_is_overdue_is_told_once(watched: Watched, told: PostOffice
         run.months = ("UTC", None)
         with run:
             pass
-    [document] = told.documents()
+    [document] = documents(told)
     assert document["event"] == "overdue"
     assert document["subject"].endswith("and not sealed: 2026-08, 2026-09, 2026-10")
 
@@ -208,7 +307,7 @@ def test_a_failure_is_told_once_and_its_end_once(
     """Also where the lake is not there yet."""
     fails(REFUSED)
     assert [call("extract").code for _ in range(3)] == [1, 1, 1]
-    [document] = told.documents()
+    [document] = documents(told)
     assert document["event"] == "failed" and document["exit_code"] == 1
     assert document["subject"] == f"svc-analytics extract: {REFUSED}"
     fails(None)
@@ -246,7 +345,7 @@ def test_a_notifier_that_fails_is_a_warning_and_is_told_by_the_next_run(
         office.is_shut = True
         fails(REFUSED)
         done = call("extract")
-        assert done.code == 1 and events(other) == ["failed"]
+        assert done.code == 1 and hooked(other) == ["failed"]
         warnings = [line for line in done.lines if "warning" in line]
         assert warnings == [
             "svc-analytics: warning: http://127.0.0.1 was not told: it answered 503"
@@ -254,7 +353,7 @@ def test_a_notifier_that_fails_is_a_warning_and_is_told_by_the_next_run(
         office.is_shut = False
         office.calls.clear()
         assert call("extract").code == 1
-        assert (events(office), events(other)) == (["failed"], [])
+        assert (hooked(office), hooked(other)) == (["failed"], [])
 
 
 def test_no_secret_enters_a_message_or_a_warning(
