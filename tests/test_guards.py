@@ -236,3 +236,22 @@ def test_docstrings_begin_with_one_line() -> None:
             )
             assert first[-1] in ".:?!" and len(first) <= 95, f"{path.name}: {first}"
             assert not first.startswith(("Return what ", "Yield what ")), f"{path.name}: {first}"
+
+
+def told_in(path: Path) -> set[str]:
+    """The events that a module tells: the second argument of `echo_note` and `tell`."""
+    calls = [each for each in ast.walk(ast.parse(path.read_text())) if isinstance(each, ast.Call)]
+    seconds = [call.args[1] for call in calls if len(call.args) > 1 and is_telling(call.func)]
+    return {str(each.value) for each in seconds if isinstance(each, ast.Constant)}
+
+
+def is_telling(function: ast.expr) -> bool:
+    return getattr(function, "id", getattr(function, "attr", "")) in ("echo_note", "tell")
+
+
+def test_every_event_stands_on_its_page() -> None:
+    """And the page names no other; progress is for terminals alone."""
+    said = {name for path in (PACKAGE / "cli").rglob("*.py") for name in told_in(path)}
+    page = (ROOT / "docs" / "pages" / "reference" / "json-output.md").read_text()
+    rows = re.findall(r"^\| (`[a-z_`, ]+`) \|", page, re.MULTILINE)
+    assert said - {"progress"} == set(re.findall(r"`([a-z_]+)`", " ".join(rows)))

@@ -1,9 +1,7 @@
 """`--log json`: each line of stderr is one event, in the words that a person reads without it."""
 
-import ast
 import json
 import logging
-import re
 import sys
 import warnings
 from pathlib import Path
@@ -15,8 +13,6 @@ from svc_analytics.cli import app
 from svc_analytics.errors import Unavailable
 from tests.cli.test_json_output import validator
 from tests.support.commands import Outcome, Run, runner
-from tests.support.documents import ROOT
-from tests.test_guards import PACKAGE
 
 KEY = "svc_live_" + "0a" * 32
 
@@ -142,22 +138,3 @@ def test_a_logger_that_nobody_hears_is_heard(run: Run, monkeypatch: pytest.Monke
     assert ("other", "look") in [
         (event["event"], event["text"]) for event in events(run("--log", "json", "status"))
     ]
-
-
-def told_in(path: Path) -> set[str]:
-    """The events that a module tells: the second argument of `echo_note` and `tell`."""
-    calls = [each for each in ast.walk(ast.parse(path.read_text())) if isinstance(each, ast.Call)]
-    seconds = [call.args[1] for call in calls if len(call.args) > 1 and is_telling(call.func)]
-    return {str(each.value) for each in seconds if isinstance(each, ast.Constant)}
-
-
-def is_telling(function: ast.expr) -> bool:
-    return getattr(function, "id", getattr(function, "attr", "")) in ("echo_note", "tell")
-
-
-def test_every_event_stands_on_its_page() -> None:
-    """And the page names no other; progress is for terminals alone."""
-    said = {name for path in (PACKAGE / "cli").rglob("*.py") for name in told_in(path)}
-    page = (ROOT / "docs" / "pages" / "reference" / "json-output.md").read_text()
-    rows = re.findall(r"^\| (`[a-z_`, ]+`) \|", page, re.MULTILINE)
-    assert said - {"progress"} == set(re.findall(r"`([a-z_]+)`", " ".join(rows)))
