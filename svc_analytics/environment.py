@@ -24,8 +24,7 @@ SETTINGS = (
     *("SVC_RECEIPT_SECRETS", "SVC_WEBHOOK_SECRETS"),
     *("SVC_DATA_DIR", "SVC_CACHE_DIR", "SVC_MEMORY", "SVC_ENGINE", "SVC_ENGINE_DATA"),
     *("SVC_RATES", "SVC_CA_FILE", "SVC_NOTIFY", "SVC_PING_URL", "SVC_METRICS_FILE"),
-    *("SVC_LOG", "SVC_SIGNING_KEY"),
-    "SVC_TSA_URL",  # no command reads it yet; a `.env` that holds it stays readable
+    *("SVC_LOG", "SVC_SIGNING_KEY", "SVC_TSA_URL"),
 )
 # Below SVC_NAME_ lie the options of a command, which only the command itself knows.
 COMMANDS = (

@@ -20,6 +20,7 @@ from svc_analytics.closing import due, neighbours, seals
 from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.chain import warnings_of
 from svc_analytics.closing.handover.sign import Signer
+from svc_analytics.closing.handover.stamps import Stamper
 from svc_analytics.closing.job import (
     Job,
     JobOptions,
@@ -102,7 +103,8 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
     read are written beside the seal, in a folder of their own, with a second figure beside each in
     USD; `rates` is as in `Statement.in_currency`, by default the file of SVC_RATES, else
     `rates.csv` in the lake. With `sign`, the key of SVC_SIGNING_KEY signs it, as `svc.sign` does;
-    where it cannot, the month is sealed all the same, and a note says why. `note` is called with
+    where it cannot, the month is sealed all the same, and a note says why. So it is where
+    SVC_TSA_URL names an authority that does not stamp it. `note` is called with
     what is being done.
 
     Returns:
@@ -130,7 +132,7 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
         doubts = () if period.is_longer else Readings(job).doubts(period)
         closed = neighbours.say_unmet(_close(job, period, doubts), job.places(period), lake)
         keep_result(lake, closed)
-        closed = Signer(lake, options["sign"]).sign(closed)
+        closed = Stamper(lake.storage).stamp(Signer(lake, options["sign"]).sign(closed))
         return closed.with_notes([*job.notes, *unchecked(job.settings, closed)]).logged()
 
 
@@ -162,10 +164,10 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
         months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
         waiting = due.waiting_for_a_clock(job, months, zone, calendar)
         results: dict[str, CloseResult] = {}
-        signer = Signer(lake, options["sign"])
+        signer, stamper = Signer(lake, options["sign"]), Stamper(lake.storage)
         for closed in chain(_close_all(job, months, kinds), waiting):
             notes = _notes(job, closed, months, results)
-            results[closed.label] = signer.sign(closed).with_notes(notes).logged()
+            results[closed.label] = stamper.stamp(signer.sign(closed)).with_notes(notes).logged()
             options["on_closed"](results[closed.label])
     for closed in results.values():
         keep_result(lake, closed)

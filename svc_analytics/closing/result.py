@@ -53,6 +53,7 @@ class CloseResult(Displayable):
     note: str | None = None  # worth knowing, though nothing is wrong
     receipts: ReceiptsState = "none"  # how many of its receipts the lake has a verdict on
     signed_by: str | None = None  # the fingerprint of the key, where it was to be signed
+    is_stamped: bool = False  # by the authority that the settings name
 
     @property
     def needs_attention(self) -> bool:
@@ -91,6 +92,7 @@ class CloseResult(Displayable):
         lines += [f"  {word} {single_line(reason.text)}" for reason in self.reasons]
         lines += [f"  {single_line(unknown.text)}" for unknown in self.unknown]
         lines += [f"  signed by key {self.signed_by}"] * bool(self.signed_by and self.is_new)
+        lines += ["  stamped by the authority of SVC_TSA_URL"] * (self.is_stamped and self.is_new)
         lines += ["  receipts not checked"] * (self.is_new and self.receipts == UNCHECKED)
         return [*lines, f"  note: {self.note}"] if self.note else lines
 

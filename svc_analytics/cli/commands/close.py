@@ -276,6 +276,7 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
         "unknown": [unknown.to_json() for unknown in result.unknown],
         "receipts": result.receipts,
         "signed_by": result.signed_by,
+        "is_stamped": result.is_stamped,
         "note": result.note,
         "restatement": [] if result.table is None else result.table.to_pylist(),
     }

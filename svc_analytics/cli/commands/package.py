@@ -75,11 +75,16 @@ def sign(
         done = sign_month(options.open_lake(data_dir), month, **at, key=key)
     if as_json:
         names = {"file": str(done.file), "folder": str(done.folder), "seal": done.seal}
-        facts = {"key": done.key, "is_new": done.is_new, "unproven": list(done.unproven)}
+        facts = {"key": done.key, "is_new": done.is_new, "is_stamped": done.is_stamped}
+        facts |= {"unproven": list(done.unproven), "note": done.note}
         click.echo(to_json(names | facts))
     else:
         was = "is signed" if done.is_new else "was signed before"
         click.echo(f"{done.folder} {was} by key {done.key}: {done.file}")
+        if done.is_stamped:
+            click.echo("it is stamped by the authority of SVC_TSA_URL")
+    if done.note:
+        echo_note(done.note, "not_stamped", "warning", reason=done.note)
     _tell_unproven(done.unproven)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.handover.package import newest_sealed_folder
+from svc_analytics.closing.handover.stamps import Stamper
 from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.verification.proof import prove
@@ -38,6 +39,8 @@ class Signature:
     key: str
     is_new: bool
     unproven: tuple[str, ...] = ()  # what of the folder could not be compared with anything
+    is_stamped: bool = False  # by the authority that the settings name
+    note: str | None = None  # why it is not stamped, though an authority is named
 
 
 def sign(
@@ -52,7 +55,8 @@ def sign(
 
     `key` is the path of an SSH key, by default that of SVC_SIGNING_KEY: a private one, or the
     public half of one that is in an agent or on a hardware key. What the key had signed before
-    stays; the signature of another key is replaced.
+    stays; the signature of another key is replaced. Where SVC_TSA_URL names an authority, it
+    stamps the month too, and `note` says why not where it cannot.
 
     Returns:
         The signature: its file, `checkpoint.sig`, and the fingerprint of the key.
@@ -83,7 +87,9 @@ def sign_folder(
     _require(folder, proof.broken)
     storage = lake.storage if lake else LocalStorage(folder.parent)
     done = _signed(folder, manifest, content, path, storage)
-    return replace(done, unproven=tuple(proof.unproven))
+    is_stamped, note = Stamper(storage).stamp_folder(folder)
+    unproven = tuple(proof.unproven)
+    return replace(done, unproven=unproven, is_stamped=is_stamped, note=note)
 
 
 @dataclass

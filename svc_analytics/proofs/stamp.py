@@ -1,0 +1,128 @@
+"""Stamps by RFC 3161: an authority signs that a checkpoint was there, and when.
+
+It is sent the hash of the checkpoint, a number that nobody can foresee, and nothing else.
+"""
+
+import re
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from svc_analytics.environment import here
+from svc_analytics.errors import ConfigError
+from svc_analytics.proofs import verify
+from svc_analytics.proofs.checkpoint import FILE, QUERY, STAMP
+
+SETTING = "SVC_TSA_URL"
+_TIMEOUT = 20  # seconds for a connection, and for each part of the reply
+_PATIENCE = 60  # seconds for all of it
+_LONGEST = 1 << 20  # bytes of a reply: one with its certificates has some thousands
+_HEADERS = {"Content-Type": "application/timestamp-query", "User-Agent": "svc-analytics"}
+
+
+@dataclass(frozen=True)
+class Authority:
+    """The address of an authority that stamps, and how it is reached; empty where none is set."""
+
+    url: str = ""
+    proxy: str = field(default="", repr=False)
+    trusted: tuple[str, str] = ("", "")  # files, as SSL_CERT_FILE and SVC_CA_FILE name them
+
+    @classmethod
+    def read(
+        cls, environ: Mapping[str, str] | None = None, folder: Path | None = None
+    ) -> "Authority":
+        """Read SVC_TSA_URL, which holds no secret, and the settings of every call.
+
+        >>> Authority.read({"SVC_TSA_URL": "https://tsa.example"}).url
+        'https://tsa.example'
+        """
+        source = here(environ, folder)
+        files = source.environ.get("SSL_CERT_FILE", ""), source.text("SVC_CA_FILE")
+        return cls(source.text(SETTING), source.text("SVC_PROXY"), files)
+
+    def stamp(self, content: bytes) -> dict[str, bytes]:
+        """Have a checkpoint stamped: the query and the reply, by the names of their files.
+
+        Raises `ConfigError` where openssl or the authority is missing, or the reply is no stamp
+        of this query.
+        """
+        if not self.url.startswith(("https://", "http://")):
+            raise ConfigError(f"{SETTING} is not an address: write https://host/path")
+        with TemporaryDirectory() as name:
+            place = Path(name)
+            (place / FILE).write_bytes(content)
+            words = ("-data", str(place / FILE), "-sha256", "-cert", "-out", str(place / QUERY))
+            _openssl("ts", "-query", *words)
+            (place / STAMP).write_bytes(self._post((place / QUERY).read_bytes()))
+            _check(place)
+            return {name: (place / name).read_bytes() for name in (QUERY, STAMP)}
+
+    def _post(self, query: bytes) -> bytes:
+        import httpx  # which takes a moment, and only a stamp needs it here
+
+        until, reply = time.monotonic() + _PATIENCE, b""
+        try:
+            with httpx.stream(
+                "POST",
+                self.url,
+                content=query,
+                headers=_HEADERS,
+                timeout=_TIMEOUT,
+                verify=self._context(),
+                proxy=self.proxy or None,
+                trust_env=False,
+            ) as response:
+                if response.status_code != httpx.codes.OK:
+                    raise ConfigError(f"the authority of {SETTING} answered {response.status_code}")
+                for part in response.iter_bytes():
+                    reply += part
+                    if len(reply) > _LONGEST or time.monotonic() > until:
+                        raise ConfigError(f"the authority of {SETTING} did not come to an end")
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            why = type(error).__name__  # its text may name a password of the proxy
+            raise ConfigError(f"the authority of {SETTING} cannot be reached ({why})") from error
+        return reply
+
+    def _context(self) -> ssl.SSLContext:
+        from svc_analytics.api.transport import trusted_by  # loads the client of the service
+
+        return trusted_by(*self.trusted)
+
+
+def has_stamp(folder: Path) -> bool:
+    """Whether a sealed folder has a stamp of its checkpoint, by whatever authority."""
+    outcome, *_ = verify.outcome(verify.check_stamp, folder, None)
+    return bool(outcome != "FAILED" and (folder / STAMP).is_file())
+
+
+def _check(place: Path) -> None:
+    """Refuse a reply that is no stamp of the query; whom to trust, its reader says later.
+
+    Its own certificates are taken for trusted: they tell whether it is whole.
+    """
+    reply, token, known = (str(place / name) for name in (STAMP, "token", "known"))
+    stated = _openssl("ts", "-reply", "-in", reply, "-text")
+    if "Status: Granted" not in stated:
+        said = re.findall("(?:Status description|Failure info): (.+)", stated)
+        raise ConfigError(f"the authority of {SETTING} refuses: {'; '.join(said) or 'no reason'}")
+    _openssl("ts", "-reply", "-in", reply, "-token_out", "-out", token)
+    _openssl("pkcs7", "-inform", "DER", "-in", token, "-print_certs", "-out", known)
+    asked = ("-queryfile", str(place / QUERY), "-CAfile", known, "-partial_chain")
+    _openssl("ts", "-verify", "-in", reply, *asked)
+
+
+def _openssl(*words: str) -> str:
+    try:
+        done = verify.run("openssl", *words)
+    except verify.Result as error:
+        raise ConfigError("openssl is not installed: install it") from error
+    if done.returncode:
+        text = done.stderr.decode(errors="replace")
+        reasons = re.findall("error:[^:]*:[^:]*:[^:]*:([^:\n]+)", text) or ["no reason"]
+        what = "the reply is no stamp of this checkpoint" if "-in" in words else "no query is made"
+        raise ConfigError(f"{what} (openssl: {reasons[-1].strip()})")
+    return done.stdout.decode(errors="replace")

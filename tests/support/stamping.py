@@ -1,0 +1,89 @@
+"""An authority that stamps by RFC 3161, made by openssl: offline, and trusted by tests alone."""
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+_CONFIG = """
+[req]
+distinguished_name = dn
+x509_extensions = certificate
+prompt = no
+[dn]
+CN = {name}
+[certificate]
+extendedKeyUsage = critical,timeStamping
+keyUsage = critical,digitalSignature
+[stamps]
+serial = {place}/serial
+default_policy = 1.2.3.4
+digests = sha256
+signer_digest = sha256
+ess_cert_id_alg = sha256
+"""
+
+
+class StampAuthority:
+    """Replies to queries; `certificate` is what a reader who trusts it brings."""
+
+    def __init__(self, place: Path, name: str) -> None:
+        self.place, self.certificate = place / name, place / name / "certificate.pem"
+        self.place.mkdir()
+        (self.place / "serial").write_text("01")
+        config = _CONFIG.format(name=name, place=self.place)
+        (self.place / "openssl.cnf").write_text(config)
+        curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+        files = ("-keyout", "key.pem", "-out", "certificate.pem")
+        self._run("req", "-x509", *curve, *files, "-days", "3650", "-config", "openssl.cnf")
+
+    def reply(self, query: bytes) -> bytes:
+        (self.place / "query").write_bytes(query)
+        signed = ("-inkey", "key.pem", "-signer", "certificate.pem")
+        config = ("-config", "openssl.cnf", "-section", "stamps")
+        self._run("ts", "-reply", "-queryfile", "query", *signed, *config, "-out", "reply")
+        return (self.place / "reply").read_bytes()
+
+    def _run(self, *words: str) -> None:
+        subprocess.run(["openssl", *words], cwd=self.place, check=True, capture_output=True)
+
+
+class Counter:
+    """What a server answers next: a code, and a reply that may be made of the query."""
+
+    def __init__(self, authority: StampAuthority) -> None:
+        self.authority, self.url = authority, ""
+        self.answer: tuple[int, bytes | None] = (200, None)
+        self.asked: list[dict[str, Any]] = []
+
+
+@contextmanager
+def serving(authority: StampAuthority) -> Iterator[Counter]:
+    """Serve an authority on a free port of loopback."""
+    counter = Counter(authority)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            query = self.rfile.read(int(self.headers["Content-Length"]))
+            counter.asked.append({"type": self.headers["Content-Type"], "query": query})
+            code, reply = counter.answer
+            content = authority.reply(query) if reply is None else reply
+            self.send_response(code)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing on stderr."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    counter.url = f"http://127.0.0.1:{server.server_port}/tsr"
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        yield counter
+    finally:
+        server.shutdown()
+        server.server_close()
