@@ -14,7 +14,8 @@ from typing import Any
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
 from svc_analytics.periods import Period, read_label
-from svc_analytics.proofs.checkpoint import BESIDE, SIGNATURE, checkpoint_fault
+from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
+from svc_analytics.proofs.verify import ADDED, OF_PROGRAMS
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
 
@@ -22,9 +23,6 @@ STATEMENTS = "statements"
 # What lies beside the sealed files: what is signed of them, and what a package adds.
 CHAIN = ("chain.json", "chain.json.sig")
 README, EVIDENCE, VERIFY, SUMS = "README.txt", "EVIDENCE.txt", "verify.py", "SHA256SUMS"
-_ADDED = {README, EVIDENCE, VERIFY, SUMS, *CHAIN}
-# How names begin that other programs leave, and a run that was killed while it signed.
-_OF_PROGRAMS = (".DS_Store", "~$", ".~lock.", f".{SIGNATURE}.")
 EXAMPLE = "data/statements/2026-10"
 Manifest = dict[str, Any]
 Sealed = tuple[Path, Manifest]  # a folder and its manifest
@@ -165,15 +163,15 @@ def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
     The lock files of office programs, what a file manager leaves, and what a package adds do not
     count.
     """
-    names = {path.name for path in folder.iterdir() if not path.name.startswith(_OF_PROGRAMS)}
-    return sorted(names - {MANIFEST, *BESIDE, *_ADDED, *manifest["files"]})
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(OF_PROGRAMS)}
+    return sorted(names - {MANIFEST, *BESIDE, *ADDED, *manifest["files"]})
 
 
 def altered_package(folder: Path) -> list[str]:
     """List what differs from the sums of a folder that was packed; nothing of any other folder."""
-    paths = (path for path in folder.iterdir() if not path.name.startswith(_OF_PROGRAMS))
+    paths = (path for path in folder.iterdir() if not path.name.startswith(OF_PROGRAMS))
     here = {path.name for path in paths if path.is_file()}
-    if not here & _ADDED:
+    if not here & ADDED:
         return []
     made = {f"{hash_file(folder / name)}  {name}\n" for name in here - {SUMS}}
     path = folder / SUMS

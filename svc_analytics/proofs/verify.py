@@ -19,7 +19,8 @@ from typing import Any, Callable, Iterator
 
 ADDED = {"README.txt", "SHA256SUMS", "EVIDENCE.txt", "verify.py", "chain.json", "chain.json.sig"}
 BESIDE = {"manifest.json", "checkpoint", "checkpoint.sig", "checkpoint.tsq", "checkpoint.tsr"}
-OF_PROGRAMS = (".DS_Store", "~$", ".~lock.")  # how names begin that other programs leave
+# How names begin that office programs, file managers, and a signing that was killed leave.
+OF_PROGRAMS = (".DS_Store", "~$", ".~lock.", ".checkpoint.")
 OURS = "svc-analytics-seal"  # the namespace of signatures
 HASH = "[0-9a-f]{64}"
 CHECKPOINT = (
