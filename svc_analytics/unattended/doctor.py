@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from svc_analytics.closing import seals
 from svc_analytics.config import KeyClass, Settings
 from svc_analytics.environment import SettingPlaces
 from svc_analytics.errors import ApiError, SvcError
@@ -240,7 +241,7 @@ def _lake(lake: Lake) -> Iterator[Point]:
         yield Point("permissions", "wrong", text, f"chmod o-rwx {lake.path}")
     for stream in lake_status(lake).streams:
         yield _age(stream.name, stream.coverage.read[-1][1] if stream.coverage.read else None)
-    due = months_unsealed(lake, now(), 0, "UTC", None)
+    due = months_unsealed(lake, now(), 0, *seals.usual_months(lake.path / seals.STATEMENTS))
     if due:
         mend = "run svc-analytics close --all-due; svc-analytics status says why each waits"
         yield Point("months", "wrong", f"over and not sealed: {', '.join(due)}", mend)

@@ -177,8 +177,7 @@ class Watch:
             if self.watching.notifiers:
                 self._trying(lambda: self._tell_notifiers(told, code))
             if path := self.watching.metrics_file:
-                months = self.months or ("UTC", None)
-                self._trying(lambda: self._measure(Path(path), told, months))
+                self._trying(lambda: self._measure(Path(path), told))
 
     def _teller(self, told: Told, code: int | None) -> Teller:
         from svc_analytics.unattended.teller import Teller  # loads what sends mail
@@ -194,9 +193,10 @@ class Watch:
         teller.tell_seals(sealed, self.lake, self.language)
         teller.tell_states(self.command, is_done=code in DONE)
 
-    def _measure(self, path: Path, told: Told, months: tuple[str, str | None]) -> None:
+    def _measure(self, path: Path, told: Told) -> None:
         from svc_analytics.unattended.metrics import write_metrics  # loads the views
 
+        months = self.months or seals.usual_months(self.lake.path / seals.STATEMENTS)
         write_metrics(path, self.lake, told.commands, months)
 
     def _keep_run(self, command: CommandState, code: int) -> None:

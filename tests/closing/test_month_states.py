@@ -56,6 +56,15 @@ def test_a_month_is_blocked_before_anybody_looked_at_it(closer: Closer) -> None:
     assert found.reasons == tuple(each.text for each in reasons)
 
 
+def test_months_wait_in_the_zone_and_the_calendar_that_are_sealed(closer: Closer) -> None:
+    """A shop that closes Jalali months of Tehran has no month of UTC to close."""
+    closer.sealed("1405-07", zone="Asia/Tehran")
+    clock = month(OCTOBER).end + 48 * HOUR
+    waiting = months_to_close(closer.desk.lake, clock, lambda text: None)
+    folders = [each.period.folder for each in waiting]
+    assert folders == ["1405-05@Asia-Tehran", "1405-06@Asia-Tehran"]
+
+
 def test_a_sealed_month_changes_when_the_lake_does_and_keeps_its_version(closer: Closer) -> None:
     """It can be issued as version 2."""
     closer.sealed()

@@ -10,7 +10,7 @@ from svc_analytics.closing.seals import Manifest
 from svc_analytics.closing.states.judgements import Judgement, find_judgement, keep_judgement
 from svc_analytics.errors import SvcError
 from svc_analytics.lake.lake import Lake, known_months
-from svc_analytics.periods import GREGORIAN, Period, read_label
+from svc_analytics.periods import Period, read_label
 from svc_analytics.render.folder import Note
 from svc_analytics.render.month_state import Kind, MonthState
 from svc_analytics.statements.balance_assertions import read_assertions
@@ -31,16 +31,18 @@ def month_states(lake: Lake, clock: int, zone: str, calendar: str) -> list[Month
 
 
 def months_to_close(lake: Lake, clock: int, note: Note) -> list[MonthState]:
-    """Return the UTC months that wait for a close, oldest first, and why.
+    """Return the months that wait for a close, oldest first, and why.
 
-    A sealed month is among them where it is known to have changed: it is not compared here.
-    `note` is told which month is being looked at.
+    They are of the zone and the calendar of the newest sealed one, else of UTC. A sealed month
+    is among them where it is known to have changed: it is not compared here. `note` is told
+    which month is being looked at.
     """
     if read_until(lake) is None:
         return []
+    usual = seals.usual_months(lake.path / seals.STATEMENTS)
     states = [
         state
-        for state in reversed(month_states(lake, clock, "UTC", GREGORIAN))
+        for state in reversed(month_states(lake, clock, *usual))
         if state.is_open or state.kind == "changed"
     ]
     for place, state in enumerate(states):
