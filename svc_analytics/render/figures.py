@@ -6,19 +6,22 @@ from functools import cache, cached_property
 from itertools import accumulate
 from typing import Any
 
-from svc_analytics.formatting.cells import Cell, CellMaker, number_cell
+from svc_analytics.formatting.cells import Cell, CellMaker, number_cell, unknown_cell
 from svc_analytics.formatting.display import head_of, lined_up, select_known
 from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.numbers import kind_of
+from svc_analytics.formatting.numbers import USD, kind_of
 from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses
 from svc_analytics.render.document import Document, Open
+from svc_analytics.render.face.all_coins import ALL_COINS, SETTLED, AllCoins
 from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence, label_of
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 from svc_analytics.warehouse.models import read_statement_macros
 
 _KEYS = ("period", "currency")
+_MADE_OF = {SETTLED: ("usd_net_sales", "usd_refunds")}
+_EMPTY = Cell("")
 UNDEFINED = Message("unknown.or_undefined")
 
 
@@ -33,7 +36,8 @@ def figures_table(
 ) -> DisplayTable:
     """Return a statement's figures, a row per figure and a column per coin.
 
-    They stand in groups, unless `only` some figures are named.
+    They stand in groups, unless `only` some figures are named. Where all coins are shown, those
+    in USD add up in the last column.
     """
     standing = standing or standing_of(statement.tables["summary"])
     maker = FigureCells(statement, standing.scales, is_exact=exact)
@@ -44,16 +48,25 @@ def figures_table(
     headings = dict(zip(starts, groups, strict=False))
     if only is not None:
         names, headings = select_known(only, names) if rows else [], {}
-    cells = [[maker.head(name), *(maker.cell(row, name) for row in rows)] for name in names]
+    has_total = coins is None and len(rows) > 1 and any(map(is_in_usd, names))
     return DisplayTable(
         title,
-        ["figure", *(str(row["currency"]) for row in rows)],
-        lined_up(cells),
+        ["figure", *(str(row["currency"]) for row in rows), *[ALL_COINS] * has_total],
+        lined_up([maker.row(rows, name, has_total=has_total) for name in names]),
         len(names),
         headings,
         {place: meaning("summary", name) for place, name in enumerate(names)},
         caption=standing.text,
     )
+
+
+def is_in_usd(name: str) -> bool:
+    """Whether a figure is an amount in USD, so that all coins add up.
+
+    >>> is_in_usd("usd_gross"), is_in_usd("gross_sales")
+    (True, False)
+    """
+    return name.startswith("usd_")
 
 
 def summary_groups(columns: Sequence[str]) -> dict[str, list[str]]:
@@ -119,6 +132,13 @@ class FigureCells:
         field = self.statement.tables["summary"].schema.field(name)
         return Cell(head_of(field, label_of), is_fixed=True)
 
+    def row(
+        self, coins: Sequence[Mapping[str, Any]], name: str, *, has_total: bool = False
+    ) -> list[Cell]:
+        """Return a figure of these coins below its label, and of all of them together."""
+        cells = [self.head(name), *(self.cell(coin, name) for coin in coins)]
+        return [*cells, *[self.total(name)] * has_total]
+
     def cell(self, row: Mapping[str, Any], name: str) -> Cell:
         """Return a coin's figure; an unknown one says why."""
         field, value = self.statement.tables["summary"].schema.field(name), row[name]
@@ -127,6 +147,30 @@ class FigureCells:
             return CellMaker(self.statement.tables["summary"].schema, why).cell(row, field)
         scale = self.scales.get(str(row["currency"]))
         return number_cell(value, kind_of(field), scale, is_exact=self.is_exact)
+
+    @cached_property
+    def all_coins(self) -> AllCoins:
+        """The coins of the statement, to add up."""
+        return AllCoins.of(self.statement)
+
+    def total(self, name: str) -> Cell:
+        """Return a figure in USD of all coins together; an empty cell for any other."""
+        if not is_in_usd(name):
+            return _EMPTY
+        value = self.all_coins.usd(name)
+        if value is None:
+            return unknown_cell(self.why_no_total(name), is_number=True)
+        return number_cell(value, USD, is_exact=self.is_exact)
+
+    def why_no_total(self, name: str) -> str:
+        """Say why all coins together have no value: the reason of the first that has none."""
+        reasons = (
+            why_unknown(self.statement, coin, each)
+            for each in _MADE_OF.get(name, (name,))
+            for coin in self.rows
+            if coin.get(each) is None
+        )
+        return next(reasons, unknown_reason(self.statement))
 
 
 def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:

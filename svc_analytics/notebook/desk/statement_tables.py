@@ -13,6 +13,7 @@ from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.notebook.desk.records import Wanted
 from svc_analytics.periods import Period, midnight, month
+from svc_analytics.render.face.all_coins import ALL_COINS
 from svc_analytics.render.figures import (
     figures_table,
     meaning,
@@ -98,6 +99,7 @@ def _of_figures(table: DisplayTable, names: Sequence[str]) -> StatementTable:
         (row, column): Wanted(name, coin)
         for row, name in enumerate(names)
         for column, coin in enumerate(coins, 1)
+        if coin != ALL_COINS
     }
     shown = replace(table, rows=lined_up(table.rows))
     return StatementTable(table.title, shown, lambda *place: wanted.get(place))

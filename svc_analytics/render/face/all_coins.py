@@ -13,9 +13,11 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
+from svc_analytics.messages import Message
 from svc_analytics.money import EXACT
 from svc_analytics.render.document import Document
 
+ALL_COINS = Message("All coins, USD")
 Row = Mapping[str, Any]
 _PAYMENTS = ("payments_count", "usd_gross_priced_count")
 _REFUNDS = ("refunds_count", "usd_refunds_priced_count")

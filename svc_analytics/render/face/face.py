@@ -12,7 +12,6 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
 
-from svc_analytics.messages import Message
 from svc_analytics.render.bridge import TREND, month_before
 from svc_analytics.render.document import Document
 from svc_analytics.render.face.all_coins import PRICED, SETTLED, AllCoins, unpriced_of
@@ -20,7 +19,6 @@ from svc_analytics.warehouse.figures import read_figures
 
 UNPRICED = "unpriced_count"
 UNPRICED_LABEL = "Records without a USD value"
-ALL_COINS = Message("All coins, USD")
 EXTERNAL = "All coins, {CURRENCY}, external rates"
 Value = Decimal | int | None
 Weight = Literal["", "sub", "sum"]

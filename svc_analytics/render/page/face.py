@@ -13,20 +13,18 @@ from svc_analytics.formatting.standing import Standing
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
-from svc_analytics.render.face.all_coins import SETTLED
+from svc_analytics.render.face.all_coins import ALL_COINS
 from svc_analytics.render.face.face import (
-    ALL_COINS,
     EXTERNAL,
     UNPRICED,
     UNPRICED_LABEL,
     Face,
     FaceRow,
 )
-from svc_analytics.render.figures import FigureCells, summary_groups, unknown_reason, why_unknown
+from svc_analytics.render.figures import FigureCells, summary_groups, why_unknown
 from svc_analytics.render.page.tables import PageTable, figures_of_kinds
 
 _EMPTY = Cell("")
-_MADE_OF = {SETTLED: ("usd_net_sales", "usd_refunds")}
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,8 @@ class FigureTables:
         if not row.has_total:
             return _EMPTY
         if row.total is None:
-            return unknown_cell(self._why_all(row.usd or row.name), is_number=True)
+            why = self._cells.why_no_total(row.usd or row.name)
+            return unknown_cell(why, is_number=True)
         return number_cell(row.total, COUNT if isinstance(row.total, int) else USD)
 
     def _detail_row(self, name: str) -> list[Cell]:
@@ -146,26 +145,7 @@ class FigureTables:
         return number_cell(value, COIN, external.rates.places)
 
     def _usd_row(self, name: str) -> list[Cell]:
-        cells = [self._cells.cell(coin, name) for coin in self._cells.rows]
-        return [self._cells.head(name), *cells, self._sum_cell(name)]
-
-    def _sum_cell(self, name: str) -> Cell:
-        if not name.startswith("usd_"):
-            return _EMPTY
-        total = self.face.coins.usd(name)
-        if total is None:
-            return unknown_cell(self._why_all(name), is_number=True)
-        return number_cell(total, USD)
-
-    def _why_all(self, name: str) -> str:
-        """Say why all coins together have no value: the reason of the first that has none."""
-        reasons = (
-            self._why(str(coin["currency"]), each)
-            for each in _MADE_OF.get(name, (name,))
-            for coin in self._cells.rows
-            if coin.get(each) is None
-        )
-        return next(reasons, unknown_reason(self.statement))
+        return self._cells.row(self._cells.rows, name, has_total=True)
 
     def _why(self, coin: str, name: str) -> str:
         row = next(each for each in self._cells.rows if each["currency"] == coin)

@@ -19,7 +19,8 @@ from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.numbers import COIN, COUNT, RATE, USD, kind_of
 from svc_analytics.formatting.values import is_ratio, value_text
 from svc_analytics.messages import Message
-from svc_analytics.render.face.face import ALL_COINS, UNPRICED, UNPRICED_LABEL, Face, FaceRow
+from svc_analytics.render.face.all_coins import ALL_COINS
+from svc_analytics.render.face.face import UNPRICED, UNPRICED_LABEL, Face, FaceRow
 from svc_analytics.render.figures import FigureCells, summary_groups
 from svc_analytics.render.workbook.cells import (
     CellWriter,

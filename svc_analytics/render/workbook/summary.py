@@ -17,7 +17,8 @@ from svc_analytics.formatting.standing import Standing
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.face.face import ALL_COINS, Face
+from svc_analytics.render.face.all_coins import ALL_COINS
+from svc_analytics.render.face.face import Face
 from svc_analytics.render.face.pricing import describe_pricing
 from svc_analytics.render.figures import FigureCells
 from svc_analytics.render.page.band import NOT_MEANINGFUL, Band, Tile
