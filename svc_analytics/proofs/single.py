@@ -4,17 +4,27 @@ Of the other lines it holds no text, no salt and no id: hashes alone.
 """
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, entry_of, salted_lines
+from svc_analytics.proofs import verify
+from svc_analytics.proofs.checkpoint import (
+    FILE,
+    SIGNATURE,
+    Checkpoint,
+    entry_of,
+    salted_lines,
+)
 from svc_analytics.proofs.lines import Line, Lines, Part, cells_of
 from svc_analytics.proofs.merkle import Tree
 
 _ID, _KIND = b"record_id", b"kind"
 _OTHER_IDS = (b"entry_id", b"receipt_no", b"reference_id", b"session_id")
+MOST = 1 << 16  # bytes of a proof: most have less than 4096
+_TEXTS = ("line", "header", "salt", "receipt", "checkpoint")
 
 
 @dataclass(frozen=True)
@@ -30,9 +40,57 @@ class SingleProof:
     checkpoint: str
     signature: str | None
 
+    @classmethod
+    def parse(cls, content: bytes) -> "SingleProof":
+        """Read a proof, or raise `LakeError` with what it lacks; whether it holds is not asked."""
+        if len(content) > MOST:
+            raise LakeError(f"it has more than {MOST} bytes")
+        facts = _parse_object(content)
+        for name in cls.__dataclass_fields__:
+            if name not in facts:
+                raise LakeError(f"it lacks {name}")
+        _check_types(facts)
+        Checkpoint.parse(facts["checkpoint"])
+        known = {name: facts[name] for name in cls.__dataclass_fields__}
+        return cls(**known | {"hashes": tuple(facts["hashes"])})
+
     def to_json(self) -> str:
         """Write it as JSON with a fact in each line: blanks would take room from the proof."""
         return json.dumps(asdict(self), ensure_ascii=False, separators=(",\n", ":")) + "\n"
+
+
+def _parse_object(content: bytes) -> dict[str, Any]:
+    try:
+        facts = verify.parse_json(content)
+    except verify.Result as result:
+        raise LakeError(str(result.args[1])) from result
+    except (ValueError, RecursionError) as error:
+        raise LakeError("it is not JSON") from error
+    if not isinstance(facts, dict):
+        raise LakeError("it is no object of JSON")
+    return facts
+
+
+def _check_types(facts: dict[str, Any]) -> None:
+    """Refuse facts that are of another type than those of a proof."""
+    hashes, number, signature = facts["hashes"], facts["line_number"], facts["signature"]
+    for name in _TEXTS:
+        if not _is_text(facts[name]):
+            raise LakeError(f"its {name} is no text")
+    if type(number) is not int:
+        raise LakeError("its line_number is no whole number")
+    if not (signature is None or _is_text(signature)):
+        raise LakeError("its signature is no text")
+    if not isinstance(hashes, list):
+        raise LakeError("its hashes are no list")
+    for each in (facts["salt"], facts["receipt"], *hashes):
+        if not (isinstance(each, str) and re.fullmatch(verify.HASH, each)):
+            raise LakeError(f"{each!r:.40} is no hash of 64 hexadecimal digits")
+
+
+def _is_text(value: object) -> bool:
+    """Whether a value is text that can be written: JSON may hold half of a character."""
+    return isinstance(value, str) and value == value.encode(errors="replace").decode()
 
 
 @dataclass

@@ -1,61 +1,110 @@
-"""`prove`: prove one line of a sealed month to a stranger."""
+"""`prove`: prove one line of a sealed month to a stranger, and check such a proof."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import click
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
+from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.prove import LineProof, prove_in_folder
 from svc_analytics.closing.handover.prove import prove as prove_month
 from svc_analytics.closing.register import lake_around
 from svc_analytics.config import read_data_dir
+from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lake.lake import Lake
+from svc_analytics.proofs.checking import check_proof
+from svc_analytics.proofs.statuses import HELD
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.storage import statement_folder
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The line that is to be proven, or the file that is to be checked."""
+
+    month: str | None
+    record_id: str | None
+    line: int | None
+    out: str | None
+    check: str | None
+    signers: str | None
+
+    def require_one(self) -> None:
+        """Refuse to prove and to check at once, or neither."""
+        is_proof = self.month is not None and self.record_id is not None
+        if self.check is not None and (self.month, self.line, self.out) != (None, None, None):
+            raise ConfigError("--check FILE goes with --signers alone: it proves nothing anew")
+        if self.check is None and not is_proof:
+            raise ConfigError("give a month and the id of a record, or --check FILE")
+        if self.check is None and self.signers is not None:
+            raise ConfigError("--signers goes with --check FILE")
+
+    def prove(self, at: PeriodOptions, data_dir: str | None) -> LineProof:
+        """Prove the line, from a sealed folder or of a month."""
+        month, record = self.month or "", self.record_id or ""
+        folder = statement_folder(month)
+        if not (folder / MANIFEST).is_file():
+            lake = options.open_lake(data_dir)
+            return prove_month(lake, month, record, **at, line=self.line, out=self.out)
+        around = None if data_dir else lake_around(folder.absolute())
+        sealed_by = around or Lake(read_data_dir(data_dir))
+        return prove_in_folder(sealed_by, folder, record, self.line, self.out)
+
+
 @click.command()
-@click.argument("month", metavar="MONTH|DIR")
-@click.argument("record_id")
+@click.argument("month", metavar="[MONTH|DIR]", required=False)
+@click.argument("record_id", metavar="[RECORD_ID]", required=False)
 @click.option("--line", type=click.IntRange(1), help="Which line, if the record has several.")
 @options.zone_options
 @click.option(
     "--out", metavar="FILE", help="The file to write.  [default: 2026-10-line-7.json here]"
 )
+@click.option("--check", metavar="FILE", help="Check such a file instead, as verify.py does.")
+@click.option(
+    "--signers", metavar="FILE", help="With --check: whose keys you trust: allowed signers of SSH."
+)
 @options.shared_options
-def prove(
-    month: str,
-    record_id: str,
-    line: int | None,
-    at: PeriodOptions,
-    out: str | None,
-    data_dir: str | None,
-    as_json: bool,
-) -> None:
+@options.as_value("asked", Asked)
+def prove(asked: Asked, at: PeriodOptions, data_dir: str | None, as_json: bool) -> None:
     """Prove one line of a sealed month to a stranger.
 
     Writes a small file with the line of RECORD_ID and the hashes that lead from it to the
     month's checkpoint; no other line can be read from it. MONTH is taken in its newest sealed
     version; DIR is a sealed folder, in the lake that sealed it or with --data-dir. The
-    stranger checks it with verify.py --proof FILE and Python alone.
+    stranger checks the file with verify.py --proof FILE and Python alone, or with --check,
+    which needs no lake: it ends with 1 where the proof does not hold, and with 3 where its
+    signature was not checked.
     """
-    folder = statement_folder(month)
-    if (folder / MANIFEST).is_file():
-        around = None if data_dir else lake_around(folder.absolute())
-        lake = around or Lake(read_data_dir(data_dir))
-        done = prove_in_folder(lake, folder, record_id, line, out)
-    else:
-        lake = options.open_lake(data_dir)
-        done = prove_month(lake, month, record_id, **at, line=line, out=out)
+    asked.require_one()
+    if asked.check is not None:
+        _check(asked.check, asked.signers, as_json=as_json)
+        return
+    done = asked.prove(at, data_dir)
     click.echo(to_json(_document(done)) if as_json else _text(done))
 
 
+def _check(file: str, signers: str | None, *, as_json: bool) -> None:
+    found = check_proof(Path(file), Path(signers) if signers else None)
+    if as_json:
+        click.echo(to_json({"checks": [*map(asdict, found)]}))
+    else:
+        click.echo("\n".join(map(str, found)))
+    if code := min((each.code for each in found if each.code), default=0):
+        raise SystemExit(code)
+    if any(each.status != HELD for each in found):
+        text = "compare its checkpoint with one that you got by another way"
+        echo_note(f"nobody signed it: {text}", "unsigned", "warning")
+
+
 def _text(done: LineProof) -> str:
-    signed = "signed" if done.is_signed else "not signed: who made it, only its way to you says"
+    is_signed = "signed" if done.is_signed else "not signed: nobody else can tell that it is yours"
     return "\n".join(
         (
             f"line {done.line_number} of {done.folder} is proven in {done.file}",
-            f"its checkpoint is {signed}",
+            f"its checkpoint is {is_signed}",
             f"who checks it runs: python verify.py --proof {done.file.name}",
         )
     )
