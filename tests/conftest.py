@@ -116,6 +116,8 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "NOTIFY",
         "PING_URL",
         "METRICS_FILE",
+        "SIGNING_KEY",
+        "TSA_URL",
     ):
         monkeypatch.delenv(f"SVC_{name}", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -38,9 +38,8 @@ SUMS = {  # figures of the summary: the kind of line, its column and the sign th
     "refunds_debited": ("refund", "net", -1), "payouts_debited": ("payout", "net", -1),
     "rail_movement": ("", "net", 1), "closing_position": ("", "net", 1),
 }
-EXACT = Context(prec=100)
+EXACT, sha256 = Context(prec=100), hashlib.sha256
 csv.field_size_limit(1 << 30)
-sha256 = hashlib.sha256
 
 class Result(Exception):
     """Why something did not hold: its status, a text, and what this program ends with."""
@@ -240,6 +239,7 @@ def check_stamp(folder: Path, authority: str | None) -> str:
     """Let openssl decide a stamp by RFC 3161."""
     query, reply = folder / "checkpoint.tsq", folder / "checkpoint.tsr"
     if not reply.exists():
+        require(authority is None, "there is none, and you named whose you trust")
         raise Result("not checked", "there is none", 0)
     known = b"\4\x20" + sha256(read(folder, "checkpoint")).digest()
     require(all(known in read(folder, p.name) for p in (query, reply)), "it is of another text")

@@ -3,35 +3,54 @@
 import ast
 import json
 import random
-import shutil
 import sys
+from collections.abc import Iterator
 from functools import cache
-from os import environ
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from svc_analytics import LakeError, verify_statement
+from svc_analytics.closing.verification import verify as verification
+from svc_analytics.closing.verification.proof import Proof
 from svc_analytics.proofs import verify
-from tests.support.forged_packages import FORGERIES, PROOFS
-from tests.support.rings import rings
-from tests.support.strange_folders import Strange
+from svc_analytics.proofs.statuses import Trust, statuses_of
+from tests.support.forged_packages import FORGERIES, PROOFS, without_header
+from tests.support.rings import rings, sample
+from tests.support.ssh_keys import make_key
+from tests.support.strange_folders import Strange, packed_month
 
 SOURCE = Path(verify.__file__)
-REMEMBERED = cache(verify.is_ed25519)
+GROUPS = {"signature": "signed", "chain's signature": "signed", "stamp": "stamped"}
+Outcome = tuple[str, str]  # of which status, and a text
 
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Strange:
-    if not shutil.which("ssh-keygen") and environ.get("SVC_REQUIRE_SSH") != "1":
-        pytest.skip("ssh-keygen is not installed")
-    return Strange(tmp_path_factory.mktemp("strange"))
+    return packed_month(tmp_path_factory)
 
 
-@pytest.fixture(autouse=True)
-def remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def remembered() -> Iterator[None]:
     """What is not altered is not reckoned again: a signature takes 20 milliseconds."""
-    monkeypatch.setattr(verify, "is_ed25519", REMEMBERED)
+    with pytest.MonkeyPatch.context() as patch:
+        known: dict[Any, Any] = {}
+        run = verify.run
+
+        def run_once(*words: str, content: bytes = b"") -> Any:
+            key = content, *(_content(word) or word for word in words)
+            if key not in known:
+                known[key] = run(*words, content=content)
+            return known[key]
+
+        patch.setattr(verify, "is_ed25519", cache(verify.is_ed25519))
+        patch.setattr(verify, "run", run_once)
+        yield
+
+
+def _content(word: str) -> bytes | None:
+    return Path(word).read_bytes() if Path(word).is_file() else None
 
 
 def found(folder: Path, *words: str, capture: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
@@ -72,22 +91,25 @@ def test_it_says_what_held_and_what_it_lacks(
         "held  chain",
         "not checked  chain's signature",
     ]
-    code, lines = found(original.folder, "--signers", str(original.signers), capture=capsys)
-    assert code == 0 and sum("held" in line for line in lines) == 7
+    trusted = ("--signers", str(original.signers))
+    assert found(original.folder, *trusted, capture=capsys)[0] == 3  # nobody's stamps are trusted
+    trusted += ("--authority", str(original.authority.certificate))
+    code, lines = found(original.folder, *trusted, capture=capsys)
+    assert code == 0 and all(line.startswith("held  ") for line in lines)
 
 
-def refused(strange: Strange, *words: str) -> list[str]:
-    """Return what verify.py says is wrong with a folder."""
-    given = [
-        "--signers",
-        str(strange.signers),
-        "--earlier",
-        str(strange.kept / "chain.json"),
-        *words,
-    ]
-    parsed = verify.arguments([str(strange.folder), *given])
-    lines = [(status, f"{name}: {text}") for name, status, text, _ in verify.check_all(parsed)]
-    return [text for status, text in lines if status == "FAILED"]
+def refused(strange: Strange) -> list[Outcome]:
+    """Return what verify.py says is wrong with a folder, to a reader who trusts its own."""
+    words = [word for name, path in strange.trust.items() for word in (f"--{name}", str(path))]
+    lines = verify.check_all(verify.arguments([str(strange.folder), *words]))
+    failed = [(name, text) for name, status, text, _ in lines if status == "FAILED"]
+    return [(GROUPS.get(name, "sealed"), f"{name}: {text}") for name, text in failed]
+
+
+def refused_by_statement_verify(strange: Strange) -> set[str]:
+    """Return the statuses that failed of those that statement-verify prints."""
+    found = statuses_of(strange.folder, Trust.read(**strange.trust))
+    return {each.name for each in found if each.outcome == "FAILED"}
 
 
 @pytest.mark.parametrize("what", FORGERIES)
@@ -97,7 +119,33 @@ def test_each_forgery_is_refused(original: Strange, tmp_path: Path, what: str) -
     assert not refused(strange)
     FORGERIES[what](strange)
     strange.sums()
-    assert refused(strange)
+    failed = refused(strange)
+    assert failed
+    assert {name for name, _ in failed} == refused_by_statement_verify(strange)
+
+
+@pytest.mark.parametrize("what", ["nothing", *sample(FORGERIES, 30)])
+def test_statement_verify_refuses_each_forgery(
+    original: Strange, tmp_path: Path, what: str
+) -> None:
+    """With the lake that sealed it; a manifest that is none ends it with a line."""
+    strange = original.copied(tmp_path)
+    if what == "nothing":
+        assert verify_statement(strange.folder, strange.lake).holds  # whoever signed or stamped it
+        return
+    FORGERIES[what](strange)
+    strange.sums()
+    assert broken_of(strange)
+
+
+def broken_of(strange: Strange) -> tuple[str, ...]:
+    """Return what statement-verify finds broken, or the line that it ends with."""
+    try:
+        checked = verify_statement(strange.folder, strange.lake, **strange.trust)
+    except LakeError as error:
+        return (str(error),)
+    assert not (checked.holds and checked.broken)
+    return checked.broken
 
 
 @pytest.mark.parametrize("what", PROOFS)
@@ -120,30 +168,33 @@ def flipped(content: bytes, seed: int) -> bytes:
     return content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :]
 
 
-@pytest.mark.parametrize("seeds", rings([range(100)], [range(100, 10_000)]), ids=["few", "all"])
+@pytest.mark.parametrize("seeds", rings([range(20)], [range(20, 10_000)]), ids=["few", "all"])
 def test_each_flipped_bit_of_a_package_is_named(
-    original: Strange, tmp_path: Path, seeds: range
+    original: Strange, tmp_path: Path, seeds: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of any file, with the file's name, and the whole is never said to hold."""
+    """Of any file, with the file's name, by both programs; the lake has no part in it."""
+    monkeypatch.setattr(verification, "prove", Proof)
     strange = original.copied(tmp_path)
     names = sorted(path.name for path in strange.folder.iterdir())
     for seed in seeds:
         name = names[seed % len(names)]
         content = (strange.folder / name).read_bytes()
         (strange.folder / name).write_bytes(flipped(content, seed))
-        said = refused(strange)
+        said = [text for _, text in refused(strange)]
         assert any(name in text or name == "SHA256SUMS" for text in said), (name, seed, said)
+        broken = broken_of(strange)
+        assert any(name in text or name == "SHA256SUMS" for text in broken), (name, seed, broken)
         (strange.folder / name).write_bytes(content)
 
 
-@pytest.mark.parametrize("seeds", rings([range(100)], [range(100, 10_000)]), ids=["few", "all"])
+@pytest.mark.parametrize("seeds", rings([range(20)], [range(20, 10_000)]), ids=["few", "all"])
 def test_each_flipped_bit_of_what_was_sealed_and_signed_is_refused(
     original: Strange, tmp_path: Path, seeds: range
 ) -> None:
     """Without the sums of a package too: seal and signature alone are strict."""
     strange = original.copied(tmp_path)
     names = ["manifest.json", "checkpoint", "lines.csv", "checkpoint.sig"]
-    for name in ("README.txt", "SHA256SUMS", "chain.json", "chain.json.sig"):
+    for name in verify.ADDED:
         (strange.folder / name).unlink()
     for seed in seeds:
         name = names[seed % len(names)]
@@ -158,7 +209,7 @@ def refused_without_chain(strange: Strange) -> list[str]:
     return [name for name, status, *_ in verify.check_all(parsed) if status == "FAILED"]
 
 
-@pytest.mark.parametrize("seeds", rings([range(100)], [range(100, 10_000)]), ids=["few", "all"])
+@pytest.mark.parametrize("seeds", rings([range(20)], [range(20, 10_000)]), ids=["few", "all"])
 def test_each_flipped_bit_of_a_proof_is_refused(original: Strange, seeds: range) -> None:
     """Each byte is of the line, its headings, its place, or what was signed."""
     content = json.dumps(original.proof, ensure_ascii=False, indent=2).encode()
@@ -182,19 +233,51 @@ def test_each_flipped_bit_of_a_proof_is_refused(original: Strange, seeds: range)
     ],
 )
 def test_a_key_signs_statements_only_as_far_as_its_owner_allows(
-    options: str, is_trusted: bool
+    original: Strange, options: str, is_trusted: bool
 ) -> None:
-    """As ssh-keygen reads the options of allowed signers; a pattern with ! forbids."""
-    line = f"# a comment\nmina@shop.example {options}ssh-ed25519 AAAA mina\n"
-    assert [*verify.trusted(line.encode())] == [("mina@shop.example", "AAAA")] * is_trusted
+    """Options of allowed signers, as ssh-keygen reads them; a pattern with ! forbids."""
+    key, signers = original.key.with_suffix(".pub").read_text(), original.place / "allowed"
+    signers.write_text(f"# a comment\nmina@shop.example {options}{key}")
+    checked = verify.outcome(verify.check_signed, original.kept, "checkpoint", signers.read_bytes())
+    assert (checked[0] == "held") is is_trusted
+    words = ["-f", str(signers), "-I", "mina@shop.example", "-n", "svc-analytics-seal"]
+    words += ["-s", str(original.kept / "checkpoint.sig")]
+    content = (original.kept / "checkpoint").read_bytes()
+    done = verify.run("ssh-keygen", "-Y", "verify", *words, content=content)
+    assert (done.returncode == 0) is is_trusted
 
 
 def test_the_checkpoint_covers_the_headings_of_a_proof(original: Strange, tmp_path: Path) -> None:
     """Those of chosen metadata too; of a month sealed before it did, only our own are known."""
-    old = Strange(tmp_path, is_old=True)
-    for strange, outcomes in ((original, ("FAILED", "FAILED")), (old, ("held", "FAILED"))):
-        content = json.dumps(strange.proof, ensure_ascii=False, indent=2)
+    old = original.copied(tmp_path)
+    without_header(old)
+    checkpoint = (old.folder / "checkpoint").read_text()
+    signature = old.sign("checkpoint").decode()
+    old.proof = original.proof | {"checkpoint": checkpoint, "signature": signature}
+    for month, outcomes in ((original, ("FAILED", "FAILED")), (old, ("held", "FAILED"))):
+        content = json.dumps(month.proof, ensure_ascii=False, indent=2)
         for name, status in zip(("metadata.cars", "cars"), outcomes, strict=True):
             forged = content.replace("metadata.cart", name).encode()
-            assert proven(strange, content.encode())[0][0] == "held"
-            assert proven(strange, forged)[0][0] == status
+            assert proven(month, content.encode())[0][0] == "held"
+            assert proven(month, forged)[0][0] == status
+
+
+@pytest.mark.parametrize("key_type", ["rsa", "ecdsa"])
+def test_ssh_keygen_decides_on_other_keys(original: Strange, tmp_path: Path, key_type: str) -> None:
+    """One of another person, a flipped bit and another text are refused."""
+    signed, key = original.copied(tmp_path), make_key(tmp_path, "key", key_type=key_type)
+    signed.sign("checkpoint", key)
+    signers = b"mina@shop.example " + key.with_suffix(".pub").read_bytes()
+
+    def status(whose: bytes) -> str:
+        return str(verify.outcome(verify.check_signed, signed.folder, "checkpoint", whose)[0])
+
+    assert (status(signers), status(original.signers.read_bytes())) == ("held", "FAILED")
+    path, text = signed.folder / "checkpoint.sig", signed.folder / "checkpoint"
+    armour, content = path.read_bytes(), text.read_bytes()
+    for seed in range(8):
+        path.write_bytes(flipped(armour, seed))
+        assert status(signers) == "FAILED", seed
+    path.write_bytes(armour)
+    text.write_bytes(content + b"\n")
+    assert status(signers) == "FAILED"

@@ -1,4 +1,4 @@
-"""Forty ways to forge a packed statement; a forger makes SHA256SUMS anew, and has no key."""
+"""Fifty ways to forge a packed statement; a forger makes SHA256SUMS anew, and has no key."""
 
 import base64
 import json
@@ -8,7 +8,10 @@ from typing import Any
 
 from svc_analytics.closing.seals import seal_of
 from svc_analytics.proofs import verify
-from tests.support.strange_folders import Strange, chain_text, listed, make_key
+from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP
+from tests.support.ssh_keys import make_key
+from tests.support.stamping import StampAuthority
+from tests.support.strange_folders import Strange, chain_text, listed
 
 Forgery = Callable[[Strange], None]
 
@@ -39,14 +42,7 @@ def sealed_again(forge: Forgery) -> Forgery:
 
     def both(strange: Strange) -> None:
         forge(strange)
-        facts = json.loads((strange.folder / "manifest.json").read_text("utf-8"))
-        for name in facts["files"]:
-            facts["files"][name]["sha256"] = strange.hash(name)
-        facts["seal"] = seal_of(facts)
-        strange.write("manifest.json", json.dumps(facts, ensure_ascii=False, indent=2))
-        before = json.loads((strange.kept / "manifest.json").read_text("utf-8"))
-        old = (strange.folder / "checkpoint").read_text("utf-8")
-        strange.write("checkpoint", old.replace(before["seal"], facts["seal"]))
+        strange.sealed_again()
 
     return both
 
@@ -83,18 +79,43 @@ def without_tree(strange: Strange) -> None:
     del facts["tree"]
     facts["seal"] = seal_of(facts)
     strange.write("manifest.json", json.dumps(facts))
-    for name in ("checkpoint", "checkpoint.sig", "chain.json", "chain.json.sig"):
+    for name in (FILE, SIGNATURE, QUERY, STAMP, "chain.json", "chain.json.sig"):
         (strange.folder / name).unlink()
+
+
+def without_header(strange: Strange) -> None:
+    """Pass for a month that was sealed before its headings were covered."""
+    facts = json.loads((strange.folder / "manifest.json").read_text("utf-8"))
+    del facts["tree"]["header"]
+    strange.sealed_again(tree=facts["tree"])
+
+
+def stamped_by_another(strange: Strange) -> None:
+    strange.stamp(StampAuthority(strange.place, "forger-s-authority"))
+
+
+def stamp_of_another_checkpoint(strange: Strange) -> None:
+    """Let a stamp of the right authority be of a checkpoint with another seal."""
+    before = (strange.folder / FILE).read_bytes()
+    (strange.folder / FILE).write_bytes(before.replace(b"version 1", b"version 2"))
+    strange.stamp(strange.authority)
+    (strange.folder / FILE).write_bytes(before)
+
+
+def stamp_with(old: bytes, new: bytes) -> Forgery:
+    def forge(strange: Strange) -> None:
+        content = (strange.folder / STAMP).read_bytes()
+        assert old in content
+        (strange.folder / STAMP).write_bytes(content.replace(old, new))
+
+    return forge
 
 
 def signed_by_another(*names: str) -> Forgery:
     def forge(strange: Strange) -> None:
-        own, strange.key = strange.key, strange.place / "forger"
-        if not strange.key.exists():
-            make_key(strange.key, "ed25519")
+        key = make_key(strange.place, "forger")
         for name in names:
-            strange.sign(name)
-        strange.key = own
+            strange.sign(name, key)
 
     return forge
 
@@ -165,7 +186,7 @@ FORGERIES: dict[str, Forgery] = {
         lines(lambda known: [*known[:-2], known[-1], known[-2]])
     ),
     "a coin": text("lines.csv", ",btc,", ",eth,"),
-    "a comment, sealed again": sealed_again(text("lines.csv", "record-1", "record-9")),
+    "a comment, sealed again": sealed_again(text("lines.csv", "order-2", "order-9")),
     "two columns exchanged": text("lines.csv", "gross,charged", "charged,gross"),
     # of files
     "a figure": text("summary.csv", ",5.94,", ",6.94,"),
@@ -179,10 +200,13 @@ FORGERIES: dict[str, Forgery] = {
     "a fact": fact(status="audited"),
     "a fact, sealed again": sealed_again(fact(status="audited")),
     "another merchant, sealed again": sealed_again(fact(merchant={"id": "m-2"})),
+    "a month before, sealed again": sealed_again(fact(previous_seal="0" * 64)),
     "a version, sealed again": sealed_again(fact(version=2)),
     "a fact twice": text("manifest.json", '"status"', '"status": "audited", "status"'),
     "the seal": fact(seal="0" * 64),
     "no tree": without_tree,
+    "no headings": without_header,
+    "a heading, sealed again": sealed_again(text("lines.csv", "metadata.cart", "metadata.car")),
     "a checkpoint of fewer lines": text("checkpoint", "\n5\n", "\n4\n"),
     "a line more in the checkpoint": text("checkpoint", "salt", "note audited\nsalt"),
     "no checkpoint": removed("checkpoint"),
@@ -204,6 +228,13 @@ FORGERIES: dict[str, Forgery] = {
     ),
     "a blank line in the armour": text("checkpoint.sig", "\n-----END", "\n\n-----END"),
     "a text before the armour": text("checkpoint.sig", "-----BEGIN", "audited\n-----BEGIN"),
+    # of stamps
+    "another's stamp": stamped_by_another,
+    "a stamp of another checkpoint": stamp_of_another_checkpoint,
+    "an earlier stamp": stamp_with(b"\x18\x0f20", b"\x18\x0f19"),
+    "a stamp without its query": removed(QUERY),
+    "an empty stamp": lambda s: s.write(STAMP, ""),
+    "no stamp": removed(STAMP),
     # of the chain
     "a month cut from the chain": chained(lambda months: months[1:]),
     "this month cut from the chain": chained(lambda months: months[:-1]),
@@ -235,7 +266,7 @@ PROOFS: dict[str, Callable[[Strange], dict[str, Any]]] = {
     "line 0": lambda s: proof_of(s, line_number=0),
     "a line behind the last": lambda s: proof_of(s, line_number=6),
     "another salt": lambda s: proof_of(s, salt="0" * 64),
-    "another receipt": lambda s: proof_of(s, receipt="0" * 64),
+    "another receipt": lambda s: proof_of(s, receipt="1" * 64),
     "two hashes exchanged": lambda s: proof_of(s, hashes=s.proof["hashes"][::-1]),
     "a hash less": lambda s: proof_of(s, hashes=s.proof["hashes"][1:]),
     "a hash more": lambda s: proof_of(s, hashes=[*s.proof["hashes"], "0" * 64]),

@@ -10,12 +10,12 @@ import pytest
 from svc_analytics.proofs.signature import NAMESPACE
 
 
-def make_key(folder: Path, name: str, passphrase: str = "") -> Path:
+def make_key(folder: Path, name: str, passphrase: str = "", *, key_type: str = "ed25519") -> Path:
     """Make a key; return the path of its private half."""
     if not shutil.which("ssh-keygen") and os.environ.get("SVC_REQUIRE_SSH") != "1":
         pytest.skip("ssh-keygen is not installed")
     key = folder / name
-    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", name, "-f", str(key)]
+    words = ["ssh-keygen", "-q", "-t", key_type, "-N", passphrase, "-C", name, "-f", str(key)]
     subprocess.run(words, check=True)
     return key
 
