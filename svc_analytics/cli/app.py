@@ -209,8 +209,8 @@ def _run() -> int:
         return echo_usage_error(error)
     except click.ClickException as error:
         return echo_error(error.format_message(), error.exit_code, error)
-    except (click.Abort, KeyboardInterrupt) as error:
-        return echo_error(_INTERRUPTED, EXIT_INTERRUPTED, error)
+    except (click.Abort, KeyboardInterrupt):
+        return echo_error(_INTERRUPTED, EXIT_INTERRUPTED, KeyboardInterrupt())
     except BrokenPipeError:
         sys.stderr.close()  # the program that read our output has ended: print no more
     except OSError as error:
