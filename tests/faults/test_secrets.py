@@ -155,13 +155,14 @@ def test_no_error_tells_a_secret(
     monkeypatch: pytest.MonkeyPatch,
     changes: dict[str, Callable[[dict[str, str]], str]],
 ) -> None:
-    """With its traceback, whatever was put into the wrong place."""
+    """With its traceback, whatever was put into the wrong place, as text and as JSON."""
     monkeypatch.setenv("SVC_PATIENCE", "1")
     for name, change in changes.items():
         monkeypatch.setenv(name, change(connected.environment))
-    code, said = run("extract")
-    assert code in (1, 2, 75) and "error: " in said
-    assert told(connected.environment, said.encode(), *files()) == []
+    for form in ("text", "json"):
+        code, said = run("--log", form, "extract")
+        assert code in (1, 2, 75) and "error: " in said
+        assert told(connected.environment, said.encode(), *files()) == []
 
 
 def test_no_progress_bar_tells_a_secret(
