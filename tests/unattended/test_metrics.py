@@ -55,6 +55,7 @@ def _away() -> None:
     raise Unavailable("the service is away")
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
 def test_prometheus_accepts_the_file(
     call: Run, closer: Closer, monkeypatch: pytest.MonkeyPatch
