@@ -18,6 +18,7 @@ from svc_analytics.proofs.merkle import HASH, PART, leaf_hash
 from svc_analytics.proofs.secret import Salts
 
 TABLE = "lines"
+_NO_TABLE = f"the {TABLE} are no table that close wrote"
 _RECORD, _RECEIPT = b"record_id", b"receipt_sha256"
 _NO_RECEIPT = bytes(HASH)
 _BOM = b"\xef\xbb\xbf"
@@ -56,6 +57,10 @@ class Lines:
         self.header = next(records, b"").removeprefix(_BOM)
         self.names = cells_of(self.header)
         self._records, self._salts = records, salts
+        if not {_RECORD, _RECEIPT} <= {*self.names}:
+            raise LakeError(_NO_TABLE)
+        self._record, self._receipt = self.names.index(_RECORD), self.names.index(_RECEIPT)
+        self._behind = len(self.names) - self._receipt
 
     def parts(self) -> Iterator[Part]:
         """Yield the lines as they fill parts of a tree. Raises `LakeError` where they are none."""
@@ -64,31 +69,30 @@ class Lines:
                 if not (texts := [*islice(self._records, PART)]):
                     return
                 yield Part(first, texts, [*self._leaves(first, texts)])
-        except (ValueError, LookupError, csv.Error) as error:
-            raise LakeError(f"the {TABLE} are no table that close wrote") from error
+        except (ValueError, LookupError) as error:
+            raise LakeError(_NO_TABLE) from error
 
     def line(self, number: int, text: bytes) -> Line:
         """Make one line of its text."""
-        [(record_id, receipt)] = self._named([text])
+        record_id, receipt = self._named(text)
         return Line(number, text, receipt, self._salts.of(record_id, number))
 
     def _leaves(self, first: int, texts: list[bytes]) -> Iterator[bytes]:
-        salt_of = self._salts.of
-        for number, text, (record_id, receipt) in zip(count(first), texts, self._named(texts)):
+        """Yield the hash of each leaf; all that is done here, is done a million times."""
+        named, salt_of = self._named, self._salts.of
+        for number, text in enumerate(texts, first):
+            record_id, receipt = named(text)
             yield leaf_hash(salt_of(record_id, number) + receipt + text)
 
-    def _named(self, texts: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield the record and the receipt of each text; most have no quoted field."""
-        record, receipt = self.names.index(_RECORD), self.names.index(_RECEIPT)
-        behind = len(self.names) - receipt
-        for text in texts:
-            if b'"' in text:
-                cells = cells_of(text)
-                yield cells[record], bytes.fromhex(cells[receipt].decode()) or _NO_RECEIPT
-            else:
-                token = text.rsplit(b",", behind)[1]
-                record_id = text.split(b",", record + 1)[record]
-                yield record_id, unhexlify(token) or _NO_RECEIPT
+    def _named(self, text: bytes) -> tuple[bytes, bytes]:
+        """Take the record and the receipt from a text; most have no quoted field."""
+        if b'"' in text:
+            cells = cells_of(text)
+            record_id, token = cells[self._record], cells[self._receipt]
+        else:
+            record_id = text.split(b",", self._record + 1)[self._record]
+            token = text.rsplit(b",", self._behind)[1]
+        return record_id, unhexlify(token) or _NO_RECEIPT
 
 
 def read_lines(folder: Path, manifest: dict[str, Any], salts: Salts) -> Lines:
@@ -156,4 +160,7 @@ def cells_of(record: bytes) -> list[bytes]:
     """Take a record of CSV apart."""
     if b'"' not in record:
         return record.split(b",")
-    return [cell.encode() for cell in next(csv.reader([record.decode()], strict=True))]
+    try:
+        return [cell.encode() for cell in next(csv.reader([record.decode()], strict=True))]
+    except (ValueError, csv.Error) as error:
+        raise LakeError(_NO_TABLE) from error

@@ -71,6 +71,19 @@ def balanced(closer: Closer) -> Path:
     return closer.close().folder
 
 
+def set_aside(closer: Closer) -> Path:
+    record = payment(95, "2026-10-06T10:00:00Z", "1e3", net_amount="1", currency="btc")
+    closer.desk.service.payments.append(record)
+    closer.accept("record_could_be_held", record["id"])
+    return closer.close().folder
+
+
+def set_aside_before(closer: Closer) -> Path:
+    record = payment(95, "2026-09-20T10:00:00Z", "1e3", net_amount="1", currency="btc")
+    closer.desk.service.payments.append(record)
+    return closer.close().folder
+
+
 def quarter(closer: Closer) -> Path:
     return closer.closed("2026-07", "2026-08", "2026-09", "2026-Q3")[-1].folder
 
@@ -85,6 +98,8 @@ ODD = {
     "an empty month": (empty, "Payments: 0 records of the period were read"),
     "a balance": (balanced, "A person saw a balance of 4.45 btc at 2026-10-20T00:00:00Z."),
     "a quarter": (quarter, "It names the seals of its 3 months."),
+    "a record set aside": (set_aside, "Payments: 1 record could not be held exactly, and is in no"),
+    "an earlier one": (set_aside_before, "opening position, closing position, implied rate"),
 }
 
 

@@ -1,7 +1,6 @@
 """Statements of a few columns, made by hand for trees of their lines."""
 
 import csv
-import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,9 +32,8 @@ def row(number: int, *, kind: str = "payment", record: str = "", comment: str = 
 def seal_rows(folder: Path, rows: Iterable[list[str]]) -> Sealed:
     """Write lines.csv and what a seal adds to it."""
     folder.mkdir(exist_ok=True)
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([HEADER, *rows])
-    (folder / "lines.csv").write_text(text.getvalue(), encoding="utf-8", newline="")
+    with (folder / "lines.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([HEADER, *rows])
     manifest: dict[str, Any] = {
         "merchant": {"id": "m"},
         "calendar": "gregorian",

@@ -159,16 +159,25 @@ def _changes(evidence: Evidence) -> Iterator[str]:
 
 def _set_aside(row: Row) -> Iterator[str]:
     name = _NAMES[row["stream"]]
-    if row["quarantined_count"]:
+    if count := row["quarantined_count"]:
         yield (
-            f"{name}: {row['quarantined_count']} records could not be held exactly. They are in no "
-            "figure; the lake keeps their bytes."
+            f"{name}: {_counted(count, 'record')} could not be held exactly, and "
+            f"{'is' if count == 1 else 'are'} in no figure; the lake keeps the bytes."
         )
     if row["unclassified_count"]:
         yield (
             f"{name}: {row['unclassified_count']} records are of an unknown status or kind, or are "
             "not completed. They are in no figure."
         )
+
+
+def _counted(count: int, noun: str) -> str:
+    """Word a number of things.
+
+    >>> _counted(1, "record"), _counted(2, "record")
+    ('1 record', '2 records')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _versions(evidence: Evidence) -> Iterator[str]:
@@ -210,7 +219,7 @@ def _checks(evidence: Evidence) -> Iterator[str]:
     findings = evidence.rows("checks")
     counts = Counter((row["check_name"], row["severity"]) for row in findings)
     for (name, severity), count in sorted(counts.items()):
-        yield f"{name} ({severity}): {count} findings, listed in the table checks."
+        yield f"{name} ({severity}): {_counted(count, 'finding')}, listed in the table checks."
     if "checks" in evidence.tables and not findings:
         yield "The checks of the statement found nothing."
     if evidence.proof.new:
