@@ -221,8 +221,8 @@ def _runs(lake: Lake, watching: Watching) -> Iterator[Point]:
             yield Point(
                 f"{name} run", "well" if is_well else "note", text, "" if is_well else _LOOK
             )
-        if one.running_since is not None:
-            text = f"one began {ago(one.running_since)} and has not ended: it runs, or was killed"
+        if one.is_running and one.began_at is not None:
+            text = f"one began {ago(one.began_at)} and has not ended: it runs, or was killed"
             yield Point(f"{name} run", "note", text, _LOOK)
     if not commands:
         text = "none is known yet: no timer has started close or extract"

@@ -1,9 +1,8 @@
 """Notices: what a person is told of a run, and the states that need one."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,12 @@ from svc_analytics.errors import ApiError, SvcError, class_name
 from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.sanitize import single_line
-from svc_analytics.instants import DAY, HOUR, duration, format_instant
+from svc_analytics.instants import DAY, duration, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.signing.secrets import hide_keys_in
 
 OVERDUE = 3 * DAY  # behind the instant from which on a month can be closed
 AWAY = DAY  # how long a service may be away before a person is told
-LEAST_GAP = 36 * HOUR  # between two runs of a command, so that a day was missed
-RUNS_KNOWN = 8  # of which the longest pause is usual
 _NEXT = {
     "failed": "it does not mend itself: see the next step above, then run the command again",
     "away": "it is tried again; see whether the network, or the service itself, is down",
@@ -126,21 +123,11 @@ def killed(since: int) -> Notice:
     return _state("killed", "killed", [line])
 
 
-def missed(begins: Sequence[int], clock: int) -> list[Notice]:
-    """Return the state of a command that was not run for much longer than is usual; [] if it was.
-
-    Its last pauses say what is usual, so that a timer of once a month is not told each month.
-
-    >>> [each.subject for each in missed([0, DAY, 2 * DAY], 4 * DAY)]
-    ['nothing ran for 2 days, since 1970-01-03T00:00:00Z']
-    """
-    pauses = [end - begin for begin, end in pairwise(begins)]
-    gap = clock - begins[-1] if begins else 0
-    if len(pauses) < 2 or gap <= max(LEAST_GAP, max(pauses) * 3 // 2):
-        return []
-    since = format_instant(begins[-1])
-    line = f"nothing ran for {duration(gap)}, since {since}"
-    return [_state(f"missed:{since}", "missed", [line])]
+def missed(since: int, clock: int) -> Notice:
+    """Return the state of a command that was not run for longer than is usual."""
+    began = format_instant(since)
+    line = f"nothing ran for {duration(clock - since)}, since {began}"
+    return _state(f"missed:{began}", "missed", [line])
 
 
 def overdue(lake: Lake, clock: int, zone: str, calendar: str | None) -> list[Notice]:

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.files import PRIVATE, atomic_write, locked, make_folder, write_json
+from svc_analytics.instants import HOUR
 from svc_analytics.lake.layout import TOLD_MARK
 from svc_analytics.unattended.notices import Notice
 
 _PATIENCE = 60  # seconds for another run to tell what it has
 _FORMAT = 1
+LEAST_GAP = 36 * HOUR  # between two runs: a day was missed
+_TRIED_AGAIN = 12 * HOUR  # a shorter pause says nothing of a timer
+_KNOWN, _FEWEST = 8, 2  # runs and pauses from which on a timer is known
 
 
 @dataclass
@@ -27,12 +31,14 @@ class Listener:
 class CommandState:
     """How a command was left: its states, since when it could only be tried again, its last run.
 
-    `running_since` is of a run that has not ended, `begins` of its last runs, oldest first.
-    Instants and `duration` are in microseconds.
+    `pauses` are the last ones between its runs, but those between two tries. Instants, `pauses`
+    and `duration` are in microseconds.
     """
 
-    running_since: int | None = None
-    begins: list[int] = field(default_factory=list)
+    began_at: int | None = None
+    is_running: bool = False
+    runs: int = 0
+    pauses: list[int] = field(default_factory=list)
     away_since: int | None = None
     states: list[Notice] = field(default_factory=list)
     succeeded_at: int | None = None
@@ -40,6 +46,25 @@ class CommandState:
     duration: int | None = None
     exit_code: int | None = None
     refused: dict[str, int] = field(default_factory=dict)  # calls of the last run, by status
+
+    def begin(self, at: int) -> None:
+        """Note that a run begins."""
+        pause = 0 if self.began_at is None else at - self.began_at
+        if pause >= _TRIED_AGAIN:
+            self.pauses = [*self.pauses, pause][-_KNOWN:]
+        self.began_at, self.is_running, self.runs = at, True, self.runs + 1
+
+    def is_missed(self, at: int) -> bool:
+        """Tell whether no run began for much longer than is usual.
+
+        The pauses say what is usual, so that a timer of once a month is not missed each month.
+
+        >>> CommandState(0, runs=3, pauses=[24 * HOUR] * 2).is_missed(48 * HOUR)
+        True
+        """
+        if self.began_at is None or (len(self.pauses) < _FEWEST and self.runs < _KNOWN):
+            return False
+        return at - self.began_at > max(LEAST_GAP, max(self.pauses, default=0) * 3 // 2)
 
 
 @dataclass

@@ -20,7 +20,6 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.unattended.notices import (
     AWAY,
-    RUNS_KNOWN,
     Notice,
     away,
     failure,
@@ -140,11 +139,13 @@ class Watch:
 
     def _note_begin(self, command: CommandState) -> None:
         """Note that a run begins, whether the one before it ended, and whether one was missed."""
-        found = [*command.states, *missed(command.begins, self.began_at)]
-        found += [killed(command.running_since)] if command.running_since else []
+        found, before = [*command.states], command.began_at or self.began_at
+        if command.is_missed(self.began_at):
+            found.append(missed(before, self.began_at))
+        if command.is_running:
+            found.append(killed(before))
         command.states = [*{one.key: one for one in found}.values()]
-        command.running_since = self.began_at
-        command.begins = [*command.begins[-RUNS_KNOWN:], self.began_at]
+        command.begin(self.began_at)
 
     def _forget(self) -> None:
         """Count a run that a person stopped as ended."""
@@ -155,8 +156,8 @@ class Watch:
 
     def _end(self, command: CommandState) -> None:
         """Leave the place of the run, if it has it."""
-        if command.running_since == self.began_at:
-            command.running_since = None
+        if command.began_at == self.began_at:
+            command.is_running = False
         self._place.close()
 
     @property

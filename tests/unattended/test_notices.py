@@ -196,7 +196,7 @@ def test_a_run_beside_one_that_lives_is_not_taken_for_its_end(
     with first:
         with pytest.raises(Unavailable), watched():
             raise AWAY
-        assert read_told(first.lake.path).command("close").running_since == first.began_at
+        assert read_told(first.lake.path).command("close").is_running
     with pytest.raises(KeyboardInterrupt), watched():
         raise KeyboardInterrupt
     with watched():
@@ -213,12 +213,13 @@ def test_a_run_beside_one_that_lives_is_not_taken_for_its_end(
         ([0, 5], []),
         ([0, 1, 2, 4, 6, 10], [4, 10]),
         ([0, 30, 60, 91, 150], [150]),
-        ([0, 0, 0, 1, 1, 1, 4, 4, 5, 8], [4]),
+        ([0, 0.1, 0.2, 0.3, 0.4, 30, 60, 60.1, 90], []),  # once a month, and tried again
+        ([*(hour / 24 for hour in range(8)), 3, 4, 5], [3]),  # each hour
     ],
 )
 def test_a_gap_between_runs_is_told_once_by_the_one_that_comes(
-    days: list[int],
-    missed: list[int],
+    days: list[float],
+    missed: list[float],
     watched: Watched,
     told: PostOffice,
     monkeypatch: pytest.MonkeyPatch,
@@ -226,7 +227,7 @@ def test_a_gap_between_runs_is_told_once_by_the_one_that_comes(
     """Much longer than the last ones: a timer of once a month is not told each month."""
     began, found = now(), []
     for day in days:
-        monkeypatch.setattr(watch, "now", lambda day=day: began + day * 24 * HOUR)
+        monkeypatch.setattr(watch, "now", lambda day=day: began + int(day * 24 * HOUR))
         with watched():
             first = events(told)
         assert (first, events(told)) in (([], []), (["missed"], ["well"]))

@@ -38,4 +38,4 @@ def doctor(data_dir: str | None, as_json: bool) -> None:
 
 def _line(point: Point) -> str:
     step = f"; next: {point.next_step}" if point.next_step else ""
-    return single_line(f"{point.state:5}  {point.name}: {point.text}{step}")
+    return single_line(f"{point.state} {point.name}: {point.text}{step}")
