@@ -171,8 +171,8 @@ def build(folder: Path) -> Desk:
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     desk = build(tmp_path_factory.mktemp("flips"))
-    for door in DOORS.values():
-        door(desk)  # so that no other round changes a file
+    for door in ("receipts", "extract"):
+        DOORS[door](desk)  # those that write: no other round changes a file
     return House(desk, contents(desk.lake.path))
 
 
