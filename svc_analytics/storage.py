@@ -70,6 +70,10 @@ class LocalStorage:
         """Return no text: a file is replaced, whatever its bytes."""
         return ""
 
+    def remove(self, path: Path) -> None:
+        """Remove a file, if it is there."""
+        path.unlink(missing_ok=True)
+
     def discard(self, path: Path) -> bool:
         """Remove nothing: there is no other copy."""
         return False

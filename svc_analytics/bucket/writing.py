@@ -59,6 +59,23 @@ class BucketStorage(Mirror):
         with self._put(key_of(path.name), self._packed(key_of(path.name), temporary)):
             yield
 
+    def remove(self, path: Path) -> None:
+        """Remove a file, if it is there, from the bucket and from here."""
+        key = key_of_file(self.folder, path)
+        if key is None or key not in self.book().objects:
+            path.unlink(missing_ok=True)
+            return
+        self._require_sound()
+        self.store.delete(key)
+        with self.still():
+            path.unlink(missing_ok=True)
+            book = self.book()
+            book.objects.pop(key, None)
+            self.keep(book)
+        versions, _ = self._began() or (self._known(), None)
+        for each in (versions, self._known(), self.versions):
+            each.pop(key, None)
+
     def discard(self, path: Path) -> bool:
         """Remove a damaged file that is got again from the bucket; tell whether it is one."""
         if key_of_file(self.folder, path) not in self.book().objects:

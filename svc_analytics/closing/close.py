@@ -38,7 +38,7 @@ from svc_analytics.closing.months import (
 from svc_analytics.closing.readings import Readings
 from svc_analytics.closing.rederive import rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
-from svc_analytics.closing.sealing import seal_folder
+from svc_analytics.closing.sealing import keep_chain, seal_folder
 from svc_analytics.closing.seals import Sealed
 from svc_analytics.closing.states.month_states import keep_result
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
@@ -132,6 +132,7 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
         doubts = () if period.is_longer else Readings(job).doubts(period)
         closed = neighbours.say_unmet(_close(job, period, doubts), job.places(period), lake)
         keep_result(lake, closed)
+        keep_chain(lake)
         closed = Stamper(lake.storage).stamp(Signer(lake, options["sign"]).sign(closed))
         return closed.with_notes([*job.notes, *unchecked(job.settings, closed)]).logged()
 
@@ -164,6 +165,7 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
         months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
         waiting = due.waiting_for_a_clock(job, months, zone, calendar)
         results: dict[str, CloseResult] = {}
+        keep_chain(lake)
         signer, stamper = Signer(lake, options["sign"]), Stamper(lake.storage)
         for closed in chain(_close_all(job, months, kinds), waiting):
             notes = _notes(job, closed, months, results)

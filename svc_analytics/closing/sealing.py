@@ -1,21 +1,110 @@
-"""Seal a folder that is written: its tree of lines, its seal, its checkpoint, in this order."""
+"""Seal a folder that is written: its tree of lines, its seal, its checkpoint, the lake's chain.
 
+In this order, and before the folder is moved into place: a run that is killed in between leaves
+a line too many in the register and in the chain, and never a sealed folder that they do not know.
+"""
+
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from svc_analytics.closing.register import register_seal
-from svc_analytics.closing.seals import Manifest, seal_of
+from svc_analytics.closing.register import Register, Row, read_register, register_seal
+from svc_analytics.closing.seals import STATEMENTS, Manifest, all_sealed, seal_of
+from svc_analytics.errors import LakeError
 from svc_analytics.lake.lake import Lake
+from svc_analytics.proofs import chain
 from svc_analytics.proofs.checkpoint import tree_of, write_checkpoint
 from svc_analytics.proofs.secret import require_secret
+from svc_analytics.proofs.verify import Result, read_chain
+from svc_analytics.storage import merge_into
+
+_NAMES = ("seal", "label", "calendar", "zone", "version")  # of an entry, as in the register
+_REMEDY = "restore them from a copy, or move chain.json away: the next close writes it anew"
 
 
 def seal_folder(lake: Lake, folder: Path, manifest: Manifest) -> str:
-    """Return the seal of a folder, which the lake's register then knows.
+    """Return the seal of a folder, which the lake's register and its chain then know.
 
     The manifest gains its tree, which the seal covers, and the folder its checkpoint.
     """
     manifest["tree"] = tree_of(folder, manifest, require_secret(lake.storage))
     seal = seal_of(manifest)
+    keep_chain(lake)  # refuses one that was altered, before the register has the seal
     register_seal(lake.storage, manifest, seal)
     write_checkpoint(folder, manifest | {"seal": seal})
+    keep_chain(lake, manifest | {"seal": seal})
     return seal
+
+
+def keep_chain(lake: Lake, new: Manifest | None = None) -> None:
+    """Write the seals of the register that the chain lacks; `new` is not in its place yet.
+
+    A signature of the shorter chain is removed: it is of another text. Raises `LakeError` for a
+    chain that is not the register's.
+    """
+    merge_into(lake.storage, partial(_keep_chain, lake, new))
+
+
+def _keep_chain(lake: Lake, new: Manifest | None) -> None:
+    statements = lake.path / STATEMENTS
+    register = read_register(statements)
+    known = read_known(statements, register)
+    own = {new["seal"]: chain.digest_of(new)} if new else {}
+    listed = known["checkpoints"] if known else []
+    # Another machine may have listed a month while its folder was not in its place.
+    entries = [each | {"checkpoint": own.get(each["seal"], each["checkpoint"])} for each in listed]
+    if rows := register.rows[len(listed) :]:
+        digests = {each["seal"]: chain.digest_of(each) for _, each in all_sealed(statements)} | own
+        entries += [_entry(row, digests) for row in rows]
+    if entries == listed:
+        return
+    lake.storage.remove(statements / chain.SIGNATURE)
+    with lake.storage.write(statements / chain.FILE) as temporary:
+        text = chain.chain_text(lake.merchant_id, entries, known)
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _entry(row: Row, digests: Mapping[str, str | None]) -> chain.Entry:
+    facts = dict(zip(_NAMES, row, strict=True))
+    return facts | {"version": int(facts["version"]), "checkpoint": digests.get(facts["seal"])}
+
+
+def read_known(statements: Path, register: Register) -> chain.Chain | None:
+    """Read the chain of a lake; None where it has none.
+
+    Raises `LakeError` for one that does not begin as the register does.
+    """
+    path = statements / chain.FILE
+    if not path.exists():
+        return None
+    try:
+        known = read_chain(path.read_bytes())
+        rows = [tuple(str(each[name]) for name in _NAMES) for each in known["checkpoints"]]
+    except (Result, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise LakeError(f"{path} is torn or altered: {_REMEDY}") from error
+    if rows != [*register.rows[: len(rows)]]:
+        raise LakeError(f"{path} and the register of seals beside it differ: {_REMEDY}")
+    return known
+
+
+def chain_faults(lake: Lake | None) -> list[str]:
+    """List where the chain of a lake is not that of its register and its sealed folders.
+
+    One that lacks the newest seals is none: the next close lists them.
+    """
+    statements = lake.path / STATEMENTS if lake else None
+    register = read_register(statements) if statements else Register()
+    if statements is None or not register.rows:
+        return []
+    try:
+        known = read_known(statements, register) or {"checkpoints": []}
+    except LakeError as error:
+        return [str(error)]
+    listed = {each["seal"]: each["checkpoint"] for each in known["checkpoints"]}
+    return [
+        f"{chain.FILE} has another checkpoint of {one['label']} than its folder"
+        for _, one in all_sealed(statements)
+        if one["seal"] in listed
+        and one["seal"] == seal_of(one)
+        and listed[one["seal"]] != chain.digest_of(one)
+    ]

@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.closing import register, seals
+from svc_analytics.closing.sealing import chain_faults
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.lake import Lake
@@ -179,6 +180,7 @@ class Bench:
         known = register.read_register(self.lake.path / "statements")
         made = [seals.read_manifest(folder)["seal"] for folder in self._statements()]
         assert all(known.has(seal) for seal in made if seal)
+        assert not chain_faults(self.lake)
         for path in (self.lake.path / VERDICTS_FOLDER).glob("[!.]*.parquet"):
             require_whole(path)
         if (self.lake.path / "analytics.duckdb").exists():
@@ -218,7 +220,7 @@ class Bench:
 
     def _statements(self) -> list[Path]:
         folder = self.lake.path / "statements"
-        return sorted(path for path in folder.glob("[!.]*") if path.name != register.FILE)
+        return sorted(path for path in folder.glob("[!.]*") if path.is_dir())
 
 
 def assert_answers(path: Path) -> None:

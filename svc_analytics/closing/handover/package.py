@@ -16,6 +16,7 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.handover import recipe
 from svc_analytics.closing.handover.evidence import evidence_text
 from svc_analytics.closing.register import lake_around
+from svc_analytics.closing.sealing import chain_faults
 from svc_analytics.closing.seals import CHAIN, EVIDENCE, README, SUMS, VERIFY
 from svc_analytics.closing.verification.derived_forms import Sealed, fill
 from svc_analytics.closing.verification.proof import Proof, prove
@@ -95,7 +96,7 @@ def pack_folder(
     broken = broken or seals.seal_violations(folder, manifest)
     if not broken:
         proof = prove(folder, manifest, lake or lake_around(folder.absolute()))
-        broken = proof.broken
+        broken = [*proof.broken, *chain_faults(proof.lake)]
     if broken:
         raise LakeError(f"{folder} is not packed: {broken[0]}; restore it from a copy")
     target = Path(f"{folder.name}.zip" if out is None else out)

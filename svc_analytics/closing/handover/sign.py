@@ -1,6 +1,7 @@
 """Sign the checkpoint of a sealed statement; no sealed file changes."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,11 +11,12 @@ from svc_analytics.closing.handover.package import newest_sealed_folder
 from svc_analytics.closing.handover.stamps import Stamper
 from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.result import CloseResult
+from svc_analytics.closing.sealing import chain_faults, keep_chain
 from svc_analytics.closing.verification.proof import prove
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake.lake import Lake, check_lake
-from svc_analytics.proofs import signature
+from svc_analytics.proofs import chain, signature
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, checkpoint_text
 from svc_analytics.storage import LocalStorage, Storage, add_file, merge_into
 
@@ -77,19 +79,21 @@ def sign_folder(
     folder: Path, key: str | os.PathLike[str] | None = None, lake: Lake | None = None
 ) -> Signature:
     """Sign a sealed folder; refuse one that does not fit its seal, its tables or its lake."""
-    path = read_signing_key(key)
-    if path is None:
-        raise ConfigError(_NO_KEY)
+    path = _require_key(key)
     manifest = seals.read_manifest(folder)
     content = _content(folder, manifest)
     lake = lake or lake_around(folder.absolute())
     proof = prove(folder, manifest, lake)
     _require(folder, proof.broken)
     storage = lake.storage if lake else LocalStorage(folder.parent)
-    done = _signed(folder, manifest, content, path, storage)
+    file = folder / SIGNATURE
+    by, is_new = _signed(file, content, path, partial(_add, storage, file))
+    if lake and folder.absolute().parent == (lake.path / seals.STATEMENTS).absolute():
+        keep_chain(lake)
+        _sign_chain(lake, path)
     is_stamped, note = Stamper(storage).stamp_folder(folder)
-    unproven = tuple(proof.unproven)
-    return replace(done, unproven=unproven, is_stamped=is_stamped, note=note)
+    done = Signature(file, folder, manifest["seal"], by, is_new, tuple(proof.unproven))
+    return replace(done, is_stamped=is_stamped, note=note)
 
 
 @dataclass
@@ -116,13 +120,21 @@ class Signer:
         manifest = seals.read_manifest(folder)
         if checkpoint_text(manifest) is None:  # an earlier release sealed it
             return None
-        content = _content(folder, manifest)
-        if by := _signer(folder, content):
-            return by
-        path = read_signing_key()
-        if path is None:
-            raise ConfigError(_NO_KEY)
-        return _signed(folder, manifest, content, path, self.lake.storage).key
+        content, file = _content(folder, manifest), folder / SIGNATURE
+        by = _signer(file, content)
+        if by is None:
+            put = partial(_add, self.lake.storage, file)
+            by, _ = _signed(file, content, _require_key(), put)
+        if not _is_chain_signed(self.lake):
+            _sign_chain(self.lake, _require_key())
+        return by
+
+
+def _require_key(key: str | os.PathLike[str] | None = None) -> Path:
+    path = read_signing_key(key)
+    if path is None:
+        raise ConfigError(_NO_KEY)
+    return path
 
 
 def _content(folder: Path, manifest: seals.Manifest) -> bytes:
@@ -139,20 +151,47 @@ def _require(folder: Path, broken: list[str]) -> None:
         raise LakeError(f"{folder} is not signed: {broken[0]}")
 
 
-def _signer(folder: Path, content: bytes) -> str | None:
-    """Tell which key signed a folder; None where nobody did, or signed another text."""
-    path = folder / SIGNATURE
-    return signature.signer_of(content, path.read_bytes()) if path.is_file() else None
+def _signer(file: Path, content: bytes) -> str | None:
+    """Tell which key signed a content; None where nobody did, or signed another text."""
+    return signature.signer_of(content, file.read_bytes()) if file.is_file() else None
 
 
 def _signed(
-    folder: Path, manifest: seals.Manifest, content: bytes, key: Path, storage: Storage
-) -> Signature:
-    """Return the signature of a key, which is made unless it is there."""
-    by, file = _signer(folder, content), folder / SIGNATURE
-    if by is None or by != signature.fingerprint_of(key):
-        made = signature.sign(content, key)
-        merge_into(storage, partial(add_file, storage, file, made))
-        by = str(signature.signer_of(content, made))
-        return Signature(file, folder, manifest["seal"], by, True)
-    return Signature(file, folder, manifest["seal"], by, False)
+    file: Path, content: bytes, key: Path, put: Callable[[bytes], None]
+) -> tuple[str, bool]:
+    """Return the key that signed a content, and whether it did so now, and not before."""
+    by = _signer(file, content)
+    if by is not None and by == signature.fingerprint_of(key):
+        return by, False
+    made = signature.sign(content, key)
+    put(made)
+    return str(signature.signer_of(content, made)), True
+
+
+def _is_chain_signed(lake: Lake) -> bool:
+    statements = lake.path / seals.STATEMENTS
+    if not (statements / chain.FILE).is_file():
+        return True
+    content = (statements / chain.FILE).read_bytes()
+    return _signer(statements / chain.SIGNATURE, content) is not None
+
+
+def _sign_chain(lake: Lake, key: Path) -> None:
+    """Sign the chain of a lake, if it is that of its register and its folders."""
+    statements = lake.path / seals.STATEMENTS
+    _require(statements / chain.FILE, chain_faults(lake))
+    content, file = (statements / chain.FILE).read_bytes(), statements / chain.SIGNATURE
+    _signed(file, content, key, partial(_put, lake.storage, file))
+
+
+def _add(storage: Storage, file: Path, content: bytes) -> None:
+    merge_into(storage, partial(add_file, storage, file, content))
+
+
+def _put(storage: Storage, file: Path, content: bytes) -> None:
+    merge_into(storage, partial(_replace, storage, file, content))
+
+
+def _replace(storage: Storage, file: Path, content: bytes) -> None:
+    with storage.write(file) as temporary:
+        temporary.write_bytes(content)

@@ -13,6 +13,7 @@ from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
 from svc_analytics.closing.diff import compare
 from svc_analytics.closing.register import lake_around
+from svc_analytics.closing.sealing import chain_faults
 from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings
 from svc_analytics.closing.verification.packed import unpacked
@@ -151,6 +152,7 @@ def _verify(path: Path, lake: Lake | None) -> SealVerification:
     derived = compare_derived(proof.sealed) if proof.sealed else Findings()
     wrong = (
         *broken,
+        *chain_faults(lake),
         *proof.broken,
         *derived.broken,
         *(each.text for each in proof.unmet if each.is_known),

@@ -1,0 +1,179 @@
+"""The chain of checkpoints of a lake: it grows with each seal, and forgets none."""
+
+import json
+import shutil
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_analytics.closing import sealing
+from svc_analytics.closing.handover.sign import Signer
+from svc_analytics.closing.sealing import chain_faults, keep_chain
+from svc_analytics.closing.seals import read_manifest
+from svc_analytics.errors import LakeError
+from svc_analytics.lake.lake import Lake
+from svc_analytics.proofs import verify
+from svc_analytics.proofs.chain import FILE, SIGNATURE
+from svc_analytics.proofs.merkle import is_consistent
+from svc_analytics.proofs.statuses import Trust, statuses_of
+from svc_analytics.proofs.verify import read_chain
+from tests.proofs.test_merkle import plain_root
+from tests.support.closings import Closer
+from tests.support.ssh_keys import is_signed_by, make_key
+
+KEPT = Path(__file__).parents[1] / "closing" / "sealed_months"
+
+
+def chain_of(lake: Path) -> dict[str, Any]:
+    return read_chain((lake / "statements" / FILE).read_bytes())
+
+
+def root_by_hand(chain: dict[str, Any], size: int) -> str:
+    """The root over the first checkpoints, each the hash of a file; "none" and a seal without."""
+    contents = [
+        bytes.fromhex(each["checkpoint"]) if each["checkpoint"] else f"none {each['seal']}".encode()
+        for each in chain["checkpoints"][:size]
+    ]
+    return plain_root([sha256(b"\0" + content).digest() for content in contents]).hex()
+
+
+def sealed_status(folder: Path, earlier: Path) -> tuple[str, str]:
+    """What statement-verify says of a sealed folder to a reader who kept a chain."""
+    sealed, *_ = statuses_of(folder, Trust.read(None, None, earlier))
+    return sealed.outcome, sealed.text
+
+
+def seal_next(lake: Lake, folder: Path) -> Path:
+    """Seal a copy of a folder as the next version, as a close does."""
+    new = shutil.copytree(folder, folder.with_name(f"{folder.name}-v2"), dirs_exist_ok=True)
+    manifest = read_manifest(folder) | {"version": 2, "seal": None, "supersedes": "it"}
+    try:
+        manifest["seal"] = sealing.seal_folder(lake, new, manifest)
+        (new / "manifest.json").write_text(json.dumps(manifest))
+    finally:
+        if manifest["seal"] is None:
+            shutil.rmtree(new)
+    return new
+
+
+def test_each_seal_lengthens_the_chain_which_begins_with_every_earlier_one(
+    closer: Closer, tmp_path: Path
+) -> None:
+    """A reader who kept the first one finds it in the second, by all of it and by its root."""
+    folders = [closed.folder for closed in closer.closed("2026-09", "2026-10")]
+    chain, earlier = chain_of(closer.desk.lake.path), tmp_path / "earlier.json"
+    shutil.copy(closer.desk.lake.path / "statements" / FILE, earlier)
+    assert [each["label"] for each in chain["checkpoints"]] == ["2026-09", "2026-10"]
+    hashes = [sha256((folder / "checkpoint").read_bytes()).hexdigest() for folder in folders]
+    assert [each["checkpoint"] for each in chain["checkpoints"]] == hashes
+    assert chain["root"] == root_by_hand(chain, 2)
+    before, later = ((one["size"], bytes.fromhex(one["root"])) for one in (chain["earlier"], chain))
+    assert before == (1, bytes.fromhex(root_by_hand(chain, 1)))
+    assert is_consistent(before, later, [*map(bytes.fromhex, chain["earlier"]["proof"])])
+    closer.desk.lake.storage.remove(closer.desk.lake.path / "statements" / FILE)
+    keep_chain(closer.desk.lake)
+    assert chain_of(closer.desk.lake.path) == chain | {"earlier": None}
+    assert sealed_status(folders[1], earlier)[0] == "held"
+
+
+@pytest.fixture
+def old_lake(tmp_path: Path) -> Lake:
+    """A lake of two months that an earlier release sealed."""
+    shutil.copytree(KEPT, tmp_path / "lake")
+    return Lake(tmp_path / "lake")
+
+
+def test_months_of_an_earlier_release_are_listed_by_their_seals(old_lake: Lake) -> None:
+    """They have no checkpoint; nothing is written where nothing is new."""
+    keep_chain(old_lake)
+    chain, path = chain_of(old_lake.path), old_lake.path / "statements" / FILE
+    assert [each["checkpoint"] for each in chain["checkpoints"]] == [None, None]
+    assert chain["root"] == root_by_hand(chain, 2) and chain["earlier"] is None
+    kept = path.stat().st_mtime_ns
+    keep_chain(old_lake)
+    assert path.stat().st_mtime_ns == kept and chain_faults(old_lake) == []
+
+
+def test_a_lake_that_was_cut_or_rewritten_does_not_begin_as_the_kept_chain(
+    closer: Closer, tmp_path: Path
+) -> None:
+    """The register and the chain may fit each other: the reader's copy tells."""
+    closer.closed("2026-09", "2026-10")
+    statements, earlier = closer.desk.lake.path / "statements", tmp_path / "earlier.json"
+    shutil.copy(statements / FILE, earlier)
+    shutil.rmtree(statements / "2026-10")
+    rows = (statements / "seals.csv").read_text().splitlines(keepends=True)
+    (statements / "seals.csv").write_text("".join(rows[:2]))
+    [fault] = chain_faults(closer.desk.lake)
+    assert "chain.json and the register of seals beside it differ" in fault
+    with pytest.raises(LakeError, match="the register of seals beside it differ"):
+        keep_chain(closer.desk.lake)
+    (statements / FILE).unlink()
+    keep_chain(closer.desk.lake)
+    assert chain_faults(closer.desk.lake) == []
+    outcome, text = sealed_status(statements / "2026-09", earlier)
+    assert outcome == "FAILED" and "chain: the earlier one was cut or rewritten" in text
+
+
+def test_a_chain_that_names_another_checkpoint_than_a_folder_is_told(closer: Closer) -> None:
+    """It fits its own root; the month beside it is not forged, and the chain is named."""
+    folder = closer.sealed("2026-10")
+    path = folder.parent / FILE
+    chain = json.loads(path.read_text())
+    chain["checkpoints"][0]["checkpoint"] = "0" * 64
+    chain["root"] = root_by_hand(chain, 1)
+    path.write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
+    assert chain_faults(closer.desk.lake) == [
+        "chain.json has another checkpoint of 2026-10 than its folder"
+    ]
+    path.write_text("{")
+    [fault] = chain_faults(closer.desk.lake)
+    assert "chain.json is torn or altered: restore" in fault
+
+
+@pytest.mark.parametrize("step", ["before the register", "behind the register", "at its end"])
+def test_a_run_that_was_killed_while_it_sealed_is_made_good_by_the_next(
+    step: str, closer: Closer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At worst the chain lists a seal too many, as the register does; no month is called forged."""
+    calls: list[object] = []
+    folder, lake = closer.sealed("2026-10"), closer.desk.lake
+
+    def keep(*given: Any) -> None:
+        calls.append(given)
+        if len(calls) == {"before the register": 1}.get(step, 2):
+            if step == "at its end":
+                keep_chain(*given)
+            raise KeyboardInterrupt
+        keep_chain(*given)
+
+    monkeypatch.setattr(sealing, "keep_chain", keep)
+    with pytest.raises(KeyboardInterrupt):
+        seal_next(lake, folder)
+    monkeypatch.undo()
+    assert chain_faults(lake) == []
+    new = seal_next(lake, folder)
+    rows = (folder.parent / "seals.csv").read_text().splitlines()[1:]
+    assert [each["seal"] for each in chain_of(lake.path)["checkpoints"]] == [x[:64] for x in rows]
+    assert chain_faults(lake) == []
+    assert verify_chain(folder) == verify_chain(new) == f"chain: {len(rows)} checkpoints"
+
+
+def verify_chain(folder: Path) -> str:
+    """What verify.py says of a folder beside the chain of its lake."""
+    return f"chain: {verify.check_chain(folder, folder.parent, read_manifest(folder), None)}"
+
+
+def test_the_chain_is_signed_with_the_month_until_it_grows(
+    closer: Closer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signature of a shorter chain is of another text, so it goes."""
+    [closed], key = closer.closed("2026-10"), make_key(tmp_path, "key")
+    chain, signed = closed.folder.parent / FILE, closed.folder.parent / SIGNATURE
+    monkeypatch.setenv("SVC_SIGNING_KEY", str(key))
+    assert Signer(closer.desk.lake, is_wanted=True).sign(closed).note is None
+    assert is_signed_by(key, signed, chain)
+    seal_next(closer.desk.lake, closed.folder)
+    assert chain_of(closer.desk.lake.path)["size"] == 2 and not signed.exists()
