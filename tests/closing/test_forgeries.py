@@ -56,7 +56,8 @@ def forge(folder: Path, change: Change, release: str | None, *, registers: bool 
     (folder / "manifest.json").write_text(text, encoding="utf-8")
     write_checkpoint(folder, manifest)
     if registers:
-        (folder.parent / "seals.csv").unlink()
+        for name in ("seals.csv", "chain.json"):
+            (folder.parent / name).unlink(missing_ok=True)
         register_seal(LocalStorage(folder.parents[1]), manifest, manifest["seal"])
 
 

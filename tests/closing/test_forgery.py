@@ -47,7 +47,8 @@ def forge(folder: Path, change: Change, *, keeps_register: bool = False) -> Seal
     (folder / "manifest.json").write_text(text, encoding="utf-8")
     write_checkpoint(folder, manifest)
     if not keeps_register:
-        (folder.parent / "seals.csv").unlink()
+        for name in ("seals.csv", "chain.json"):
+            (folder.parent / name).unlink(missing_ok=True)
     return verify_statement(folder)
 
 

@@ -53,7 +53,7 @@ def sign(
     calendar: str | None = None,
     key: str | os.PathLike[str] | None = None,
 ) -> Signature:
-    """Sign the newest sealed version of a month, as `ssh-keygen -Y sign` does.
+    """Sign the newest sealed version of a month, and the chain, as `ssh-keygen -Y sign` does.
 
     `key` is the path of an SSH key, by default that of SVC_SIGNING_KEY: a private one, or the
     public half of one that is in an agent or on a hardware key. What the key had signed before
