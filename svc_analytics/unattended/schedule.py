@@ -10,7 +10,7 @@ from typing import Literal
 
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.files import atomic_write, make_folder
-from svc_analytics.instants import SECOND
+from svc_analytics.instants import parse_bound
 from svc_analytics.unattended.scheduled_job import ScheduledJob, unit_name
 from svc_analytics.unattended.units import service, timer
 
@@ -29,8 +29,9 @@ _WELL = (0, 75)
 
 
 def call_command(words: list[str]) -> "subprocess.CompletedProcess[str]":
-    """Run a command to its end, and return what it said."""
-    return subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
+    """Run a command to its end, and return what it said; its instants are in UTC."""
+    environ = {**os.environ, "TZ": "UTC"}
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=environ)  # noqa: S603
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,8 @@ class Manager:
         """Ask systemd for facts of a unit; it has none where it does not run."""
         if not self.is_running:
             return {}
-        asked = [f"--property={','.join(names)}", "--timestamp=unix", unit]
-        lines = self.call(self.command("show", *asked)).stdout.splitlines()
+        asked = self.command("show", f"--property={','.join(names)}", unit)
+        lines = self.call(asked).stdout.splitlines()
         return {name: value for name, _, value in (line.partition("=") for line in lines)}
 
     def require_writable(self) -> None:
@@ -217,9 +218,9 @@ def _last_run(run: Mapping[str, str]) -> LastRun | None:
 
 
 def _instant(text: str) -> int | None:
-    """Return an instant as systemd writes it: seconds after an at sign."""
-    found = re.fullmatch(r"@(\d+)", text)
-    return int(found[1]) * SECOND if found and int(found[1]) else None
+    """Return an instant as systemd writes it, such as Fri 2026-11-27 06:15:00 UTC."""
+    found = re.fullmatch(r"\w+ (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC", text, re.ASCII)
+    return parse_bound(f"{found[1]}T{found[2]}Z") if found else None
 
 
 def others(name: str, manager: Manager) -> list[str]:
