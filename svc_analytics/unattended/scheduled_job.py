@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -177,6 +178,46 @@ def _owner(path: Path) -> str:
         return path.owner()
     except KeyError:  # its number has no name on this machine
         return str(path.stat().st_uid)
+
+
+def try_as_user(job: ScheduledJob) -> None:
+    """Raise `ConfigError` if the user of a job cannot begin it, as where it may not read `.env`.
+
+    Only root can try as another user. A bucket would be asked for its objects, so it is not tried.
+    """
+    if not job.user or "://" in job.lake or os.geteuid() != 0:
+        return
+    import pwd  # Windows has none
+
+    entry = pwd.getpwuid(int(job.user)) if job.user.isdigit() else pwd.getpwnam(job.user)
+    given = job.given
+    secrets = {
+        name: given.kept.get(path) or _secret(path) for name, path in given.credentials.items()
+    }
+    try:
+        done = subprocess.run(  # noqa: S603  (our own Python)
+            [*job.words, "--dry-run"],
+            cwd=job.folder,
+            env={"PATH": os.defpath, "HOME": entry.pw_dir, **given.variables, **secrets},
+            user=entry.pw_uid,
+            group=entry.pw_gid,
+            extra_groups=os.getgrouplist(entry.pw_name, entry.pw_gid),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        code, said = done.returncode, done.stderr.strip().rpartition("error: ")[2]
+    except OSError as error:
+        code, said = 1, str(error)
+    if code in (1, 2):
+        raise ConfigError(f"the lake belongs to {job.user}, who cannot begin a close: {said}")
+
+
+def _secret(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {type(error).__name__}") from error
 
 
 def _check(text: str) -> None:

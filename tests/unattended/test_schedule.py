@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from svc_analytics.errors import ConfigError
 from svc_analytics.unattended import schedule as schedules
+from svc_analytics.unattended import scheduled_job
 from svc_analytics.unattended.schedule import Manager
 from svc_analytics.unattended.scheduled_job import Given, ScheduledJob, unit_name
 from svc_analytics.unattended.units import service, timer
@@ -66,6 +68,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Systemd:
     systemd = Systemd(tmp_path)
     monkeypatch.setattr(schedules, "machine_manager", lambda: systemd.manager)
+    monkeypatch.setattr(scheduled_job, "try_as_user", lambda job: None)
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     return systemd
 
@@ -240,6 +243,17 @@ def test_without_systemd_a_line_of_a_crontab_is_printed(
     assert times == "15 6 * * *" and command.count("%") == command.count(r"\%") == 2
     words = shlex.split(command.replace(r"\%", "%"))
     assert words[:3] == ["cd", str(folder), "&&"] and words[-1] == str(folder / "data")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can try as another user")
+def test_a_user_who_may_not_read_the_settings_is_found_out_before_anything_is_written(
+    folder: Path,
+) -> None:
+    """The lake's owner is asked to begin a close, without the service."""
+    (folder / ".env").chmod(0o600)
+    job = replace(JOB, lake=str(folder / "data"), folder=folder, user="nobody", given=Given())
+    with pytest.raises(ConfigError, match="the lake belongs to nobody, who cannot begin a close"):
+        scheduled_job.try_as_user(job)
 
 
 def test_two_lakes_never_have_one_name() -> None:

@@ -17,6 +17,7 @@ from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import format_instant
 from svc_analytics.unattended import schedule as schedules
+from svc_analytics.unattended import scheduled_job
 from svc_analytics.unattended.schedule import Change, Manager, TimerStatus
 from svc_analytics.unattended.scheduled_job import ScheduledJob, place_of, read_job
 from svc_analytics.unattended.settings import read_watching
@@ -62,6 +63,7 @@ def install(at: str, is_own: bool, is_dry: bool, data_dir: str | None, as_json: 
         _refer_to_cron(job, as_json)
     if not is_dry:
         manager.require_writable()
+        scheduled_job.try_as_user(job)
     change = schedules.install(job, manager, is_dry=is_dry)
     _echo_change(change, is_dry, as_json)
     for note in _notes(job, source, manager):
