@@ -1,18 +1,22 @@
 """The doctor: what it finds wrong, with a next step, and that it writes nothing."""
 
 import json
+import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import svc_analytics as svc
+from svc_analytics.config import Settings
+from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.server import serve
 from svc_analytics.unattended import doctor
 from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.watch import Watch
+from tests.api.test_troubles import answering
 from tests.support.commands import Run, runner
 
 Points = Callable[[], dict[str, dict[str, str]]]
@@ -120,3 +124,29 @@ def test_a_wrong_clock_and_old_data_are_wrong(
     for module in ("unattended.doctor", "instants"):
         monkeypatch.setattr(f"svc_analytics.{module}.now", lambda: real + 3 * 86_400_000_000)
     assert points().keys() == {"clock", "payments", "payout_records"}
+
+
+SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signed.pem"
+
+
+@pytest.mark.parametrize(
+    ("trusted", "at", "state", "text", "step"),
+    [
+        ("", "2119-12-01", "wrong", "certificate verify failed", "by SVC_CA_FILE"),
+        (str(SELF_SIGNED), "2119-12-01", "well", "is trusted for 31 days more", ""),
+        (str(SELF_SIGNED), "2119-12-25", "note", "is trusted for 7 days more", "tell whoever runs"),
+    ],
+    ids=["of nobody", "trusted", "ends soon"],
+)
+def test_the_certificate_of_the_service_is_looked_at(
+    trusted: str, at: str, state: str, text: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it is trusted, and for how long still: until 1 January 2120."""
+    monkeypatch.setattr(doctor, "now", lambda: parse_bound(at))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(SELF_SIGNED)
+    with answering(tls=context) as port:
+        settings = Settings(base_url=f"https://localhost:{port}", ca_file=trusted)
+        [point] = doctor._certificate(settings)
+    assert (point.name, point.state) == ("TLS", state)
+    assert text in point.text and step in point.next_step and bool(step) == bool(point.next_step)
