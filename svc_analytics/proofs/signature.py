@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
 from svc_analytics.proofs.verify import OURS as NAMESPACE
 from svc_analytics.proofs.verify import Result, signing_key
 
@@ -43,6 +44,15 @@ def signer_of(content: bytes, signature: bytes) -> str | None:
         return _fingerprint(signing_key(signature, content))
     except (Result, ValueError):
         return None
+
+
+def signer_in(folder: Path) -> str | None:
+    """Tell the fingerprint of the key that signed a folder's checkpoint; None where none did."""
+    names = (folder / FILE, folder / SIGNATURE)
+    if not all(path.is_file() for path in names):
+        return None
+    content, signature = (path.read_bytes() for path in names)
+    return signer_of(content, signature)
 
 
 def fingerprint_of(key: Path) -> str | None:

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import pytest
 
 import svc_analytics as svc
+from svc_analytics.closing.handover.evidence import evidence_text
 from svc_analytics.closing.handover.sign import Signer, sign_folder
 from svc_analytics.closing.seals import foreign_files, read_manifest
+from svc_analytics.closing.verification.proof import prove
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.proofs import signature
@@ -74,6 +76,25 @@ def test_signing_again_changes_nothing_and_another_key_takes_its_place(
     first.file.write_bytes(first.file.read_bytes()[:100])
     assert sign_folder(alone, keys.other).is_new
     assert is_signed_by(keys.other, first.file, alone / FILE)
+
+
+def evidence_of(folder: Path) -> str:
+    """The EVIDENCE.txt of a folder away from its lake, its lines joined."""
+    return " ".join(evidence_text(prove(folder, read_manifest(folder), None)).split())
+
+
+def test_the_evidence_says_four_statuses_and_never_one_tick(alone: Path, keys: Keys) -> None:
+    """A torn signature is none, and says so; without the lake nothing is proven."""
+    said = evidence_of(alone)
+    assert "Sealed: every file" in said and "Not signed: no key signed its checkpoint." in said
+    assert "Not stamped: no authority" in said and "Not proven: it was not made again" in said
+    done = sign_folder(alone, keys.own)
+    said = evidence_of(alone)
+    assert f"Signed: by the key {done.key}." in said and "Nobody signed it." not in said
+    done.file.write_bytes(done.file.read_bytes()[:100])
+    said = evidence_of(alone)
+    assert "Not signed: checkpoint.sig is no signature of its checkpoint." in said
+    assert "Nobody signed it." in said
 
 
 def test_what_does_not_hold_is_not_signed(closer: Closer, alone: Path, keys: Keys) -> None:

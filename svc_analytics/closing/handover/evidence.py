@@ -22,11 +22,14 @@ from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_objects
 from svc_analytics.periods import noun_of
+from svc_analytics.proofs.chain import FILE as CHAIN
+from svc_analytics.proofs.checkpoint import SIGNATURE
+from svc_analytics.proofs.signature import signer_in
+from svc_analytics.proofs.stamp import has_stamp
 from svc_analytics.render.document import unknown_lines
 from svc_analytics.warehouse.models import read_checks, read_footings
 
 FILE = "EVIDENCE.txt"
-SIGNATURE, STAMP, CHAIN = "checkpoint.sig", "checkpoint.tsr", "chain.json"
 _WIDTH = 92
 _ROUTES = {"payments": ROUTES["payments"], "payout_records": ROUTES["payouts"]}
 _NAMES = {"payments": "Payments", "payout_records": "Payouts and refunds"}
@@ -65,6 +68,16 @@ class Evidence:
     def has(self, name: str) -> bool:
         """Whether a file lies in the folder."""
         return (self.proof.folder / name).is_file()
+
+    @cached_property
+    def signer(self) -> str | None:
+        """The fingerprint of the key that signed the checkpoint; None where none did."""
+        return signer_in(self.proof.folder)
+
+    @cached_property
+    def is_stamped(self) -> bool:
+        """Whether an authority stamped the checkpoint, whoever it is."""
+        return has_stamp(self.proof.folder)
 
     @property
     def has_chain(self) -> bool:
@@ -250,14 +263,24 @@ def _acceptances(evidence: Evidence) -> Iterator[str]:
 
 def _proofs(evidence: Evidence) -> Iterator[str]:
     proof = evidence.proof
-    yield "Every file was as the manifest says, and the manifest as its seal says."
-    if proof.lake and proof.new:
-        count = proof.table.num_rows
-        yield (
-            f"The statement was made again from the records of the lake: {count} differences."
-            if count
-            else "The statement was made again from the records of the lake, with no difference."
-        )
+    yield "Sealed: every file was as the manifest says, and the manifest as its seal says."
+    if evidence.signer:
+        yield f"Signed: by the key {evidence.signer}. verify.py --signers tells whose it is."
+    elif evidence.has(SIGNATURE):
+        yield f"Not signed: {SIGNATURE} is no signature of its checkpoint."
+    else:
+        yield "Not signed: no key signed its checkpoint."
+    if evidence.is_stamped:
+        yield "Stamped: verify.py --authority tells by whom, and when."
+    else:
+        yield "Not stamped: no authority stamped its checkpoint."
+    again = "the statement was made again from the records of the lake"
+    if not (proof.lake and proof.new):
+        yield "Not proven: it was not made again from the records."
+    elif count := proof.table.num_rows:
+        yield f"Not proven: {again}, with {count} differences."
+    else:
+        yield f"{'Proven in part' if proof.unproven else 'Proven'}: {again}, with no difference."
     yield from (f"Not proven: {text}." for text in proof.unproven)
     yield from (f"Note: {text}." for text in proof.notes)
 
@@ -272,16 +295,16 @@ def _tests(evidence: Evidence) -> Iterator[str]:
         "1 to 3, 5 and 6: the merchant has the lake. Ask for svc-analytics statement-verify FOLDER "
         "there: it makes the statement again from the records."
     )
-    if evidence.has(SIGNATURE):
+    if evidence.signer:
         yield "The signature: verify.py --signers FILE, with a key that you got by another way."
-    if evidence.has(STAMP):
+    if evidence.is_stamped:
         yield "The stamp: verify.py --authority FILE, with the certificates of the authority."
     if evidence.has_chain:
         yield "The chain: keep chain.json; verify.py --earlier FILE compares a later one with it."
 
 
 def _limits(evidence: Evidence) -> Iterator[str]:
-    if evidence.has(SIGNATURE):
+    if evidence.signer:
         yield (
             "The signature proves that the statement is unchanged since it was signed by that key. "
             "It does not prove that it is true."
@@ -291,7 +314,7 @@ def _limits(evidence: Evidence) -> Iterator[str]:
             "Nobody signed it. Whoever changes the files can compute a seal that fits them: "
             "compare the seal with one that you got by another way."
         )
-    if evidence.has(STAMP):
+    if evidence.is_stamped:
         yield "The stamp proves that it existed before that time, and nothing of what it says."
     else:
         yield "No authority stamped it: when it was made, only the merchant's own clock says."
