@@ -1,1 +1,1 @@
-"""Runs that nobody looks at: notices to people, pings, metrics, and what such runs need."""
+"""Runs that nobody looks at: notices to people, pings, metrics, timers, and what they need."""
