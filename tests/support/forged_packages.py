@@ -8,10 +8,11 @@ from typing import Any
 
 from svc_analytics.closing.seals import seal_of
 from svc_analytics.proofs import verify
+from svc_analytics.proofs.chain import chain_text
 from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP
 from tests.support.ssh_keys import make_key
 from tests.support.stamping import StampAuthority
-from tests.support.strange_folders import Strange, chain_text, listed
+from tests.support.strange_folders import Strange
 
 Forgery = Callable[[Strange], None]
 
@@ -139,12 +140,12 @@ def with_order_added(content: bytes) -> bytes:
 
 
 def chained(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Forgery:
-    """Change the chain's months, with a root and a proof that fit."""
+    """Change the chain's months, with a root that fits."""
 
     def forge(strange: Strange) -> None:
-        months = json.loads((strange.folder / "chain.json").read_text("utf-8"))["checkpoints"]
-        origin = json.loads((strange.folder / "chain.json").read_text("utf-8"))["origin"]
-        strange.write("chain.json", chain_text(change(months), 3, origin))
+        known = json.loads((strange.folder / "chain.json").read_text("utf-8"))
+        merchant = known["origin"].split("/")[1]
+        strange.write("chain.json", chain_text(merchant, change(known["checkpoints"]), None))
 
     return forge
 
@@ -238,12 +239,12 @@ FORGERIES: dict[str, Forgery] = {
     # of the chain
     "a month cut from the chain": chained(lambda months: months[1:]),
     "this month cut from the chain": chained(lambda months: months[:-1]),
-    "two months exchanged": chained(
-        lambda months: [*months[:3], months[4], months[3], *months[5:]]
+    "two months exchanged": chained(lambda months: months[::-1]),
+    "a month more in the chain": chained(
+        lambda months: [{**months[0], "label": "2026-08", "seal": "0" * 64}, *months]
     ),
-    "a month more in the chain": chained(lambda months: [listed("2026-09"), *months]),
     "the root of the chain": chain_fact(lambda chain: chain.update(root="0" * 64)),
-    "the proof of the chain": chain_fact(lambda chain: chain["earlier"]["proof"].reverse()),
+    "the earlier chain": chain_fact(lambda chain: chain["earlier"].update(root="0" * 64)),
     "a chain of another merchant": chain_fact(
         lambda chain: chain.update(origin="svc-analytics/m-2/chain")
     ),

@@ -15,9 +15,7 @@ from svc_analytics.closing.handover.prove import prove_in_folder
 from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.config import Settings
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import write_checkpoint
-from svc_analytics.proofs.merkle import consistency
 from svc_analytics.proofs.stamp import Authority
 from svc_analytics.signing.secrets import Secret
 from tests.support.closings import Closer, table
@@ -49,7 +47,7 @@ class Strange:
         self.lake = sealed_lake(place / "data")
         self.sign("checkpoint")
         self.stamp(self.authority)
-        self.write_chain()
+        self.sign("../chain.json")
         second = table(self.folder, "lines")[1]["record_id"]
         proof = prove_in_folder(self.lake, self.folder, second, out=place / "proof.json").file
         self.proof: dict[str, Any] = json.loads(proof.read_text("utf-8"))
@@ -73,11 +71,11 @@ class Strange:
 
     def sign(self, name: str, key: Path | None = None) -> bytes:
         """Sign a file of the folder; return the signature, which lies beside it then."""
-        path = self.folder / name
-        path.with_name(f"{name}.sig").unlink(missing_ok=True)
+        path, signature = self.folder / name, self.folder / f"{name}.sig"
+        signature.unlink(missing_ok=True)
         words = ["ssh-keygen", "-Y", "sign", "-f", str(key or self.key), "-n", "svc-analytics-seal"]
         subprocess.run([*words, str(path)], check=True, capture_output=True)
-        return path.with_name(f"{name}.sig").read_bytes()
+        return signature.read_bytes()
 
     def stamp(self, authority: StampAuthority) -> None:
         """Have the checkpoint stamped."""
@@ -89,8 +87,11 @@ class Strange:
     @property
     def trust(self) -> dict[str, Path]:
         """What its reader brings."""
-        earlier, authority = self.kept / "chain.json", self.authority.certificate
-        return {"signers": self.signers, "authority": authority, "earlier": earlier}
+        return {
+            "signers": self.signers,
+            "authority": self.authority.certificate,
+            "earlier": self.signers.with_name("earlier.json"),
+        }
 
     def write(self, name: str, content: str) -> None:
         (self.folder / name).write_bytes(content.encode())
@@ -107,19 +108,6 @@ class Strange:
         self.write("manifest.json", json.dumps(manifest, ensure_ascii=False, indent=2))
         write_checkpoint(self.folder, manifest)
 
-    def write_chain(self, before: int = 6, earlier: int = 3) -> None:
-        """Write and sign a chain of so many months before this one, and the statement's own."""
-        months = [listed(f"2026-0{month}") for month in range(1, before + 1)]
-        manifest = read_manifest(self.folder)
-        own = {name: manifest[name] for name in ("label", "calendar", "zone", "version", "seal")}
-        months.append(own | {"checkpoint": self.hash("checkpoint")})
-        origin = f"svc-analytics/{manifest['merchant']['id']}/chain"
-        statements = self.folder.parent
-        (statements / "chain.json").write_text(chain_text(months, earlier, origin))
-        self.folder = statements
-        self.sign("chain.json")
-        self.folder = statements / "2026-10"
-
     def sums(self) -> None:
         """Write the sums of a package again, as a forger would."""
         names = sorted(path.name for path in self.folder.iterdir() if path.name != "SHA256SUMS")
@@ -134,41 +122,16 @@ def packed_month(factory: pytest.TempPathFactory) -> Strange:
 
 
 def sealed_lake(place: Path) -> Lakehouse:
-    """Seal a month; a property of its second line holds a newline, a quote, and Persian."""
+    """Seal two months, and keep the chain of the first.
+
+    A property of the second's second line holds a newline, a quote, and Persian.
+    """
     settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
     closer = Closer(Desk(FakeService(), settings, Lakehouse(place)))
     closer.serve(LEDGER)
     second = closer.desk.service.payments[2]
     second |= {"metadata": {"cart": 'second\n"رسید"'}, "receipt": "e30.e30.c2lnbmVk"}
+    assert closer.close("2026-09", metadata=["cart"]).seal
+    shutil.copy(place / "statements" / "chain.json", place.with_name("earlier.json"))
     assert closer.close("2026-10", metadata=["cart"]).seal
     return closer.desk.lake
-
-
-def listed(label: str) -> dict[str, Any]:
-    """Return a month as a chain lists it; the first two were sealed before there were trees."""
-    digest = hashlib.sha256(label.encode()).hexdigest()
-    checkpoint = None if label < "2026-03" else digest[::-1]
-    facts = {"label": label, "calendar": "gregorian", "zone": "UTC", "version": 1}
-    return facts | {"seal": digest, "checkpoint": checkpoint}
-
-
-def chain_leaf(month: dict[str, Any]) -> bytes:
-    said = month["checkpoint"]
-    content = bytes.fromhex(said) if said else b"none " + month["seal"].encode()
-    return hashlib.sha256(b"\0" + content).digest()
-
-
-def chain_text(months: list[dict[str, Any]], earlier: int, origin: str) -> str:
-    leaves = [chain_leaf(month) for month in months]
-    document = {
-        "origin": origin,
-        "size": len(months),
-        "root": verify.root_of(leaves).hex(),
-        "checkpoints": months,
-        "earlier": {
-            "size": earlier,
-            "root": verify.root_of(leaves[:earlier]).hex(),
-            "proof": [each.hex() for each in consistency(leaves, earlier)],
-        },
-    }
-    return json.dumps(document, sort_keys=True, indent=2) + "\n"
