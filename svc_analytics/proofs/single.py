@@ -18,7 +18,7 @@ from svc_analytics.proofs.checkpoint import (
     entry_of,
     salted_lines,
 )
-from svc_analytics.proofs.lines import Line, Lines, Part, cells_of
+from svc_analytics.proofs.lines import Line, Lines, Part, cells_of, helpers_for
 from svc_analytics.proofs.merkle import Tree
 
 _ID, _KIND = b"record_id", b"kind"
@@ -120,7 +120,12 @@ class _Search:
 
 
 def prove_line(
-    folder: Path, manifest: dict[str, Any], secret: bytes, record: str, number: int | None = None
+    folder: Path,
+    manifest: dict[str, Any],
+    secret: bytes,
+    record: str,
+    number: int | None = None,
+    processors: int = 1,
 ) -> SingleProof:
     """Prove the line of a record; of several, the one with that number.
 
@@ -129,7 +134,7 @@ def prove_line(
     """
     lines = salted_lines(folder, manifest, secret)
     tree, search = Tree(), _Search(lines, record.encode(errors="replace"))
-    for part in lines.parts():
+    for part in lines.parts(helpers_for(folder, manifest, processors)):
         tree.extend(part.leaves, search.look(part))
     if entry_of(tree, lines, manifest) != manifest["tree"]:
         message = (

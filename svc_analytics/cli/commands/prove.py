@@ -1,5 +1,6 @@
 """`prove`: prove one line of a sealed month to a stranger, and check such a proof."""
 
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -8,8 +9,8 @@ import click
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
+from svc_analytics.closing.handover.package import newest_sealed_folder
 from svc_analytics.closing.handover.prove import LineProof, prove_in_folder
-from svc_analytics.closing.handover.prove import prove as prove_month
 from svc_analytics.closing.register import lake_around
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError
@@ -46,12 +47,13 @@ class Asked:
         """Prove the line, from a sealed folder or of a month."""
         month, record = self.month or "", self.record_id or ""
         folder = statement_folder(month)
-        if not (folder / MANIFEST).is_file():
+        if (folder / MANIFEST).is_file():
+            around = None if data_dir else lake_around(folder.absolute())
+            lake = around or Lake(read_data_dir(data_dir))
+        else:
             lake = options.open_lake(data_dir)
-            return prove_month(lake, month, record, **at, line=self.line, out=self.out)
-        around = None if data_dir else lake_around(folder.absolute())
-        sealed_by = around or Lake(read_data_dir(data_dir))
-        return prove_in_folder(sealed_by, folder, record, self.line, self.out)
+            folder = newest_sealed_folder(lake, month, at.get("zone", "UTC"), at.get("calendar"))
+        return prove_in_folder(lake, folder, record, self.line, self.out, os.cpu_count() or 1)
 
 
 @click.command()
