@@ -1,5 +1,6 @@
 """A statement as of an earlier instant says what a lake said that was read up to then."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.periods import parse_period
+from svc_analytics.statements.reading import Basis, read_period
 from svc_analytics.statements.statement import Statement, statement
 from tests.support.closings import LEDGER
 from tests.support.desks import Desk
@@ -73,3 +76,15 @@ def test_as_of_its_end_a_period_is_final(books: Desk) -> None:
     """It was over, and all of it is there."""
     made = statement(books.lake, "2026-10", as_of="2026-11-01T00:00:00Z")
     assert made.status == "final" and len(made.tables["lines"]) == 3
+
+
+@pytest.mark.parametrize("label", ["2026-10", "2026-Q3"])
+def test_a_period_that_is_over_reads_the_same_as_of_the_newest_read(
+    books: Desk, label: str
+) -> None:
+    """What a statement was sealed of is what it is proven of; only the clock is another."""
+    clock = parse_bound("2026-11-20T00:00:00Z")
+    period = parse_period(label, clock, "UTC", None)
+    made = read_period(books.lake, period, Basis(clock, ()))
+    again = read_period(books.lake, period, Basis(clock, (), as_of=made.as_of))
+    assert made.as_of >= period.end and again == replace(made, clock=made.as_of)
