@@ -33,11 +33,12 @@ def figures_table(
     *,
     exact: bool = False,
     standing: Standing | None = None,
+    has_total: bool = True,
 ) -> DisplayTable:
     """Return a statement's figures, a row per figure and a column per coin.
 
     They stand in groups, unless `only` some figures are named. Where all coins are shown, those
-    in USD add up in the last column.
+    in USD add up in the last column, if there is room for a total.
     """
     standing = standing or standing_of(statement.tables["summary"])
     maker = FigureCells(statement, standing.scales, is_exact=exact)
@@ -48,7 +49,7 @@ def figures_table(
     headings = dict(zip(starts, groups, strict=False))
     if only is not None:
         names, headings = select_known(only, names) if rows else [], {}
-    has_total = coins is None and len(rows) > 1 and any(map(is_in_usd, names))
+    has_total = has_total and coins is None and len(rows) > 1 and any(map(is_in_usd, names))
     return DisplayTable(
         title,
         ["figure", *(str(row["currency"]) for row in rows), *[ALL_COINS] * has_total],

@@ -73,7 +73,7 @@ def statement_tables(statement: Statement) -> Iterator[StatementTable]:
     if not len(statement.tables["summary"]):
         return
     tables, period = PageTables(statement, _standing(statement)), statement.period
-    shown = figures_table(statement, "Figures", standing=tables.standing)
+    shown = figures_table(statement, "Figures", standing=tables.standing, has_total=False)
     groups = summary_groups(statement.tables["summary"].column_names)
     yield _of_figures(shown, [name for names in groups.values() for name in names])
     yield from (_of_figures(page.table, page.names) for page in tables.more_figures())
