@@ -45,4 +45,6 @@ def test_a_year_sealed_in_a_bucket_names_its_twelve_seals(
     assert [each["label"] for each in facts["month_seals"]] == YEAR
     assert verify_statement(folder, lake).holds
     assert svc.statement(lake, "2025").summary["gross_sales"].tolist() == [5]
-    assert "lake/statements/2025.zip" in keys_in(url.split("/")[2])
+    assert verify_statement(folder, lake, earlier=folder.parent / "chain.json").holds
+    keys = keys_in(url.split("/")[2])
+    assert {"lake/statements/2025.zip", "lake/statements/chain.json"} <= {*keys}

@@ -164,3 +164,22 @@ def test_a_file_beside_a_statement_reaches_each_machine_with_the_others(tmp_path
         held = {path.name: path.read_bytes() for path in (storage.folder / name).iterdir()}
         signed = dict.fromkeys(["checkpoint.sig", "checkpoint.tsr"], b"by one key")
         assert held == {"manifest.json": b"{}", **signed}
+
+
+def test_a_file_that_one_machine_removed_is_gone_for_each_and_may_be_written_anew(
+    tmp_path: Path,
+) -> None:
+    """The signature of a chain that has grown since; one that is not there is no error."""
+    store, name = MemoryStore(), Path("statements") / "chain.json.sig"
+    one, other = (machine(tmp_path / each, store).storage for each in ("one", "other"))
+    (one.folder / name.parent).mkdir()
+    for content in (b"of one text", b"of another"):
+        with one.merging(), one.write(one.folder / name) as temporary:
+            temporary.write_bytes(content)
+        other.refresh()
+        assert (other.folder / name).read_bytes() == content
+        for storage in (one, other):
+            with storage.merging():
+                storage.remove(storage.folder / name)
+        assert not (one.folder / name).exists() and not (other.folder / name).exists()
+    assert str(name) not in store.objects
