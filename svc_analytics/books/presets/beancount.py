@@ -3,11 +3,17 @@
 from collections.abc import Iterator
 
 from svc_analytics.books.entry import Entry, Journal
+from svc_analytics.books.presets.form import Form
 from svc_analytics.books.presets.preset import Preset, harmless
 
 _LONGEST = 200
 _PLACES = 8  # with 20 digits before the point, as many as Beancount computes with
-ACCOUNT = r"(Assets|Liabilities|Equity|Income|Expenses)(:[A-Z0-9][A-Za-z0-9-]*)+"
+ACCOUNT = Form(
+    r"(Assets|Liabilities|Equity|Income|Expenses)(:[A-Z0-9][A-Za-z0-9-]*)+",
+    "Assets, Liabilities, Equity, Income or Expenses, then a colon and a name of letters, digits "
+    "and hyphens that begins with a capital or a digit",
+    "Income:Sales",
+)
 
 
 def write(journal: Journal) -> str:

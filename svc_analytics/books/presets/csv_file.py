@@ -1,6 +1,7 @@
 """A plain CSV: one line a row, with all that is known of it."""
 
 from svc_analytics.books.entry import Entry, Journal, Line
+from svc_analytics.books.presets.form import Form
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 from svc_analytics.periods import CALENDARS
 
@@ -46,7 +47,7 @@ PRESET = Preset(
     "csv",
     _write,
     arrives="as your program takes it",
-    settings={"jalali": "yes|no"},
+    settings={"jalali": Form("yes|no", "yes or no", "yes")},
     digits=40,
     places=18,
 )

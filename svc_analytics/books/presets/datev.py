@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from svc_analytics.books.entry import Entry, Journal, Line
+from svc_analytics.books.presets.form import Form
 from svc_analytics.books.presets.preset import Preset, harmless
 from svc_analytics.instants import from_micros
 
@@ -40,6 +41,7 @@ _TEXTS = {
     *(2, 3, 6, 9, 11, 12, 14, 16, *range(20, 39), 40, 42, *range(48, 88), 91, 95, 96, 98),
     *(102, 103, 105, 107, 109, 110, 112, 118, 120, 121, 123),
 }
+_NUMBER = Form("[0-9]{1,9}", "1 to 9 digits", "1590")
 _LATIN = str.maketrans({"…": "..."})
 
 
@@ -99,15 +101,15 @@ PRESET = Preset(
     before="give the file to the tax adviser, whose numbers it bears",
     encoding="cp1252",
     settings={
-        "consultant": "[1-9][0-9]{3,6}",
-        "client": "[1-9][0-9]{0,4}",
-        "account_length": "[4-8]",
-        "year_start": "(0[1-9]|1[0-2])-01",
-        "clearing": "[0-9]{1,9}",
+        "consultant": Form("[1-9][0-9]{3,6}", "4 to 7 digits, the first no 0", "29098"),
+        "client": Form("[1-9][0-9]{0,4}", "1 to 5 digits, the first no 0", "55003"),
+        "account_length": Form("[4-8]", "a digit from 4 to 8", "4"),
+        "year_start": Form("(0[1-9]|1[0-2])-01", "a month of two digits and -01", "07-01"),
+        "clearing": _NUMBER,
     },
     required=("consultant", "client", "clearing"),
-    account="[0-9]{1,9}",
-    tax="[0-9]{4}",
+    account=_NUMBER,
+    tax=Form("[0-9]{4}", "4 digits", "0000"),
     digits=10,
     file_of=lambda journal, entry: _year_of(journal, entry.day),
 )

@@ -1,6 +1,7 @@
 """ERPNext: Data Import, Journal Entry, Insert New Records."""
 
 from svc_analytics.books.entry import Journal
+from svc_analytics.books.presets.form import at_most
 from svc_analytics.books.presets.preset import Preset, harmless, only_first, rows, with_places
 
 HEADER = (
@@ -32,7 +33,7 @@ PRESET = Preset(
     _write,
     arrives="a draft, unless Submit After Import is on",
     before="leave Submit After Import off; look for the id in Reference Number first",
-    settings={"company": r".{1,140}", "cost_center": r".{1,140}"},
+    settings={"company": at_most(140, "Acme Ltd"), "cost_center": at_most(140, "Main - ACME")},
     required=("company",),
-    account=r".{1,140}",
+    account=at_most(140, "Sales - ACME"),
 )

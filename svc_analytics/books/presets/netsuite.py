@@ -1,6 +1,7 @@
 """NetSuite: Setup, Import/Export, Import CSV Records, Journal Entry."""
 
 from svc_analytics.books.entry import Journal
+from svc_analytics.books.presets.form import Form, at_most
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
 _OF_LINE = "Journal Entry - Line: "
@@ -34,6 +35,9 @@ PRESET = Preset(
     _write,
     arrives="posts, or waits for approval, as the company is set",
     before="one entry that is refused fails the whole file: try it in a sandbox account",
-    settings={"date_order": "MDY|DMY|YMD", "subsidiary": r".{1,83}"},
+    settings={
+        "date_order": Form("MDY|DMY|YMD", "MDY, DMY or YMD", "MDY"),
+        "subsidiary": at_most(83, "Parent Company"),
+    },
     digits=10,
 )

@@ -1,6 +1,7 @@
 """Odoo: Accounting, Journal Entries, Import records."""
 
 from svc_analytics.books.entry import Journal
+from svc_analytics.books.presets.form import Form, at_most
 from svc_analytics.books.presets.preset import Preset, harmless, only_first, rows, with_places
 
 # Technical names: Odoo takes any other for the one that it is most like.
@@ -34,7 +35,7 @@ PRESET = Preset(
     _write,
     arrives="a draft; importing again updates it",
     before="take the default account off the journal, or Odoo may add a line of its own",
-    settings={"journal": r".{1,64}"},
+    settings={"journal": at_most(64, "Miscellaneous Operations")},
     required=("journal",),
-    account=r"[A-Za-z0-9.]{1,64}",
+    account=Form(r"[A-Za-z0-9.]{1,64}", "its code, at most 64 letters, digits and points", "4000"),
 )

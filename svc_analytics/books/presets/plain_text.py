@@ -3,12 +3,18 @@
 from collections.abc import Iterator
 
 from svc_analytics.books.entry import Entry, Journal
+from svc_analytics.books.presets.form import Form
 from svc_analytics.books.presets.preset import Preset, harmless
 
 # Two blanks end an account's name; ; begins a comment, : and , a tag in it, | splits a payee.
 _WITHOUT = ";:,|\t"
 _LONGEST = 200
-ACCOUNT = r"(?![(\[*!;~])(?!.*  )[^;\t]{1,200}"
+ACCOUNT = Form(
+    r"(?![(\[*!;~])(?!.*  )[^;\t]{1,200}",
+    "at most 200 signs without ; and without two blanks (␣␣) side by side, "
+    "begun by none of ( [ * ! ~",
+    "income:sales",
+)
 
 
 def write(journal: Journal) -> str:

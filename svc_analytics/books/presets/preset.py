@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from svc_analytics.books.entry import Entry, Journal, Line
+from svc_analytics.books.presets.form import Form, at_most
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import single_line
 
+_ACCOUNT = at_most(100, "4000")
+_TAX = at_most(100, "Tax Exempt")
 _STARTS = re.compile(r"^[=+\-@'\s]+")
 
 
@@ -22,11 +25,11 @@ class Preset:
     arrives: str  # what becomes of an imported entry
     before: str = ""  # what to do in the system before an import
     encoding: str = "utf-8"
-    settings: Mapping[str, str] = field(default_factory=dict)  # the form of each
+    settings: Mapping[str, Form] = field(default_factory=dict)  # the form of each
     required: tuple[str, ...] = ()
     needs_tax: bool = False
-    tax: str = r".{1,100}"  # the form of a tax code
-    account: str = r".{1,100}"  # the form of an account
+    tax: Form = _TAX
+    account: Form = _ACCOUNT
     digits: int = 11  # the most that may stand before the point
     places: int = 2  # the most behind it
     most_lines: int | None = None  # of a file
@@ -57,14 +60,14 @@ class Preset:
                 yield from self._problems_of(line, entry, journal)
 
     def _problems_of(self, line: Line, entry: Entry, journal: Journal) -> Iterator[str]:
-        if not re.fullmatch(self.account, line.account):
-            yield f"account {line.account!r} is not of the form {self.account}"
+        if why := self.account.refusal(line.account):
+            yield f"an account {why}"
         if abs(line.cents) >= 10 ** (self.digits + journal.places):
             yield f"{line.figure} of {entry.day} has over {self.digits} digits: book it by hand"
         if self.needs_tax and not line.tax:
             yield f'no tax code of {line.figure}: write default = "CODE" below [tax]'
-        if line.tax and not re.fullmatch(self.tax, line.tax):
-            yield f"tax code {line.tax!r} is not of the form {self.tax}"
+        if line.tax and (why := self.tax.refusal(line.tax)):
+            yield f"a tax code {why}"
 
     def _parts(self, journal: Journal) -> Iterator[Journal]:
         """Yield a journal in parts of whole entries that a file takes."""

@@ -1,6 +1,7 @@
 """QuickBooks Online: Settings, Import data, Journal entries."""
 
 from svc_analytics.books.entry import Journal
+from svc_analytics.books.presets.form import Form
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
 HEADER = ("JournalNo", "JournalDate", "AccountName", "Debits", "Credits", "Description")
@@ -31,6 +32,6 @@ PRESET = Preset(
     _write,
     arrives="posts at once",
     before="turn account numbers off, and the warning of a journal number used twice on",
-    settings={"date_order": "MDY|DMY|YMD"},
+    settings={"date_order": Form("MDY|DMY|YMD", "MDY, DMY or YMD", "MDY")},
     most_lines=999,  # rows of a file, as guides say; no page of the vendor does
 )

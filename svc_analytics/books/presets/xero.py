@@ -1,6 +1,7 @@
 """Xero: Accounting, Manual journals, Import."""
 
 from svc_analytics.books.entry import Journal
+from svc_analytics.books.presets.form import Form
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
 HEADER = (
@@ -35,6 +36,8 @@ PRESET = Preset(
     arrives="a draft, which an adviser posts",
     before="set the lock dates before the month; name a tax rate of 0 % in [tax]",
     needs_tax=True,
-    account=r"[A-Za-z0-9.-]{1,10}",
+    account=Form(
+        r"[A-Za-z0-9.-]{1,10}", "its code, at most 10 letters, digits, points and hyphens", "4000"
+    ),
     most_lines=300,
 )
