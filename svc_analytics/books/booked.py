@@ -56,7 +56,7 @@ def correct(entries: Sequence[Entry], booked: Sequence[Booked], booking: Booking
     _require_same(booked, booking)
     old, count = _summed(booked), len(booked)
     gone = [
-        Entry(entry_id, day, f"Nothing is left of {day}", ())
+        Entry(entry_id, day, f"Nothing is left of {day}", (), booking.rates_of(None))
         for entry_id, (day, _) in old.items()
         if entry_id not in {entry.entry_id for entry in entries}
     ]
@@ -101,7 +101,7 @@ def _difference(entry: Entry, old: _Lines, count: int, booking: Booking) -> Entr
     lines = []
     for line in entry.lines:
         cents = line.cents - left.pop((line.figure, line.coin, line.account), 0)
-        lines.append(replace(line, cents=cents, description=f"Corrected to {line.description}"))
+        lines.append(replace(line, cents=cents, about=f"Corrected to {line.about}"))
     for (figure, coin, account), cents in left.items():
         text = f"Taken back: {figure.replace('_', ' ')} {coin}".strip()
         lines.append(Line(figure, coin, account, -cents, text, booking.accounts.tax_code(figure)))

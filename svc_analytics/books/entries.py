@@ -7,7 +7,7 @@ what the figures, each rounded once, do not sum to: at most half a cent for each
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -38,7 +38,6 @@ PROVISIONAL = "PROVISIONAL: "
 Place = tuple[str, str]  # a line's figure, and its coin if it is of the wallet
 _NOUNS = {SALES: "payment", PAYMENT_FEES: "payment", REFUNDS: "refund", UNEXPLAINED: "record"}
 _NOUNS |= {PAYOUTS: "payout", PAYOUT_FEES: "payout", WALLET: "movement"}
-_NAMED = 8  # coins that a description names
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,14 @@ class Booking:
         """Return an amount of US dollars in the smallest unit of the books' currency, exactly."""
         amount = self.rates.on(day).convert(usd) if self.rates else usd
         return Fraction(amount) * Fraction(10**self.places)
+
+    def rates_of(self, day: date | None) -> str:
+        """Say that rates came from outside, and which where an entry is of one day."""
+        if self.rates is None:
+            return ""
+        if day is None or self.by != DAY:
+            return f"external rates of {self.rates.currency}"
+        return f"external rate {self.rates.on(day).text}"
 
     def entry_id(self, name: str) -> str:
         """Return the id of an entry, which stays the same however often it is made."""
@@ -128,18 +135,30 @@ def _entry(name: str, day: date, posts: Posts, booking: Booking) -> Entry:
     places = _ordered(posts)
     cents = share_out([posts[place].exact for place in places])
     lines = [
-        _line(place, amount, _description(place[0], posts[place]), booking)
+        replace(
+            _line(place, amount, _about(place[0], posts[place].count), booking),
+            units=_units(place[0], posts[place]),
+        )
         for place, amount in zip(places, cents, strict=True)
         if amount
     ]
-    narration = f"{_mark(booking)}Payments, refunds and payouts of {name}{_at_rate(booking, day)}"
-    return Entry(booking.entry_id(name), day, narration, tuple(lines))
+    rates = booking.rates_of(day)
+    about = f"Payments, refunds and payouts of {name}"
+    return _entry_of(booking, (name, day), about, lines, rates)
 
 
-def _line(place: Place, cents: int, description: str, booking: Booking) -> Line:
+def _entry_of(
+    booking: Booking, key: tuple[str, date], about: str, lines: Iterable[Line], rates: str
+) -> Entry:
+    name, day = key
+    narration = f"{_mark(booking)}{', '.join(filter(None, [about, rates]))}"
+    return Entry(booking.entry_id(name), day, narration, tuple(lines), rates)
+
+
+def _line(place: Place, cents: int, about: str, booking: Booking) -> Line:
     figure, coin = place
     account = booking.accounts.account(figure, coin) or ""
-    text, tax = f"{_mark(booking)}{description}", booking.accounts.tax_code(figure)
+    text, tax = f"{_mark(booking)}{about}", booking.accounts.tax_code(figure)
     return Line(figure, coin, account, cents, text, tax)
 
 
@@ -147,25 +166,19 @@ def _mark(booking: Booking) -> str:
     return PROVISIONAL if booking.is_provisional else ""
 
 
-def _at_rate(booking: Booking, day: date) -> str:
-    """Say that a rate came from outside, and which where it is one."""
-    if booking.rates is None:
-        return ""
-    one = booking.rates.on(day).text if booking.by == DAY else f"of {booking.rates.currency}"
-    return f", external rate {one}"
+def _about(figure: str, count: int) -> str:
+    """Say which figure a line is of, and how many records."""
+    noun = _NOUNS[figure] if count == 1 else f"{_NOUNS[figure]}s"
+    return f"{figure.replace('_', ' ').capitalize()}: {count} {noun}"
 
 
-def _description(figure: str, post: _Post) -> str:
-    """Say how many records, and how much of each coin, a line is of."""
-    noun = _NOUNS[figure] if post.count == 1 else f"{_NOUNS[figure]}s"
+def _units(figure: str, post: _Post) -> tuple[str, ...]:
+    """Say how much of each coin a line is of."""
     is_signed = figure in (WALLET, UNEXPLAINED)
-    moved = [
+    return tuple(
         f"{format_amount(units if is_signed else units.copy_abs())} {coin}"
         for coin, units in sorted(post.units.items())
-    ]
-    more = [f"and {len(moved) - _NAMED} coins more"] if len(moved) > _NAMED else []
-    name = figure.replace("_", " ").capitalize()
-    return f"{name}: {post.count} {noun}, {', '.join([*moved[:_NAMED], *more])}"
+    )
 
 
 def _rounding(groups: Iterable[Posts], entries: Iterable[Entry], booking: Booking) -> Entry:
@@ -180,8 +193,8 @@ def _rounding(groups: Iterable[Posts], entries: Iterable[Entry], booking: Bookin
     lines = [_line(place, left[place], text, booking) for place in _ordered(left) if left[place]]
     if total := sum(left.values()):
         lines.append(_line((ROUNDING, ""), -total, f"Rounding of {booking.label}", booking))
-    narration = f"{_mark(booking)}Rounding of {booking.label}"
-    return Entry(booking.entry_id(f"{booking.month}-R"), booking.last_day, narration, tuple(lines))
+    key = (f"{booking.month}-R", booking.last_day)
+    return _entry_of(booking, key, f"Rounding of {booking.label}", lines, booking.rates_of(None))
 
 
 def _totals(groups: Iterable[Posts]) -> dict[Place, Fraction]:

@@ -6,6 +6,8 @@ from datetime import date
 
 from svc_analytics.books.cents import cents_text
 
+_NAMED = 8  # coins that a description names
+
 
 @dataclass(frozen=True)
 class Line:
@@ -15,8 +17,30 @@ class Line:
     coin: str  # of the wallet's lines; empty otherwise
     account: str
     cents: int
-    description: str
+    about: str  # whose figure it is, and of how many records
     tax: str = ""
+    units: tuple[str, ...] = ()  # how much of each coin moved
+
+    @property
+    def description(self) -> str:
+        """What it is about, and how much of each coin moved."""
+        return self._naming(min(len(self.units), _NAMED))
+
+    def fitted(self, most: int) -> str:
+        """Return the description in so many letters: no amount is cut, coins are left out.
+
+        >>> line = Line("sales", "", "4000", -1, "Sales: 2 payments", units=("1.5 btc", "2 eth"))
+        >>> line.fitted(40)
+        'Sales: 2 payments, and 2 coins more'
+        """
+        texts = map(self._naming, range(min(len(self.units), _NAMED), -1, -1))
+        return next((text for text in texts if len(text) <= most), self.about)
+
+    def _naming(self, count: int) -> str:
+        """Name so many coins, and say how many more there are."""
+        left = len(self.units) - count
+        more = [f"and {left} coin{'s' * (left > 1)} more"] if left else []
+        return ", ".join([self.about, *self.units[:count], *more])
 
 
 @dataclass(frozen=True)
@@ -27,6 +51,7 @@ class Entry:
     day: date
     narration: str
     lines: tuple[Line, ...]
+    rates: str = ""  # that its amounts rest on external rates, and on which; the narration has it
 
 
 @dataclass(frozen=True)

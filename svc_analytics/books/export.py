@@ -84,6 +84,7 @@ class Books:
         }
         if rates := self.booking.rates:
             days = {day for day, _, _ in self.movements.sums}
+            days |= rates.by_day.keys() & {self.journal.last_day, _before(self.journal.first_day)}
             used = [tuple(each.to_json().values()) for each in rates.of(days)]
             lists["rates.csv"] = _csv([("date", "currency", "rate", "source"), *used])
         return lists
@@ -111,11 +112,16 @@ def make_books(source: Source, way: Way) -> Books:
     return Books(journal, booking, movements, roll)
 
 
+def _before(day: date) -> date:
+    """Return the day before, which a position opened with."""
+    return day - timedelta(days=1)
+
+
 def _positions(
     source: Source, first_day: date, rates: ExternalRates | None
 ) -> list[dict[str, Any]]:
     """Return the summary, with what each opening position was worth: the month before closed so."""
-    before, day = source.period.shift(-1).label, first_day - timedelta(days=1)
+    before, day = source.period.shift(-1).label, _before(first_day)
     trend = source.tables["trend"].to_pylist() if "trend" in source.tables else []
     worth = {row["currency"]: row["usd_exposure"] for row in trend if row["month"] == before}
     rate = rates.by_day.get(day) if rates else None

@@ -36,6 +36,7 @@ COLUMNS = (
     *(f"{name}_value" for name in STEPS),
     *("unpriced_count", "closing_rate", "closing_rate_at", "closing_value"),
     *("unrealised_difference_of_movements", "opening_value", "unrealised_difference_of_position"),
+    "rates",  # external, or those that the service recorded
 )
 _ZERO = Decimal(0)
 
@@ -84,7 +85,8 @@ def _row(
     ]
     texts = ["" if cell is None else format_amount(cell) for cell in cells]
     texts[COLUMNS.index("closing_rate_at") - 2] = at.isoformat() if at and price else ""
-    return dict(zip(COLUMNS, [coin, rates.currency if rates else "USD", *texts], strict=True))
+    currency, source = (rates.currency, "external") if rates else ("USD", "recorded")
+    return dict(zip(COLUMNS, [coin, currency, *texts, source], strict=True))
 
 
 def _sum(values: Iterable[Decimal]) -> Decimal:

@@ -57,7 +57,7 @@ def test_the_roll_forward_leads_from_the_opening_to_the_closing(run: Run, lake: 
     [btc] = [row for row in rows if row.startswith("btc,")]
     assert btc == (
         "btc,USD,0.495,0.25,-0.1,0,-0.0025,0.6425,16000,-6100,0,-160,0,"
-        "61000,2026-10-07T08:00:00+00:00,39192.5,-742.5,30690.495,-1237.995"
+        "61000,2026-10-07T08:00:00+00:00,39192.5,-742.5,30690.495,-1237.995,recorded"
     )
 
 
@@ -69,10 +69,14 @@ def test_what_a_position_was_worth_is_unknown_where_its_seal_names_no_month_befo
     shutil.copytree(KEPT / "statements", lake / "statements")
     run("books", "2026-10", "--preset", "csv")
     rows = (lake / "books" / "2026-10.csv.roll-forward.csv").read_text().splitlines()
-    assert next(row for row in rows if row.startswith("btc,")).endswith(",39192.5,-742.5,,")
+    assert next(row for row in rows if row.startswith("btc,")).endswith(
+        ",39192.5,-742.5,,,recorded"
+    )
 
 
-@pytest.mark.parametrize(("places", "worth"), [(None, "25000,6000"), (2, "20000,4800")])
+@pytest.mark.parametrize(
+    ("places", "worth"), [(None, "25000,6000,recorded"), (2, "20000,4800,external")]
+)
 def test_what_other_prices_made_of_a_position_is_named(places: int | None, worth: str) -> None:
     """0.5 coins of 25,000 USD and 0.2 for 11,000 are worth 42,000 later; 1 USD is 0.80 EUR."""
     line = {"entry_id": "payment:1", "kind": "payment", "currency": "btc", "fee": Decimal(0)}

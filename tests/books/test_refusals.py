@@ -7,12 +7,13 @@ from datetime import date
 import pytest
 
 from svc_analytics.books.accounts import Accounts
+from svc_analytics.books.entries import DAY, MONTH
 from svc_analytics.books.entry import Entry, Journal, Line
 from svc_analytics.books.export import Way, make_books, preset_files
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.errors import ConfigError
 from tests.support.importers import IMPORTERS, Refused
-from tests.support.seeded_books import SeededMonth, accounts
+from tests.support.seeded_books import SeededMonth, accounts, chart_of, euro
 
 
 def entry(day: int, *cents: int) -> Entry:
@@ -184,6 +185,30 @@ def test_a_provisional_month_says_so_in_every_entry_and_line() -> None:
     for each, line in books.journal.lines:
         assert each.narration.startswith("PROVISIONAL: ")
         assert line.description.startswith("PROVISIONAL: ")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("by", [DAY, MONTH])
+def test_each_entry_says_that_its_rates_are_external(name: str, by: str) -> None:
+    """In every system, on a line of the entry; that of a day says which rate, and who says so."""
+    books = make_books(SeededMonth(3).source(), Way(chart_of(name), by, euro()))
+    text = b"".join(preset_files(books, PRESETS[name])).decode(PRESETS[name].encoding)
+    for each in books.journal.entries:
+        [row, *_] = [row for row in text.splitlines() if f"{each.rates}" in row]
+        assert each.rates.startswith("external rate") and row
+    assert by == MONTH or re.search(
+        r"external rate 1 USD = 0.\d+ EUR on 20\d\d-\d\d-\d\d .ECB.", text
+    )
+
+
+def test_a_text_that_is_too_long_counts_the_coins_that_it_leaves_out() -> None:
+    """No amount is cut. DATEV's text has 60 letters; its additional information has them all."""
+    units = ("0.00990513 btc", "0.028444616005250785 eth", "0.5 sol", "12.5 usdt")
+    line = Line("sales", "", "4000", -1234, "Sales: 76 payments", "0000", units)
+    other = Line("fees", "", "4000", 1234, "Fees", "0000")
+    content = written("datev", replace(GOOD[0], lines=(line, other))).decode("cp1252")
+    assert '"Sales: 76 payments, 0.00990513 btc, and 3 coins more"' in content
+    assert f'"Text";"Sales: 76 payments, {", ".join(units)}"' in content
 
 
 def test_a_day_in_the_jalali_calendar_stands_beside_the_other_on_request() -> None:

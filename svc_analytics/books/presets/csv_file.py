@@ -35,7 +35,7 @@ def _row(journal: Journal, entry: Entry, line: Line, has_jalali: bool) -> list[s
         *(entry.entry_id, entry.day.isoformat(), harmless(entry.narration, _LONGEST)),
         *(line.figure, harmless(line.coin, _LONGEST), line.account),
         *(journal.debit(line), journal.credit(line), journal.currency),
-        *(harmless(line.description, _LONGEST), line.tax),
+        *(harmless(line.fitted(_LONGEST), _LONGEST), line.tax),
         *([CALENDARS["jalali"].day_text(entry.day)] if has_jalali else []),
         *journal.tracking.values(),
     ]

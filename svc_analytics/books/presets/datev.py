@@ -34,7 +34,8 @@ COLUMNS = (
     *("Generalumkehr (GU)", "Steuersatz", "Land", "Abrechnungsreferenz", "BVV-Position"),
     *("EU-Land u. UStID (Ursprung)", "EU-Steuersatz (Ursprung)", "Abw. Skontokonto"),
 )
-_TEXT = 60
+_TEXT, _INFORMATION = 60, 210
+_MORE_FROM = COLUMNS.index(_MORE[0])
 _FIRST, _LOCKED = 14, 113  # the columns that are filled, and that of Festschreibung
 # The columns of texts, counted from 1 as the vendor does: one that is empty has its quotes too.
 _TEXTS = {
@@ -77,8 +78,16 @@ def _row(journal: Journal, entry: Entry, line: Line) -> Iterator[str]:
     yield from (amount, '"S"' if line.cents > 0 else '"H"', "", "", "", "")
     yield from (line.account, journal.settings["clearing"])
     yield from (f'"{line.tax}"' if line.tax else "", f"{entry.day:%d%m}")
-    yield from (_quoted(entry.entry_id, 36), "", "", _quoted(line.description, _TEXT))
-    yield from ("0" if place == _LOCKED else "" for place in range(_FIRST, len(COLUMNS)))
+    yield from (_quoted(entry.entry_id, 36), "", "", _quoted(line.fitted(_TEXT), _TEXT))
+    more = _more(entry, line) | {_LOCKED: "0"}
+    yield from (more.get(place, "") for place in range(_FIRST, len(COLUMNS)))
+
+
+def _more(entry: Entry, line: Line) -> dict[int, str]:
+    """Return what the text of a line has no room for, by the places of its columns."""
+    told = {"Text": line.fitted(_INFORMATION), "Kurs": entry.rates}
+    pairs = [cell for kind, text in told.items() if text for cell in (kind, text)]
+    return {_MORE_FROM + n: _quoted(text, _INFORMATION) for n, text in enumerate(pairs)}
 
 
 def _cell(column: int, text: str) -> str:

@@ -20,7 +20,7 @@ def _write(journal: Journal) -> str:
         day, remark = entry.day.isoformat(), harmless(entry.narration, _LONGEST)
         outer = ["Journal Entry", day, company, remark, entry.entry_id, day]
         inner = [line.account, journal.debit(line), journal.credit(line)]
-        inner += [harmless(line.description, _LONGEST), center]
+        inner += [harmless(line.fitted(_LONGEST), _LONGEST), center]
         # A row is of the entry above if, and only if, these cells are all blank.
         lines.append([*only_first(place, outer), *inner])
     return rows([HEADER, *lines])

@@ -21,7 +21,7 @@ def _write(journal: Journal) -> str:
             *(entry.entry_id, entry.day.strftime(date)),
             *(harmless(entry.narration, _LONGEST), subsidiary, line.account),
             *(journal.debit(line), journal.credit(line)),
-            harmless(line.description, _LONGEST),
+            harmless(line.fitted(_LONGEST), _LONGEST),
         ]
         for entry, line in journal.lines
     ]

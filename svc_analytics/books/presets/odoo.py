@@ -23,7 +23,7 @@ def _write(journal: Journal) -> str:
             harmless(f"{entry.entry_id} {entry.narration}", _LONGEST),
         ]
         amounts = (journal.debit(line), journal.credit(line))
-        inner = [line.account, harmless(line.description, _LONGEST), *amounts]
+        inner = [line.account, harmless(line.fitted(_LONGEST), _LONGEST), *amounts]
         lines.append([*only_first(place, outer), *inner])
     return rows([HEADER, *lines])
 

@@ -37,7 +37,7 @@ def _entry(journal: Journal, entry: Entry) -> Iterator[str]:
     yield f"{entry.day} * ({entry.entry_id}) {harmless(entry.narration, _LONGEST, _WITHOUT)}"
     for line in entry.lines:
         amount = f"{journal.text(line.cents, 0)} {journal.currency}"
-        text = harmless(line.description, _LONGEST, _WITHOUT)
+        text = harmless(line.fitted(_LONGEST), _LONGEST, _WITHOUT)
         yield f"    {line.account:<40}  {amount:>24}  ; {text}"
 
 

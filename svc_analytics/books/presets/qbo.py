@@ -1,6 +1,6 @@
 """QuickBooks Online: Settings, Import data, Journal entries."""
 
-from svc_analytics.books.entry import Journal
+from svc_analytics.books.entry import Entry, Journal, Line
 from svc_analytics.books.presets.form import Form
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
@@ -18,11 +18,17 @@ def _write(journal: Journal) -> str:
         [
             *(entry.entry_id, entry.day.strftime(date), line.account),
             *(journal.debit(line), journal.credit(line)),
-            *(harmless(line.description, _LONGEST), *ends),
+            *(_description(entry, line), *ends),
         ]
         for entry, line in journal.lines
     ]
     return rows([[*HEADER, *tracked], *lines])
+
+
+def _description(entry: Entry, line: Line) -> str:
+    """Say on each line which external rate there is: the file has no text of an entry."""
+    text = line.fitted(_LONGEST - len(entry.rates) - 2)
+    return harmless(", ".join(filter(None, [text, entry.rates])), _LONGEST)
 
 
 PRESET = Preset(

@@ -20,7 +20,7 @@ def _write(journal: Journal) -> str:
             # Lines of one narration and date are one journal: the id keeps two apart.
             f"{harmless(entry.narration, _NARRATION)} {entry.entry_id}",
             entry.day.strftime("%d/%m/%Y"),
-            *(harmless(line.description, _LONGEST), line.account, line.tax),
+            *(harmless(line.fitted(_LONGEST), _LONGEST), line.account, line.tax),
             *(journal.text(line.cents), *ends),
         ]
         for entry, line in journal.lines
