@@ -93,6 +93,16 @@ def test_what_other_prices_made_of_a_position_is_named(places: int | None, worth
     assert ",".join(row.values()).endswith(worth)
 
 
+def test_what_a_file_has_no_place_for_is_said(run: Run, lake: Path) -> None:
+    """Odoo's file has neither tax codes nor tracking; QuickBooks tracks a class, and no shop."""
+    more = '[tax]\nsales = "T0"\n[tracking]\nClass = "A"\nShop = "B"\n[odoo]\njournal = "Misc"\n'
+    (lake / "books.toml").write_text(f"{starter()}\n{more}", encoding="utf-8")
+    odoo, qbo, csv = (run("books", "2026-10", "--preset", name) for name in ("odoo", "qbo", "csv"))
+    assert "the code of sales in [tax], Class in [tracking], Shop in [tracking]:" in odoo.err
+    assert "QuickBooks Online has no place for the code of sales in [tax], Shop in" in qbo.err
+    assert "has no place" not in csv.err
+
+
 def test_changing_the_accounts_changes_no_seal(run: Run, lake: Path) -> None:
     """The entries go elsewhere; the sealed folder is the same, byte for byte."""
     folder = lake / "statements" / "2026-10"

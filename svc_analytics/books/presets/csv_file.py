@@ -48,6 +48,8 @@ PRESET = Preset(
     _write,
     arrives="as your program takes it",
     settings={"jalali": Form("yes|no", "yes or no", "yes")},
+    takes_tax=True,
+    tracked=None,
     digits=40,
     places=18,
 )

@@ -84,7 +84,7 @@ def _row(journal: Journal, entry: Entry, line: Line) -> Iterator[str]:
 
 
 def _more(entry: Entry, line: Line) -> dict[int, str]:
-    """Return what the text of a line has no room for, by the places of its columns."""
+    """Return the whole text of a line and its external rate, by the places of their columns."""
     told = {"Text": line.fitted(_INFORMATION), "Kurs": entry.rates}
     pairs = [cell for kind, text in told.items() if text for cell in (kind, text)]
     return {_MORE_FROM + n: _quoted(text, _INFORMATION) for n, text in enumerate(pairs)}
@@ -119,6 +119,7 @@ PRESET = Preset(
     required=("consultant", "client", "clearing"),
     account=_NUMBER,
     tax=Form("[0-9]{4}", "4 digits", "0000"),
+    takes_tax=True,
     digits=10,
     file_of=lambda journal, entry: _year_of(journal, entry.day),
 )

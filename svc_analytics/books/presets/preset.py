@@ -27,9 +27,11 @@ class Preset:
     encoding: str = "utf-8"
     settings: Mapping[str, Form] = field(default_factory=dict)  # the form of each
     required: tuple[str, ...] = ()
+    takes_tax: bool = False
     needs_tax: bool = False
     tax: Form = _TAX
     account: Form = _ACCOUNT
+    tracked: tuple[str, ...] | None = ()  # what it tracks; None for whatever the merchant names
     digits: int = 11  # the most that may stand before the point
     places: int = 2  # the most behind it
     most_lines: int | None = None  # of a file
@@ -39,6 +41,12 @@ class Preset:
         """Write a journal: one file, or more where a file takes no more lines."""
         self.check(journal)
         return [self.write(part).encode(self.encoding) for part in self._parts(journal)]
+
+    def left_out(self, tax: Iterable[str], tracking: Iterable[str]) -> list[str]:
+        """Name the settings of the merchant that a file for this system has no place for."""
+        names = [f"the code of {name} in [tax]" for name in tax if not self.takes_tax]
+        known = tracking if self.tracked is None else self.tracked
+        return names + [f"{name} in [tracking]" for name in tracking if name not in known]
 
     def check(self, journal: Journal) -> None:
         """Raise `ConfigError` for what the system would refuse, and say how to mend it."""

@@ -39,5 +39,6 @@ PRESET = Preset(
     arrives="posts at once",
     before="turn account numbers off, and the warning of a journal number used twice on",
     settings={"date_order": Form("MDY|DMY|YMD", "MDY, DMY or YMD", "MDY")},
+    tracked=_TRACKED,
     most_lines=999,  # rows of a file, as guides say; no page of the vendor does
 )

@@ -35,9 +35,11 @@ PRESET = Preset(
     _write,
     arrives="a draft, which an adviser posts",
     before="set the lock dates before the month; name a tax rate of 0 % in [tax]",
+    takes_tax=True,
     needs_tax=True,
     account=Form(
         r"[A-Za-z0-9.-]{1,10}", "its code, at most 10 letters, digits, points and hyphens", "4000"
     ),
+    tracked=None,
     most_lines=300,
 )

@@ -168,6 +168,12 @@ def _write(
     if facts["unpriced"]:
         told = f"{facts['unpriced']} records have no price: they are listed, and in no entry"
         echo_note(told, "unpriced_records", records=facts["unpriced"])
+    accounts = month_books.booking.accounts
+    if names := preset.left_out(accounts.tax, accounts.tracking):
+        told = (
+            f"a file for {preset.title} has no place for {', '.join(names)}: add it there by hand"
+        )
+        echo_note(told, "left_out", settings=names)
 
 
 def _note_booked(month_books: Books, source: Source, lake: Lakehouse) -> None:
