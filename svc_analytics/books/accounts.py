@@ -38,7 +38,7 @@ class Accounts:
 
     def where(self, *path: str) -> str:
         """Return the file, and the line in which a section or a name of it stands."""
-        line = self.lines.get(path)
+        line = self.lines.get(path) or self.lines.get(path[:1])
         return f"{self.file}, line {line}" if line else self.file
 
     def account(self, figure: str, coin: str = "") -> str | None:

@@ -27,7 +27,10 @@ _BLANKS = "\u034f\u115f\u1160\u2800\u3164\uffa0"  # drawn as nothing, though cal
 _JOINED = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
 _HEAD = re.compile(r"\s*(\[{1,2})(.+?)\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*((?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'=#.\[]+|\s*\.\s*)+?)\s*=""")
-_FIX = 'write each line as name = "value", and a section as [name]'
+_FIX = (
+    'write each line as name = "value" in straight quotes (a backslash twice), '
+    "and a section as [name]"
+)
 
 Tables = dict[str, dict[str, str]]
 Path = tuple[str, ...]  # of a name: its section, and itself
@@ -107,7 +110,9 @@ class ChartFile:
             return False
 
         line = bisect_left(range(len(lines)), True, key=is_broken)
-        return ConfigError(f"{self.file}, line {line}: {error}: {_FIX}")
+        unseen = _unseen(lines[line - 1].replace("\t", " "))
+        why = f"this line holds {unseen}" if unseen else f"{error}: {_FIX}"
+        return ConfigError(f"{self.file}, line {line}: {why}")
 
     def _check_section(self, section: str, values: object) -> None:
         known = (*_SECTIONS, *PRESETS)
@@ -142,7 +147,7 @@ class ChartFile:
         if name in own or section == "tracking":
             return self._why_too_many(section, name)
         if section == "coins":
-            slug = name.strip().lower()
+            slug = name.strip().lower() or "its coin"
             return f"is no coin of the records: write {slug}" if name != slug else ""
         if section == "wallet" and not _near(name, own):
             return f"stands not in [coins]: write its class there, {_choice()}"

@@ -15,6 +15,7 @@ from svc_analytics.books.entries import DAY, Booking, make_entries
 from svc_analytics.books.entry import Journal
 from svc_analytics.books.movements import Movements, read_movements
 from svc_analytics.books.presets.preset import Preset, rows
+from svc_analytics.books.refusals import refusals
 from svc_analytics.books.rollforward import COLUMNS, roll_forward
 from svc_analytics.errors import ConfigError
 from svc_analytics.external_rates import ExternalRates
@@ -137,6 +138,9 @@ def _positions(
 def preset_files(books: Books, preset: Preset) -> list[bytes]:
     """Write the entries for one system: one file, or more where it takes no more lines in one."""
     accounts = books.booking.accounts
+    places = {(line.figure, line.coin) for _, line in books.journal.lines}
+    for refusal in refusals(accounts, preset, places):
+        raise ConfigError(f"{preset.title} would refuse this: {refusal}")
     settings = accounts.settings.get(preset.name, {})
     return preset.files(replace(books.journal, settings=settings, tracking=accounts.tracking))
 

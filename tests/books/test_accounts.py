@@ -30,6 +30,8 @@ MISTAKES = {
     '[accounts]\n\nsales = "4000"\n[coins': "line 4: ",
     "[accounts]\nsales = 4000\nfees": "line 3: ",
     '[hledger]\nx = "1"': "line 2: hledger.x is unknown: [hledger] takes no settings",
+    '[accounts]\nsales\u00a0= "4000"': "line 2: this line holds a character that cannot be seen",
+    "[accounts]\nsales = “4000”": 'write each line as name = "value" in straight quotes',
     '[csv]\nzzz = "1"': "line 2: csv.zzz is unknown: choose among jalali",
     '[wallet]\nchas = "1010"': "line 2: wallet.chas is unknown: did you mean cash?",
     '[wallet]\nada = "1010"': "line 2: wallet.ada stands not in [coins]: write its class there",

@@ -123,8 +123,24 @@ def test_a_check_names_what_has_no_account(run: Run, lake: Path) -> None:
     assert done.code == 3 and done.out.splitlines() == [
         'no account for refunds: write refunds = "ACCOUNT" below [accounts]',
         'no account for the wallet of eth: write eth = "cash", "intangible" or "other" in [coins]',
+        "no system was asked: give --preset too to check what it takes",
     ]
     assert run("books", "2026-10", "--preset", "csv").code == 2
+
+
+def test_a_check_for_a_system_names_what_it_would_refuse(run: Run, lake: Path) -> None:
+    """Then the entries themselves: in a currency, each day needs a rate."""
+    chart = starter().replace('"4000"', '"40-00 Sales"').replace('"USD"', '"EUR"')
+    (lake / "books.toml").write_text(chart, encoding="utf-8")
+    assert run("books", "2026-10", "--check").code == 0
+    refused = run("books", "2026-10", "--check", "--preset", "odoo")
+    assert refused.code == 3 and "line 10: accounts.sales cannot be '40-00" in refused.out
+    assert 'write journal below [odoo], as journal = "Misc' in refused.out
+    rateless = run("books", "2026-10", "--check", "--preset", "csv")
+    assert rateless.code == 3 and "books.toml, line 6 asks for EUR" in rateless.out
+    (lake / "books.toml").write_text(starter(), encoding="utf-8")
+    taken = run("books", "2026-10", "--check", "--preset", "csv")
+    assert taken.code == 0 and taken.out.endswith("a plain CSV takes the entries\n")
 
 
 def test_a_mistake_in_the_accounts_is_bad_usage(run: Run, lake: Path) -> None:

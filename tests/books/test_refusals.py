@@ -6,11 +6,12 @@ from datetime import date
 
 import pytest
 
-from svc_analytics.books.accounts import Accounts
+from svc_analytics.books.accounts import Accounts, parse_accounts
 from svc_analytics.books.entries import DAY, MONTH
 from svc_analytics.books.entry import Entry, Journal, Line
 from svc_analytics.books.export import Way, make_books, preset_files
 from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.refusals import refusals
 from svc_analytics.errors import ConfigError
 from tests.support.importers import IMPORTERS, Refused
 from tests.support.seeded_books import SeededMonth, accounts, chart_of, euro
@@ -157,6 +158,33 @@ def test_a_system_that_needs_a_setting_is_not_written_without(name: str, setting
     chart = replace(accounts(), settings={})
     with pytest.raises(ConfigError, match=rf"write {setting} below \[{name}\]"):
         written(name, *GOOD, chart=chart)
+
+
+CHARTS = {
+    ("odoo", '[odoo]\njournal = "M"\n[accounts]\nsales = "40-00 Sales"'): "line 4: accounts.sales "
+    "cannot be '40-00 Sales': write its code, at most 64 letters, digits and points, as 4000",
+    (
+        "beancount",
+        '[accounts]\nsales = "4000"',
+    ): "line 2: accounts.sales cannot be '4000': write A",
+    ("hledger", '[accounts]\nsales = "Sales  Coins"'): "accounts.sales cannot be 'Sales␣␣Coins'",
+    ("xero", '[accounts]\nsales = "4000"'): 'books.toml: sales has no tax code: write default = "T',
+    (
+        "datev",
+        '[datev]\n[tax]\ndefault = "19 %"',
+    ): "line 3: tax.default cannot be '19 %': write 4",
+    ("erpnext", "\n[erpnext]"): 'line 2: write company below [erpnext], as company = "Acme Ltd"',
+    ("csv", f'[tracking]\na = "{"x" * 101}"'): "line 2: tracking.a cannot be 'xxx",
+    ("csv", f'[coins]\nbtc = "cash"\n[wallet]\ncash = "{"x" * 101}"'): "line 4: wallet.cash cannot",
+}
+
+
+@pytest.mark.parametrize(("name", "text"), CHARTS)
+def test_what_a_system_refuses_of_a_chart_names_its_line_and_the_fix(name: str, text: str) -> None:
+    """In words, with an example; none is refused by a system that has no such rule."""
+    places = [("sales", ""), ("wallet", "btc")]
+    found = refusals(parse_accounts(text), PRESETS[name], places)
+    assert CHARTS[name, text] in "\n".join(found)
 
 
 def test_a_month_of_more_lines_than_a_file_takes_is_several_files() -> None:

@@ -11,6 +11,7 @@ from svc_analytics.formatting.sanitize import single_line
 
 _ACCOUNT = at_most(100, "4000")
 _TAX = at_most(100, "Tax Exempt")
+_TRACKING = at_most(100, "Online")
 _STARTS = re.compile(r"^[=+\-@'\s]+")
 
 
@@ -32,6 +33,7 @@ class Preset:
     tax: Form = _TAX
     account: Form = _ACCOUNT
     tracked: tuple[str, ...] | None = ()  # what it tracks; None for whatever the merchant names
+    tracking: Form = _TRACKING
     digits: int = 11  # the most that may stand before the point
     places: int = 2  # the most behind it
     most_lines: int | None = None  # of a file

@@ -1,5 +1,6 @@
 """`books`: a month as entries for the merchant's accounting software."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,10 +10,18 @@ from svc_analytics.arguments import PeriodOptions
 from svc_analytics.books.accounts import FILE, Accounts, read_accounts, starter
 from svc_analytics.books.booked import FOLDER, note_booked
 from svc_analytics.books.entries import DAY, MONTH, places_of
-from svc_analytics.books.export import Books, Source, figures_of, make_books, write_books
+from svc_analytics.books.export import (
+    Books,
+    Source,
+    figures_of,
+    make_books,
+    preset_files,
+    write_books,
+)
 from svc_analytics.books.movements import ROUNDING, read_movements
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.refusals import refusals
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.books import books_file, books_source, way_of
@@ -42,6 +51,29 @@ class Instead:
 
     is_init: bool
     is_check: bool
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a month's chart of accounts lacks, and what the system that was asked refuses."""
+
+    missing: list[str]
+    refused: list[str]
+
+    @classmethod
+    def of(
+        cls, source: Source, accounts: Accounts, preset: Preset | None, make: Callable[[], Books]
+    ) -> "Checked":
+        """Check a chart; where it has no mistake, the entries that are made by it."""
+        places = [*places_of(read_movements(source.tables["lines"])), (ROUNDING, "")]
+        missing = accounts.missing(places)
+        refused = refusals(accounts, preset, places) if preset else []
+        if preset and not missing and not refused:
+            try:
+                preset_files(make(), preset)
+            except ConfigError as error:
+                refused = [str(error)]
+        return cls(missing, refused)
 
 
 @click.command()
@@ -81,7 +113,12 @@ class Instead:
     "difference.",
 )
 @click.option("--init", "is_init", is_flag=True, help="Write a commented books.toml to begin with.")
-@click.option("--check", "is_check", is_flag=True, help="Name the figures without an account.")
+@click.option(
+    "--check",
+    "is_check",
+    is_flag=True,
+    help="Name what has no account, or what --preset would refuse.",
+)
 @options.zone_options
 @options.shared_options
 @options.as_value("asked", Asked)
@@ -110,13 +147,18 @@ def books(
         raise ConfigError("no month given: svc-analytics books 2026-10 --preset xero")
     accounts = read_accounts(path)
     source = books_source(lake, month, at, may_be_provisional=asked.is_provisional)
+
+    def make() -> Books:
+        return make_books(source, way_of(lake, accounts, source, asked.by, asked.rates))
+
+    preset = PRESETS[asked.preset] if asked.preset else None
     if instead.is_check:
-        _check(source, accounts, as_json)
+        _print_checked(Checked.of(source, accounts, preset, make), preset, as_json)
         return
-    if not asked.preset:
+    if not preset:
         raise ConfigError(f"give --preset: {', '.join(PRESETS)}")
-    month_books = make_books(source, way_of(lake, accounts, source, asked.by, asked.rates))
-    _write(month_books, PRESETS[asked.preset], lake, asked.out, as_json)
+    month_books = make()
+    _write(month_books, preset, lake, asked.out, as_json)
     if asked.is_booked:
         _note_booked(month_books, source, lake)
 
@@ -137,17 +179,23 @@ def _begin(path: Path, storage: Storage, as_json: bool) -> None:
     click.echo(to_json({"accounts": str(path)}) if as_json else f"{path} is written: edit it")
 
 
-def _check(source: Source, accounts: Accounts, as_json: bool) -> None:
-    """Print which figures and coins of a month have no account."""
-    missing = accounts.missing([*places_of(read_movements(source.tables["lines"])), (ROUNDING, "")])
+def _print_checked(checked: Checked, preset: Preset | None, as_json: bool) -> None:
+    """Print which figures and coins of a month have no account, and what a system refuses."""
     if as_json:
-        click.echo(to_json({"missing": missing}))
+        asked = {"preset": preset.name} if preset else {}
+        click.echo(to_json({"missing": checked.missing, "refused": checked.refused} | asked))
     else:
-        for text in missing:
+        for text in checked.missing:
             click.echo(f"no account for {single_line(text)}")
-        if not missing:
+        for text in checked.refused:
+            click.echo(single_line(text))
+        if not checked.missing:
             click.echo("every figure and every coin has an account")
-    if missing:
+        if not preset:
+            click.echo("no system was asked: give --preset too to check what it takes")
+        elif not checked.missing and not checked.refused:
+            click.echo(f"{preset.title} takes the entries")
+    if checked.missing or checked.refused:
         raise SystemExit(EXIT_ATTENTION)
 
 

@@ -12,8 +12,8 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.states.stated import statement as make_statement
 from svc_analytics.closing.verification.proof import require_unaltered
 from svc_analytics.config import read_rates_path
-from svc_analytics.errors import LakeError, PeriodNotClosed
-from svc_analytics.external_rates import read_rates
+from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
+from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import parse_period
@@ -50,9 +50,18 @@ def way_of(
 ) -> Way:
     """Return how the books of a month are made: with the rate file and the imports of its lake."""
     path, is_usd = read_rates_path(lake.path, rate_file), accounts.currency == USD
-    rates = None if is_usd else read_rates(path, accounts.currency)
+    rates = None if is_usd else _rates_of(path, accounts)
     booked = read_booked(lake.path / FOLDER, source.period.folder)
     return Way(accounts, by, rates, booked)
+
+
+def _rates_of(path: Path, accounts: Accounts) -> ExternalRates:
+    """Read the rates of the books' currency; an error says which line asks for it."""
+    try:
+        return read_rates(path, accounts.currency)
+    except ConfigError as error:
+        asks = f"{accounts.where('books', 'currency')} asks for {accounts.currency}"
+        raise ConfigError(f"{error}; {asks}") from error
 
 
 def books_of(lake: Lake, month: str, at: PeriodOptions) -> Books:

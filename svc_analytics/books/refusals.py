@@ -1,0 +1,49 @@
+"""What a system would refuse of a chart of accounts: each with its line and how to mend it."""
+
+from collections.abc import Iterable, Iterator
+
+from svc_analytics.books.accounts import Accounts
+from svc_analytics.books.presets.preset import Preset
+
+
+def refusals(accounts: Accounts, preset: Preset, places: Iterable[tuple[str, str]]) -> list[str]:
+    """Say what a system would refuse of the accounts of these figures and coins."""
+    wanted = sorted(places)
+    found = [
+        *_of_settings(accounts, preset),
+        *(text for figure, coin in wanted for text in _of_account(accounts, preset, figure, coin)),
+        *(text for figure, _ in wanted for text in _of_tax(accounts, preset, figure)),
+        *_of_tracking(accounts, preset),
+    ]
+    return [*dict.fromkeys(found)]
+
+
+def _of_settings(accounts: Accounts, preset: Preset) -> Iterator[str]:
+    for name in preset.required:
+        if name not in accounts.settings.get(preset.name, {}):
+            line = f'{name} = "{preset.settings[name].example}"'
+            yield f"{accounts.where(preset.name)}: write {name} below [{preset.name}], as {line}"
+
+
+def _of_account(accounts: Accounts, preset: Preset, figure: str, coin: str) -> Iterator[str]:
+    account = accounts.account(figure, coin)
+    if account is not None and (why := preset.account.refusal(account)):
+        section, name = accounts.key(figure, coin)
+        yield f"{accounts.where(section, name)}: {section}.{name} {why}"
+
+
+def _of_tax(accounts: Accounts, preset: Preset, figure: str) -> Iterator[str]:
+    code = accounts.tax_code(figure)
+    if preset.needs_tax and not code:
+        line = f'default = "{preset.tax.example}"'
+        yield f"{accounts.where('tax')}: {figure} has no tax code: write {line} below [tax]"
+    if code and (why := preset.tax.refusal(code)):
+        name = figure if figure in accounts.tax else "default"
+        yield f"{accounts.where('tax', name)}: tax.{name} {why}"
+
+
+def _of_tracking(accounts: Accounts, preset: Preset) -> Iterator[str]:
+    for name, value in accounts.tracking.items():
+        is_written = not preset.left_out((), [name])
+        if is_written and (why := preset.tracking.refusal(value)):
+            yield f"{accounts.where('tracking', name)}: tracking.{name} {why}"
