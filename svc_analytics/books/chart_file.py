@@ -150,7 +150,7 @@ class ChartFile:
             slug = name.strip().lower() or "its coin"
             return f"is no coin of the records: write {slug}" if name != slug else ""
         if section == "wallet" and not _near(name, own):
-            return f"stands not in [coins]: write its class there, {_choice()}"
+            return f"is no coin of [coins]: write there that it is {_choice()}"
         return _unknown(name, own)
 
     def _why_too_many(self, section: str, name: str) -> str:
@@ -193,7 +193,7 @@ def _why_wrong_value(section: str, name: str, value: str) -> str:
     if why := _why_wrong_text(value):
         return why
     if section == "coins" and value not in CLASSES:
-        return f"is of no class {value!r:.40}: choose {_choice()}"
+        return f"is of no class '{shown(value)}': choose {_choice()}"
     if section == "books":
         return _why_no_currency(value) if name == "currency" else _PREFIX.refusal(value)
     return PRESETS[section].settings[name].refusal(value) if section in PRESETS else ""

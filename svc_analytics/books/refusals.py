@@ -8,11 +8,12 @@ from svc_analytics.books.presets.preset import Preset
 
 def refusals(accounts: Accounts, preset: Preset, places: Iterable[tuple[str, str]]) -> list[str]:
     """Say what a system would refuse of the accounts of these figures and coins."""
-    wanted = sorted(places)
+    wanted = sorted(places, key=lambda place: (accounts.lines.get(accounts.key(*place), 0), place))
+    figures = [*dict.fromkeys(figure for figure, _ in wanted)]
     found = [
         *_of_settings(accounts, preset),
         *(text for figure, coin in wanted for text in _of_account(accounts, preset, figure, coin)),
-        *(text for figure, _ in wanted for text in _of_tax(accounts, preset, figure)),
+        *_of_tax(accounts, preset, figures),
         *_of_tracking(accounts, preset),
     ]
     return [*dict.fromkeys(found)]
@@ -32,14 +33,16 @@ def _of_account(accounts: Accounts, preset: Preset, figure: str, coin: str) -> I
         yield f"{accounts.where(section, name)}: {section}.{name} {why}"
 
 
-def _of_tax(accounts: Accounts, preset: Preset, figure: str) -> Iterator[str]:
-    code = accounts.tax_code(figure)
-    if preset.needs_tax and not code:
-        line = f'default = "{preset.tax.example}"'
-        yield f"{accounts.where('tax')}: {figure} has no tax code: write {line} below [tax]"
-    if code and (why := preset.tax.refusal(code)):
-        name = figure if figure in accounts.tax else "default"
-        yield f"{accounts.where('tax', name)}: tax.{name} {why}"
+def _of_tax(accounts: Accounts, preset: Preset, figures: list[str]) -> Iterator[str]:
+    without = [figure for figure in figures if not accounts.tax_code(figure)]
+    if preset.needs_tax and without:
+        fix = f'write default = "{preset.tax.example}" below [tax]'
+        yield f"{accounts.where('tax')}: no tax code of {', '.join(without)}: {fix}"
+    for figure in figures:
+        code = accounts.tax_code(figure)
+        if code and (why := preset.tax.refusal(code)):
+            name = figure if figure in accounts.tax else "default"
+            yield f"{accounts.where('tax', name)}: tax.{name} {why}"
 
 
 def _of_tracking(accounts: Accounts, preset: Preset) -> Iterator[str]:

@@ -168,7 +168,10 @@ CHARTS = {
         '[accounts]\nsales = "4000"',
     ): "line 2: accounts.sales cannot be '4000': write A",
     ("hledger", '[accounts]\nsales = "Sales  Coins"'): "accounts.sales cannot be 'Sales␣␣Coins'",
-    ("xero", '[accounts]\nsales = "4000"'): 'books.toml: sales has no tax code: write default = "T',
+    (
+        "xero",
+        '[accounts]\nsales = "4000"',
+    ): "books.toml: no tax code of wallet, sales: write default = ",
     (
         "datev",
         '[datev]\n[tax]\ndefault = "19 %"',

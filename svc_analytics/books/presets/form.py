@@ -26,10 +26,10 @@ class Form:
 
 
 def shown(text: str) -> str:
-    """Return a text in which unseen signs, and blanks side by side, can be seen."""
+    """Return a text in which unseen signs, and blanks side by side or at an end, can be seen."""
     visible = "".join(sign if sign.isprintable() else f"[U+{ord(sign):04X}]" for sign in text)
     cut = visible if len(visible) <= _LONGEST else f"{visible[:_LONGEST]}…"
-    return re.sub(" {2,}", lambda blanks: "␣" * len(blanks[0]), cut)
+    return re.sub("^ +| {2,}| +$", lambda blanks: "␣" * len(blanks[0]), cut)
 
 
 def at_most(count: int, example: str) -> Form:
