@@ -86,7 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder, clock = tmp_path_factory.mktemp("json"), Clock()
     with Store() as store, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        seed(store, Scenario(7, 1, 40, until=clock.now()))
+        seed(store, Scenario(8, 1, 40, until=clock.now()))
         with serve(Service(store, clock)) as running:
             settings = [f"{name}={value}\n" for name, value in running.environment.items()]
             Path(".env").write_text("".join(settings), encoding="utf-8")
