@@ -27,6 +27,7 @@ _TABLES = ("table", "dl")  # before the first row of one stands an empty row
 _TOLD = ("title", "aria-label", "alt", "content")  # attributes that a reader sees
 _BLANK = {"", "\N{NO-BREAK SPACE}"}
 _CSS_TEXT = re.compile(r"content:\s*([^;}]+)")
+_NAME_IN_FOOT = re.compile(r"\\2066 (.*?)\\2069 ")  # the first text of a foot that is isolated
 _SHEET = "xl/worksheets/"
 # Parts of a workbook that hold words, names of sheets or looks of cells.
 _WORDED = ("docProps/app.xml", "docProps/core.xml", "xl/workbook.xml", "xl/sharedStrings.xml")
@@ -157,7 +158,9 @@ class _Page(HTMLParser):
         if self._is_name and text:
             self.contents.names.append(text)
         if self._open == "style":
-            self.contents.texts += _CSS_TEXT.findall(data)
+            feet = _CSS_TEXT.findall(data)
+            self.contents.texts += feet
+            self.contents.names += [name[1] for name in map(_NAME_IN_FOOT.search, feet) if name]
         elif self._row and text not in _BLANK:
             self._row[-1] = f"{self._row[-1]} {text}".strip()
         elif text not in _BLANK:
