@@ -65,17 +65,35 @@ def _dropped(
 def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, str]:
     """Return warnings of a first version, each by the seal that it is about.
 
-    It was sealed before, or the period after it was. `folder` is where it will be written.
+    It was sealed before, or a period after it was. `folder` is where it will be written.
     """
-    label, after = period.folder, period.shift(1)
+    label = period.folder
     key = {"label": label, "calendar": period.calendar, "zone": period.zone, "version": 1}
     warnings = {
         seal: f"{label} was sealed before as {seal}: find out what became of it"
         for seal in read_register(lake.path / seals.STATEMENTS).seals_of(key)[-1:]
     }
-    if later := seals.newest_seal(after, folder):
-        warnings[later] = (
-            f"{after.folder} was sealed first, so its seal does not name this {after.noun}'s: "
-            f"close {after.noun}s oldest first, as --all-due does, to chain them"
+    if after := _first_after(period, folder):
+        warnings[after["seal"]] = (
+            f"{after['label']} was sealed first, so its seal does not name this {period.noun}'s: "
+            f"close {period.noun}s oldest first, as --all-due does, to chain them"
         )
     return warnings
+
+
+def _first_after(period: Period, folder: Path) -> seals.Manifest | None:
+    """Return the newest seal of the first sealed period of a kind that comes after one."""
+    found = [
+        (stated.start, manifest["version"], manifest)
+        for _, manifest in seals.all_sealed(folder.absolute().parent)
+        if manifest["seal"] == seals.seal_of(manifest)
+        and _is_after(stated := seals.stated_period(manifest), period)
+    ]
+    first = min((start for start, *_ in found), default=None)
+    versions = [(version, manifest) for start, version, manifest in found if start == first]
+    return max(versions, key=lambda each: each[0])[1] if versions else None
+
+
+def _is_after(other: Period, period: Period) -> bool:
+    kinds = [(each.kind, each.zone, each.calendar) for each in (other, period)]
+    return kinds[0] == kinds[1] and other.start >= period.end

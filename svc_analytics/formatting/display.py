@@ -24,6 +24,7 @@ from svc_analytics.language.words import merchant_names
 from svc_analytics.messages import Message
 
 MOST_ROWS = 50
+_TO_OPEN = "These tables open in a notebook, and on the page that --out writes."
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Display:
     def __repr__(self) -> str:
         parts = [*filter(None, [self.title]), *map(single_line, self.lines)]
         titles = [table.title for table in self.folded]
+        titles += [_TO_OPEN] * bool(titles)
         return escape_invisible("\n".join([*parts, *map(table_text, self.tables), *titles]))
 
     def _repr_html_(self) -> str:

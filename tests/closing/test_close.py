@@ -287,6 +287,13 @@ def test_a_month_closed_behind_its_successor_says_that_the_chain_has_a_gap(close
     assert verify_statement(october.folder).holds and verify_statement(september.folder).holds
 
 
+def test_a_month_closed_behind_a_later_one_says_so_across_a_gap(closer: Closer) -> None:
+    """August is closed when October is, and September is not."""
+    october, august = closer.closed("2026-10", "2026-08")
+    assert october.note is None
+    assert august.note is not None and august.note.startswith("2026-10 was sealed first")
+
+
 def test_all_due_of_an_empty_history_is_done(closer: Closer) -> None:
     """No record, no month."""
     closer.desk.service.payments, closer.desk.service.payouts = [], []
