@@ -18,6 +18,7 @@ from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.external_rates import ExternalRates
 from svc_analytics.storage import open_storage
 from tests.support.importers import IMPORTERS
+from tests.support.rings import rings
 from tests.support.seeded_books import RATES, Row, SeededMonth, accounts, chart_of, euro
 
 ACCOUNTS = {*(chart_of("beancount")).accounts.values(), *chart_of("beancount").wallet.values()}
@@ -104,7 +105,7 @@ def test_a_thousand_months_tie_to_the_cent(seed: int) -> None:
     check(seed)
 
 
-@pytest.mark.parametrize("seed", FEW)
+@pytest.mark.parametrize("seed", rings(FEW, range(1000)))
 def test_a_restated_month_gives_the_difference(seed: int, tmp_path: Path) -> None:
     """What was imported and its correction add up to the month as it is now.
 

@@ -84,12 +84,13 @@ class SeededMonth:
         rng = self.rng
         kind = rng.choice(("payment", "payment", "payment", "refund", "payout"))
         amount = self._amount()
-        fee = (amount * Decimal(rng.choice(("0", "0.01", "0.0137")))).quantize(
-            Decimal(1).scaleb(-rng.choice((0, 2, 8, 18))), context=WIDE
-        )
+        share = Decimal(rng.choice(("0", "0.01", "0.0137")))
+        places = Decimal(1).scaleb(-rng.choice((0, 2, 8, 18)))
+        fee = WIDE.multiply(amount, share).quantize(places, context=WIDE)
         bearer = rng.choice(("merchant", "merchant", "merchant", "customer", None))
-        sign = 1 if kind == "payment" else -1
         fee = Decimal(0) if kind == "refund" else fee
+        paid = kind == "payment"  # no minus: it would round to 28 digits
+        net = WIDE.subtract(amount, fee) if paid else WIDE.add(amount, fee).copy_negate()
         usd = rng.choice((None, *[self._amount()] * 9))
         day = self.days[rng.randrange(len(self.days))]
         return {
@@ -98,9 +99,9 @@ class SeededMonth:
             "currency": rng.choice(COINS),
             "fee_bearer": bearer if kind == "payment" else None,
             "occurred_at_local": datetime(day.year, day.month, day.day, rng.randrange(24)),
-            "gross": sign * amount,
-            "fee": -fee,
-            "net": amount - fee if kind == "payment" else -(amount + fee),
+            "gross": amount if kind == "payment" else amount.copy_negate(),
+            "fee": fee.copy_negate(),
+            "net": net,
             "usd_value": usd,
         }
 
@@ -113,7 +114,8 @@ class SeededMonth:
 
     def _amount(self) -> Decimal:
         places = self.rng.choice((0, 2, 8, 18))
-        return Decimal(self.rng.randrange(1, self.largest * 10**places)).scaleb(-places)
+        most = self.largest * 10**places * 9 // 10  # with its fee it has no digit more
+        return Decimal(self.rng.randrange(1, most)).scaleb(-places, WIDE)
 
 
 def jalali() -> Period:
