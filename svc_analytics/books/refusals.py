@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from svc_analytics.books.accounts import Accounts
-from svc_analytics.books.presets.preset import Preset
+from svc_analytics.books.presets.preset import CLEARING, Preset
 
 
 def refusals(accounts: Accounts, preset: Preset, places: Iterable[tuple[str, str]]) -> list[str]:
@@ -31,6 +31,10 @@ def _of_account(accounts: Accounts, preset: Preset, figure: str, coin: str) -> I
     if account is not None and (why := preset.account.refusal(account)):
         section, name = accounts.key(figure, coin)
         yield f"{accounts.where(section, name)}: {section}.{name} {why}"
+    if account and account == accounts.settings.get(preset.name, {}).get(CLEARING):
+        section, name = accounts.key(figure, coin)
+        why = f"is the clearing account of [{preset.name}], which each line is booked against"
+        yield f"{accounts.where(section, name)}: {section}.{name} {why}: name another there"
 
 
 def _of_tax(accounts: Accounts, preset: Preset, figures: list[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from svc_analytics.books.accounts import Accounts, parse_accounts
+from svc_analytics.books.accounts import Accounts, parse_accounts, starter
 from svc_analytics.books.entries import DAY, MONTH
 from svc_analytics.books.entry import Entry, Journal, Line
 from svc_analytics.books.export import Way, make_books, preset_files
@@ -92,6 +92,7 @@ BAD = {
         ('"SVC-2026-10-01";"";', '"SVC-2026-10-01";;'),
         ('"EXTF"', '"DTVF"'),
         ("4000;1599", "4000A;1599"),
+        ("4000;1599", "1599;1599"),
         (";700;", ";510;"),
         ('"SVC-2026-10-01"', '"SVC 2026/ä"'),
     ],
@@ -247,3 +248,18 @@ def test_a_day_in_the_jalali_calendar_stands_beside_the_other_on_request() -> No
     made = replace(journal(*GOOD), settings={"jalali": "yes"})
     head, first, *_ = PRESETS["csv"].files(made)[0].decode().splitlines()
     assert head.endswith(",jalali_day") and first.endswith(",1405-07-09")
+
+
+def test_no_account_is_booked_against_itself() -> None:
+    """DATEV takes pairs of accounts: a line on the clearing account has no other to go to."""
+    text = (
+        starter()
+        .replace("# [datev]  ", "[datev]  ")
+        .replace('# clearing = "1599"', 'clearing = "4000"')
+    )
+    [_, _, told] = refusals(parse_accounts(text), PRESETS["datev"], [("sales", "")])
+    assert told.startswith("books.toml, line 10: accounts.sales is the clearing account of [datev]")
+    with pytest.raises(ConfigError, match="sales is booked on 4000, the clearing account itself"):
+        PRESETS["datev"].check(
+            replace(journal(*GOOD), settings=accounts().settings["datev"] | {"clearing": "4000"})
+        )

@@ -256,6 +256,7 @@ def _datev_row(
         texts = {place for place, cell in enumerate(bare, 1) if cell.startswith('"')}
         require(texts == DATEV_TEXTS, "a text without quotes")
     require(all(re.fullmatch(r"\d{1,9}", cell) for cell in row[6:8]), "no account")
+    require(row[6] != row[7], "an account against itself")
     require(re.fullmatch(r"(\d{4})?", row[8]) and re.fullmatch(r"\d{4}", row[9]), "BU or date")
     require(re.fullmatch(r"[a-zA-Z0-9$%&*+\-/]{1,36}", row[10]), "Belegfeld 1")
     require(len(row[13]) <= 60 and row[113] == "0", "the text, or locked")

@@ -12,6 +12,7 @@ from svc_analytics.formatting.sanitize import single_line
 _ACCOUNT = at_most(100, "4000")
 _TAX = at_most(100, "Tax Exempt")
 _TRACKING = at_most(100, "Online")
+CLEARING = "clearing"  # the setting of an account that each line is booked against
 _STARTS = re.compile(r"^[=+\-@'\s]+")
 
 
@@ -72,6 +73,8 @@ class Preset:
     def _problems_of(self, line: Line, entry: Entry, journal: Journal) -> Iterator[str]:
         if why := self.account.refusal(line.account):
             yield f"an account {why}"
+        if line.account == journal.settings.get(CLEARING):
+            yield f"{line.figure} is booked on {line.account}, the clearing account itself"
         if abs(line.cents) >= 10 ** (self.digits + journal.places):
             yield f"{line.figure} of {entry.day} has over {self.digits} digits: book it by hand"
         if self.needs_tax and not line.tax:
