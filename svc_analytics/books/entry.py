@@ -29,8 +29,8 @@ class Line:
     def fitted(self, most: int) -> str:
         """Return the description in so many letters: no amount is cut, coins are left out.
 
-        >>> line = Line("sales", "", "4000", -1, "Sales: 2 payments", units=("1.5 btc", "2 eth"))
-        >>> line.fitted(40)
+        >>> units = ("0.00990513 btc", "0.028444616005250785 eth")
+        >>> Line("sales", "", "4000", -1, "Sales: 2 payments", units=units).fitted(40)
         'Sales: 2 payments, and 2 coins more'
         """
         texts = map(self._naming, range(min(len(self.units), _NAMED), -1, -1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -58,6 +59,7 @@ class Watch:
     results: list[CloseResult] = field(default_factory=list)
     began_at: int = 0
     _place: ExitStack = field(default_factory=ExitStack, repr=False)
+    _refused_before: Counter[int] = field(default_factory=Counter, repr=False)
 
     def closed(self, result: CloseResult) -> None:
         """Note what became of a month."""
@@ -75,7 +77,7 @@ class Watch:
 
     def __enter__(self) -> Self:
         if self.watching.is_on:
-            self.began_at = now()
+            self.began_at, self._refused_before = now(), _refused_calls()
             self._ping("/start")
             self._trying(self._begin)
         return self
@@ -202,11 +204,10 @@ class Watch:
 
     def _keep_run(self, command: CommandState, code: int) -> None:
         """Keep what is measured of a run."""
-        from svc_analytics.api.responses import REFUSED
-
+        refused = _refused_calls() - self._refused_before
         command.ended_at, command.exit_code = now(), code
         command.duration = now() - self.began_at
-        command.refused = {str(status): number for status, number in REFUSED.by_status.items()}
+        command.refused = {str(status): number for status, number in refused.items()}
         if code in DONE:
             command.succeeded_at = command.ended_at
 
@@ -246,3 +247,10 @@ def exit_code(error: BaseException | None) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 0
     return 0 if error is None else int(getattr(error, "exit_code", 1))
+
+
+def _refused_calls() -> Counter[int]:
+    """Count the calls that the service refused in this process so far, by status."""
+    from svc_analytics.api.responses import REFUSED  # loads the client of the service
+
+    return REFUSED.by_status.copy()
