@@ -79,6 +79,7 @@ def read_known(statements: Path, register: Register) -> chain.Chain | None:
         return None
     try:
         known = read_chain(path.read_bytes())
+        chain.require_beginning(known)
         rows = [tuple(str(each[name]) for name in _NAMES) for each in known["checkpoints"]]
     except (Result, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise LakeError(f"{path} is torn or altered: {_REMEDY}") from error

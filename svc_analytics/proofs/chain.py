@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from svc_analytics.proofs.checkpoint import checkpoint_text
-from svc_analytics.proofs.merkle import consistency, root_of
+from svc_analytics.proofs.merkle import consistency, is_consistent, root_of
 from svc_analytics.proofs.verify import chain_leaf
 
 FILE = "chain.json"
@@ -23,6 +23,14 @@ def digest_of(manifest: dict[str, Any]) -> str | None:
     """Hash the checkpoint of a sealed manifest; None where an earlier release sealed it."""
     text = checkpoint_text(manifest)
     return None if text is None else sha256(text.encode()).hexdigest()
+
+
+def require_beginning(known: Chain) -> None:
+    """Raise `ValueError` where a chain does not prove that it begins with the one before."""
+    if (earlier := known["earlier"]) is not None:
+        before, all_of_it = ((one["size"], bytes.fromhex(one["root"])) for one in (earlier, known))
+        if not is_consistent(before, all_of_it, [*map(bytes.fromhex, earlier["proof"])]):
+            raise ValueError("its proof of consistency does not hold")
 
 
 def chain_text(merchant_id: object, entries: Sequence[Entry], before: Chain | None) -> str:

@@ -104,24 +104,6 @@ def root_of(leaves: Iterable[bytes]) -> bytes:
     return tree.root()
 
 
-def root_by_path(leaf: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes | None:
-    """Tell the root that a path leads to; None where a leaf of that place has no such path."""
-    if not 0 <= index < size:
-        return None
-    last, root = size - 1, leaf
-    for each in path:
-        if last == 0:
-            return None
-        if index & 1 or index == last:
-            root = node_hash(each, root)
-            while not index & 1 and index:
-                index, last = index >> 1, last >> 1
-        else:
-            root = node_hash(root, each)
-        index, last = index >> 1, last >> 1
-    return root if last == 0 else None
-
-
 def consistency(leaves: Sequence[bytes], earlier: int) -> list[bytes]:
     """Prove that a tree of all leaves begins with that of the first `earlier` of them."""
     return [] if earlier in (0, len(leaves)) else _consistency(leaves, earlier, is_whole=True)

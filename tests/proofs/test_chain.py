@@ -133,6 +133,20 @@ def test_a_chain_that_names_another_checkpoint_than_a_folder_is_told(closer: Clo
     assert "chain.json is torn or altered: restore" in fault
 
 
+def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(
+    closer: Closer,
+) -> None:
+    """Its checkpoints and roots are right; whoever has the roots alone would be misled."""
+    folder = closer.closed("2026-09", "2026-10")[1].folder
+    path = folder.parent / FILE
+    chain = json.loads(path.read_text())
+    assert chain_faults(closer.desk.lake) == [] and len(chain["earlier"]["proof"]) == 1
+    chain["earlier"]["proof"] = ["0" * 64]
+    path.write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
+    [fault] = chain_faults(closer.desk.lake)
+    assert "chain.json is torn or altered: restore" in fault
+
+
 @pytest.mark.parametrize("step", ["before the register", "behind the register", "at its end"])
 def test_a_run_that_was_killed_while_it_sealed_is_made_good_by_the_next(
     step: str, closer: Closer, monkeypatch: pytest.MonkeyPatch
