@@ -9,6 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from svc_analytics.closing.states.month_states import LAST
 from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.errors import install
 from svc_analytics.formatting import tables
@@ -29,7 +30,7 @@ from svc_analytics.webhooks.findings import SAYINGS, describe
 
 
 def status_text(status: LakeStatus, months: Sequence[MonthState]) -> str:
-    """Describe the state of a lake, and the months that wait for a close, to a person."""
+    """Describe the state of a lake, and of each of its months, to a person."""
     merchant = status.merchant
     account = single_line(str(merchant.get("status", "status unknown")))
     lines = [
@@ -39,8 +40,25 @@ def status_text(status: LakeStatus, months: Sequence[MonthState]) -> str:
     ]
     for stream in status.streams:
         lines += ["", *_stream_lines(stream)]
-    waiting = [f"  {each.label}     {each.word}: {single_line(each.note)}" for each in months]
-    return "\n".join([*lines, "", "months to close", *(waiting or ["  none"])])
+    return "\n".join([*lines, "", "months", *(_month_lines(months) or ["  none"])])
+
+
+def _month_lines(months: Sequence[MonthState]) -> list[str]:
+    """Tell of the last months, and of all that wait for a close; count the sealed ones before."""
+    last = len(months) - LAST
+    shown = [each for place, each in enumerate(months) if place >= last or not _is_done(each)]
+    more = len(months) - len(shown)
+    earlier = [f"  earlier     {more} more, sealed"] if more else []
+    return earlier + [f"  {each.label}     {_month_line(each)}" for each in shown]
+
+
+def _is_done(state: MonthState) -> bool:
+    return state.kind == "sealed"
+
+
+def _month_line(state: MonthState) -> str:
+    is_all = _is_done(state) and not state.reasons
+    return str(state.word) if is_all else f"{state.word}: {single_line(state.note)}"
 
 
 def _clock_lines(status: LakeStatus) -> list[str]:
@@ -87,7 +105,7 @@ def _confirmed_lines(stream: StreamStatus) -> list[str]:
 
 
 def status_document(status: LakeStatus, months: Sequence[MonthState]) -> dict[str, Any]:
-    """Describe the state of a lake, and the months that wait for a close, to a program."""
+    """Describe the state of a lake, and of each of its months, to a program."""
     streams = [
         {
             "stream": stream.name,
@@ -110,18 +128,21 @@ def status_document(status: LakeStatus, months: Sequence[MonthState]) -> dict[st
     ]
     clocks = {name: format_instant(at) for name, at in status.clocks.items()}
     document = {"data_dir": status.path, "merchant": status.merchant, "streams": streams}
-    return document | {"clocks": clocks} | _waiting(months)
+    return document | {"clocks": clocks} | _months_document(months)
 
 
-def _waiting(months: Sequence[MonthState]) -> dict[str, Any]:
-    """Return the months that are over and not sealed, and those that changed since."""
+def _months_document(months: Sequence[MonthState]) -> dict[str, Any]:
+    """Return the months with their states; apart, those to close and those that changed since."""
     due = [
         {"label": each.label, "since": format_instant(each.period.end), "reason": each.note}
         for each in months
         if each.is_open
     ]
-    changed = [{"label": each.label, "version": each.version} for each in months if each.is_sealed]
-    return {"due": due, "changed": changed}
+    changed = [
+        {"label": each.label, "version": each.version} for each in months if each.kind == "changed"
+    ]
+    states = [{"label": each.label, "note": each.note, **each.to_json()} for each in months]
+    return {"due": due, "changed": changed, "months": states}
 
 
 def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool = False) -> str:

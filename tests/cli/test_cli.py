@@ -336,13 +336,16 @@ def test_status_shows_coverage_gaps_and_freshness(filled: Path, run: Run) -> Non
     assert [stream["gaps"] for stream in streams] == [[], []]
 
 
-def test_status_lists_the_months_that_wait_for_a_close(filled: Path, run: Run) -> None:
+def test_status_lists_the_months_with_their_states(filled: Path, run: Run) -> None:
     """Since when, and why: a gap, which is told, blocks September: it is of its payments."""
     (filled / "payments" / "2026-09.parquet").unlink()
     text = run("status").out
     assert "gap         2026-09-01T00:00:00Z .. 2026-10-01T00:00:00Z" in text
     assert "2026-09     blocked: payments" in text
-    due = json.loads(run("status", "--json").out)["due"]
+    assert "2026-11     running: can be closed from 2026-12-02" in text
+    found = json.loads(run("status", "--json").out)
+    due, states = found["due"], {each["label"]: each["kind"] for each in found["months"]}
+    assert (states["2026-09"], states["2026-10"]) == ("blocked", "due")
     assert due[-2]["label"] == "2026-09" and "were not read" in due[-2]["reason"]
     assert due[-1] == {
         "label": "2026-10",

@@ -9,7 +9,7 @@ import svc_analytics as svc
 from svc_analytics.closing.due import GRACE_HOURS
 from svc_analytics.closing.states import month_states as states
 from svc_analytics.closing.states.judgements import Judgement
-from svc_analytics.closing.states.month_states import judged, month_states, months_to_close
+from svc_analytics.closing.states.month_states import judged, judged_months, month_states
 from svc_analytics.instants import HOUR, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import month
@@ -50,7 +50,8 @@ def test_a_month_is_blocked_before_anybody_looked_at_it(closer: Closer) -> None:
     """Its note is the reason, and it is judged by what its statement says."""
     closer.desk.service.payments[-1]["charged_amount"] = "-1"
     closer.desk.extract()
-    [*_, found] = months_to_close(closer.desk.lake, now(), lambda text: None)
+    [*_, found, running] = judged_months(closer.desk.lake, now(), lambda text: None)
+    assert running.kind == "running"
     reasons = svc.statement(closer.desk.lake, OCTOBER).reasons
     assert (found.label, found.kind) == (OCTOBER, "blocked")
     assert found.reasons == tuple(each.text for each in reasons)
@@ -60,9 +61,9 @@ def test_months_wait_in_the_zone_and_the_calendar_that_are_sealed(closer: Closer
     """A shop that closes Jalali months of Tehran has no month of UTC to close."""
     closer.sealed("1405-07", zone="Asia/Tehran")
     clock = month(OCTOBER).end + 48 * HOUR
-    waiting = months_to_close(closer.desk.lake, clock, lambda text: None)
-    folders = [each.period.folder for each in waiting]
-    assert folders == ["1405-05@Asia-Tehran", "1405-06@Asia-Tehran"]
+    months = judged_months(closer.desk.lake, clock, lambda text: None)
+    waiting = [each.period.folder for each in months if each.is_open]
+    assert waiting == ["1405-05@Asia-Tehran", "1405-06@Asia-Tehran"]
 
 
 def test_a_sealed_month_changes_when_the_lake_does_and_keeps_its_version(closer: Closer) -> None:
@@ -71,7 +72,7 @@ def test_a_sealed_month_changes_when_the_lake_does_and_keeps_its_version(closer:
     assert state(closer).word == "sealed, version 1"
     closer.desk.service.payments.append(LATE)
     closer.desk.extract(start=month(OCTOBER).start, rereads=True)
-    found = state(closer)
+    [*_, found, _] = judged_months(closer.desk.lake, now(), lambda text: None)
     assert found.word == "changed since it was sealed" and found.version == 1
     assert found.note == "Close it again to issue version 2; version 1 stays as it is"
 

@@ -18,7 +18,7 @@ from svc_analytics.cli.options import (
 )
 from svc_analytics.cli.several_lakes import beside, open_each
 from svc_analytics.closing.neighbours import unmet_findings
-from svc_analytics.closing.states.month_states import months_to_close
+from svc_analytics.closing.states.month_states import judged_months
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
@@ -38,11 +38,12 @@ from svc_analytics.warehouse.models import models_used_by, read_checks
 def status(data_dir: tuple[str, ...], as_json: bool) -> None:
     """Show what the lake holds and how complete it is.
 
-    Shows rows, coverage, gaps, freshness and quarantine of each stream, and the months that
-    are over and not sealed, since when and why; with --data-dir several times, of each merchant.
+    Shows rows, coverage, gaps, freshness and quarantine of each stream, and the state of each
+    month: running, due, late, blocked and why, sealed or changed since; with --data-dir several
+    times, of each merchant.
     """
     statuses = [
-        (lake_status(lake), months_to_close(lake, now(), echo_progress))
+        (lake_status(lake), judged_months(lake, now(), echo_progress))
         for lake in open_each(LakeOptions(data_dir))
     ]
     if as_json:

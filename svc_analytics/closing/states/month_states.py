@@ -17,6 +17,8 @@ from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
 
+LAST = 12  # months that are shown one by one: a year of them
+
 
 def month_states(lake: Lake, clock: int, zone: str, calendar: str) -> list[MonthState]:
     """Return the months of a lake, newest first, up to the one that the clock is in.
@@ -30,26 +32,22 @@ def month_states(lake: Lake, clock: int, zone: str, calendar: str) -> list[Month
     return [state_of(lake, period, clock) for period in reversed(periods)]
 
 
-def months_to_close(lake: Lake, clock: int, note: Note) -> list[MonthState]:
-    """Return the months that wait for a close, oldest first, and why.
+def judged_months(lake: Lake, clock: int, note: Note) -> list[MonthState]:
+    """Return the months of a lake, oldest first, up to the one that the clock is in.
 
-    They are of the zone and the calendar of the newest sealed one, else of UTC. A sealed month
-    is among them where it is known to have changed: it is not compared here. `note` is told
-    which month is being looked at.
+    They are of the zone and the calendar of the newest sealed one, else of UTC. The last ones,
+    and all that wait for a close, are compared with the lake; a sealed month before them is told
+    as far as it is known. `note` is told which month is being looked at.
     """
     if read_until(lake) is None:
         return []
     usual = seals.usual_months(lake.path / seals.STATEMENTS)
-    states = [
-        state
-        for state in reversed(month_states(lake, clock, *usual))
-        if state.is_open or state.kind == "changed"
-    ]
+    states = month_states(lake, clock, *usual)
     for place, state in enumerate(states):
-        if not is_judged(lake, state):
+        if (place < LAST or not state.is_sealed) and not is_judged(lake, state):
             note(f"looking at {state.label}")
             states[place] = judged(lake, state, clock)
-    return states
+    return states[::-1]
 
 
 def state_of(lake: Lake, period: Period, clock: int) -> MonthState:
