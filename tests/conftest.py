@@ -45,7 +45,10 @@ for name, count in EXAMPLES.items():
     )
 
 # They look at what is made of statements; all others read each statement anew.
-KEEP_READINGS = {"books", "cli", "closing", "docs", "lakes", "notebook", "render", "statements"}
+KEEP_READINGS = {
+    *("books", "cli", "closing", "docs", "lakes", "notebook", "render", "statements"),
+    *("warehouse", "webhooks"),
+}
 
 # The library of JSON's schemas asks this one about addresses, which no schema here names: its
 # grammars take three seconds of each process to load.

@@ -12,41 +12,43 @@ from textwrap import dedent
 
 import pytest
 
-import svc_analytics as svc
-from svc_analytics.sandbox.server import Running
-from tests.support.documents import NOW, PAGES, ROOT
+from tests.support.desks import Desk
+from tests.support.documents import PAGES, ROOT
+from tests.support.ledgers import read_ledger
 
 [PAGE] = [page for page in PAGES if page.name == "how-to-add.md"]
 FILES = re.findall(r'^ *```\w+ title="(.+?)"\n(.+?)^ *```$', PAGE.read_text("utf-8"), re.M | re.S)
-# A process of its own, as the package is another; its clock is that of the desk.
-COMMAND = f"""\
-import time
-time.time_ns = lambda: {NOW} * 1000
-from svc_analytics.cli.app import main
-main()
-"""
 Rows = list[dict[str, str]]
 
 
-@pytest.fixture(scope="module")
-def statement(
-    demo: tuple[Path, Running], tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Rows]:
+LEDGER = """
+ kind     currency  amount  fee   at
+ payment  btc       9       0.09  2026-10-01T08:00
+ payout   btc       2       0.02  2026-10-02T08:00
+ payout   btc       3       0.03  2026-10-03T08:00
+ payout   usdt      5       0.05  2026-10-04T08:00
+ payout   btc       7       0.07  2026-11-05T08:00
+"""
+
+
+@pytest.fixture
+def statement(desk: Desk, tmp_path: Path) -> dict[str, Rows]:
     """The tables of October, made by the package with the files of the page in it."""
-    folder = tmp_path_factory.mktemp("added")
-    shutil.copytree(ROOT / "svc_analytics", folder / "svc_analytics")
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.service.payouts[0]["comment"] = "rent"
+    desk.extract()
+    shutil.copytree(ROOT / "svc_analytics", tmp_path / "svc_analytics")
     for name, text in FILES:
-        with (folder / name).open("x", encoding="utf-8") as file:
+        with (tmp_path / name).open("x", encoding="utf-8") as file:
             file.write(dedent(text))
-    words = ["statement", "2026-10", "--format", "csv", "--out", str(folder / "october")]
-    environment = os.environ | {"PYTHONPATH": str(folder)}
-    done = subprocess.run(
-        [sys.executable, "-c", COMMAND, *words], cwd=demo[0], env=environment, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr
+    words = ["statement", "2026-10", "--format", "csv", "--out", "october"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-m", "svc_analytics", *words]
+    done = subprocess.run(command, env=environment, capture_output=True)
+    assert (tmp_path / "october").exists(), done.stderr
     return {
         path.stem: list(csv.DictReader(path.read_text("utf-8").splitlines()))
-        for path in folder.glob("october/*.csv")
+        for path in tmp_path.glob("october/*.csv")
     }
 
 
@@ -55,27 +57,14 @@ def test_the_page_has_files_to_follow() -> None:
     assert [Path(name).parent.name for name, _ in FILES] == ["figures", "checks"]
 
 
-def test_the_figure_of_the_page_is_on_the_statement(
-    statement: dict[str, Rows], demo: tuple[Path, Running]
+def test_the_figure_of_the_page_is_on_the_statement_and_its_rule_finds_what_breaks_it(
+    statement: dict[str, Rows],
 ) -> None:
-    """For each coin the largest payout that the lake holds, with the words of its file."""
+    """For each coin its largest payout of October; each payout of it without a comment."""
     rows = [row for row in statement["figures"] if row["name"] == "payout_max"]
-    largest = svc.open_lake(demo[0] / "data").sql(
-        "select currency, max(amount) as most from payouts where month = '2026-10' group by all"
-    )
-    expected = dict(zip(largest["currency"], largest["most"], strict=True))
-    assert {row["currency"]: Decimal(row["value"]) for row in rows if row["value"]} == expected
+    found = {row["currency"]: Decimal(row["value"]) for row in rows if row["value"]}
+    assert found == {"btc": Decimal(3), "usdt": Decimal(5)}
     [words] = [row for row in statement["definitions"] if row["name"] == "payout_max"]
     assert words["label"] == "Largest payout"
-
-
-def test_the_rule_of_the_page_finds_what_breaks_it(
-    statement: dict[str, Rows], demo: tuple[Path, Running]
-) -> None:
-    """Each payout of the month without a comment, and no other."""
-    rule = "payout_has_a_comment"
-    found = {row["record_id"] for row in statement["checks"] if row["check_name"] == rule}
-    silent = svc.open_lake(demo[0] / "data").sql(
-        "select payout_id from payouts where month = '2026-10' and comment = ''"
-    )
-    assert found and found == set(silent["payout_id"])
+    silent = [row for row in statement["checks"] if row["check_name"] == "payout_has_a_comment"]
+    assert len({row["record_id"] for row in silent}) == len(silent) == 2
