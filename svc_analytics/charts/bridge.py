@@ -26,7 +26,6 @@ from svc_analytics.warehouse.definitions import label_of
 
 _CENT = Decimal("0.01")
 _NAMES, _LETTER, _EDGE = 1.25, 0.065, 0.08  # inches: the names, a letter of an amount, its edge
-_PRODUCT = Decimal("1e-18")  # where a product of amounts is rounded, once
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,9 @@ def usd_bridge(axes: Axes, table: Table) -> None:
     """Draw what the opening position was worth, what moved it, and what the closing one is worth.
 
     `table` has a row per coin, with `opening_position`, `usd_opening`, `usd_net_sales`,
-    `usd_refunds`, `usd_payouts`, `payouts_sent`, `payouts_debited`, `closing_position` and
-    `usd_exposure`. The steps are rounded to cents, and add up: what no movement explains, mostly
-    other rates at the end than before, is the step of the rates. Of an unknown step nothing
-    is drawn.
+    `usd_refunds`, `usd_payouts_debited`, `closing_position` and `usd_exposure`. The steps are
+    rounded to cents, and add up: what no movement explains, mostly other rates at the end than
+    before, is the step of the rates. Of an unknown step nothing is drawn.
     """
     rows = rows_of(table)
     steps = bridge_steps(rows)
@@ -99,8 +97,7 @@ def bridge_steps(rows: Sequence[Row]) -> list[Step]:
 
     >>> given = {"opening_position": 1, "usd_opening": Decimal(100), "closing_position": 2}
     >>> given |= {"usd_net_sales": Decimal(50), "usd_refunds": Decimal(10)}
-    >>> given |= {"usd_payouts": Decimal(30), "payouts_sent": Decimal(1)}
-    >>> given |= {"payouts_debited": Decimal("1.01"), "usd_exposure": Decimal(112)}
+    >>> given |= {"usd_payouts_debited": Decimal("30.30"), "usd_exposure": Decimal(112)}
     >>> [str(step.amount) for step in bridge_steps([given])]
     ['100.00', '50.00', '-10.00', '-30.30', '2.30', '112.00']
     """
@@ -119,16 +116,12 @@ def bridge_steps(rows: Sequence[Row]) -> list[Step]:
 
 
 def _parts(row: Row) -> tuple[Decimal | None, ...]:
-    """Return a coin's worths and movements in USD; a payout's fee has the payouts' mean rate."""
-    sent, payouts = row["payouts_sent"], usd_of(row, "usd_payouts")
-    if payouts and sent:
-        product = ROUNDED.multiply(payouts, row["payouts_debited"])
-        payouts = ROUNDED.divide(product, sent).quantize(_PRODUCT, context=ROUNDED)
+    """Return a coin's worths and movements in USD."""
     return (
         Decimal(0) if row["opening_position"] == 0 else row["usd_opening"],
         usd_of(row, "usd_net_sales"),
         usd_of(row, "usd_refunds"),
-        payouts,
+        usd_of(row, "usd_payouts_debited"),
         Decimal(0) if row["closing_position"] == 0 else row["usd_exposure"],
     )
 

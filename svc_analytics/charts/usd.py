@@ -18,7 +18,7 @@ _PRICED = {
     "payouts_count": "usd_payouts_priced_count",
 }
 _RECORDS = {"usd_net_sales": "payments_count", "usd_refunds": "refunds_count"}
-_PAYOUTS = {"usd_payouts": "payouts_count"}
+_PAYOUTS = {"usd_payouts_debited": "payouts_count"}
 
 
 def usd_of(row: Mapping[str, Any], name: str) -> Decimal | None:

@@ -9,6 +9,7 @@ from svc_analytics.schema import MONEY
 
 TREND = "trend"  # the table of the months up to that of the statement
 MONTHS = "months"  # that of the months of a longer period
+_DEBITED = "usd_payouts_debited"
 _PRICED = ("usd_gross_priced_count", "usd_refunds_priced_count", "usd_payouts_priced_count")
 
 
@@ -25,7 +26,9 @@ def month_before(period: Period) -> str:
 def bridge_table(
     tables: Mapping[str, pa.Table], period: Period, before: pa.Table | None = None
 ) -> pa.Table:
-    """Return a statement's summary with `usd_opening` and the counts of records with a USD value.
+    """Return a statement's summary with what a bridge needs beside it.
+
+    That is `usd_opening`, `usd_payouts_debited` and the counts of records with a USD value.
 
     The opening position is worth what the month before closed with: the summary of that month, if
     it is given, or the statement's own table of the months. Without either it is unknown.
@@ -43,6 +46,7 @@ def bridge_table(
     }
     coins = summary["currency"].to_pylist()
     columns = {"usd_opening": pa.array([worth.get(coin) for coin in coins], MONEY)}
+    columns[_DEBITED] = pa.array([figures.get((_DEBITED, coin)) for coin in coins], MONEY)
     for name in _PRICED:
         counts = [figures.get((name, coin)) for coin in coins]
         kept = [None if count is None else int(count) for count in counts]

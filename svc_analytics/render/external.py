@@ -7,7 +7,7 @@ that it closes. Each amount is exact: it is rounded once, where it is shown.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import reduce
 from typing import Any
@@ -25,7 +25,22 @@ from svc_analytics.render.bridge import TREND, month_before
 WORTH = "usd_exposure"  # of a position; every other figure in USD is of what moved
 # In the order in which they are shown.
 FIGURES = ("usd_gross", "usd_fees", "usd_net_sales", "usd_refunds", "usd_payouts", WORTH)
-_OF_LINES = ("kind", "currency", "gross", "fee", "net", "usd_value", "occurred_at_local")
+# What stands in no column of a summary; it is shown of all coins together.
+_PARTS = {
+    True: "usd_refunds_same_period",
+    False: "usd_refunds_prior_period",
+    None: "usd_refunds_unresolved",
+}
+# All that is of what moved, in a column of the summary or not.
+MOVED = (*FIGURES[:-1], *_PARTS.values(), "usd_payout_fees", "usd_payouts_debited")
+_OF_KINDS = {
+    "payment": ("usd_gross", "usd_net_sales", "usd_fees"),
+    "payout": ("usd_payouts", "usd_payouts_debited", "usd_payout_fees"),
+}
+_OF_LINES = (
+    *("kind", "currency", "gross", "fee", "net", "usd_value", "occurred_at_local"),
+    "parent_paid_at",
+)
 _HALF_UP = Context(prec=EXACT.prec, rounding=ROUND_HALF_UP)
 _STEP = Decimal(1).scaleb(-SCALE)
 _BATCH = 50_000  # lines that are read at a time
@@ -48,7 +63,10 @@ class ExternalFigures:
     def rows(self, coins: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return rows of a summary with these amounts in the place of those in USD."""
         return [
-            {**row, **{name: self.amounts.get((row["currency"], name)) for name in FIGURES}}
+            {
+                **row,
+                **{name: self.amounts.get((row["currency"], name)) for name in (*MOVED, WORTH)},
+            }
             for row in coins
         ]
 
@@ -81,8 +99,8 @@ def convert(
     Raises `ConfigError` naming the days that have no rate, and `DataError` where the lines do not
     add up to the summary.
     """
-    days, coins = _Days.of(period, as_of), tables["summary"].to_pylist()
-    moved = dict(_known(coins, usd_by_day(tables["lines"])))
+    days, coins = _Days.of(period, as_of), _stated(tables)
+    moved = dict(_known(coins, usd_by_day(tables["lines"], from_micros(period.start))))
     worth = {each["currency"]: {days.closing: each[WORTH]} for each in _with_worth(coins)}
     before = [row for row in _trend(tables) if row["month"] == month_before(period)]
     opened = {each["currency"]: {days.opening: each[WORTH]} for each in _with_worth(before)}
@@ -96,30 +114,45 @@ def convert(
     )
 
 
-def usd_by_day(lines: pa.Table) -> ByDay:
+def _stated(tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
+    """Return the coins of a summary, each with the figures that have no column in it."""
+    coins: dict[str, dict[str, Any]] = {
+        row["currency"]: row for row in tables["summary"].to_pylist()
+    }
+    for row in tables["figures"].to_pylist():
+        if row["currency"] in coins:
+            coins[row["currency"]][row["name"]] = row["value"]
+    return list(coins.values())
+
+
+def usd_by_day(lines: pa.Table, starts_at: datetime) -> ByDay:
     """Add up the USD of lines by coin, figure and local day, each line as its figure counts it."""
     sums: ByDay = defaultdict(lambda: defaultdict(Decimal))
     for rows in lines.select(_OF_LINES).to_batches(max_chunksize=_BATCH):
         for row in rows.to_pylist():
             day, coin = row["occurred_at_local"].date(), row["currency"]
-            for name, usd in _usd_of(row):
+            for name, usd in _usd_of(row, starts_at):
                 own = sums[coin, name]
                 own[day] = EXACT.add(own[day], usd)
     return sums
 
 
-def _usd_of(row: Mapping[str, Any]) -> Iterator[tuple[str, Decimal]]:
+def _usd_of(row: Mapping[str, Any], starts_at: datetime) -> Iterator[tuple[str, Decimal]]:
     """Yield the part of a line in each figure in USD; none without a USD value."""
     usd, gross = row["usd_value"], row["gross"]
     if usd is None:
         return
-    if row["kind"] != "payment":
-        yield f"usd_{row['kind']}s", usd
+    if row["kind"] == "refund":
+        paid_at = row["parent_paid_at"]
+        yield "usd_refunds", usd
+        yield _PARTS[None if paid_at is None else paid_at >= starts_at], usd
         return
-    yield "usd_gross", usd
+    whole, net, fee = _OF_KINDS[row["kind"]]
+    yield whole, usd
     if gross:
-        yield "usd_net_sales", _divided(usd, row["net"], gross)
-        yield "usd_fees", _divided(usd, row["fee"].copy_negate(), gross)
+        yield net, _divided(usd, row["net"], gross)
+        amount = row["fee"] if row["kind"] == "payout" else row["fee"].copy_negate()
+        yield fee, _divided(usd, amount, gross)
 
 
 def _divided(usd: Decimal, part: Decimal, whole: Decimal) -> Decimal:
@@ -135,8 +168,8 @@ def _known(
 ) -> Iterator[tuple[Key, dict[date, Decimal]]]:
     """Yield the days of each figure that the summary knows; refuse those that do not add up."""
     for row in coins:
-        for name in FIGURES:
-            if name == WORTH or row.get(name) is None:
+        for name in MOVED:
+            if row.get(name) is None:
                 continue
             parts = by_day.get((row["currency"], name), {})
             if (total := reduce(EXACT.add, parts.values(), Decimal())) != row[name]:

@@ -14,13 +14,12 @@ from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses
 from svc_analytics.render.document import Document, Open
-from svc_analytics.render.face.all_coins import ALL_COINS, SETTLED, AllCoins
+from svc_analytics.render.face.all_coins import ALL_COINS, AllCoins, parts_of
 from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence, label_of
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 from svc_analytics.warehouse.models import read_statement_macros
 
 _KEYS = ("period", "currency")
-_MADE_OF = {SETTLED: ("usd_net_sales", "usd_refunds")}
 _EMPTY = Cell("")
 UNDEFINED = Message("unknown.or_undefined")
 
@@ -167,8 +166,8 @@ class FigureCells:
         """Say why all coins together have no value: the reason of the first that has none."""
         reasons = (
             why_unknown(self.statement, coin, each)
-            for each in _MADE_OF.get(name, (name,))
-            for coin in self.rows
+            for each in parts_of(name)
+            for coin in self.all_coins.rows
             if coin.get(each) is None
         )
         return next(reasons, unknown_reason(self.statement))

@@ -107,9 +107,7 @@ BRIDGE = pa.table(
         "usd_opening": amounts("100", None),
         "usd_net_sales": amounts("80", "40.5"),
         "usd_refunds": amounts("10", "0.5"),
-        "usd_payouts": amounts("60", "20"),
-        "payouts_sent": amounts("0.6", "20"),
-        "payouts_debited": amounts("0.606", "20.2"),
+        "usd_payouts_debited": amounts("60.6", "20.2"),
         "closing_position": amounts("1.1", "20"),
         "usd_exposure": amounts("115.25", "20"),
     }

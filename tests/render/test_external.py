@@ -19,7 +19,7 @@ import pytest
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.external_rates import ExternalRate, ExternalRates, read_rates
 from svc_analytics.instants import from_micros
-from svc_analytics.render.external import FIGURES, WORTH, convert
+from svc_analytics.render.external import FIGURES, MOVED, WORTH, convert
 from svc_analytics.render.face.face import Face
 from svc_analytics.statements.statement import Statement
 from tests.support.form_material import Make
@@ -90,7 +90,9 @@ def test_all_coins_stand_beside_the_usd_in_the_order_of_the_statement(
     sales = Decimal("103057.20000000899999991")  # 102960, and 108.0000000099999999 at 0.9
     assert found["net_sales"] == sales
     assert found["net_settlement"] == sales - 22400
+    assert found["refunds_prior_period"] == Decimal("-22400")
     assert found["payouts_sent"] == Decimal("-1805")
+    assert found["payout_fees"] == Decimal("-18.05")  # 14 * 1.25, and 0.5 * 1.1
     assert found["opening_position"] == Decimal("44100")
 
 
@@ -153,21 +155,35 @@ def records(lake: Path, statement: Statement) -> Iterator[dict[str, Any]]:
                     yield row | {"kind": row.get("kind", "payment"), "at": at}
 
 
+def part_of_refunds(lake: Path, statement: Statement, row: dict[str, Any]) -> str:
+    """Which part of refunds a refund is of: by when its payment was paid, if that is there."""
+    for path in (lake / "payments").glob("*.parquet"):
+        table = pq.read_table(path, columns=["paid_at"], filters=[("id", "=", row["payment_id"])])
+        for [paid_at] in zip(*table.to_pydict().values(), strict=True):
+            is_own = paid_at >= from_micros(statement.period.start)
+            return "usd_refunds_same_period" if is_own else "usd_refunds_prior_period"
+    return "usd_refunds_unresolved"
+
+
 def half_up(value: Fraction) -> Fraction:
     """Rounded at 18 places, away from zero where it lies in the middle."""
     steps = int(abs(value) * 10**18 + Fraction(1, 2))
     return Fraction(steps if value >= 0 else -steps, 10**18)
 
 
-def parts(row: dict[str, Any]) -> dict[str, Fraction]:
-    """What a record adds to figures in USD."""
+def parts(row: dict[str, Any], part: str) -> dict[str, Fraction]:
+    """What a record adds to figures in USD; a refund to its part of refunds too."""
     usd, amount = Fraction(row["usd_value"]), Fraction(row["amount"])
-    if row["kind"] != "payment":
-        return {f"usd_{row['kind']}s": usd}
-    found = {"usd_gross": usd}
+    if row["kind"] == "refund":
+        return {"usd_refunds": usd, part: usd}
+    is_payout = row["kind"] == "payout"
+    found = {"usd_payouts" if is_payout else "usd_gross": usd}
     if amount:
-        found["usd_net_sales"] = half_up(usd * Fraction(row["net_amount"]) / amount)
-        found["usd_fees"] = half_up(usd * Fraction(row["fee_amount"]) / amount)
+        moved = row["debited_amount"] if is_payout else row["net_amount"]
+        names = ("usd_payouts_debited", "usd_payout_fees")
+        net, fee = names if is_payout else ("usd_net_sales", "usd_fees")
+        found[net] = half_up(usd * Fraction(moved) / amount)
+        found[fee] = half_up(usd * Fraction(row["fee_amount"]) / amount)
     return found
 
 
@@ -177,7 +193,9 @@ def reckoned(lake: Path, statement: Statement, rates: ExternalRates) -> dict[Any
     for row in records(lake, statement):
         if row["usd_value"] is not None:
             rate = Fraction(rates.by_day[row["at"].astimezone(zone).date()].rate)
-            for name, usd in parts(row).items():
+            is_refund = row["kind"] == "refund"
+            part = part_of_refunds(lake, statement, row) if is_refund else ""
+            for name, usd in parts(row, part).items():
                 found[row["currency"], name] += usd * rate
     ended = from_micros(min(statement.period.end, statement.as_of) - 1)
     rate = Fraction(rates.by_day[ended.astimezone(zone).date()].rate)
@@ -200,6 +218,10 @@ def test_seeded_months_quarters_and_years_are_reckoned_again(tmp_path: Path, see
             for row in statement.tables["summary"].to_pylist()
             for name in FIGURES
             if row[name] is not None
+        } | {
+            (row["currency"], row["name"])
+            for row in statement.tables["figures"].to_pylist()
+            if row["name"] in MOVED and row["value"] is not None
         }
         expected = reckoned(seeded.lake.path, statement, rates)
         amounts = amounts_of(statement.converted(rates))

@@ -114,7 +114,11 @@ def test_the_figures_stand_in_the_order_of_a_statement(text: str) -> None:
     assert places == sorted(places)
     assert '<tr id="row-net_settlement" class="sum">' in text
     payouts = text[places[4] :].partition("</tr>")[0]
-    assert re.findall(r'<td class="n">([^<]*)</td>', payouts)[2:] == ["-7.07", "-50.500000"]
+    assert re.findall(r'<td class="n">([^<]*)</td>', payouts)[2:] == [
+        "-7.07",
+        "-50.500000",
+        "-1,464.50",
+    ]
 
 
 def test_all_coins_in_usd_count_what_has_no_value(text: str) -> None:
@@ -126,7 +130,7 @@ def test_all_coins_in_usd_count_what_has_no_value(text: str) -> None:
     unpriced = text.partition("Records without a USD value")[2].partition("</tr>")[0]
     assert cells["gross_sales"][-1] == "130,110.00"
     assert re.findall(">([0-9]+)<", unpriced) == ["0", "1", "0", "0", "1"]
-    assert cells["closing_position"][-1] == DASH and cells["rail_movement"][-1] == ""
+    assert cells["closing_position"][-1] == DASH and cells["rail_movement"][-1] == "95,343.50"
 
 
 def test_a_headline_says_how_each_sum_changed(save: Save) -> None:

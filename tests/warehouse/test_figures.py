@@ -42,6 +42,14 @@ def figure(made: Statement, name: str, currency: str) -> Any:
         ("usd_gross_priced_count", "eth", "0"),
         ("usd_refunds_priced_count", "btc", "2"),
         ("usd_rate_drift", "btc", "1750"),  # 32000 - 30000, and 16000 - 16250
+        ("usd_refunds_same_period", "btc", "16000"),
+        ("usd_refunds_prior_period", "btc", "32000"),
+        ("usd_refunds_unresolved", "btc", "0"),
+        ("usd_payout_fees", "sol", "14"),  # 0.07 at 200 each
+        ("usd_payouts_debited", "sol", "1414"),
+        ("usd_net_settlement", "btc", "80700"),  # 1.98 at 65000, less 48000
+        ("usd_net_settlement", "eth", None),  # no payment of it has a USD value
+        ("usd_rail_movement", "sol", "-1414"),
         ("asserted_balance", "btc", None),
     ],
 )

@@ -16,6 +16,7 @@ from typing import Any
 from svc_analytics.messages import Message
 from svc_analytics.money import EXACT
 from svc_analytics.render.document import Document
+from svc_analytics.warehouse.figures import read_figures
 
 ALL_COINS = Message("All coins, USD")
 Row = Mapping[str, Any]
@@ -23,16 +24,21 @@ _PAYMENTS = ("payments_count", "usd_gross_priced_count")
 _REFUNDS = ("refunds_count", "usd_refunds_priced_count")
 _PAYOUTS = ("payouts_count", "usd_payouts_priced_count")
 PRICED = (_PAYMENTS, _REFUNDS, _PAYOUTS)  # how many records there are, and have a USD value
-# What in USD is made of which records.
+# What in USD is made of which records; the parts of refunds of some of them.
+_REFUND_PARTS = ("usd_refunds_same_period", "usd_refunds_prior_period", "usd_refunds_unresolved")
 _MADE_OF = {
     "usd_gross": _PAYMENTS,
     "usd_net_sales": _PAYMENTS,
     "usd_fees": _PAYMENTS,
     "usd_refunds": _REFUNDS,
+    **dict.fromkeys(_REFUND_PARTS, _REFUNDS),
     "usd_payouts": _PAYOUTS,
+    "usd_payout_fees": _PAYOUTS,
+    "usd_payouts_debited": _PAYOUTS,
 }
 _WORTH = "usd_exposure"
-SETTLED = "usd_net_settlement"  # of no column: sales after fees, less refunds
+_NET = ("usd_net_settlement", "usd_rail_movement")  # the first of its parts, less the others
+_OF_TRENDS = tuple(name for name in _MADE_OF if read_figures()[name].column)
 
 
 @dataclass(frozen=True)
@@ -47,11 +53,17 @@ class AllCoins:
         rows: dict[str, dict[str, Any]] = {
             str(row["currency"]): row for row in statement.tables["summary"].to_pylist()
         }
-        names = {priced for _, priced in PRICED}
+        counts = {priced for _, priced in PRICED}
         for row in statement.tables["figures"].to_pylist():
-            if row["name"] in names and row["value"] is not None and row["currency"] in rows:
-                rows[row["currency"]][row["name"]] = int(row["value"])
+            name, value = row["name"], row["value"]
+            if row["currency"] in rows and (name in counts or name.startswith("usd_")):
+                is_count = name in counts and value is not None
+                rows[row["currency"]][name] = int(value) if is_count else value
         return cls(list(rows.values()))
+
+    def has(self, name: str) -> bool:
+        """Whether a figure in USD is stated: an older release did not state them all."""
+        return all(each in row for each in parts_of(name) for row in self.rows)
 
     @classmethod
     def of_months(cls, months: Sequence[AllCoins]) -> AllCoins:
@@ -70,9 +82,9 @@ class AllCoins:
 
     def usd(self, name: str) -> Decimal | None:
         """Return the sum in USD of the records that have a USD value; None if it is unknown."""
-        if name == SETTLED:
-            sales, refunds = self.usd("usd_net_sales"), self.usd("usd_refunds")
-            return None if sales is None or refunds is None else EXACT.subtract(sales, refunds)
+        if name in _NET:
+            parts = [part for part in map(self.usd, parts_of(name)) if part is not None]
+            return reduce(EXACT.subtract, parts) if len(parts) == len(parts_of(name)) else None
         values = [self._value(row, name) for row in self.rows if not _is_unpriced(row, name)]
         known = [value for value in values if value is not None]
         return reduce(EXACT.add, known) if known and len(known) == len(values) else None
@@ -103,7 +115,7 @@ def _added(coin: str, rows: Sequence[Row]) -> dict[str, Any]:
     own = [row for row in rows if row["currency"] == coin]
     counts = {name: [row.get(name) for row in own] for pair in PRICED for name in pair}
     sums = {
-        name: [row.get(name) for row in own if not _is_unpriced(row, name)] for name in _MADE_OF
+        name: [row.get(name) for row in own if not _is_unpriced(row, name)] for name in _OF_TRENDS
     }
     added = {name: _sum(values, operator.add) for name, values in counts.items()}
     return {"currency": coin} | added | {name: _sum(sums[name], EXACT.add) for name in sums}
@@ -130,9 +142,16 @@ def unpriced_of(row: Row, *records: tuple[str, str]) -> int | None:
     return sum(int(count or 0) - int(priced or 0) for count, priced in counts)
 
 
+def parts_of(name: str) -> tuple[str, ...]:
+    """Return the figures in USD that one is made of: itself, where it is counted of records."""
+    return read_figures()[name].operands if name in _NET else (name,)
+
+
 def _is_unpriced(row: Row, name: str) -> bool:
     """Whether a coin has records, and none of them has a USD value."""
     if name not in _MADE_OF or row.get(name) is not None:
         return False
+    if name in _REFUND_PARTS and row.get("usd_refunds") is not None:
+        return name in row and row.get(name.removeprefix("usd_")) is not None
     count, priced = (row.get(each) for each in _MADE_OF[name])
     return bool(count) and priced == 0

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from svc_analytics.render.bridge import TREND, month_before
 from svc_analytics.render.document import Document
-from svc_analytics.render.face.all_coins import PRICED, SETTLED, AllCoins, unpriced_of
+from svc_analytics.render.face.all_coins import PRICED, AllCoins, unpriced_of
 from svc_analytics.warehouse.figures import read_figures
 
 UNPRICED = "unpriced_count"
@@ -44,19 +44,19 @@ _FACE = {
     ),
     "Refunds": (
         _Row("refunds_count"),
-        _Row("refunds_same_period"),
-        _Row("refunds_prior_period"),
-        _Row("refunds_unresolved", unless="0"),
+        _Row("refunds_same_period", usd="usd_refunds_same_period"),
+        _Row("refunds_prior_period", usd="usd_refunds_prior_period"),
+        _Row("refunds_unresolved", usd="usd_refunds_unresolved", unless="0"),
         _Row("refunds_paid", unless="refunds_debited"),
         _Row("refunds_debited", "sub", "usd_refunds"),
-        _Row("net_settlement", "sum", SETTLED),
+        _Row("net_settlement", "sum", "usd_net_settlement"),
     ),
     "Payouts": (
         _Row("payouts_count"),
         _Row("payouts_sent", usd="usd_payouts"),
-        _Row("payout_fees"),
-        _Row("payouts_debited", "sub"),
-        _Row("rail_movement", "sum"),
+        _Row("payout_fees", usd="usd_payout_fees"),
+        _Row("payouts_debited", "sub", "usd_payouts_debited"),
+        _Row("rail_movement", "sum", "usd_rail_movement"),
     ),
     "Position": (
         _Row("opening_position", usd="usd_exposure"),  # that of the month before
@@ -113,7 +113,7 @@ class Face:
             sign = _sign(row.name)
             values = [_signed(value, sign) for value in found]
             total = _signed(self._total(row), sign)
-            has_total = bool(row.usd) or _is_count(row)
+            has_total = self.coins.has(row.usd) if row.usd else _is_count(row)
             has_total = has_total and (row.name != _OPENING or self.opened is not None)
             external = _signed(self._external(row), sign)
             yield FaceRow(row.name, row.weight, values, total, has_total, row.usd, external)

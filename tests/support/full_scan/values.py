@@ -28,6 +28,7 @@ def values_of(view: View, coin: str) -> Values:
     found |= _sales(view, coin)
     found |= _refunds(view, coin, found)
     found |= _payouts(view, coin)
+    found |= _net_in_usd(found)
     found |= _position(view, coin)
     found |= _cohort(view, coin, found)
     found |= _receipts(view, coin, found)
@@ -169,6 +170,13 @@ def _refunds(view: View, coin: str, found: Values) -> Values:
         "fee_leakage": _leaked([(fee_kept(view, row), parent_of(view, row)) for row in same]),
         "usd_refunds": _priced(row["usd_value"] for row in rows),
         "usd_refunds_priced_count": sum(row["usd_value"] is not None for row in rows),
+        "usd_refunds_same_period": _priced(
+            row["usd_value"] for row, paid in pairs if paid and paid["paid_at"] >= view.start
+        ),
+        "usd_refunds_prior_period": _priced(
+            row["usd_value"] for row, paid in pairs if paid and paid["paid_at"] < view.start
+        ),
+        "usd_refunds_unresolved": _priced(row["usd_value"] for row in unresolved),
         "usd_rate_drift": None if None in drifts or not drifts else total_known(drifts),
     }
 
@@ -182,7 +190,19 @@ def _payouts(view: View, coin: str) -> Values:
         "payouts_debited": total(row["debited_amount"] for row in rows),
         "usd_payouts": _priced(row["usd_value"] for row in rows),
         "usd_payouts_priced_count": sum(row["usd_value"] is not None for row in rows),
+        "usd_payout_fees": _at_own_rates(rows, "fee_amount"),
+        "usd_payouts_debited": _at_own_rates(rows, "debited_amount"),
     }
+
+
+def _net_in_usd(found: Values) -> Values:
+    """Return what is left in USD; unknown where a part of it is."""
+    sales, refunds, out = (
+        found[name] for name in ("usd_net_sales", "usd_refunds", "usd_payouts_debited")
+    )
+    left = None if sales is None or refunds is None else sales - refunds
+    moved_in_all = None if left is None or out is None else left - out
+    return {"usd_net_settlement": left, "usd_rail_movement": moved_in_all}
 
 
 def _position(view: View, coin: str) -> Values:
