@@ -22,7 +22,12 @@ from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.render.month_state import MonthState
-from svc_analytics.render.standing import sealed_state, status_note, status_word
+from svc_analytics.render.standing import (
+    proof_statuses,
+    sealed_state,
+    status_note,
+    status_word,
+)
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.models import count_findings
@@ -151,7 +156,9 @@ def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool
         return statement_text(new, folder, exact=exact)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     summary = tables.to_objects(new.tables["summary"])
-    state = {"state": new.state.to_json()} if new.state else {}
+    state: dict[str, Any] = {"state": new.state.to_json()} if new.state else {}
+    if statuses := proof_statuses(new):
+        state["statuses"] = {each.name: each.to_json() for each in statuses}
     return tables.to_json(manifest | state | {"folder": str(folder), "summary": summary})
 
 
@@ -166,6 +173,7 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
         f"status: {status_word(new)}",
         *(f"  because {single_line(reason.text)}" for reason in new.reasons),
         *([f"  {status_note(new)}"] if sealed_state(new) or not new.reasons else []),
+        *(f"  {each.name}: {single_line(each.text)}" for each in proof_statuses(new)),
         *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
         *_readings(new),
         *_accepted(new),

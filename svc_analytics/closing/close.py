@@ -42,7 +42,7 @@ from svc_analytics.closing.sealing import keep_chain, seal_folder
 from svc_analytics.closing.seals import Sealed
 from svc_analytics.closing.states.month_states import keep_result
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
-from svc_analytics.closing.verification.derived_forms import write_forms
+from svc_analytics.closing.verification.derived_forms import write_again, write_forms
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, parse_period
@@ -133,7 +133,7 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
         closed = neighbours.say_unmet(_close(job, period, doubts), job.places(period), lake)
         keep_result(lake, closed)
         keep_chain(lake)
-        closed = Stamper(lake.storage).stamp(Signer(lake, options["sign"]).sign(closed))
+        closed = _marked(job, closed, Signer(lake, options["sign"]), Stamper(lake.storage))
         return closed.with_notes([*job.notes, *unchecked(job.settings, closed)]).logged()
 
 
@@ -169,11 +169,19 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
         signer, stamper = Signer(lake, options["sign"]), Stamper(lake.storage)
         for closed in chain(_close_all(job, months, kinds), waiting):
             notes = _notes(job, closed, months, results)
-            results[closed.label] = stamper.stamp(signer.sign(closed)).with_notes(notes).logged()
+            marked = _marked(job, closed, signer, stamper)
+            results[closed.label] = marked.with_notes(notes).logged()
             options["on_closed"](results[closed.label])
     for closed in results.values():
         keep_result(lake, closed)
     return [*results.values()]
+
+
+def _marked(job: Job, closed: CloseResult, signer: Signer, stamper: Stamper) -> CloseResult:
+    """Sign and stamp a sealed month, and write the forms beside it, which tell of both."""
+    closed = stamper.stamp(signer.sign(closed))
+    sealed = job.shown.pop(closed.seal or "", None)
+    return closed.with_notes(_write_forms(job, sealed)) if sealed else closed
 
 
 def _notes(
@@ -281,16 +289,16 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     job.proven.add(seal)
     result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons, new.unknown)
     result = replace(result, table=table if table.num_rows else None, receipts=new.receipts_state)
-    written = [] if result.table else _write_forms(job, proof.sealed)
-    known = [*balance_notes(job.lake, manifest, period), *proof.verdicts]
-    return result.with_notes([*known, *written])
+    if proof.sealed and result.table is None:
+        job.shown[seal] = proof.sealed
+    return result.with_notes([*balance_notes(job.lake, manifest, period), *proof.verdicts])
 
 
-def _write_forms(job: Job, sealed: SealedStatement | None) -> list[str]:
+def _write_forms(job: Job, sealed: SealedStatement) -> list[str]:
     """Write what was asked for and the seal lacks beside it; say where it is."""
-    if sealed and job.rates:
-        sealed = sealed.converted(job.rates)
-    place = sealed and write_forms(sealed, job.output, job.lake.storage)
+    shown = sealed.converted(job.rates) if job.rates else sealed
+    place = write_forms(shown, job.output, job.lake.storage)
+    write_again(sealed, job.lake.storage)
     return [f"the forms that the seal lacks are in {place}"] if place else []
 
 
@@ -341,7 +349,7 @@ def _write(
     manifest = seals.read_manifest(target)
     if seal := manifest["seal"]:
         job.proven.add(seal)
-        notes += _write_forms(job, _sealed_now(target, manifest, new)) if job.rates else []
+        job.shown[seal] = _sealed_now(target, manifest, new)
     state: State = "provisional" if not seal else "restated" if sealed else "sealed"
     label, reasons = period.folder, new.reasons
     closed = CloseResult(label, state, target, version, seal, reasons, new.unknown, table)

@@ -10,6 +10,7 @@ from pathlib import Path
 from svc_analytics.arguments import PeriodOptions, as_names, check
 from svc_analytics.bucket.address import local_path
 from svc_analytics.closing import seals
+from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.config import Settings, read_rates_path, read_settings
 from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.extraction import update
@@ -55,6 +56,8 @@ class Job:
     notes: tuple[str, ...]  # what bringing it up to date brought to light
     proven: set[str] = field(default_factory=set)  # the seals that this run has proven, or made
     rates: ExternalRates | None = None  # of another currency, where one was asked for
+    # Sealed statements by their seals, until forms are written beside them.
+    shown: dict[str, Sealed] = field(default_factory=dict)
 
     def note(self, text: str) -> None:
         """Report the step that begins now."""

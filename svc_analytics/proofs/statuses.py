@@ -53,6 +53,10 @@ class Status:
     outcome: str
     text: str
 
+    def to_json(self) -> dict[str, str]:
+        """Return its outcome and its text as JSON documents hold them."""
+        return {"status": self.outcome, "text": self.text}
+
 
 def statuses_of(folder: Path, trust: Trust) -> list[Status]:
     """Tell whether a folder is sealed, signed and stamped.

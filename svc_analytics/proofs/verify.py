@@ -207,8 +207,8 @@ def run(name: str, *words: str, content: bytes = b"") -> subprocess.CompletedPro
 
 def check_signature(armour: bytes | None, message: bytes, signers: bytes | None) -> str:
     if armour is None:
-        require(signers is None, "there is none, and you named whose you trust")
-        raise Result("not checked", "there is none", 0)
+        require(signers is None, "not signed, and you named whose you trust")
+        raise Result("not checked", "not signed", 0)
     key = signing_key(armour, message)
     shown = "SHA256:" + base64.b64encode(sha256(key).digest()).decode().rstrip("=")
     if signers is None:
@@ -239,8 +239,8 @@ def check_stamp(folder: Path, authority: str | None) -> str:
     """Let openssl decide a stamp by RFC 3161."""
     query, reply = folder / "checkpoint.tsq", folder / "checkpoint.tsr"
     if not reply.exists():
-        require(authority is None, "there is none, and you named whose you trust")
-        raise Result("not checked", "there is none", 0)
+        require(authority is None, "no stamp, and you named whose you trust")
+        raise Result("not checked", "no stamp", 0)
     known = b"\4\x20" + sha256(read(folder, "checkpoint")).digest()
     require(all(known in read(folder, p.name) for p in (query, reply)), "it is of another text")
     stated = run("openssl", "ts", "-reply", "-in", str(reply), "-text").stdout

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from svc_analytics.instants import from_micros
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period, load_zone
+
+if TYPE_CHECKING:
+    from svc_analytics.proofs.statuses import Status
 
 Kind = Literal["running", "due", "late", "blocked", "sealed", "changed"]
 # Not by colour alone: each state has a sign too.
@@ -45,6 +48,7 @@ class MonthState:
     reasons: tuple[str, ...] = ()  # why it cannot be sealed, or would not be today
     version: int = 0  # the newest sealed one; 0 without a seal
     versions: tuple[Path, ...] = ()  # the folders of its sealed versions, oldest first
+    statuses: tuple[Status, ...] = ()  # of the newest sealed one, where they were looked up
 
     @property
     def label(self) -> str:

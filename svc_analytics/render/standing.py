@@ -12,6 +12,7 @@ from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import GREGORIAN, load_zone, month_of
+from svc_analytics.proofs.statuses import Status
 from svc_analytics.render.document import Document
 from svc_analytics.render.month_state import MonthState
 
@@ -42,6 +43,12 @@ def document_standing(statement: Document, language: Language = ENGLISH) -> Stan
 def sealed_state(statement: Document) -> MonthState | None:
     """Return the state of a statement's month, if a version of it is sealed."""
     return statement.state if statement.state and statement.state.is_sealed else None
+
+
+def proof_statuses(statement: Document) -> tuple[Status, ...]:
+    """Return the four statuses of a sealed statement; none of any other."""
+    state = sealed_state(statement)
+    return state.statuses if state else ()
 
 
 def status_word(statement: Document) -> str:

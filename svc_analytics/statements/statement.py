@@ -40,6 +40,7 @@ from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import KEPT
 from svc_analytics.periods import Period, parse_period
+from svc_analytics.proofs.marks import WITHIN
 from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Hashes, Reason, Unknown, reason_facts
 from svc_analytics.render.external import ExternalFigures, convert
@@ -189,8 +190,9 @@ class Statement(Displayable):
         return f"Statement({self.period.folder}, {status}, {count} lines)"
 
     def as_version(self, version: int) -> Statement:
-        """Return it as a sealed version of its month says it."""
-        state = MonthState(self.period, "sealed", self.period.end, version=version)
+        """Return it as a sealed version of its month says it, in a form that the seal covers."""
+        end = self.period.end
+        state = MonthState(self.period, "sealed", end, version=version, statuses=WITHIN)
         return replace(self, state=state)
 
     def in_currency(self, currency: str, rates: str | os.PathLike[str]) -> Statement:

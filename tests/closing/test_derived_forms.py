@@ -1,11 +1,27 @@
 """Readable forms of a month that is sealed already: beside the seal, and proven as it is."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
+import svc_analytics as svc
+from svc_analytics.closing.seals import read_manifest
+from svc_analytics.closing.verification.derived_forms import compare_derived
+from svc_analytics.closing.verification.forms import Findings
+from svc_analytics.closing.verification.proof import prove
 from svc_analytics.closing.verification.verify import verify_statement
+from svc_analytics.proofs import signature
+from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
 from tests.support.closings import Closer
+from tests.support.ssh_keys import make_key
+
+
+def derived(folder: Path) -> Findings:
+    """Compare the forms beside a sealed folder alone."""
+    sealed = prove(folder, read_manifest(folder), None).sealed
+    assert sealed
+    return compare_derived(sealed)
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -26,17 +42,62 @@ def test_forms_of_a_sealed_month_are_written_beside_its_seal(closer: Closer) -> 
     assert content(folder) == sealed and verify_statement(folder, closer.desk.lake).holds
 
 
-def test_a_derived_form_that_was_altered_does_not_hold(closer: Closer) -> None:
-    """It is named; the seal itself still fits."""
-    folder = closer.sealed()
-    closer.close(formats=("html",))
-    page = folder.with_name("2026-10-forms") / "statement.html"
-    page.write_text(page.read_text().replace("</main>", "<p>more</p></main>"))
-    checked = verify_statement(folder, closer.desk.lake)
-    assert not checked.holds and any("2026-10-forms: statement.html" in b for b in checked.broken)
-
-
 def test_a_close_into_readable_forms_alone_adds_what_the_seal_needs(closer: Closer) -> None:
     """It is sealed with CSV as well."""
     folder = closer.close(formats=("html",)).folder
     assert {"statement.html", "summary.csv"} <= {*content(folder)}
+
+
+def test_a_form_tells_four_statuses_and_a_later_signature_writes_it_again(
+    closer: Closer, tmp_path: Path
+) -> None:
+    """Until then it says that nobody signed the month, which was true. A mark may come, not go."""
+    folder, key, lake = closer.sealed(), make_key(tmp_path, "own"), closer.desk.lake
+    closer.close(formats=("html",))
+    page, seal = folder.with_name("2026-10-forms") / "statement.html", read_manifest(folder)["seal"]
+    for text in (f"{seal}: compare it with", "not signed", "no stamp", "not checked here"):
+        assert f'<dd class="status">{text}' in page.read_text()
+    made = signature.sign((folder / FILE).read_bytes(), key)
+    (folder / SIGNATURE).write_bytes(made)
+    checked = verify_statement(folder, lake)
+    assert checked.holds and "2026-10-forms: written before the month was" in str(checked.notes)
+    by = svc.sign(lake, "2026-10", key=key).key
+    assert f"it fits the key {by};" in page.read_text() and "not signed" not in page.read_text()
+    found = derived(folder)
+    assert not (found.broken or found.unproven or found.notes)
+    (folder / SIGNATURE).unlink()
+    text = f"2026-10-forms: it tells of the key {by}, which {SIGNATURE} is not by"
+    assert derived(folder).broken == [text]
+
+
+def test_a_derived_form_that_was_altered_does_not_hold(closer: Closer) -> None:
+    """It is named; nor does a status in it, with its hash and the facts that it is made of."""
+    folder = closer.sealed()
+    closer.close(formats=("html",))
+    page = folder.with_name("2026-10-forms") / "statement.html"
+    facts = page.with_name("forms.json")
+    kept, said = page.read_text(), facts.read_text()
+    page.write_text(kept.replace("</main>", "<p>more</p></main>"))
+    assert any("2026-10-forms: statement.html" in each for each in derived(folder).broken)
+    for old, new, claim in (
+        ("not signed", "it fits the key SHA256:x; statement-verify --signers tells whose it is", 1),
+        ("no stamp", "there is a stamp; statement-verify --authority tells by whom, and when", 1),
+        ("not checked here: statement-verify makes it again from", "it was made again from", 0),
+    ):
+        forged = kept.replace(f'"status">{old}', f'"status">{new}')
+        assert forged != kept
+        page.write_text(forged)
+        text = said.replace(*(sha256(each.encode()).hexdigest() for each in (kept, forged)))
+        if claim:
+            text = text.replace('"signed": null', '"signed": "SHA256:x"').replace("false", "true")
+        facts.write_text(text)
+        assert derived(folder).broken
+
+
+def test_what_the_seal_covers_says_who_tells_the_rest(closer: Closer) -> None:
+    """A form within the seal cannot know what comes behind it; a running month says none of it."""
+    page = (closer.sealed(formats=("csv", "html")) / "statement.html").read_text()
+    for text in ("as in manifest.json", "not known here, because a signature", "not checked here"):
+        assert f'<dd class="status">{text}' in page
+    running = svc.statement(closer.desk.lake, "2026-11").save(closer.desk.lake.path / "x", ["html"])
+    assert "not checked here" not in (running / "statement.html").read_text()

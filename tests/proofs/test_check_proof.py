@@ -58,7 +58,7 @@ def test_a_signature_of_nobodys_key_is_3_and_no_signature_is_told(
     assert (first["name"], first["status"], second["status"]) == ("proof", "held", "not checked")
     assert "whom do you trust? (--signers)" in second["text"]
     unsigned = call("prove", "--check", written({**strange.proof, "signature": None}))
-    assert unsigned.code == 0 and "not checked  proof's signature: there is none" in unsigned.out
+    assert unsigned.code == 0 and "not checked  proof's signature: not signed" in unsigned.out
     assert "nobody signed it: compare its checkpoint" in unsigned.err
 
 

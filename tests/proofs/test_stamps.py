@@ -67,8 +67,8 @@ def test_a_stamp_is_of_one_checkpoint_and_of_each_byte(
         assert status(stamped, authority)[0] == "FAILED", name
         (stamped / name).write_bytes(content)
     (stamped / STAMP).unlink()
-    assert status(stamped, None) == ("not checked", "there is none")
-    assert status(stamped, authority) == ("FAILED", "there is none, and you named whose you trust")
+    assert status(stamped, None) == ("not checked", "no stamp")
+    assert status(stamped, authority) == ("FAILED", "no stamp, and you named whose you trust")
 
 
 def test_only_a_hash_is_sent_and_a_number_that_is_new_each_time(

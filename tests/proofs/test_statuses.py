@@ -97,7 +97,7 @@ def test_a_lake_that_is_rewritten_and_sealed_again_lacks_the_signature(
     write_checkpoint(folder, manifest)
     register = folder.parent / "seals.csv"
     register.write_text(register.read_text().replace(seal, manifest["seal"]))
-    for text in ("it is not of this text by this key", "there is none, and you named whose"):
+    for text in ("it is not of this text by this key", "not signed, and you named whose"):
         [signed] = [e for e in statuses_of(folder, trusting(signers)) if e.name == "signed"]
         assert signed.outcome == "FAILED" and text in signed.text
         (folder / "checkpoint.sig").unlink(missing_ok=True)

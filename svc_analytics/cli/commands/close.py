@@ -312,9 +312,7 @@ def _verification_document(checked: verify.SealVerification) -> dict[str, Any]:
         "broken": list(checked.broken),
         "unproven": list(checked.unproven),
         "notes": list(checked.notes),
-        "statuses": {
-            each.name: {"status": each.outcome, "text": each.text} for each in checked.statuses
-        },
+        "statuses": {each.name: each.to_json() for each in checked.statuses},
         "reasons": [reason.text for reason in checked.reasons],
         "restatement": checked.table.to_pylist(),
     }

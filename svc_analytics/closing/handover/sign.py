@@ -12,6 +12,7 @@ from svc_analytics.closing.handover.stamps import Stamper
 from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.sealing import chain_faults, keep_chain
+from svc_analytics.closing.verification.derived_forms import write_again
 from svc_analytics.closing.verification.proof import prove
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
@@ -92,6 +93,8 @@ def sign_folder(
         keep_chain(lake)
         _sign_chain(lake, path)
     is_stamped, note = Stamper(storage).stamp_folder(folder)
+    if proof.sealed:
+        write_again(proof.sealed, storage)
     done = Signature(file, folder, manifest["seal"], by, is_new, tuple(proof.unproven))
     return replace(done, is_stamped=is_stamped, note=note)
 

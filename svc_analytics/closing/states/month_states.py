@@ -10,7 +10,10 @@ from svc_analytics.closing.seals import Manifest
 from svc_analytics.closing.states.judgements import Judgement, find_judgement, keep_judgement
 from svc_analytics.errors import SvcError
 from svc_analytics.lake.lake import Lake, known_months
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period, read_label
+from svc_analytics.proofs.marks import Marks
+from svc_analytics.proofs.statuses import FAILED
 from svc_analytics.render.folder import Note
 from svc_analytics.render.month_state import Kind, MonthState
 from svc_analytics.statements.balance_assertions import read_assertions
@@ -81,8 +84,22 @@ def with_state(lake: Lake, statement: Statement, clock: int) -> Statement:
     """Return a statement that knows what became of its month."""
     state = state_of(lake, statement.period, clock)
     if state.is_sealed:
-        return replace(statement, state=judged(lake, state, clock))
+        return replace(statement, state=with_statuses(judged(lake, state, clock)))
     return replace(statement, state=_as_judged(state, _of_open(lake, statement), clock))
+
+
+def with_statuses(state: MonthState) -> MonthState:
+    """Return the state of a sealed month with the statuses of its newest version."""
+    manifest = _manifest(state)
+    if manifest is None:
+        return state
+    folder, seal = state.versions[-1], manifest["seal"]
+    sealed, *marked, proven = Marks.of(folder).statuses(seal)
+    if broken := seals.altered_manifest(folder, manifest):
+        sealed = replace(sealed, outcome=FAILED, text=broken[0])
+    if state.kind == "changed":
+        proven = replace(proven, outcome=FAILED, text=Message("proof.changed"))
+    return replace(state, statuses=(sealed, *marked, proven))
 
 
 def keep_open(lake: Lake, statement: Statement) -> None:

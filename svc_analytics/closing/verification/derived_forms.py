@@ -3,9 +3,15 @@
 The sealed folder stays as it is, byte for byte, so its seal holds whatever lies here. The forms
 are made of the sealed tables, and a verification renders them again and compares. Those with
 another currency beside USD lie in a folder of their own, with the rates that they were made of.
+
+They tell whether the month is signed and stamped, as it was when they were written: `forms.json`
+keeps that. A signature or a stamp that they tell of must be there; one that came later is no fault
+of theirs, and whatever signs or stamps writes them again.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +22,16 @@ from svc_analytics.closing.verification.forms import Findings, compare_forms, fo
 from svc_analytics.errors import SvcError
 from svc_analytics.external_rates import ExternalRates, parse_rates
 from svc_analytics.files import hash_file
+from svc_analytics.language.catalogue import Language
+from svc_analytics.proofs.checkpoint import SIGNATURE, STAMP
+from svc_analytics.proofs.marks import UNREAD, Marks
 from svc_analytics.render.folder import Output, write_files
 from svc_analytics.render.formats import DOCUMENTS
 from svc_analytics.statements.statement import Statement
 from svc_analytics.storage import Storage
 
 ENDING, FACTS = "-forms", "forms.json"
+_MARKS = "marks"  # the fact of how the sealed folder was marked when they were written
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,19 @@ class Sealed:
         """The folder of its derived forms."""
         external = self.statement.external
         return forms_folder(self.folder, external.rates.currency if external else "")
+
+    @property
+    def marks(self) -> Marks:
+        """The marks on its folder as it is now."""
+        return Marks.of(self.folder)
+
+    def marked(self, marks: Marks) -> "Sealed":
+        """Return it with the statuses that its forms tell of a folder with these marks."""
+        statement, seal = self.statement, str(self.manifest["seal"])
+        if statement.state is None:
+            return self
+        state = replace(statement.state, statuses=marks.statuses(seal))
+        return replace(self, statement=replace(statement, state=state))
 
     def converted(self, rates: ExternalRates) -> "Sealed":
         """Return it with another currency beside USD; raise `ConfigError` for days without one."""
@@ -72,20 +95,48 @@ def write_forms(sealed: Sealed, output: Output, storage: Storage) -> Path | None
     lacking = sealed.lacking(output.fitting(sealed.statement))
     if not lacking:
         return None
+    _write(sealed, lacking, output, storage)
+    return sealed.place
+
+
+def _write(sealed: Sealed, lacking: list[str], output: Output, storage: Storage) -> None:
+    """Write the forms that are beside a seal again, and those that it lacks."""
     earlier = formats_of(read_facts(sealed.place).get("files", ()), sealed.statement.tables)
     formats = tuple(dict.fromkeys([*earlier, *lacking]))
     with storage.merging(), storage.write_folder(sealed.place) as folder:
         fill(sealed, Output(formats, output.language, output.note), folder)
-    return sealed.place
+
+
+def write_again(sealed: Sealed, storage: Storage) -> None:
+    """Write the forms beside a seal again where the month was signed or stamped since."""
+    marks = sealed.marks
+    for each in (sealed, *_converted(sealed)):
+        facts = read_facts(each.place)
+        is_of_seal = facts.get("seal") == sealed.manifest["seal"]
+        if is_of_seal and Marks.from_json(facts.get(_MARKS)) != marks:
+            with suppress(SvcError):  # such as a PDF, which cannot be made here
+                _write(each, [], Output((), Language(**facts["language"])), storage)
+
+
+def _converted(sealed: Sealed) -> Iterator[Sealed]:
+    """Yield a sealed statement in each currency that it has forms in; strange folders aside."""
+    for place in sorted(sealed.place.parent.glob(f"{sealed.place.name}-*/")):
+        with suppress(SvcError):
+            converted = sealed.converted(parse_rates(read_facts(place).get("rates", {})))
+            if converted.place == place:
+                yield converted
 
 
 def fill(sealed: Sealed, output: Output, folder: Path) -> None:
     """Write forms of a sealed statement into a folder, and what they are."""
+    marks = sealed.marks
+    sealed = sealed.marked(marks)
     rows = write_files(sealed.statement, sealed.facts, folder, output)
     files = {name: {"sha256": hash_file(folder / name), "rows": rows[name]} for name in rows}
     own = sealed.statement.manifest(files)
     own_facts = {name: own[name] for name in (*PROGRAM, "files")}
     facts = own_facts | {"seal": sealed.manifest["seal"], "language": asdict(output.language)}
+    facts[_MARKS] = marks.to_json()
     if external := sealed.statement.external:
         facts["rates"] = external.rates.to_json()
     text = json.dumps(facts, ensure_ascii=False, indent=2)
@@ -99,6 +150,7 @@ def compare_derived(sealed: Sealed) -> Findings:
         other = _compare_converted(sealed, place)
         findings.broken += other.broken
         findings.unproven += other.unproven
+        findings.notes += other.notes
     return findings
 
 
@@ -119,23 +171,37 @@ def _compare(sealed: Sealed) -> Findings:
     if facts.get("seal") != sealed.manifest["seal"]:
         findings.broken.append(f"{name} is not of this seal")
         return findings
-    altered = seals.broken_files(sealed.place, facts)
-    findings = compare_forms(
-        sealed.statement, facts, sealed.facts, sealed.place, altered, is_own=is_this_release(facts)
-    )
+    altered, told = seals.broken_files(sealed.place, facts), Marks.from_json(facts.get(_MARKS))
+    statement, is_own = sealed.marked(told).statement, is_this_release(facts)
+    findings = compare_forms(statement, facts, sealed.facts, sealed.place, altered, is_own=is_own)
+    _compare_marks(told, sealed.marks, findings)
     strange = {path.name for path in sealed.place.iterdir()} - {FACTS, *facts["files"]}
     findings.broken += [f"{file} {fault}" for file, fault in altered.items()]
     findings.broken += [f"{file} is none of the forms" for file in sorted(strange)]
     findings.broken = [f"{name}: {text}" for text in findings.broken]
     findings.unproven = [f"{name}: {text}" for text in findings.unproven]
+    findings.notes = [f"{name}: {text}" for text in findings.notes]
     return findings
+
+
+def _compare_marks(told: Marks, now: Marks, findings: Findings) -> None:
+    """Find marks that forms tell of and the folder has not; it may have come by them later."""
+    if told.signer and told.signer != now.signer:
+        text = f"it tells of the key {told.signer}, which {SIGNATURE} is not by"
+        (findings.unproven if now.signer == UNREAD else findings.broken).append(text)
+    if told.is_stamped and not now.is_stamped:
+        findings.broken.append(f"it tells of a stamp, and {STAMP} is none")
+    is_fewer = told.signer in (None, now.signer) and told.is_stamped <= now.is_stamped
+    if is_fewer and told != now:
+        findings.notes.append("written before the month was signed or stamped as it is now")
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
     """Return the facts that a folder of forms states; {} where there is none."""
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-        is_whole = isinstance(facts["files"], dict) and isinstance(facts["language"], dict)
-    except (OSError, ValueError, LookupError, TypeError):
+        Language(**facts["language"])
+        is_whole = isinstance(facts["files"], dict)
+    except (OSError, ValueError, LookupError, TypeError, SvcError):
         return {}
     return dict(facts) if is_whole else {}

@@ -46,6 +46,7 @@ class Findings:
     broken: list[str] = field(default_factory=list)
     unproven: list[str] = field(default_factory=list)
     reworded: list[str] = field(default_factory=list)  # files in the words of another release
+    notes: list[str] = field(default_factory=list)  # worth knowing, though nothing is wrong
 
 
 def compare_forms(

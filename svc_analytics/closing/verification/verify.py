@@ -159,7 +159,7 @@ def _verify(path: Path, lake: Lake | None) -> SealVerification:
     )
     unknown = (each.text for each in proof.unmet if not each.is_known)
     unproven = (*doubts, *proof.unproven, *derived.unproven, *unknown)
-    notes = tuple(proof.notes)
+    notes = (*proof.notes, *derived.notes)
     return SealVerification(path, seal, wrong, reasons, proof.table, unproven, notes)
 
 

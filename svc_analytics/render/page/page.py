@@ -32,6 +32,7 @@ from svc_analytics.render.page.words import PageWords
 from svc_analytics.render.picture import Look, draw_svg
 from svc_analytics.render.standing import (
     document_standing,
+    proof_statuses,
     sealed_state,
     status_note,
     status_word,
@@ -116,6 +117,7 @@ def _lines(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
         "coverage": {name: _spans(spans) for name, spans in facts["coverage"].items()},
         "notes": describe_pricing(statement.tables) + describe_balances(statement.tables),
         "receipts": receipts_of(statement.tables["summary"]),
+        "statuses": proof_statuses(statement),
         "webhooks": describe(log) if log else "",
     }
 

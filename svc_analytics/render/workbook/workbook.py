@@ -24,7 +24,7 @@ from svc_analytics.language.catalogue import (
 from svc_analytics.language.words import name_keys
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.page.front import running_head
-from svc_analytics.render.standing import document_standing, status_word
+from svc_analytics.render.standing import document_standing, proof_statuses, status_word
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
 from svc_analytics.render.workbook.external import write_external
 from svc_analytics.render.workbook.summary import write_summary
@@ -49,7 +49,8 @@ def write_workbook(
     """Write the workbook; the same statement gives the same bytes."""
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     standing = document_standing(statement, language)
-    facts = facts | {"status": status_word(statement)}
+    statuses = {each.name: each.text for each in proof_statuses(statement)}
+    facts = facts | {"status": status_word(statement), "statuses": statuses}
     with xlsxwriter.Workbook(str(path), options) as workbook:
         made_at = from_micros(statement.as_of).replace(tzinfo=None)
         title = language.text("Statement {label}", label=facts["label"])
@@ -134,6 +135,7 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     merchant = facts["merchant"]
     yield "statement", facts["label"]
     yield "status", facts["status"]
+    yield from facts["statuses"].items()
     yield from (("because", reason) for reason in facts["reasons"])
     yield from (("unknown", text) for text in unknown_lines(facts))
     for name in (*name_keys().values(), "id"):
