@@ -171,7 +171,7 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
         f"Statement {period.folder} of {name}",
         f"{period.title}: {period.local_bounds}; data as of {format_instant(new.as_of)}",
         f"status: {status_word(new)}",
-        *(f"  because {single_line(reason.text)}" for reason in new.reasons),
+        *(f"  {new.status} because {single_line(reason.text)}" for reason in new.reasons),
         *([f"  {status_note(new)}"] if sealed_state(new) or not new.reasons else []),
         *(f"  {each.name}: {single_line(each.text)}" for each in proof_statuses(new)),
         *(f"  {single_line(unknown.text)}" for unknown in new.unknown),

@@ -40,7 +40,7 @@ from svc_analytics.closing.rederive import rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
 from svc_analytics.closing.sealing import keep_chain, seal_folder
 from svc_analytics.closing.seals import Sealed
-from svc_analytics.closing.states.month_states import keep_result
+from svc_analytics.closing.states.month_states import keep_result, with_state
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
 from svc_analytics.closing.verification.derived_forms import write_again, write_forms
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
@@ -344,14 +344,14 @@ def _write(
     notes = name_empty(new.tables["lines"], period.noun)
     make_seal = partial(seal_folder, job.lake) if new.status == "final" else None
     shown = job.converted(new)  # before it is sealed: a day without a rate ends it here
-    output, stated = job.output.fitting(new), new if make_seal else shown
+    output = job.output.fitting(new)
+    stated = new if make_seal else with_state(job.lake, shown, job.clock)
     write_folder(stated, target, output, links, make_seal, job.lake.storage)
     manifest = seals.read_manifest(target)
     if seal := manifest["seal"]:
         job.proven.add(seal)
         job.shown[seal] = _sealed_now(target, manifest, new)
     state: State = "provisional" if not seal else "restated" if sealed else "sealed"
-    label, reasons = period.folder, new.reasons
-    closed = CloseResult(label, state, target, version, seal, reasons, new.unknown, table)
-    closed = replace(closed, receipts=new.receipts_state)
+    closed = CloseResult(period.folder, state, target, version, seal, new.reasons, new.unknown)
+    closed = replace(closed, table=table, receipts=new.receipts_state)
     return closed.with_notes([*(text for of, text in warnings.items() if of != seal), *notes])

@@ -90,8 +90,8 @@ def held_to(before: Sealed | None, new: Statement, lake: Lake) -> Statement:
     """Return a statement, provisional where the sealed one before it closed otherwise."""
     own = ends_of(new)
     unmet = mismatches(sealed_ends(before, lake), own, own.opening)
-    reasons = (Reason(each.text) for each in unmet if each.is_known)
-    return replace(new, reasons=(*new.reasons, *reasons))
+    reasons = [Reason(each.text) for each in unmet if each.is_known]
+    return replace(new, reasons=tuple(dict.fromkeys([*new.reasons, *reasons])))
 
 
 def _ends(name: str, rows: list[dict[str, str]], again: Message | None = None) -> Ends:

@@ -97,7 +97,7 @@ def _head(facts: dict[str, str]) -> str:
         for name, text in lines
         if text
     )
-    return f'<div class="page-head {escape(facts.get("status", ""))}">{shown}</div>'
+    return f'<div class="page-head {escape(facts.get("look", ""))}">{shown}</div>'
 
 
 def _foot(facts: dict[str, str]) -> str:

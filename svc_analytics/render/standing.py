@@ -52,9 +52,14 @@ def proof_statuses(statement: Document) -> tuple[Status, ...]:
 
 
 def status_word(statement: Document) -> str:
-    """Return the status of a statement for people: of a sealed month, with its version."""
+    """Return the status of a statement for people: the state of its month, where it is known."""
+    return statement.state.word if statement.state else statement.status
+
+
+def status_look(statement: Document) -> str:
+    """Return how the status looks on a page: sealed, changed, provisional or final."""
     state = sealed_state(statement)
-    return state.word if state else statement.status
+    return state.kind if state else statement.status
 
 
 def standing_text(statement: Document) -> Message:

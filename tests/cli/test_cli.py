@@ -241,7 +241,7 @@ def test_a_bad_month_is_2(filled: Path, run: Run, words: tuple[str, ...], said: 
 def test_a_statement_is_printed_and_written(filled: Path, run: Run) -> None:
     """One figure a line, one currency a column; files where the last line says."""
     done = run("statement", "--month", "2026-10")
-    assert done.code == 0 and "status: final" in done.out
+    assert done.code == 0 and "status: due" in done.out
     assert "Sales less fees and refunds" in done.out
     assert (filled / "statements" / "2026-10" / "summary.csv").exists()
 

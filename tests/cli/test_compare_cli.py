@@ -38,7 +38,7 @@ def restated(closer: Closer) -> Closer:
 def test_months_are_compared_for_people(call: Run, read: Closer) -> None:
     """Every coin, both standings; without months, the last full one and the one before."""
     shown = call("compare", "2026-09", "2026-10")
-    assert shown.code == 0 and "2026-09, UTC · final" in shown.out
+    assert shown.code == 0 and "2026-09, UTC · late to close" in shown.out
     line = next(line for line in shown.out.splitlines() if line.startswith("Closing position"))
     assert line.split() == ["Closing", "position", "4.95", "4.45", "-0.50", "≈-10.10%"]
     assert call("compare").out == shown.out == call("compare", "october").out
@@ -137,7 +137,7 @@ def test_a_finding_that_blocks_a_month_is_3(call: Run, closer: Closer) -> None:
     closer.desk.service.payments.pop(1)  # the payment that October's refund names
     closer.desk.extract()
     done = call("compare", "2026-09", "2026-10")
-    assert done.code == 3 and "2026-10, UTC · provisional" in done.out
+    assert done.code == 3 and "2026-10, UTC · blocked" in done.out
 
 
 def test_a_running_month_is_0(call: Run, read: Closer) -> None:

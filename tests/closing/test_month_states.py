@@ -1,7 +1,6 @@
 """The state of a month: decided once, told alike, and compared with the lake as it is now."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -97,33 +96,3 @@ def test_a_month_is_compared_once_while_the_lake_stays_as_it_is(
     closer.accept("amounts_are_not_zero", "p-1")
     state(closer)
     assert compared == [OCTOBER, OCTOBER]
-
-
-def forms(closer: Closer, folder: Path) -> dict[str, str]:
-    """A statement of October in every form that says a state, by the form."""
-    made: Any = svc.statement(closer.desk.lake, OCTOBER)
-    made.save(folder, ("html", "json"))
-    return {
-        "repr": repr(made),
-        "display": str(made),
-        "tables": svc.show(made)._repr_html_(),
-        "html": (folder / "statement.html").read_text(),
-        "json": (folder / "statement.json").read_text(),
-        "compare": str(svc.compare(closer.desk.lake, "2026-09", OCTOBER)),
-    }
-
-
-def test_a_statement_says_in_every_form_that_its_month_is_sealed(
-    closer: Closer, tmp_path: Path
-) -> None:
-    """And that it changed since; never that it waits for a close."""
-    closer.sealed()
-    for form, text in forms(closer, tmp_path / "out").items():
-        assert "ealed, version 1" in text, form
-        assert "not closed yet" not in text, form
-    closer.desk.service.payments.append(LATE)
-    closer.desk.extract(start=month(OCTOBER).start, rereads=True)
-    for form, text in forms(closer, tmp_path / "other").items():
-        assert "hanged since it was sealed" in text, form
-    shown = str(svc.statement(closer.desk.lake, OCTOBER))
-    assert "Close it again to issue version 2; version 1 stays as it is" in shown

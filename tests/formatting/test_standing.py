@@ -69,7 +69,7 @@ def test_a_table_keeps_its_standing_when_it_is_cut() -> None:
 
 def test_every_table_and_frame_of_a_statement_says_what_it_is_worth(running: Statement) -> None:
     """Period, zone, status and the first reason, in whatever is made of it."""
-    head = "2026-11, Asia/Tehran · provisional, read up to "
+    head = "2026-11, Asia/Tehran · running, read up to "
     tables = [*running.tables.values(), running.daily, running.lines.head(1), running.summary]
     for table in tables:
         assert standing_of(table).text.startswith(head)
@@ -109,7 +109,7 @@ def test_a_final_statement_says_what_it_rests_on(desk: Desk) -> None:
     desk.service.payments = [payment(1, "2026-10-19T00:00:00Z")]
     desk.extract()
     shown = repr(svc.show(svc.statement(desk.lake, "2026-10")))
-    assert "2026-10, UTC · final" in shown
+    assert "2026-10, UTC · due" in shown
     assert "Final, and not closed yet" in str(svc.statement(desk.lake, "2026-10"))
 
 

@@ -491,7 +491,6 @@ def test_the_page_reads_without_a_kernel(opened: CloseDesk) -> None:
         "due",
         "can be closed from 2026-12-02",
         "Sales less fees and refunds",
-        "final",
     ):
         assert text in page and text in repr(opened)
     assert "the figures agree" in opened.check(net_sales="daily.net_sales")

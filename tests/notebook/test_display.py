@@ -207,8 +207,8 @@ def test_a_picture_of_a_statement_says_its_status(desk: Desk) -> None:
     desk.extract()
     made = svc.statement(desk.lake, "2026-10", zone="Asia/Tehran")
     drawn = svc.draw(charts.net_settlement_daily, made)
-    label = 'aria-label="net settlement daily, usdt, 2026-10, Asia/Tehran · final"'
-    assert label in drawn._repr_html_() and repr(drawn).endswith("2026-10, Asia/Tehran · final")
+    label = 'aria-label="net settlement daily, usdt, 2026-10, Asia/Tehran · due"'
+    assert label in drawn._repr_html_() and repr(drawn).endswith("2026-10, Asia/Tehran · due")
 
 
 def test_a_comparison_draws_the_year_and_the_bridge_in_usd(desk: Desk) -> None:

@@ -126,7 +126,7 @@ def test_a_page_with_code_of_a_running_month(demo: Lakehouse, tmp_path: Path, pa
     assert "import svc_analytics as svc" in code and "DATA_DIR = 'data'" in code
     assert "MONTH = None" not in code and str(demo.path) not in path.read_text()
     head = page.locator(".page-head.provisional").inner_text()
-    assert f"{running}, Asia/Tehran · provisional" in head and "the month is not over" in head
+    assert f"{running}, Asia/Tehran · running" in head and "the month is not over" in head
 
 
 @pytest.mark.parametrize("name", sample(MANY, 2))

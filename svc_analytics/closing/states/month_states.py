@@ -81,11 +81,17 @@ def is_judged(lake: Lake, state: MonthState) -> bool:
 
 
 def with_state(lake: Lake, statement: Statement, clock: int) -> Statement:
-    """Return a statement that knows what became of its month."""
+    """Return a statement that knows what became of its month.
+
+    Of a month that waits for a close it has the reasons too for which `close` would not seal it.
+    """
     state = state_of(lake, statement.period, clock)
     if state.is_sealed:
         return replace(statement, state=with_statuses(judged(lake, state, clock)))
-    return replace(statement, state=_as_judged(state, _of_open(lake, statement), clock))
+    if state.kind == "running":
+        return replace(statement, state=state)
+    held = _held(lake, statement)
+    return replace(held, state=_as_judged(state, _judgement(held), clock))
 
 
 def with_statuses(state: MonthState) -> MonthState:
@@ -146,7 +152,7 @@ def _judge(lake: Lake, state: MonthState, clock: int) -> Judgement:
     try:
         if manifest is None:
             basis = Basis(clock, read_assertions(lake.path), has_trend=False)
-            return _of_open(lake, prepare(lake, state.period, basis))
+            return _judgement(_held(lake, prepare(lake, state.period, basis)))
         new = rederive(lake, manifest)
         table = restatement(lake, state.versions[-1], manifest, new)
         return Judgement(tuple(each.text for each in new.reasons), table.num_rows > 0)
@@ -154,9 +160,12 @@ def _judge(lake: Lake, state: MonthState, clock: int) -> Judgement:
         return Judgement((str(error),))
 
 
-def _of_open(lake: Lake, statement: Statement) -> Judgement:
-    """Say why a statement cannot be sealed: its own reasons, and where it meets no neighbour."""
+def _held(lake: Lake, statement: Statement) -> Statement:
+    """Return a statement with all that keeps it from a seal, as where it meets no neighbour."""
     place = lake.path / seals.STATEMENTS / statement.period.folder
     before = neighbours.newest_sealed(statement.period.shift(-1), [place], lake.merchant_id)
-    held = neighbours.held_to(before, statement, lake)
-    return Judgement(tuple(str(reason.text) for reason in held.reasons))
+    return neighbours.held_to(before, statement, lake)
+
+
+def _judgement(statement: Statement) -> Judgement:
+    return Judgement(tuple(str(reason.text) for reason in statement.reasons))

@@ -34,6 +34,7 @@ from svc_analytics.render.standing import (
     document_standing,
     proof_statuses,
     sealed_state,
+    status_look,
     status_note,
     status_word,
 )
@@ -131,7 +132,7 @@ def _head(statement: Document, facts: dict[str, Any], language: Language) -> dic
         "bounds": period.local_bounds,
         "is_local": (period.zone, period.calendar) != ("UTC", GREGORIAN),
         "status": status_word(statement),
-        "look": state.kind if state else statement.status,
+        "look": status_look(statement),
         "rests": "" if reasons and not state else status_note(statement),
         "is_settled": bool(state and state.kind == "sealed" and not reasons),
         "reasons": reasons,
