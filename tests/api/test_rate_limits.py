@@ -1,20 +1,138 @@
 """The gate before services with limits, in virtual time: how much of a limit is made use of."""
 
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from random import Random
 
 import pytest
 
 from svc_analytics.api import rate_limiter
+from svc_analytics.api.rate_limiter import Cancelled, RateLimiter
+from svc_analytics.errors import Unavailable
+from tests.simulation import virtual
+from tests.simulation.virtual import World
 from tests.support.rings import sample
-from tests.support.timeline import Away, Bucket, Fixed, Limit, Shop, Sliding
 
+TROUBLE = Unavailable("the service stayed away")
 TWO_MINUTES = 120.0
+
+
+class Bucket:
+    """Lets `rate` calls a second through, and `burst` at once after a rest."""
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self.rate, self.burst = rate, burst
+        self._left, self._at = burst, 0.0
+
+    def allows(self, now: float) -> bool:
+        self._left = min(self.burst, self._left + (now - self._at) * self.rate)
+        self._at = now
+        is_allowed = self._left >= 1
+        self._left -= is_allowed
+        return is_allowed
+
+
+class Sliding:
+    """Lets `rate` calls through within any second."""
+
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
+        self._passed: deque[float] = deque()
+
+    def allows(self, now: float) -> bool:
+        while self._passed and self._passed[0] <= now - 1:
+            self._passed.popleft()
+        if len(self._passed) == self.rate:
+            return False
+        self._passed.append(now)
+        return True
+
+
+class Fixed:
+    """Lets `rate` calls through within each second of the clock."""
+
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
+        self._second, self._count = -1, 0
+
+    def allows(self, now: float) -> bool:
+        if int(now) != self._second:
+            self._second, self._count = int(now), 0
+        self._count += 1
+        return self._count <= self.rate
+
+
+class Away:
+    """A service in trouble: it answers every call with 503."""
+
+
+Limit = Bucket | Sliding | Fixed | Away
+
+
+@dataclass
+class Shop:
+    """A service with a limit that may change; workers of one limiter call it without pause."""
+
+    limits: dict[float, Limit]  # by the second from which each holds
+    retry_after: float | None = None
+    latency: float = 0.05
+    passed: list[float] = field(default_factory=list)
+    refused: list[float] = field(default_factory=list)
+
+    def serve(self, workers: int, seconds: float, seed: int = 1) -> None:
+        """Let workers call for so long. A seed sets how uneven the way is, by a tenth."""
+        self._world, self._end, self._random = World("shop"), seconds, Random(seed)
+        self._limiter = RateLimiter(3600, lambda: self._world.now, self._wait)
+        self._limiter.mark_reachable()
+        for _ in range(workers):
+            self._world.begin(self._work)
+        self._world.end_run()
+
+    def share_refused(self) -> float:
+        return len(self.refused) / (len(self.refused) + len(self.passed))
+
+    def passed_within(self, start: float, end: float) -> int:
+        return sum(start <= at < end for at in self.passed)
+
+    def _work(self) -> None:
+        with suppress(Cancelled):
+            while True:
+                attempt = 0
+                while not self._call():
+                    self._limiter.backoff(attempt, TROUBLE)
+                    attempt += 1
+                self._travel(0.002)  # reading takes time too
+
+    def _call(self) -> bool:
+        entered_at = self._limiter.acquire()
+        self._travel(self.latency / 2)
+        at = self._world.now
+        limit = self.limits[max(since for since in self.limits if since <= at)]
+        is_allowed = not isinstance(limit, Away) and limit.allows(at)
+        (self.passed if is_allowed else self.refused).append(at)
+        self._travel(self.latency / 2)
+        if is_allowed:
+            self._limiter.on_success(entered_at)
+        elif not isinstance(limit, Away):
+            self._limiter.on_throttle(entered_at, self.retry_after)
+        return is_allowed
+
+    def _travel(self, seconds: float) -> None:
+        if self._wait(seconds * self._random.uniform(0.9, 1.1)):
+            raise Cancelled
+
+    def _wait(self, seconds: float) -> bool:
+        """Let the others work until so much time has passed; tell whether the end has come."""
+        self._world.sleep(seconds)
+        return self._world.now >= self._end
 
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rate_limiter, "JITTER", Random(1))
+    monkeypatch.setattr(virtual, "TOO_MANY_STEPS", 10**7)  # a shop is called for minutes
 
 
 LIMITS: dict[str, Callable[[int], Limit]] = {

@@ -20,7 +20,10 @@ from svc_analytics.extraction import plan as plan_module
 from svc_analytics.lake import merge, month_file
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.quarantine import QuarantineUpdate
-from svc_analytics.lake.writing import month_files, publisher, write_buffer
+from svc_analytics.lake.writing import month_files, publisher
+from svc_analytics.lake.writing.month_files import MonthFiles
+from svc_analytics.lake.writing.publisher import StreamPublisher as Publisher
+from svc_analytics.lake.writing.write_buffer import WriteBuffer
 from svc_analytics.periods import month_of
 from svc_analytics.records import page
 from tests.simulation import simulate
@@ -78,8 +81,20 @@ def _reach_ties(segment: segments.Segment) -> int:
     return max(segment.start, segment.oldest)
 
 
-def _claim_pages_before_they_are_read(segment: segments.Segment) -> int:
-    return segment.start
+def _miss_nothing_provisional(coverage: Any, wanted: Any, request: Any) -> Any:
+    return plan_module.difference([wanted], coverage.complete)
+
+
+def _do_nothing(*of: Any) -> None:
+    pass
+
+
+def _keep_nothing(*of: Any, **more: Any) -> QuarantineUpdate:
+    return QuarantineUpdate()
+
+
+def _find_none(envelope: Any) -> Any:
+    return envelope.get("next_cursor") or None
 
 
 def _add(stream: Any, path: Path, incoming: Any) -> Iterator[Any]:
@@ -118,67 +133,28 @@ LIKELY: dict[str, Callable[[Plan], bool]] = {
     "files are not synced": _loses_power,
     "folders are not synced": _loses_power,
 }
-PLANTED: dict[str, tuple[Any, str, Any]] = {
-    "ties at a page's edge are not read again": (segments, "_reached", _reach_ties),
-    "a page proves all that is left": (segments, "_reached", _claim_pages_before_they_are_read),
-    "rows that came again are kept twice": (publisher, "merge_rows", _add),
-    "the last minutes count as settled": (clock, "SETTLE_LAG", 0),
-    "nothing is read again": (
-        plan_module,
-        "missing_spans",
-        lambda coverage, wanted, request: plan_module.difference([wanted], coverage.complete),
-    ),
-    "what is to be read again stays complete": (
-        publisher.StreamPublisher,
-        "set_lookback",
-        lambda self, complete, lookback: None,
-    ),
-    "rows stay in the month they left": (
-        month_files.MonthFiles,
-        "relocate",
-        lambda files, rows: None,
-    ),
-    "older versions are not kept": (month_files, "keep_changes", lambda *of: 0),
-    "files are not synced": (files, "sync_file", lambda path: None),
-    "folders are not synced": (files, "sync_folder", lambda folder: None),
-    "what was set aside is forgotten": (
-        publisher,
-        "keep_quarantine",
-        lambda *of, **more: QuarantineUpdate(),
-    ),
-    "a page without a cursor is taken for the last": (
-        page,
-        "_find_cursor",
-        lambda envelope: envelope.get("next_cursor") or None,
-    ),
-    "time is claimed while its rows wait": (
-        write_buffer.WriteBuffer,
-        "_uncover",
-        lambda buffer, labels: (),
-    ),
-}
-# The first seed that finds each bug; where it no longer does, another is searched for.
-FOUND_BY = {
-    "ties at a page's edge are not read again": 20_151,
-    "a page proves all that is left": 20_150,
-    "rows that came again are kept twice": 20_150,
-    "the last minutes count as settled": 20_150,
-    "nothing is read again": 20_150,
-    "what is to be read again stays complete": 21_479,
-    "rows stay in the month they left": 20_151,
-    "older versions are not kept": 20_151,
-    "files are not synced": 20_158,
-    "folders are not synced": 20_177,
-    "what was set aside is forgotten": 20_155,
-    "time is claimed while its rows wait": 20_335,
-    "a page without a cursor is taken for the last": 20_172,
+# With the first seed that finds it; where it no longer does, another is searched for.
+PLANTED: dict[str, tuple[int, Any, str, Any]] = {
+    "ties at a page's edge are not read again": (20_151, segments, "_reached", _reach_ties),
+    "a page proves all that is left": (20_150, segments, "_reached", lambda part: part.start),
+    "rows that came again are kept twice": (20_150, publisher, "merge_rows", _add),
+    "the last minutes count as settled": (20_150, clock, "SETTLE_LAG", 0),
+    "nothing is read again": (20_150, plan_module, "missing_spans", _miss_nothing_provisional),
+    "what is to be read again stays complete": (21_479, Publisher, "set_lookback", _do_nothing),
+    "rows stay in the month they left": (20_151, MonthFiles, "relocate", _do_nothing),
+    "older versions are not kept": (20_151, month_files, "keep_changes", lambda *of: 0),
+    "files are not synced": (20_158, files, "sync_file", _do_nothing),
+    "folders are not synced": (20_177, files, "sync_folder", _do_nothing),
+    "what was set aside is forgotten": (20_155, publisher, "keep_quarantine", _keep_nothing),
+    "a page without a cursor is taken for the last": (20_172, page, "_find_cursor", _find_none),
+    "time is claimed while its rows wait": (20_335, WriteBuffer, "_uncover", lambda *of: ()),
 }
 
 
 @pytest.fixture
 def likely(bug: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Plan], bool]:
     """Plant a bug, and say of a plan whether it may show it."""
-    place, name, planted = PLANTED[bug]
+    _, place, name, planted = PLANTED[bug]
     monkeypatch.setattr(place, name, planted)
     return LIKELY.get(bug, lambda plan: True)
 
@@ -186,7 +162,7 @@ def likely(bug: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Plan], bool]:
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_found(bug: str, likely: Callable[[Plan], bool], folder: Path) -> None:
     """A simulator that finds nothing proves nothing: each of these is found by some seed."""
-    seeds = chain([FOUND_BY[bug]], PLANTED_IN)
+    seeds = chain([PLANTED[bug][0]], PLANTED_IN)
     assert first_found(seeds, likely, folder) is not None
 
 
@@ -196,7 +172,7 @@ def test_the_seed_recorded_of_a_bug_is_the_first(
     bug: str, likely: Callable[[Plan], bool], folder: Path
 ) -> None:
     """A search from the beginning ends at it; otherwise record the one it ends at."""
-    assert first_found(PLANTED_IN, likely, folder) == FOUND_BY[bug]
+    assert first_found(PLANTED_IN, likely, folder) == PLANTED[bug][0]
 
 
 def first_found(
