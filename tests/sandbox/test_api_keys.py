@@ -7,7 +7,9 @@ import pytest
 
 from svc_analytics.sandbox import Refusal
 from svc_analytics.sandbox.http.routes import ROUTES
+from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.resources.console import Console
+from svc_analytics.sandbox.state.account import account_of
 from svc_analytics.sandbox.state.api_keys import PresentedKey
 
 UNAUTHORIZED = (401, "UNAUTHORIZED")
@@ -42,11 +44,19 @@ def test_five_keys_of_a_class_can_be_enabled(console, refusal, shop):
     assert refusal(console.mint_key, {"class": "checkout"}) == limit
 
 
+def arguments_of(route):
+    """Some that a route takes, whatever is wrong with them."""
+    return ["x"] * bool(route.id_name) + [{}] * bool(route.filters or route.body)
+
+
 def test_revoked_key_is_refused_for_good(shop, console, refusal):
-    """A key of the scenario too; the other keys go on."""
+    """On every route, before its query is looked at, be it the scenario's; the others go on."""
     [first, _] = shop.platform.api_keys.all()
     console.revoke_key(first["id"])
-    assert refusal(shop.service.me, shop.checkout) == UNAUTHORIZED
+    for route in ROUTES:
+        operation = attrgetter(route.operation)(shop.service)
+        assert refusal(operation, shop.checkout, *arguments_of(route)) == UNAUTHORIZED
+    assert refusal(shop.service.payments, None, {"limit": "0"}) == UNAUTHORIZED
     assert shop.service.me(shop.payout)
     assert refusal(console.revoke_key, first["id"]) == (409, "CONFLICT")
     assert refusal(console.revoke_key, "nothing") == (404, "NOT_FOUND")
@@ -90,11 +100,10 @@ REACH = [
 def test_each_route_is_reached_by_its_classes_only(shop, route, classes):
     """Authentication 4 and 5; whatever else is wrong with the request."""
     operation = attrgetter(route.operation)(shop.service)
-    arguments = ["x"] * bool(route.id_name) + [{}] * bool(route.filters or route.body)
     for key_class, key in (("checkout", shop.checkout), ("payout", shop.payout)):
         codes = ()
         try:
-            operation(key, *arguments)
+            operation(key, *arguments_of(route))
         except Refusal as refused:
             codes = refused.codes
         assert ("PAY_WRONG_KEY_KIND" in codes) == (key_class not in classes)
@@ -116,3 +125,11 @@ def test_account_that_is_no_business_is_not_found(shop, refusal):
     shop.platform.settings["is_business"] = False
     assert refusal(shop.service.me, shop.checkout) == (404, "MERCHANT_NOT_FOUND")
     assert refusal(shop.service.me, "unknown") == UNAUTHORIZED
+
+
+def test_another_scenario_is_another_business(shop):
+    """Merchant, keys and secrets all differ when any parameter of the scenario does."""
+    other, own = account_of(Scenario(seed=8, months=2, payments=60)), shop.service.account
+    assert other.merchant_id != own.merchant_id
+    theirs, ours = other.environment("theirs"), own.environment("ours")
+    assert set(theirs.values()).isdisjoint(ours.values())

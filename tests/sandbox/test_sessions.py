@@ -123,25 +123,18 @@ def test_price_in_usd_is_quoted_into_every_accepted_coin(shop):
     assert again["amounts"] == session["amounts"]
 
 
-def test_given_amount_without_a_rate_has_no_usd_value(shop):
-    """It can be paid all the same: the merchant named the figure."""
-    shop.platform.settings["absent_rates"] = ["usdt"]
-    assert shop.session()["amounts"] == [{"currency": "usdt", "amount": "20.000000"}]
-
-
-def test_coin_without_a_rate_is_omitted_from_the_quotes(shop):
-    """The others are still quoted."""
-    shop.platform.settings["absent_rates"] = ["btc", "eth"]
-    session = shop.session(amounts=None, price_usd="20")
-    assert [quote["currency"] for quote in session["amounts"]] == ["usdt", "sol"]
-
-
 def test_price_that_no_coin_can_quote_is_unavailable(shop, refused):
-    """Rule 3: 503, and the same request succeeds later."""
+    """
+    Rule 3: 503, and the same request succeeds later. A coin without a rate is omitted from the
+    quotes; where the merchant named the figure it can be paid, and has no value in USD.
+    """
     shop.platform.settings["absent_rates"] = ["usdt", "btc", "sol", "eth"]
     assert refused(amounts=None, price_usd="20") == (503, "PAY_RATE_UNAVAILABLE")
-    shop.platform.settings["absent_rates"] = []
-    assert shop.session(amounts=None, price_usd="20")["status"] == "open"
+    named = shop.session("order-b")["amounts"]
+    assert named == [{"currency": "usdt", "amount": "20.000000"}]
+    shop.platform.settings["absent_rates"] = ["btc", "eth"]
+    quoted = shop.session(amounts=None, price_usd="20")["amounts"]
+    assert [quote["currency"] for quote in quoted] == ["usdt", "sol"]
 
 
 @pytest.mark.parametrize("setting", [("is_suspended", True), ("is_rail_enabled", False)])
