@@ -4,9 +4,7 @@ It runs in a process of its own: `serve` starts it, and it ends when its stdin c
 All payments are one text in a mapped file, newest first; a page is one slice of it.
 """
 
-import base64
 import hashlib
-import hmac
 import json
 import mmap
 import socket
@@ -19,16 +17,23 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from email.utils import formatdate
 from itertools import count
+from pathlib import Path
 from typing import IO
 from urllib.parse import parse_qsl
+from uuid import UUID
+
+from svc_analytics.instants import format_instant, parse_instant
+from svc_analytics.periods import month_of
+from svc_analytics.signing.receipts import sign_receipt
+from svc_analytics.signing.secrets import Secret
+from svc_analytics.signing.token_form import FACTS
 
 PREFIX = "/api/pay/v1"
 PAGE = 100
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MICROSECOND = timedelta(microseconds=1)
+ROOT = Path(__file__).parents[2]
+SECRET = Secret("benchmark")
 MERCHANT_ID = "5d0f3c7e-6a1b-4c2d-9e8f-0a1b2c3d4e5f"
 CURRENCIES = ("usdt", "usdt", "usdt", "trx", "ton", "btc")
 
@@ -40,9 +45,9 @@ def serve(payments: int, latency: float = 0) -> Iterator[str]:
     `latency` is how many seconds each request waits for its answer. `/counts` tells how many were
     answered.
     """
-    command = [sys.executable, __file__, str(payments), str(latency)]
+    command = [sys.executable, "-m", "tests.benchmarks.bare_server", str(payments), str(latency)]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) as process:
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"
 
 
@@ -57,7 +62,7 @@ class Prebuilt:
     def __init__(self, number: int, file: IO[bytes]) -> None:
         # The service's clock tells whole seconds: all payments are older than that.
         newest = (int(time.time()) - 60) * 1_000_000
-        step = (newest - _start_of_year_before(newest)) // number
+        step = (newest - month_of(newest).shift(-11).start) // number
         self._instants = range(newest - (number - 1) * step, newest + 1, step)
         self._ends = array("Q", [0])
         for place in reversed(range(number)):
@@ -71,9 +76,9 @@ class Prebuilt:
         held, first = len(self._instants), 0
         end = held
         if "to" in query:
-            first = held - bisect_right(self._instants, _micros(query["to"]))
+            first = held - bisect_right(self._instants, parse_instant(query["to"])[0])
         if "from" in query:
-            end = held - bisect_left(self._instants, _micros(query["from"]))
+            end = held - bisect_left(self._instants, parse_instant(query["from"])[0])
         first = int(query.get("cursor", first))
         stop = min(first + PAGE, end)
         if first >= stop:
@@ -152,45 +157,19 @@ def _payment(number: int, paid_at: int) -> bytes:
         "usd_value": _decimal(amount),
         "payer_id": _uuid("payer", number % 20_000),
         "metadata": {"cart": number, "channel": "web"},
-        "paid_at": (EPOCH + paid_at * MICROSECOND).isoformat().replace("+00:00", "Z"),
+        "paid_at": format_instant(paid_at),
     }
-    record["receipt"] = _receipt(record)
+    facts = record | {"payment_id": record["id"], "merchant_id": MERCHANT_ID}
+    record["receipt"] = sign_receipt({name: facts[name] for name in FACTS}, SECRET)
     return json.dumps(record, separators=(",", ":")).encode()
 
 
-def _receipt(record: dict[str, object]) -> str:
-    facts = {"payment_id": record["id"], "merchant_id": MERCHANT_ID}
-    for name in (
-        *("receipt_no", "reference_id", "currency", "amount", "charged_amount", "fee_bearer"),
-        *("net_amount", "paid_at"),
-    ):
-        facts[name] = record[name]
-    signed = f"v1.{_base64(json.dumps(facts, separators=(',', ':')).encode())}"
-    return f"{signed}.{_base64(hmac.digest(b'benchmark', signed.encode(), 'sha256'))}"
-
-
-def _base64(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+def _uuid(kind: str, number: int) -> str:
+    return str(UUID(hashlib.md5(f"{kind}-{number}".encode()).hexdigest(), version=4))
 
 
 def _decimal(hundredths: int) -> str:
     return f"{hundredths // 100}.{hundredths % 100:02d}"
-
-
-def _uuid(kind: str, number: int) -> str:
-    text = hashlib.md5(f"{kind}-{number}".encode()).hexdigest()
-    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
-
-
-def _start_of_year_before(micros: int) -> int:
-    """Return the start of the twelfth UTC month back, an instant's own counted in."""
-    at = EPOCH + micros * MICROSECOND
-    months = at.year * 12 + at.month - 12
-    return (datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC) - EPOCH) // MICROSECOND
-
-
-def _micros(text: str) -> int:
-    return (datetime.fromisoformat(text) - EPOCH) // MICROSECOND
 
 
 def main() -> None:

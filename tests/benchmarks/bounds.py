@@ -2,9 +2,12 @@
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any, NoReturn
 
 import click
 
@@ -48,6 +51,24 @@ def peak_memory() -> float:
     """Return the most memory that this process had, in MB, and not the one that began it."""
     status = Path("/proc/self/status").read_text()  # getrusage tells that of the parent too
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1000
+
+
+def weighed(work: Callable[..., Any], *arguments: object) -> tuple[Any, float]:
+    """Return what work returns in a process of its own, and the most memory that this had."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(_weigh, work, *arguments).result()
+
+
+def _weigh(work: Callable[..., Any], *arguments: object) -> tuple[Any, float]:
+    return work(*arguments), peak_memory()
+
+
+def tell(bounds: Iterable[Bound]) -> NoReturn:
+    """Print each bound, and exit with 1 where one does not hold."""
+    told = [*bounds]
+    for bound in told:
+        click.echo(bound)
+    raise SystemExit(not all(bound.holds for bound in told))
 
 
 def note(text: str) -> None:

@@ -7,16 +7,14 @@ Exits 1 when a bound does not hold.
 
 import hmac
 import tempfile
-from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 
 import click
 
 from svc_analytics.proofs.single import prove_line
-from tests.benchmarks.bounds import Bound, note, peak_memory, seconds
+from tests.benchmarks.bounds import Bound, note, seconds, tell, weighed
 from tests.support.hand_made_lines import SECRET, Sealed, row, seal_rows
 
 FEW, REPEATS = 10_000, 3
@@ -35,17 +33,6 @@ def prove_middle(made: Sealed, lines: int, processors: int = 1) -> None:
     prove_line(made.folder, made.manifest, SECRET, f"record-{lines // 2}", None, processors)
 
 
-def memory_of_proof(made: Sealed, lines: int) -> float:
-    """Tell the peak memory, in MB, of a process that proves a line."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(_prove_and_weigh, made, lines).result()
-
-
-def _prove_and_weigh(made: Sealed, lines: int) -> float:
-    prove_middle(made, lines)
-    return peak_memory()
-
-
 def measure(folder: Path, lines: int) -> list[Bound]:
     """Compare a proof with a plain loop, turn by turn, and its memory with that of few lines."""
     made = seal_rows(folder / "many", map(row, range(1, lines + 1)))
@@ -56,10 +43,10 @@ def measure(folder: Path, lines: int) -> list[Bound]:
     ]
     plain, proof = (median(each) for each in zip(*times, strict=True))
     note(f"a proof of {lines:,} lines: {proof:.2f} s; a plain loop over them: {plain:.2f} s")
-    memory = memory_of_proof(made, lines) / memory_of_proof(few, FEW)
+    peaks = [weighed(prove_middle, *of)[1] for of in ((made, lines), (few, FEW))]
     return [
         Bound("proof / plain loop of hashes", proof / plain, 2, "x"),
-        Bound(f"peak memory, {lines:,} / {FEW:,} lines", memory, 1.1, "x"),
+        Bound(f"peak memory, {lines:,} / {FEW:,} lines", peaks[0] / peaks[1], 1.1, "x"),
     ]
 
 
@@ -68,10 +55,7 @@ def measure(folder: Path, lines: int) -> list[Bound]:
 def main(lines: int) -> None:
     """Measure the proof of a line and compare the figures with their bounds."""
     with tempfile.TemporaryDirectory() as folder:
-        bounds = measure(Path(folder), lines)
-    for bound in bounds:
-        click.echo(bound)
-    raise SystemExit(not all(bound.holds for bound in bounds))
+        tell(measure(Path(folder), lines))
 
 
 if __name__ == "__main__":

@@ -10,10 +10,8 @@ import hmac
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from datetime import datetime
 from decimal import Decimal
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from uuid import UUID
@@ -36,7 +34,7 @@ from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import MONEY_FACTS, sign_receipt
 from svc_analytics.signing.secrets import Secret, SigningSecret
 from svc_analytics.signing.token_form import FACTS
-from tests.benchmarks.bounds import Bound, both_times, note, peak_memory
+from tests.benchmarks.bounds import Bound, both_times, note, weighed
 
 MERCHANT_ID = "11111111-1111-4111-8111-111111111111"
 SECRET = "receipt secret of the benchmark"
@@ -133,15 +131,8 @@ def is_proven(row: dict[str, object]) -> bool:
     )
 
 
-def peak_of_verification(lake: Lake) -> float:
-    """Return the peak memory, in MB, of a process that verifies the lake."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(_verify_and_weigh, lake.path).result()
-
-
-def _verify_and_weigh(path: Path) -> float:
-    verify_all(Lake(path))
-    return peak_memory()
+def _verify_in(path: Path) -> int:
+    return verify_all(Lake(path))
 
 
 def measure(lake: Lake, tokens: int) -> list[Bound]:
@@ -159,5 +150,5 @@ def measure(lake: Lake, tokens: int) -> list[Bound]:
     return [
         Bound("plain loop / one core, by processor time", worked[0] / worked[1], 3, "x", True),
         Bound("one core / two cores", one / two, 1.8, "x", True),
-        Bound(f"peak memory, {tokens:,} tokens", peak_of_verification(lake), 600, "MB"),
+        Bound(f"peak memory, {tokens:,} tokens", weighed(_verify_in, lake.path)[1], 600, "MB"),
     ]

@@ -25,11 +25,8 @@ def with_metadata(text: str | None) -> pa.Table:
 @pytest.mark.parametrize(
     ("held", "again", "is_changed"),
     [
-        (None, '{"a": 1}', True),
-        ('{"a": 1}', None, True),
-        (None, None, False),
-        ("null", None, True),
-        ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}', False),
+        *((None, '{"a": 1}', True), ('{"a": 1}', None, True), (None, None, False)),
+        *(("null", None, True), ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}', False)),
         ('{"a": 1}', '{"a": 2}', True),
     ],
 )

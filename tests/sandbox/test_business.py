@@ -127,15 +127,8 @@ def test_a_scenario_file_is_read_whole(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "payments = ",
-        'payments = "many"',
-        "seed = true",
-        "colour = 1",
-        'coins = ["irt"]',
-        "coins = []",
-        "season = [1, 2]",
-        "fee_tiers = []",
-        "refund_days = [0]",
+        *("payments = ", 'payments = "many"', "seed = true", "colour = 1", 'coins = ["irt"]'),
+        *("coins = []", "season = [1, 2]", "fee_tiers = []", "refund_days = [0]"),
         "tampered_one_in = -1",
     ],
 )

@@ -15,10 +15,7 @@ PRIVATE_HOSTS = (
     *("0xa9fe.0xa9fe", "shop.0XA", "shop.example.1"),
     # In other letters and dots
     *(
-        "\uff11\uff12\uff17.0.0.1",
-        "①27.0.0.1",
-        "127。0。0。1",
-        "127\uff0e0\uff0e0\uff0e1",
+        *("\uff11\uff12\uff17.0.0.1", "①27.0.0.1", "127。0。0。1", "127\uff0e0\uff0e0\uff0e1"),
         "127%2e0.0.1",
     ),
     *("x.ⓛocalhost", "LOCALHOST", "shop.\uff2c\uff2f\uff23\uff21\uff2c"),
