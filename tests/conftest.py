@@ -44,11 +44,10 @@ for name, count in EXAMPLES.items():
         suppress_health_check=[HealthCheck.too_slow],
     )
 
-# They look at what is made of statements; all others read each statement anew.
-KEEP_READINGS = {
-    *("books", "cli", "closing", "docs", "lakes", "notebook", "render", "statements"),
-    *("warehouse", "webhooks"),
-}
+# They look at what is made of statements; all others read each statement anew. Of the second,
+# what a test changes may be how a lake is read.
+KEEP_READINGS = {"books", "closing", "formatting", "lakes", "proofs", "render", "unattended"}
+KEEP_UNCHANGED = {"cli", "docs", "notebook", "statements", "warehouse", "webhooks"}
 
 # The library of JSON's schemas asks this one about addresses, which no schema here names: its
 # grammars take three seconds of each process to load.
@@ -130,7 +129,8 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 def kept_readings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read a lake once for a statement, unless a test changes how it is read."""
     own = inspect.signature(request.function).parameters
-    if request.path.parent.name in KEEP_READINGS and "monkeypatch" not in own:
+    kept = KEEP_READINGS if "monkeypatch" in own else KEEP_READINGS | KEEP_UNCHANGED
+    if request.path.parent.name in kept:
         keep_readings(monkeypatch)
 
 

@@ -50,21 +50,27 @@ def run(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     return runner(monkeypatch, capsys)
 
 
-def test_a_restored_lake_closes_the_next_month_to_the_same_bytes(place: Path) -> None:
+def test_a_restored_lake_has_the_same_bytes(place: Path) -> None:
     """Of a secret in it nobody else reads anything, in the backup neither."""
     back_up(place / "data", place / "disk" / "backups")
     restore(place / "disk" / "backups", place / "new", progress=False)
     assert kept(place / "new") == kept(place / "data")
-    folders = [
-        closer_at(place / name).close(MONTHS[1], formats=("csv",)).folder
-        for name in ("data", "new")
-    ]
-    one, other = [{file.name: file.read_bytes() for file in each.iterdir()} for each in folders]
-    assert one == other and "manifest.json" in one
     for secret in (place / "new" / "secret", place / "disk" / "backups" / "lake" / "secret"):
         assert secret.stat().st_mode & 0o777 == 0o600
     for folder in (place / "new", place / "disk" / "backups"):
         assert not folder.stat().st_mode & 0o007
+
+
+@pytest.mark.thorough
+def test_a_restored_lake_closes_the_next_month_to_the_same_bytes(place: Path) -> None:
+    """As any two lakes of the same bytes do."""
+    back_up(place / "data", place / "backups")
+    restore(place / "backups", place / "new", progress=False)
+    one, other = (
+        closer_at(place / name).close(MONTHS[1], formats=("csv",)).folder
+        for name in ("data", "new")
+    )
+    assert (one / "manifest.json").read_bytes() == (other / "manifest.json").read_bytes()
 
 
 def test_only_what_is_new_and_changed_is_copied(place: Path) -> None:

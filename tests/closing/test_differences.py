@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics import diff_statements
+from svc_analytics import diff_statements, verify_statement
+from svc_analytics.closing.seals import read_manifest
 from svc_analytics.money import format_amount
 from svc_analytics.statements.statement import statement
-from tests.support.closings import Closer
+from tests.support.closings import Closer, figure, row_causes, table
 from tests.support.fake_service import payment
 from tests.support.prepared import prepared
 
@@ -21,13 +22,26 @@ def versions(closer: Closer) -> tuple[Path, Path]:
     """October as it was sealed, and its restatement with a late payment of 7 usdt."""
 
     def make() -> None:
-        closer.close()
+        sealed = closer.close()
         closer.desk.service.payments.append(LATE)
-        closer.close()
+        restated = closer.close()
+        assert (restated.state, restated.needs_attention) == ("restated", True)
+        assert restated.restatement is not None
+        assert len(restated.restatement) == len(table(restated.folder, "restatement"))
+        assert read_manifest(restated.folder)["supersedes"] == sealed.seal
+        assert closer.close().state == "unchanged"
 
     prepared(closer.desk, "two versions of October", make)
     folder = closer.desk.lake.path / "statements"
     return folder / "2026-10", folder / "2026-10-v2"
+
+
+def test_a_late_record_restates_the_month_beside_its_seal(versions: tuple[Path, Path]) -> None:
+    """Version 2 names what came late and every figure it moved; version 1 stays as it was."""
+    rows = table(versions[1], "restatement")
+    assert row_causes(rows) == [(LATE["id"], "added", "late")]
+    assert figure(rows, "gross_sales") == ("100", "107", "7", "late")
+    assert verify_statement(versions[1]).holds
 
 
 def test_two_months_are_compared_by_figure(closer: Closer) -> None:
@@ -39,6 +53,7 @@ def test_two_months_are_compared_by_figure(closer: Closer) -> None:
     values = [closing[name] for name in ("old", "new", "difference", "percent")]
     assert list(map(format_amount, values)) == ["4.95", "4.45", "-0.5", "-10.1010101"]
     assert rows["payments_count", "usdt"]["old"] == 0
+    assert {row["cause"] for row in found.table.to_pylist()} == {None}
     assert not found.is_of_versions and "cause" not in found.comparison.column_names
     # They have no record in common, which are shown only if wanted.
     assert not found.display().folded and "<details>" not in found.to_html()
@@ -78,10 +93,10 @@ def test_changed_rows_open_below_the_figures(versions: tuple[Path, Path]) -> Non
 
 def test_the_page_stands_alone_and_shows_both_standings(versions: tuple[Path, Path]) -> None:
     """Nothing is loaded, nothing runs; period, zone and seal of either."""
-    page = diff_statements(*versions).to_html()
+    found = diff_statements(*versions)
+    page = found.to_html()
     assert "default-src 'none'" in page and "<script" not in page and "://" not in page
     assert "size: A4" in page
-    found = diff_statements(*versions)
     for manifest in (found.old, found.new):
         version, seal = manifest["version"], manifest["seal"]
         assert f"2026-10, UTC, version {version} · sealed as {seal}" in unescape(page)
@@ -90,19 +105,11 @@ def test_the_page_stands_alone_and_shows_both_standings(versions: tuple[Path, Pa
 def test_a_running_month_is_marked_in_a_comparison_of_folders(
     closer: Closer, tmp_path: Path
 ) -> None:
-    """By what its manifest says."""
-    october = closer.sealed()
-    november = statement(closer.desk.lake, "2026-11").save(tmp_path / "november")
-    text = str(diff_statements(october, november))
-    assert "2026-11 (running)" in text and "the month is not over" in text
-
-
-def test_a_folder_without_messages_is_running_by_its_instants(
-    closer: Closer, tmp_path: Path
-) -> None:
-    """As earlier releases wrote them: only English, and November read up to before its end."""
+    """By what its manifest says; in other words than ours, by its instants."""
     october, lake = closer.sealed(), closer.desk.lake
     november = statement(lake, "2026-11").save(tmp_path / "november")
+    text = str(diff_statements(october, november))
+    assert "2026-11 (running)" in text and "the month is not over" in text
     manifest = json.loads((november / "manifest.json").read_text())
     del manifest["reason_messages"]
     (november / "manifest.json").write_text(json.dumps(manifest | {"reasons": ["in other words"]}))

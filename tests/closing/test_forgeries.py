@@ -236,7 +236,7 @@ def stated_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("release", sample([None, OTHER], 2), ids=["this release", "another"])
-@pytest.mark.parametrize("what", sample(FORGERIES, 7))
+@pytest.mark.parametrize("what", sample(FORGERIES, 12))
 def test_no_forgery_is_silent(closer: Closer, what: str, release: str | None) -> None:
     """Although the register knows the forged seal, and whichever release it names."""
     folder = sealed(closer, what)
@@ -269,7 +269,7 @@ def test_nobody_builds_upon_a_forgery(closer: Closer, what: str) -> None:
         closer.close()
 
 
-@pytest.mark.parametrize("file", sample(WORDS, 4))
+@pytest.mark.parametrize("file", sample(WORDS, 5))
 def test_the_words_of_another_release_are_told_in_one_line(closer: Closer, file: str) -> None:
     """They break nothing; the same words of this release are not its own."""
     folder = closer.sealed(formats=FORMS_OF[file])

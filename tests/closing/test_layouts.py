@@ -142,7 +142,7 @@ def test_a_page_and_a_workbook_of_another_layout_hold(
         groups = summary_groups(names)
         return {group: groups[group][::-1] for group in reversed(groups)}
 
-    with another_release(monkeypatch, same), monkeypatch.context() as its:
+    with another_release(same), monkeypatch.context() as its:
         for module in ("figures", "page.face", "workbook.figures"):
             its.setattr(f"svc_analytics.render.{module}.summary_groups", reversed_groups)
         columns = ("currency", "net", "charged", "reference_id", "occurred_at_utc", "record_id")

@@ -8,6 +8,7 @@ import pytest
 
 from svc_analytics import verify_statement
 from svc_analytics.closing.register import read_register
+from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import LakeError
 from tests.support.closings import Closer
@@ -18,14 +19,9 @@ def register(closer: Closer) -> Path:
     return closer.desk.lake.path / "statements"
 
 
-def test_each_seal_has_a_line_in_the_order_of_sealing(closer: Closer) -> None:
-    """October was closed first; a month that is closed again gets no second line."""
-    october, september = closer.closed("2026-10", "2026-09")
-    closer.close("2026-09")
-    rows = [(october.seal, "2026-10"), (september.seal, "2026-09")]
-    assert read_register(register(closer)).rows == tuple(
-        (seal, label, "gregorian", "UTC", "1") for seal, label in rows
-    )
+def out_of_order(closer: Closer) -> list[CloseResult]:
+    """October, then August across a gap, then September."""
+    return closer.closed("2026-10", "2026-08", "2026-09")
 
 
 def chained(lines: list[str]) -> list[str]:
@@ -37,31 +33,40 @@ def chained(lines: list[str]) -> list[str]:
     return checks[1:]
 
 
-def test_the_check_of_a_line_covers_all_lines_before_it(closer: Closer) -> None:
-    """So a line that is altered, check and all, does not fit those behind it."""
-    closer.closed("2026-08", "2026-09", "2026-10")
+def test_each_seal_has_a_line_in_the_order_of_sealing(closer: Closer) -> None:
+    """A month that is closed again gets no second line.
+
+    The check of a line covers all before it: one that is altered, check and all, does not fit.
+    """
+    closed = out_of_order(closer)
+    closer.close("2026-09")
+    rows = tuple((one.seal, one.label, "gregorian", "UTC", "1") for one in closed)
+    assert read_register(register(closer)).rows == rows
     path = register(closer) / "seals.csv"
     header, *lines = path.read_text().splitlines()
     assert header == "seal,label,calendar,zone,version,check"
     assert [line.rpartition(",")[2] for line in lines] == chained(lines)
-    first = lines[0].replace("2026-08", "2026-07")
+    first = lines[0].replace("2026-10", "2026-07")
     altered = [f"{first.rpartition(',')[0]},{chained([first])[0]}", *lines[1:]]
     path.write_text("\n".join([header, *altered]) + "\n")
     with pytest.raises(LakeError, match=r"seals\.csv is torn or altered"):
         read_register(register(closer))
 
 
+def test_a_month_closed_behind_a_later_one_says_that_the_chain_has_a_gap(closer: Closer) -> None:
+    """October's seal was made before the others', so it cannot name September's."""
+    october, august, september = out_of_order(closer)
+    assert october.note is None and read_manifest(october.folder)["previous_seal"] is None
+    for late in (august, september):
+        assert late.state == "sealed" and not late.needs_attention
+        assert late.note is not None and late.note.startswith("2026-10 was sealed first")
+    assert verify_statement(october.folder).holds and verify_statement(september.folder).holds
+
+
 def test_a_statement_beside_the_lake_is_registered_in_it(closer: Closer, tmp_path: Path) -> None:
     """Wherever its folder lies, the lake made the seal."""
     closed = closer.close(out=tmp_path / "elsewhere")
     assert read_register(register(closer)).has(closed.seal)
-
-
-def test_a_provisional_month_has_no_line(closer: Closer) -> None:
-    """There is no seal."""
-    closer.desk.service.payments.pop(1)
-    assert closer.closed("2026-10")[0].seal is None
-    assert read_register(register(closer)).rows == ()
 
 
 def test_a_month_whose_seal_was_removed_is_not_forgotten(closer: Closer) -> None:

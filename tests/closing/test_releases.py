@@ -12,6 +12,7 @@ import pytest
 from svc_analytics import verify_statement
 from svc_analytics.closing.verification import tables as sealed_tables
 from svc_analytics.render import folder as forms
+from svc_analytics.statements.reading import read_period
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.closings import Closer, row_causes
@@ -24,7 +25,7 @@ FORMS = ("csv", "parquet", "html", "xlsx", "json", "journal")
 
 
 @contextmanager
-def another_release(monkeypatch: pytest.MonkeyPatch, edit: Edit) -> Iterator[None]:
+def another_release(edit: Edit) -> Iterator[None]:
     """Within, statements are those of another release: with other tables and definitions."""
 
     def make(*args: Any, **options: Any) -> Statement:
@@ -34,7 +35,7 @@ def another_release(monkeypatch: pytest.MonkeyPatch, edit: Edit) -> Iterator[Non
     words = pc.replace_substring(definitions_table()["definition"], "of the period", "here")
     place = definitions_table().column_names.index("definition")
     other = definitions_table().set_column(place, "definition", words)
-    with monkeypatch.context() as its:
+    with pytest.MonkeyPatch.context() as its:
         its.setattr("svc_analytics.closing.close.prepare", make)
         its.setattr(forms, "definitions_table", lambda: other)
         its.setattr("svc_analytics.statements.statement.definitions_digest", lambda: "0" * 64)
@@ -73,11 +74,9 @@ OLDER: dict[str, Edit] = {
 
 
 @pytest.mark.parametrize("what", sample(OLDER, 4))
-def test_a_newer_release_keeps_a_sealed_month(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
+def test_a_newer_release_keeps_a_sealed_month(closer: Closer, what: str) -> None:
     """It holds in every form, is left unchanged, and a line says whose words it is in."""
-    with another_release(monkeypatch, OLDER[what]):
+    with another_release(OLDER[what]):
         folder = closer.close(formats=FORMS).folder
     found = verify_statement(folder)
     assert (found.broken, found.unproven, found.table.num_rows, found.holds) == ((), (), 0, True)
@@ -98,12 +97,10 @@ def of_one_year(tables: Tables) -> Tables:
     return tables | {"trend": trend.filter(pc.greater(trend["month"], "2025-10"))}
 
 
-def test_a_seal_with_twelve_months_holds_beside_those_of_the_year_before(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_seal_with_twelve_months_holds_beside_those_of_the_year_before(closer: Closer) -> None:
     """An older release stated twelve months; a note says what it does not state."""
     closer.serve(LONG_AGO)
-    with another_release(monkeypatch, of_one_year):
+    with another_release(of_one_year):
         folder = closer.close().folder
     found = verify_statement(folder)
     assert (found.broken, found.unproven, found.table.num_rows) == ((), (), 0)
@@ -117,6 +114,7 @@ def test_a_seal_of_this_release_without_the_year_before_does_not_hold(
     """Whoever takes the year before out of a trend excuses it by no other release."""
     closer.serve(LONG_AGO)
     with monkeypatch.context() as its:
+        its.setattr("svc_analytics.statements.statement.read_period", read_period)
         its.setattr("svc_analytics.statements.trend._STATED", 12)
         folder = closer.close().folder
     unproven = "it lacks the months of trend before the last twelve, which the lake gives now"
@@ -128,7 +126,7 @@ def test_a_table_more_breaks_nothing(closer: Closer, monkeypatch: pytest.MonkeyP
     """The older statement does not have it."""
     always = tuple(name for name in sealed_tables._ALWAYS if name != "cohorts")
     monkeypatch.setattr(sealed_tables, "_ALWAYS", always)
-    with another_release(monkeypatch, without_a_table):
+    with another_release(without_a_table):
         folder = closer.close().folder
     assert verify_statement(folder).holds and closer.close().state == "unchanged"
 
@@ -153,10 +151,10 @@ def one_column_of_its_own(tables: Tables) -> Tables:
     ids=["figure", "column"],
 )
 def test_what_a_newer_release_does_not_state_is_not_proven(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch, edit: Edit, name: str
+    closer: Closer, edit: Edit, name: str
 ) -> None:
     """It cannot be made again; nothing is called altered, and no version replaces the month."""
-    with another_release(monkeypatch, edit):
+    with another_release(edit):
         folder = closer.close().folder
     found = verify_statement(folder)
     text = f"{name} cannot be made again: this release does not state it"
@@ -172,11 +170,9 @@ def twice_the_fees(tables: Tables) -> Tables:
     return tables | {"summary": summary.set_column(place, field, pa.array(twice, field.type))}
 
 
-def test_a_figure_that_means_something_else_now_shows(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_figure_that_means_something_else_now_shows(closer: Closer) -> None:
     """Its number differs for the month; the release that defined it so is named."""
-    with another_release(monkeypatch, twice_the_fees):
+    with another_release(twice_the_fees):
         folder = closer.close().folder
     found = verify_statement(folder)
     assert {row["name"] for row in found.table.to_pylist()} == {"total_fees_borne"}
@@ -184,9 +180,9 @@ def test_a_figure_that_means_something_else_now_shows(
 
 
 @pytest.mark.thorough
-def test_a_late_record_still_shows(closer: Closer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_record_still_shows(closer: Closer) -> None:
     """The restatement has it and what it moves, and nothing of what the newer release adds."""
-    with another_release(monkeypatch, without_a_figure):
+    with another_release(without_a_figure):
         folder = closer.close().folder
     late = payment(99, "2026-10-20T10:00:00Z", "7", "0.5")
     closer.desk.service.payments.append(late)

@@ -31,7 +31,7 @@ def sealed(closer: Closer) -> Callable[..., Path]:
 
     def seal(*payments: Record) -> Path:
         closer.desk.service.payments, closer.desk.service.payouts = [*payments], []
-        return closer.close().folder
+        return closer.sealed()
 
     return seal
 
@@ -40,17 +40,6 @@ def check_receipts(closer: Closer, secret: str = SECRET) -> None:
     verify_lake(
         closer.desk.lake, replace(closer.desk.settings, receipt_secrets=parse_secrets(secret))
     )
-
-
-def test_a_month_without_a_receipt_secret_says_so_and_is_sealed(
-    closer: Closer, sealed: Callable[..., Path]
-) -> None:
-    """In the manifest, and wherever its status is told."""
-    folder = sealed(*GOOD)
-    made = statement(closer.desk.lake, "2026-10")
-    assert json.loads((folder / "manifest.json").read_text())["receipts"] == "not_checked"
-    assert made.receipts_state == "not_checked"
-    assert "Its receipts were not checked." in "\n".join(made._display().lines)
 
 
 def test_a_run_says_once_that_receipts_are_not_checked(closer: Closer) -> None:
@@ -67,8 +56,12 @@ def test_a_run_says_once_that_receipts_are_not_checked(closer: Closer) -> None:
 def test_verdicts_that_come_later_restate_nothing(
     closer: Closer, sealed: Callable[..., Path]
 ) -> None:
-    """The seal holds, and says how many receipts were checked since; the month is not changed."""
+    """That they were not checked is said then, in manifest and status; later, how many were."""
     folder = sealed(*GOOD)
+    made = statement(closer.desk.lake, "2026-10")
+    assert json.loads((folder / "manifest.json").read_text())["receipts"] == "not_checked"
+    assert made.receipts_state == "not_checked"
+    assert "Its receipts were not checked." in "\n".join(made._display().lines)
     check_receipts(closer)
     again, checked = closer.close(), verify_statement(folder, closer.desk.lake)
     assert (again.state, again.version, again.needs_attention) == ("unchanged", 1, False)

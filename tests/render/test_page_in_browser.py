@@ -15,6 +15,7 @@ from svc_analytics.render.standing import standing_text
 from svc_analytics.statements.statement import Statement
 from tests.support.browsers import browser, pdf_words
 from tests.support.form_material import Make
+from tests.support.prepared import once
 from tests.support.rings import rings, sample
 
 PHONE, TABLET, DESK = (390, 844), (1024, 768), (1440, 900)
@@ -40,10 +41,15 @@ def opened(
     size: tuple[int, int] = DESK,
     lang: str = "en",
 ) -> Page:
-    """Open the page of a statement in a window of that size."""
-    made.save(folder / "out", ("html",), lang=lang)
+    """Open the page of a statement in a window of that size; it is written once."""
+
+    def write() -> bytes:
+        return (made.save(folder / "out", ("html",), lang=lang) / "statement.html").read_bytes()
+
+    file = folder / "statement.html"
+    file.write_bytes(once(f"the page of {made.period.label} in {lang}", write))
     page = browser.new_page(viewport={"width": size[0], "height": size[1]})
-    page.goto((folder / "out" / "statement.html").as_uri())
+    page.goto(file.as_uri())
     return page
 
 

@@ -137,7 +137,7 @@ def odd(desk: Desk) -> Lakehouse:
             ("2026-10", {"zone": "Pacific/Kiritimati"}),
             ("1405-07", {"zone": "Asia/Tehran", "calendar": "jalali"}),
         ],
-        2,
+        4,
     ),
 )
 def test_of_an_odd_time_every_figure_is_made_of_the_records_shown(
@@ -200,7 +200,7 @@ def test_records_are_shown_by_order_receipt_and_customer(
             ("partly_refunded_count", []),
             ("usd_payouts_priced_count", [10]),
         ],
-        3,
+        5,
     ),
 )
 def test_the_records_of_a_part_are_that_part(odd: Lakehouse, figure: str, ids: list[int]) -> None:

@@ -75,38 +75,24 @@ def exceptions(lake: Lake) -> list[dict[str, Any]]:
     return rows
 
 
-def test_tables_in_files_are_the_same(
-    usual: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch
+def test_a_long_month_has_the_same_tables_and_files(
+    usual: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """To the digest and each type."""
+    """To the digest, each type and each byte; no file of a table is left in the lake."""
+    before = sorted(desk.lake.path.rglob("*"))
     long = of_a_long_month(usual, desk, monkeypatch)
-    assert len(long.tables["lines"]) == 4
+    assert sorted(desk.lake.path.rglob("*")) == before
+    assert len(long.tables["lines"]) == 4 and long.lines["gross"].notna().all()
     assert long.content_digest() == usual.content_digest()
     assert {name: table.schema for name, table in long.tables.items()} == {
         name: table.schema for name, table in usual.tables.items()
     }
-
-
-def test_files_of_long_tables_are_the_same(
-    usual: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """To the byte, though only some of their pages are in memory at a time."""
     in_memory = usual.save(tmp_path / "usual", FORMS)
-    in_files = of_a_long_month(usual, desk, monkeypatch).save(tmp_path / "long", FORMS)
+    in_files = long.save(tmp_path / "long", FORMS)
     names = sorted(path.name for path in in_memory.iterdir())
     assert names == sorted(path.name for path in in_files.iterdir())
     for name in names:
         assert (in_files / name).read_bytes() == (in_memory / name).read_bytes()
-
-
-def test_no_file_of_a_table_is_left_in_the_lake(
-    usual: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The tables of a statement outlive the snapshot that they were read from."""
-    before = sorted(desk.lake.path.rglob("*"))
-    long = of_a_long_month(usual, desk, monkeypatch)
-    assert sorted(desk.lake.path.rglob("*")) == before
-    assert long.lines["gross"].notna().all()
 
 
 def test_a_full_disk_is_one_clear_line(

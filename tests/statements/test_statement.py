@@ -29,6 +29,15 @@ LEDGER = """
  payout   usdt      50                    0.5     2026-10-09T08:00      50
  payout   sol       7                     0.07    2026-10-10T08:00      1400
 """
+LARGE = """
+ kind     currency  amount                fee                   usd_value  at
+ payment  usdt      7999999999999998      0                                2026-10-01T09:00
+ payment  usdt      0.999999999999999999  0                                2026-10-02T09:00
+ payment  huge      99999999999999999999  24999999999999999999             2026-10-01T09:00
+ payment  btc       2                     1                                2026-10-02T09:00
+ payment  eth       1                     0                     60000      2026-10-01T09:00
+ payment  eth       9                     0                                2026-10-02T09:00
+"""
 
 Make = Callable[..., Statement]
 
@@ -96,25 +105,12 @@ def test_a_payment_without_a_fee_has_its_part_in_the_usd_figures(make: Make) -> 
 
 def test_large_and_small_amounts_of_one_coin_add_up_exactly(make: Make) -> None:
     """16 digits before the point and 18 behind it in one sum."""
-    made = make(
-        """
- kind     currency  amount                fee  at
- payment  usdt      7999999999999998      0    2026-10-01T09:00
- payment  usdt      0.999999999999999999  0    2026-10-02T09:00
-"""
-    )
-    assert row(made, "usdt")["gross_sales"] == Decimal("7999999999999998.999999999999999999")
+    assert row(make(LARGE), "usdt")["gross_sales"] == Decimal("7999999999999998.999999999999999999")
 
 
 def test_a_quotient_by_the_largest_amount_is_exact(make: Make) -> None:
     """A fee of a quarter of 20 nines and a bit less: the rate is 0.25, half up at 8 places."""
-    made = make(
-        """
- kind     currency  amount                fee                   at
- payment  huge      99999999999999999999  24999999999999999999  2026-10-01T09:00
- payment  btc       2                     1                     2026-10-02T09:00
-"""
-    )
+    made = make(LARGE)
     assert row(made, "huge")["gross_sales"] == Decimal("99999999999999999999")
     assert row(made, "huge")["effective_fee_rate"] == Decimal("0.25")
     assert row(made, "btc")["effective_fee_rate"] == Decimal("0.5")
@@ -340,16 +336,10 @@ def test_a_small_lake_is_stated_like_a_large_one(
 
 def test_a_sum_in_usd_says_how_much_of_it_is_priced(make: Make) -> None:
     """One of two payments has a USD value: the sum stands, and says of how many it is."""
-    made = make(
-        """
- kind     currency  amount  usd_value  at
- payment  btc       1       60000      2026-10-01T09:00
- payment  btc       9                  2026-10-02T09:00
-"""
-    )
-    assert row(made, "btc")["usd_gross"] == 60000
+    made = make(LARGE)
+    assert row(made, "eth")["usd_gross"] == 60000
     assert (
-        "USD gross sales of btc: 1 of 2 records have a USD value, and the others add nothing"
+        "USD gross sales of eth: 1 of 2 records have a USD value, and the others add nothing"
         in str(made)
     )
 

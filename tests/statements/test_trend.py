@@ -127,7 +127,7 @@ OF_TWO_YEARS = """
 """
 
 
-@pytest.mark.parametrize(("label", "before"), [("2026-Q3", "2026-Q2"), ("2026", "2025")])
+@pytest.mark.parametrize(("label", "before"), sample([("2026-Q3", "2026-Q2"), ("2026", "2025")], 2))
 def test_a_longer_period_knows_the_one_before_as_its_own_statement_does(
     desk: Desk, label: str, before: str
 ) -> None:

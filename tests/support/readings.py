@@ -16,7 +16,8 @@ from svc_analytics.statements import statement
 from svc_analytics.statements.reading import Basis, PeriodReading, read_period
 
 # Made of the lake, or of those who write it: no reading looks at them.
-_APART = ("statements", "analytics.duckdb", "secret", ".ids", ".lock", ".close.lock")
+_APART = {"statements", "analytics.duckdb", "secret", ".ids", ".lock", ".close.lock"}
+_APART |= {"books", "books.toml", "rates.csv", "sentences.csv"}
 
 MOST = 200  # readings that are kept: most lakes are those of one test, and not asked again
 _read: dict[Hashable, PeriodReading] = {}
