@@ -18,6 +18,8 @@ from svc_analytics.formatting.display_table import table_text
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import ago, duration, format_instant
 from svc_analytics.lake.status import LakeStatus, StreamStatus
+from svc_analytics.proofs.marks import LACKING
+from svc_analytics.proofs.statuses import Status
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import MANIFEST
@@ -63,7 +65,15 @@ def _is_done(state: MonthState) -> bool:
 
 def _month_line(state: MonthState) -> str:
     is_all = _is_done(state) and not state.reasons
-    return str(state.word) if is_all else f"{state.word}: {single_line(state.note)}"
+    line = str(state.word) if is_all else f"{state.word}: {single_line(state.note)}"
+    told = "; ".join(f"{each.name}: {_brief(each)}" for each in state.statuses)
+    return f"{line} ({told})" if told else line
+
+
+def _brief(status: Status) -> str:
+    """Word a status in a line of several: what is not there, else how its check came out."""
+    is_lacking = getattr(status.text, "code", "") in LACKING
+    return str(status.text) if is_lacking else status.outcome
 
 
 def _clock_lines(status: LakeStatus) -> list[str]:
@@ -146,7 +156,10 @@ def _months_document(months: Sequence[MonthState]) -> dict[str, Any]:
     changed = [
         {"label": each.label, "version": each.version} for each in months if each.kind == "changed"
     ]
-    states = [{"label": each.label, "note": each.note, **each.to_json()} for each in months]
+    states = [
+        {"label": each.label, "note": each.note, **each.to_json(), **_statuses(each.statuses)}
+        for each in months
+    ]
     return {"due": due, "changed": changed, "months": states}
 
 
@@ -156,10 +169,14 @@ def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool
         return statement_text(new, folder, exact=exact)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     summary = tables.to_objects(new.tables["summary"])
-    state: dict[str, Any] = {"state": new.state.to_json()} if new.state else {}
-    if statuses := proof_statuses(new):
-        state["statuses"] = {each.name: each.to_json() for each in statuses}
-    return tables.to_json(manifest | state | {"folder": str(folder), "summary": summary})
+    state = {"state": new.state.to_json()} if new.state else {}
+    document = manifest | state | _statuses(proof_statuses(new))
+    return tables.to_json(document | {"folder": str(folder), "summary": summary})
+
+
+def _statuses(statuses: Sequence[Status]) -> dict[str, Any]:
+    """Return the statuses of a sealed month as JSON documents hold them; nothing of any other."""
+    return {"statuses": {each.name: each.to_json() for each in statuses}} if statuses else {}
 
 
 def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from svc_analytics.closing.register import Register, Row, read_register, register_seal
 from svc_analytics.closing.seals import STATEMENTS, Manifest, all_sealed, seal_of
-from svc_analytics.errors import LakeError
+from svc_analytics.errors import LakeError, StoreError, StoreUnavailable
 from svc_analytics.lake.lake import Lake
+from svc_analytics.log import LOG
 from svc_analytics.proofs import chain
 from svc_analytics.proofs.checkpoint import tree_of, write_checkpoint
 from svc_analytics.proofs.secret import require_secret
@@ -39,8 +40,8 @@ def seal_folder(lake: Lake, folder: Path, manifest: Manifest) -> str:
 def keep_chain(lake: Lake, new: Manifest | None = None) -> None:
     """Write the seals of the register that the chain lacks; `new` is not in its place yet.
 
-    A signature of the shorter chain is removed: it is of another text. Raises `LakeError` for a
-    chain that is not the register's.
+    A signature of the shorter chain is removed, where that may be: it is of another text. Raises
+    `LakeError` for a chain that is not the register's.
     """
     merge_into(lake.storage, partial(_keep_chain, lake, new))
 
@@ -58,7 +59,12 @@ def _keep_chain(lake: Lake, new: Manifest | None) -> None:
         entries += [_entry(row, digests) for row in rows]
     if entries == listed:
         return
-    lake.storage.remove(statements / chain.SIGNATURE)
+    try:
+        lake.storage.remove(statements / chain.SIGNATURE)
+    except StoreUnavailable:
+        raise
+    except StoreError:  # of a bucket where nothing may be deleted: no reason to stop behind a seal
+        LOG.warning("%s could not be removed: it is of a shorter chain", chain.SIGNATURE)
     with lake.storage.write(statements / chain.FILE) as temporary:
         text = chain.chain_text(lake.merchant_id, entries, known)
         temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -14,6 +14,7 @@ from svc_analytics.proofs.signature import signer_in
 from svc_analytics.proofs.stamp import has_stamp
 from svc_analytics.proofs.statuses import HELD, UNCHECKED, Status
 
+LACKING = ("proof.not_signed", "proof.not_stamped")  # the codes of what is not there
 UNREAD = ""  # the signer of a signature that fits no key that can be read here
 _PROVEN = Status("proven", UNCHECKED, Message("proof.proven"))
 # What a form that the seal covers can tell: it is signed and stamped behind the seal.

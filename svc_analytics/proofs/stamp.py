@@ -4,6 +4,7 @@ It is sent the hash of the checkpoint, a number that nobody can foresee, and not
 """
 
 import re
+import shutil
 import ssl
 import time
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ SETTING = "SVC_TSA_URL"
 _TIMEOUT = 20  # seconds for a connection, and for each part of the reply
 _PATIENCE = 60  # seconds for all of it
 _LONGEST = 1 << 20  # bytes of a reply: one with its certificates has some thousands
+_NO_OPENSSL = "openssl is not installed: install it"
 _HEADERS = {"Content-Type": "application/timestamp-query", "User-Agent": "svc-analytics"}
 
 
@@ -50,8 +52,7 @@ class Authority:
         Raises `ConfigError` where openssl or the authority is missing, or the reply is no stamp
         of this query.
         """
-        if not self.url.startswith(("https://", "http://")):
-            raise ConfigError(f"{SETTING} is not an address: write https://host/path")
+        self.require()
         with TemporaryDirectory() as name:
             place = Path(name)
             (place / FILE).write_bytes(content)
@@ -60,6 +61,13 @@ class Authority:
             (place / STAMP).write_bytes(self._post((place / QUERY).read_bytes()))
             _check(place)
             return {name: (place / name).read_bytes() for name in (QUERY, STAMP)}
+
+    def require(self) -> None:
+        """Raise `ConfigError` where the address is none, or `openssl` is missing."""
+        if not self.url.startswith(("https://", "http://")):
+            raise ConfigError(f"{SETTING} is not an address: write https://host/path")
+        if shutil.which("openssl") is None:
+            raise ConfigError(_NO_OPENSSL)
 
     def _post(self, query: bytes) -> bytes:
         import httpx  # which takes a moment, and only a stamp needs it here
@@ -119,7 +127,7 @@ def _openssl(*words: str) -> str:
     try:
         done = verify.run("openssl", *words)
     except verify.Result as error:
-        raise ConfigError("openssl is not installed: install it") from error
+        raise ConfigError(_NO_OPENSSL) from error
     if done.returncode:
         text = done.stderr.decode(errors="replace")
         reasons = re.findall("error:[^:]*:[^:]*:[^:]*:([^:\n]+)", text) or ["no reason"]

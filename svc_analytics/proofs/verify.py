@@ -276,15 +276,18 @@ def chain_leaf(checkpoint: str | None, seal: str) -> bytes:
     said = bytes.fromhex(checkpoint) if checkpoint else f"none {seal}".encode()
     return sha256(b"\0" + said).digest()
 
+def begins(chain: dict[str, Any], old: dict[str, Any]) -> bool:
+    """Whether a chain begins with another, of which all is known, or its size and root alone."""
+    listed = chain["checkpoints"][: old["size"]]
+    root = root_of([chain_leaf(each["checkpoint"], each["seal"]) for each in listed]).hex()
+    return (old["size"], old["root"], old.get("checkpoints", listed)) == (len(listed), root, listed)
+
 def read_chain(content: bytes) -> dict[str, Any]:
     """Return a chain, which fits its own root and begins with the one that it names as earlier."""
     chain = parse_json(content)
-    text = json.dumps(chain, sort_keys=True, indent=2, ensure_ascii=False)
-    leaves = [chain_leaf(each["checkpoint"], each["seal"]) for each in chain["checkpoints"]]
-    is_whole = (chain["size"], chain["root"]) == (len(leaves), root_of(leaves).hex())
-    require(content == f"{text}\n".encode() and is_whole, "it does not fit its size and root")
-    before = chain["earlier"] or chain
-    require(before["root"] == root_of(leaves[: before["size"]]).hex(), "it lacks the chain before")
+    text = f"{json.dumps(chain, sort_keys=True, indent=2, ensure_ascii=False)}\n".encode()
+    require(content == text and begins(chain, chain), "it does not fit its size and root")
+    require(begins(chain, chain["earlier"] or chain), "it lacks the chain before")
     return dict(chain)
 
 def check_chain(folder: Path, at: Path, manifest: dict[str, Any], kept: bytes | None) -> str:
@@ -297,9 +300,8 @@ def check_chain(folder: Path, at: Path, manifest: dict[str, Any], kept: bytes | 
     checkpoint = "tree" in manifest and sha256(read(folder, "checkpoint")).hexdigest()
     listed = chain["checkpoints"].count({**facts, "checkpoint": checkpoint or None})
     require(chain["origin"] == origin and listed == 1, "it does not list this statement once")
-    before = chain if kept is None else read_chain(kept)
-    is_begun = before["checkpoints"] == chain["checkpoints"][: before["size"]]
-    require(is_begun and before["origin"] == origin, "the earlier one was cut or rewritten")
+    old = chain if kept is None else parse_json(kept)
+    require(begins(chain, old) and old["origin"] == origin, "the earlier one was cut or rewritten")
     return f"{chain['size']} checkpoints" + ("" if kept is None else ", the earlier ones first")
 
 def check_proof(content: bytes) -> str:
@@ -361,7 +363,7 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("folder", nargs="?", type=Path, help="[default: where verify.py lies]")
     parser.add_argument("--signers", type=file, help="whose keys you trust: allowed signers")
     parser.add_argument("--authority", help="whose stamps you trust: certificates (PEM)")
-    parser.add_argument("--earlier", type=file, help="a chain.json that you kept")
+    parser.add_argument("--earlier", type=file, help="a chain.json that you kept, or its root")
     parser.add_argument("--proof", type=file, help="the proof of one line")
     given = parser.parse_args(words)
     given.folder = given.folder or (None if given.proof else Path(__file__).absolute().parent)

@@ -14,14 +14,16 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from svc_analytics.closing import seals
-from svc_analytics.config import KeyClass, Settings
+from svc_analytics.config import KeyClass, Settings, read_signing_key
 from svc_analytics.environment import SettingPlaces
-from svc_analytics.errors import ApiError, SvcError
+from svc_analytics.errors import ApiError, ConfigError, SvcError
 from svc_analytics.formatting.display import names_of
 from svc_analytics.instants import DAY, SECOND, ago, duration, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.lake.status import lake_status
+from svc_analytics.proofs.signature import fingerprint_of
+from svc_analytics.proofs.stamp import Authority
 from svc_analytics.unattended.notices import months_unsealed, without
 from svc_analytics.unattended.settings import Watching
 from svc_analytics.unattended.told import read_told
@@ -67,6 +69,8 @@ class Doctor:
             lambda: _service(settings),
             lambda: _certificate(settings),
             lambda: _secrets(settings),
+            lambda: _signing(self.source),
+            lambda: _stamping(self.source),
             lambda: _notifiers(watching),
             lambda: _files(self.source),
             lambda: _runs(Lake(settings.data_dir), watching),
@@ -181,6 +185,36 @@ def _secrets(settings: Settings) -> Iterator[Point]:
         text = "none: months are sealed without their receipts being checked"
         mend = "give SVC_RECEIPT_SECRETS or SVC_RECEIPT_SECRETS_FILE before the first seal"
         yield Point("receipt secrets", "wrong", text, mend)
+
+
+def _signing(source: SettingPlaces) -> Iterator[Point]:
+    """Yield whether the key that signs months can be read, and `ssh-keygen` is there."""
+    try:
+        key = read_signing_key(environ=source.environ, folder=source.folder)
+        shown = key and fingerprint_of(key)
+    except ConfigError as error:
+        mend = "correct it; until then months are sealed, and not signed"
+        yield Point("signing key", "wrong", str(error), mend)
+        return
+    if shown:
+        yield Point("signing key", "well", f"{key}, {shown}")
+    elif key:
+        mend = "give SVC_SIGNING_KEY the path of an SSH key; months are sealed, and not signed"
+        yield Point("signing key", "wrong", f"ssh-keygen reads no key in {key}", mend)
+
+
+def _stamping(source: SettingPlaces) -> Iterator[Point]:
+    """Yield whether the authority that stamps months has an address, and `openssl` is there."""
+    authority = Authority.read(source.environ, source.folder)
+    if not authority.url:
+        return
+    mend = "correct it; until then months are sealed, and not stamped"
+    try:
+        authority.require()
+    except ConfigError as error:
+        yield Point("stamps", "wrong", str(error), mend)
+        return
+    yield Point("stamps", "well", f"openssl is here; {authority.url} is asked at each close")
 
 
 def _notifiers(watching: Watching) -> Iterator[Point]:

@@ -373,9 +373,16 @@ def test_demo_runs_the_whole_path(run: Run) -> None:
     words = ("demo", "--months", "1", "--payments", "60", "--data-dir", "demo")
     done = run(*words)
     assert done.code == 0 and "status: sealed, version 1" in done.out and "Try next:" in done.out
+    for text in (": compare it with the one", "not signed", "no stamp", "the records of the lake"):
+        assert text in done.out
     assert list(Path("demo/statements").glob("*/summary.parquet"))
     again = run(*words, "--json")
     assert again.code == 0 and json.loads(again.out)["status"] == "final"
+    told = {name: each["status"] for name, each in json.loads(again.out)["statuses"].items()}
+    four = dict.fromkeys(("signed", "stamped"), "not checked")
+    assert told == {"sealed": "held", **four, "proven": "held"}
+    brief = "(sealed: held; signed: not signed; stamped: no stamp; proven: held)"
+    assert f"sealed, version 1 {brief}" in run("status", "--data-dir", "demo").out
 
 
 def test_an_error_with_vv_shows_where(run: Run, connected: Running) -> None:

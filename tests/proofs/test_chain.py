@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
+import svc_analytics as svc
 from svc_analytics.closing import sealing
 from svc_analytics.closing.handover.sign import Signer
 from svc_analytics.closing.sealing import chain_faults, keep_chain
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.errors import LakeError
+from svc_analytics.errors import LakeError, StoreError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.chain import FILE, SIGNATURE
 from svc_analytics.proofs.merkle import is_consistent
 from svc_analytics.proofs.statuses import Trust, statuses_of
 from svc_analytics.proofs.verify import read_chain
+from svc_analytics.storage import LocalStorage
 from tests.proofs.test_merkle import plain_root
 from tests.support.closings import Closer
 from tests.support.ssh_keys import is_signed_by, make_key
@@ -58,6 +60,12 @@ def seal_next(lake: Lake, folder: Path) -> Path:
     return new
 
 
+def bare(path: Path) -> dict[str, Any]:
+    """The size and the root of a chain, which is all that its reader kept."""
+    chain = json.loads(path.read_text())
+    return {name: chain[name] for name in ("origin", "size", "root")}
+
+
 def test_each_seal_lengthens_the_chain_which_begins_with_every_earlier_one(
     closer: Closer, tmp_path: Path
 ) -> None:
@@ -76,6 +84,10 @@ def test_each_seal_lengthens_the_chain_which_begins_with_every_earlier_one(
     keep_chain(closer.desk.lake)
     assert chain_of(closer.desk.lake.path) == chain | {"earlier": None}
     assert sealed_status(folders[1], earlier)[0] == "held"
+    first = {"size": 1, "root": root_by_hand(chain, 1)}
+    for size, outcome in ((1, "held"), (2, "FAILED"), (-1, "FAILED")):
+        earlier.write_text(json.dumps(bare(earlier) | first | {"size": size}))
+        assert sealed_status(folders[1], earlier)[0] == outcome
 
 
 @pytest.fixture
@@ -113,8 +125,10 @@ def test_a_lake_that_was_cut_or_rewritten_does_not_begin_as_the_kept_chain(
     (statements / FILE).unlink()
     keep_chain(closer.desk.lake)
     assert chain_faults(closer.desk.lake) == []
-    outcome, text = sealed_status(statements / "2026-09", earlier)
-    assert outcome == "FAILED" and "chain: the earlier one was cut or rewritten" in text
+    for kept in (earlier.read_text(), json.dumps(bare(earlier))):
+        earlier.write_text(kept)
+        outcome, text = sealed_status(statements / "2026-09", earlier)
+        assert outcome == "FAILED" and "chain: the earlier one was cut or rewritten" in text
 
 
 def test_a_chain_that_names_another_checkpoint_than_a_folder_is_told(closer: Closer) -> None:
@@ -145,6 +159,25 @@ def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(
     path.write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
     [fault] = chain_faults(closer.desk.lake)
     assert "chain.json is torn or altered: restore" in fault
+
+
+def test_a_bucket_where_nothing_may_be_deleted_hinders_no_seal(
+    closer: Closer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signature of the shorter chain is left over, and told, until somebody signs again."""
+    closer.closed("2026-09")
+    lake, key = closer.desk.lake, make_key(tmp_path, "own")
+    svc.sign(lake, "2026-09", key=key)
+
+    def refuse(storage: LocalStorage, path: Path) -> None:
+        raise StoreError("the store refuses these credentials (403)")
+
+    monkeypatch.setattr(LocalStorage, "remove", refuse)
+    closed = closer.close("2026-10")
+    assert closed.state == "sealed" and "chain.json.sig is not of chain.json" in (closed.note or "")
+    assert chain_of(lake.path)["size"] == 2
+    svc.sign(lake, "2026-10", key=key)
+    assert "chain.json.sig" not in (closer.close("2026-10").note or "")
 
 
 @pytest.mark.parametrize("step", ["before the register", "behind the register", "at its end"])

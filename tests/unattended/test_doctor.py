@@ -18,6 +18,7 @@ from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.watch import Watch
 from tests.api.test_troubles import answering
 from tests.support.commands import Run, runner
+from tests.support.ssh_keys import make_key
 
 Points = Callable[[], dict[str, dict[str, str]]]
 
@@ -98,6 +99,23 @@ def test_what_is_missing_or_refused_is_named(
     assert points().keys() == {"payout key", "receipt secrets", "disk"}
     monkeypatch.setenv("SVC_PAYOUT_KEY", "svc_live_" + "0" * 64)
     assert points().keys() == {"settings"}
+
+
+def test_what_signs_and_stamps_is_looked_at(
+    points: Points, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where it is set: the key and `ssh-keygen`, the authority's address and `openssl`."""
+    monkeypatch.setenv("SVC_SIGNING_KEY", str(make_key(tmp_path, "own")))
+    monkeypatch.setenv("SVC_TSA_URL", "https://tsa.example")
+    lines = [line for line in run("doctor").out.splitlines() if "well s" in line]
+    assert any(line.startswith("well signing key: ") and "SHA256:" in line for line in lines)
+    assert any(line.startswith("well stamps: openssl is here; https://tsa") for line in lines)
+    monkeypatch.setenv("SVC_SIGNING_KEY", __file__)
+    monkeypatch.setenv("SVC_TSA_URL", "tsa.example")
+    assert points().keys() == {"signing key", "stamps"}
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = points()
+    assert "ssh-keygen is not installed" in found["signing key"]["text"]
 
 
 def test_how_the_last_run_ended_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,9 +20,9 @@ from svc_analytics.unattended.settings import read_watching
 def doctor(data_dir: str | None, as_json: bool) -> None:
     """Look at all that runs without a person need, and say what to do.
 
-    Looks at settings, keys, the service, the clock, its certificate, secrets, notices,
-    permissions, the disk, and at the age and the months of the lake. It writes nothing, and
-    exits 3 where something is wrong.
+    Looks at settings, keys, the service, the clock, its certificate, secrets, what signs and
+    stamps, notices, permissions, the disk, and at the age and the months of the lake. It writes
+    nothing, and exits 3 where something is wrong.
     """
     points = []
     for point in Doctor(here(), partial(read_settings, data_dir), read_watching).points():

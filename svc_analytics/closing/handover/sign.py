@@ -17,10 +17,12 @@ from svc_analytics.closing.verification.proof import prove
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake.lake import Lake, check_lake
-from svc_analytics.proofs import chain, signature
+from svc_analytics.proofs import chain, signature, verify
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, checkpoint_text
+from svc_analytics.proofs.statuses import FAILED
 from svc_analytics.storage import LocalStorage, Storage, add_file, merge_into
 
+_LEFT_OVER = ": a bucket that refuses DELETE keeps that of a shorter chain; run svc-analytics sign"
 _NO_KEY = "no key is set: give SVC_SIGNING_KEY, the path of an SSH key"
 
 
@@ -106,9 +108,13 @@ class Signer:
     lake: Lake
     is_wanted: bool
     is_stopped: bool = False
+    is_told: bool = False  # what is left over
 
     def sign(self, closed: CloseResult) -> CloseResult:
         """Sign a month that was closed; what comes back names the key, or notes why none signed."""
+        return self._sign(closed).with_notes(self._left_over() if closed.seal else [])
+
+    def _sign(self, closed: CloseResult) -> CloseResult:
         if not self.is_wanted or self.is_stopped or closed.seal is None:
             return closed
         try:
@@ -117,6 +123,15 @@ class Signer:
             self.is_stopped = True
             advice = "mend that, and close with --sign again, or run svc-analytics sign"
             return closed.with_notes([f"not signed: {error}; {advice}"])
+
+    def _left_over(self) -> list[str]:
+        """Say once that the signature of a shorter chain is still there."""
+        statements = self.lake.path / seals.STATEMENTS
+        outcome, *_ = verify.outcome(verify.check_signed, statements, chain.FILE, None)
+        if self.is_told or outcome != FAILED:
+            return []
+        self.is_told = True
+        return [f"{chain.SIGNATURE} is not of {chain.FILE}{_LEFT_OVER}"]
 
     def _key(self, folder: Path) -> str | None:
         """Sign a folder that this run has proven, unless somebody did; tell whose key it is."""

@@ -13,7 +13,7 @@ from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period, read_label
 from svc_analytics.proofs.marks import Marks
-from svc_analytics.proofs.statuses import FAILED
+from svc_analytics.proofs.statuses import FAILED, HELD
 from svc_analytics.render.folder import Note
 from svc_analytics.render.month_state import Kind, MonthState
 from svc_analytics.statements.balance_assertions import read_assertions
@@ -50,6 +50,8 @@ def judged_months(lake: Lake, clock: int, note: Note) -> list[MonthState]:
         if (place < LAST or not state.is_sealed) and not is_judged(lake, state):
             note(f"looking at {state.label}")
             states[place] = judged(lake, state, clock)
+        if place < LAST:
+            states[place] = with_statuses(states[place])
     return states[::-1]
 
 
@@ -95,7 +97,7 @@ def with_state(lake: Lake, statement: Statement, clock: int) -> Statement:
 
 
 def with_statuses(state: MonthState) -> MonthState:
-    """Return the state of a sealed month with the statuses of its newest version."""
+    """Return the state of a month that was judged, with the statuses of its newest seal."""
     manifest = _manifest(state)
     if manifest is None:
         return state
@@ -105,6 +107,8 @@ def with_statuses(state: MonthState) -> MonthState:
         sealed = replace(sealed, outcome=FAILED, text=broken[0])
     if state.kind == "changed":
         proven = replace(proven, outcome=FAILED, text=Message("proof.changed"))
+    elif not state.reasons:
+        proven = replace(proven, outcome=HELD, text=Message("proof.given"))
     return replace(state, statuses=(sealed, *marked, proven))
 
 
