@@ -1,6 +1,6 @@
 """A table to display, as values, and its plain text."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.numbers import ROUNDED, plain_spaces
@@ -64,6 +64,27 @@ class DisplayTable:
         return notes if self.rows else ["no row"]
 
 
+def marked_once(table: DisplayTable) -> DisplayTable:
+    """Return a table with the mark of rounded numbers in the heads of their columns alone."""
+    columns = zip(table.header, *table.rows, strict=True)
+    header = [
+        Message("{MARK} {COLUMN}", MARK=ROUNDED, COLUMN=head)
+        if any(map(_is_rounded, cells))
+        else head
+        for head, *cells in columns
+    ]
+    rows = [list(map(_without_mark, row)) for row in table.rows]
+    return replace(table, header=header, rows=rows)
+
+
+def _is_rounded(cell: Cell) -> bool:
+    return cell.is_number and cell.text.startswith(ROUNDED)
+
+
+def _without_mark(cell: Cell) -> Cell:
+    return replace(cell, text=cell.text.removeprefix(ROUNDED)) if _is_rounded(cell) else cell
+
+
 def _why(dash: str, reason: str) -> Message:
     shown = reason if isinstance(reason, Message) else single_line(reason)
     return Message("{DASH} {REASON}", DASH=dash, REASON=shown)
@@ -87,6 +108,7 @@ def _unbroken(text: str) -> int:
 
 def table_text(table: DisplayTable) -> str:
     """Write a table for a terminal, its title and caption above, its notes below."""
+    table = marked_once(table)
     rows = [[plain_spaces(cell_text(cell)) for cell in row] for row in table.rows]
     header, rule, *body = align(table.header, rows, table.rights).splitlines()
     for place in sorted(table.headings, reverse=True):

@@ -14,7 +14,8 @@ from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses
 from svc_analytics.render.document import Document, Open
-from svc_analytics.render.face.all_coins import ALL_COINS, AllCoins, parts_of
+from svc_analytics.render.face.all_coins import ALL_COINS, parts_of
+from svc_analytics.render.face.face import Face
 from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence, label_of
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 from svc_analytics.warehouse.models import read_statement_macros
@@ -36,8 +37,8 @@ def figures_table(
 ) -> DisplayTable:
     """Return a statement's figures, a row per figure and a column per coin.
 
-    They stand in groups, unless `only` some figures are named. Where all coins are shown, those
-    in USD add up in the last column, if there is room for a total.
+    They stand in groups, unless `only` some figures are named. Where all coins are shown, what
+    they are worth in USD adds up in the last column, if there is room for a total.
     """
     standing = standing or standing_of(statement.tables["summary"])
     maker = FigureCells(statement, standing.scales, is_exact=exact)
@@ -48,7 +49,8 @@ def figures_table(
     headings = dict(zip(starts, groups, strict=False))
     if only is not None:
         names, headings = select_known(only, names) if rows else [], {}
-    has_total = has_total and coins is None and len(rows) > 1 and any(map(is_in_usd, names))
+    has_total = has_total and coins is None and len(rows) > 1
+    has_total = has_total and any(map(maker.face.usd_name, names))
     return DisplayTable(
         title,
         ["figure", *(str(row["currency"]) for row in rows), *[ALL_COINS] * has_total],
@@ -58,15 +60,6 @@ def figures_table(
         {place: meaning("summary", name) for place, name in enumerate(names)},
         caption=standing.text,
     )
-
-
-def is_in_usd(name: str) -> bool:
-    """Whether a figure is an amount in USD, so that all coins add up.
-
-    >>> is_in_usd("usd_gross"), is_in_usd("gross_sales")
-    (True, False)
-    """
-    return name.startswith("usd_")
 
 
 def summary_groups(columns: Sequence[str]) -> dict[str, list[str]]:
@@ -149,17 +142,18 @@ class FigureCells:
         return number_cell(value, kind_of(field), scale, is_exact=self.is_exact)
 
     @cached_property
-    def all_coins(self) -> AllCoins:
-        """The coins of the statement, to add up."""
-        return AllCoins.of(self.statement)
+    def face(self) -> Face:
+        """The statement's face, which has the coins to add up."""
+        return Face(self.statement)
 
     def total(self, name: str) -> Cell:
-        """Return a figure in USD of all coins together; an empty cell for any other."""
-        if not is_in_usd(name):
+        """Return what a figure of all coins is worth in USD; an empty cell where none can be."""
+        usd = self.face.usd_name(name)
+        if not usd:
             return _EMPTY
-        value = self.all_coins.usd(name)
+        value = self.face.usd(name)
         if value is None:
-            return unknown_cell(self.why_no_total(name), is_number=True)
+            return unknown_cell(self.why_no_total(usd), is_number=True)
         return number_cell(value, USD, is_exact=self.is_exact)
 
     def why_no_total(self, name: str) -> str:
@@ -167,7 +161,7 @@ class FigureCells:
         reasons = (
             why_unknown(self.statement, coin, each)
             for each in parts_of(name)
-            for coin in self.all_coins.rows
+            for coin in self.face.coins.rows
             if coin.get(each) is None
         )
         return next(reasons, unknown_reason(self.statement))

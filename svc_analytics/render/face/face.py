@@ -66,6 +66,7 @@ _FACE = {
         _Row(UNPRICED),
     ),
 }
+_ROWS = {row.name: row for rows in _FACE.values() for row in rows}
 _OPENING = "opening_position"
 _COUNTS = ("payments_count", "refunds_count", "payouts_count", UNPRICED)
 
@@ -113,10 +114,20 @@ class Face:
             sign = _sign(row.name)
             values = [_signed(value, sign) for value in found]
             total = _signed(self._total(row), sign)
-            has_total = self.coins.has(row.usd) if row.usd else _is_count(row)
-            has_total = has_total and (row.name != _OPENING or self.opened is not None)
+            has_total = bool(self.usd_name(row.name)) or _is_count(row)
             external = _signed(self._external(row), sign)
             yield FaceRow(row.name, row.weight, values, total, has_total, row.usd, external)
+
+    def usd_name(self, name: str) -> str:
+        """Return the figure in USD of all coins beside a figure: of one in USD, itself."""
+        usd = _ROWS[name].usd if name in _ROWS else name
+        is_known = usd.startswith("usd_") and self.coins.has(usd)
+        return usd if is_known and (name != _OPENING or self.opened) else ""
+
+    def usd(self, name: str) -> Decimal | None:
+        """Return what stands beside a figure that has such a one; None where it is unknown."""
+        coins = self.opened if name == _OPENING else self.coins
+        return coins.usd(self.usd_name(name)) if coins else None
 
     @staticmethod
     def _value(coin: Mapping[str, Any], name: str) -> Value:
@@ -157,13 +168,11 @@ class Face:
         return coins.usd(row.usd) if coins and row.usd else None
 
     def _total(self, row: _Row) -> Value:
-        if row.name == _OPENING:
-            return self.opened.usd(row.usd) if self.opened else None
         if row.name == UNPRICED:
             return self.coins.unpriced()
         if _is_count(row):
             return self.coins.count(row.name)
-        return self.coins.usd(row.usd) if row.usd else None
+        return self.usd(row.name) if self.usd_name(row.name) else None
 
 
 def _other(coin: Mapping[str, Any], unless: str) -> Value:
