@@ -300,6 +300,8 @@ def test_a_long_name_leaves_the_period_on_the_picture() -> None:
 def test_each_medium_says_its_own_way_to_every_digit() -> None:
     """A notebook's cell can be pointed at; a terminal has an option."""
     table = svc.show(pa.table({"usd_gross": pa.array([Decimal("1.005")], pa.decimal128(38, 18))}))
-    assert "≈ USD gross" in str(table) and "every digit: --exact, in Python exact=True" in str(table)
+    assert "≈ USD gross" in str(table) and "every digit: --exact, in Python exact=True" in str(
+        table
+    )
     assert "every digit: point at it, or exact=True" in table._repr_html_()
     assert "point at it" not in str(table)
