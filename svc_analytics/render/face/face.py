@@ -125,7 +125,7 @@ class Face:
         return usd if is_known and (name != _OPENING or self.opened) else ""
 
     def usd(self, name: str) -> Decimal | None:
-        """Return what stands beside a figure that has such a one; None where it is unknown."""
+        """Return that figure of all coins; None where it is unknown."""
         coins = self.opened if name == _OPENING else self.coins
         return coins.usd(self.usd_name(name)) if coins else None
 
