@@ -63,11 +63,13 @@ class Cell:
 def number_cell(value: Any, kind: str, scale: int | None = None, *, is_exact: bool = False) -> Cell:
     """Return a number as a cell: at a readable scale, or with every digit if `is_exact`.
 
-    Its unit is not in it: the column `currency`, or the head, names it once.
+    Its unit is not in it: the column `currency`, or the head, names it once. Nor is the mark of
+    a rounded number, which stands in the head too.
     """
     exact = exact_text(value, kind)
     shown = exact if is_exact else readable_text(value, kind, scale)
-    return Cell(shown, is_number=True, exact=exact if shown.startswith(ROUNDED) else "")
+    hidden = exact if shown.startswith(ROUNDED) else ""
+    return Cell(shown.removeprefix(ROUNDED), is_number=True, exact=hidden)
 
 
 def unknown_cell(why: str, *, is_number: bool) -> Cell:

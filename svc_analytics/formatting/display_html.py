@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from html import escape
 
 from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display_table import POINTED, DisplayTable, marked_once
+from svc_analytics.formatting.display_table import POINTED, DisplayTable
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.messages import Message
 
@@ -56,13 +56,12 @@ def framed(table: DisplayTable, html: str, words: TableWords = _PLAIN) -> str:
 
 def table_html(table: DisplayTable, words: TableWords = _PLAIN) -> str:
     """Return a table with what stands above and below it."""
-    table = marked_once(table)
     looks = [_NUMBER if right else _TEXT for right in table.rights]
     meanings = table.meanings or [""] * len(table.header)
     header = "".join(
         f'<th style="{look}{_STICKY * (not place)}"{_title(meaning, words)}>{words.said(name)}</th>'
         for place, (name, look, meaning) in enumerate(
-            zip(table.header, looks, meanings, strict=True)
+            zip(table.heads, looks, meanings, strict=True)
         )
     )
     rows = "".join(_rows_html(table, looks, words))

@@ -1,6 +1,6 @@
 """A table to display, as values, and its plain text."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.numbers import ROUNDED, plain_spaces
@@ -40,6 +40,17 @@ class DisplayTable:
         return self.total > len(self.rows)
 
     @property
+    def heads(self) -> list[str]:
+        """The heads of its columns, with a mark where digits of a number are hidden."""
+        columns = zip(self.header, *self.rows, strict=True)
+        return [
+            Message("{MARK} {COLUMN}", MARK=ROUNDED, COLUMN=head)
+            if any(c.exact for c in cells)
+            else head
+            for head, *cells in columns
+        ]
+
+    @property
     def rights(self) -> list[bool]:
         """Which columns hold numbers."""
         return [any(row[place].is_number for row in self.rows) for place in range(len(self.header))]
@@ -49,7 +60,7 @@ class DisplayTable:
         """How many letters it is wide at least, so that paper can have smaller ones."""
         columns = [
             [_unbroken(name), *map(_least, cells)]
-            for name, *cells in zip(self.header, *self.rows, strict=True)
+            for name, *cells in zip(self.heads, *self.rows, strict=True)
         ]
         return sum(max(column) + _GAP for column in columns)
 
@@ -62,27 +73,6 @@ class DisplayTable:
         if self.is_cut:
             notes.append(f"the first {len(self.rows):,} of {self.total:,} rows")
         return notes if self.rows else ["no row"]
-
-
-def marked_once(table: DisplayTable) -> DisplayTable:
-    """Return a table with the mark of rounded numbers in the heads of their columns alone."""
-    columns = zip(table.header, *table.rows, strict=True)
-    header = [
-        Message("{MARK} {COLUMN}", MARK=ROUNDED, COLUMN=head)
-        if any(map(_is_rounded, cells))
-        else head
-        for head, *cells in columns
-    ]
-    rows = [list(map(_without_mark, row)) for row in table.rows]
-    return replace(table, header=header, rows=rows)
-
-
-def _is_rounded(cell: Cell) -> bool:
-    return cell.is_number and cell.text.startswith(ROUNDED)
-
-
-def _without_mark(cell: Cell) -> Cell:
-    return replace(cell, text=cell.text.removeprefix(ROUNDED)) if _is_rounded(cell) else cell
 
 
 def _why(dash: str, reason: str) -> Message:
@@ -108,9 +98,8 @@ def _unbroken(text: str) -> int:
 
 def table_text(table: DisplayTable) -> str:
     """Write a table for a terminal, its title and caption above, its notes below."""
-    table = marked_once(table)
     rows = [[plain_spaces(cell_text(cell)) for cell in row] for row in table.rows]
-    header, rule, *body = align(table.header, rows, table.rights).splitlines()
+    header, rule, *body = align(table.heads, rows, table.rights).splitlines()
     for place in sorted(table.headings, reverse=True):
         body.insert(place, table.headings[place])
     above = filter(None, [table.title, single_line(table.caption)])

@@ -147,7 +147,7 @@ class FigureCells:
         return Face(self.statement)
 
     def total(self, name: str) -> Cell:
-        """Return what a figure of all coins is worth in USD; an empty cell where none can be."""
+        """Return the worth of a figure of all coins in USD; an empty cell where it has none."""
         usd = self.face.usd_name(name)
         if not usd:
             return _EMPTY

@@ -16,7 +16,6 @@ from svc_analytics.formatting.numbers import (
     COUNT,
     RATE,
     RATIO,
-    ROUNDED,
     USD,
     kind_of_unit,
     unit_name,
@@ -163,12 +162,7 @@ def _signed(cell: Cell, value: Decimal | None, kind: str = "") -> Cell:
         return cell
     texts = [cell.text, cell.exact]
     if value > 0:
-        texts = [_with_plus(text) for text in texts]
+        texts = [text and f"+{text}" for text in texts]
     if kind == RATIO:  # the difference of two percentages
         texts = [text and Message("{number} pp", number=text.rstrip("%")) for text in texts]
     return replace(cell, text=texts[0], exact=texts[1])
-
-
-def _with_plus(text: str) -> str:
-    mark = ROUNDED if text.startswith(ROUNDED) else ""
-    return f"{mark}+{text.removeprefix(ROUNDED)}" if text else ""

@@ -99,7 +99,7 @@ def content_of(
     column `ascending`, `descending` or `none`, and nothing where it cannot order the rows.
     """
     blank = [""] * len(table.header)
-    heads = zip(table.header, table.meanings or blank, table.rights, orders or blank, strict=True)
+    heads = zip(table.heads, table.meanings or blank, table.rights, orders or blank, strict=True)
     return {
         "label": label,
         "dir": "ltr",

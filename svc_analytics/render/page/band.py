@@ -8,7 +8,6 @@ from svc_analytics.formatting.cells import DASH, Cell, number_cell, unknown_cell
 from svc_analytics.formatting.numbers import COIN, USD
 from svc_analytics.money import percent_change
 from svc_analytics.render.face.face import Face
-from svc_analytics.render.page.tables import unmarked
 
 NOT_MEANINGFUL = "n/m"
 # What stands in the band, with what it is called there.
@@ -63,7 +62,7 @@ class Band:
         return Tile(
             name,
             label,
-            unmarked(shown),
+            shown,
             change,
             before,
             self.face.coins.unpriced_behind(name),
@@ -85,7 +84,7 @@ class Band:
         value = coins.usd(name)
         if value is None:
             return unknown_cell("", is_number=True)
-        return unmarked(number_cell(value, COIN, external.rates.places))
+        return number_cell(value, COIN, external.rates.places)
 
     def _change(self, name: str, value: Decimal | None) -> str:
         """Word the change on the period before; a dash where there is none to compare with."""

@@ -11,7 +11,6 @@ from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
 from svc_analytics.formatting.display import lined_up
 from svc_analytics.formatting.numbers import COIN, RATIO, scale_of
 from svc_analytics.formatting.standing import NOWHERE, Standing, running
-from svc_analytics.render.page.tables import unmarked
 
 MOST_MONTHS = 12  # on a page; older ones are in the table itself
 MOST_PLACES = 8  # of an amount below a share, so that twelve months fit the paper
@@ -96,7 +95,7 @@ def _cell(row: dict[str, Any] | None, most: Decimal, scale: int | None) -> Cohor
     if ratio is None:
         percent = unknown_cell(_NO_RATIO, is_number=True)
     else:
-        percent = unmarked(number_cell(ratio, RATIO))
+        percent = number_cell(ratio, RATIO)
     places = None if scale is None else min(scale, MOST_PLACES)
     shade = -(-STEPS * ratio // most) if ratio and most else Decimal()
     return CohortCell(percent, _amount(row["refunds_paid"], places), int(shade))
@@ -105,4 +104,4 @@ def _cell(row: dict[str, Any] | None, most: Decimal, scale: int | None) -> Cohor
 def _amount(value: Decimal | None, scale: int | None) -> Cell:
     if value is None:
         return unknown_cell(_NO_AMOUNT, is_number=True)
-    return unmarked(number_cell(value, COIN, scale))
+    return number_cell(value, COIN, scale)

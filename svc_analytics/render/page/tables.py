@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from svc_analytics.formatting.cells import Cell, CellMaker
 from svc_analytics.formatting.display import head_of, label, lined_up
 from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.numbers import ROUNDED
 from svc_analytics.formatting.standing import RUNNING, Standing, attach
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.messages import KEPT, Message, kept
@@ -70,7 +69,7 @@ def page_table(table: DisplayTable, names: Sequence[str]) -> PageTable:
     One sentence of the page says that numbers are rounded, so that none needs a mark.
     """
     rows = [*table.rows, *([table.footer] if table.footer else [])]
-    bare = [[unmarked(cell) for cell in row] for row in rows]
+    bare = [[replace(cell, padding="") for cell in row] for row in rows]
     exact = [[replace(cell, text=cell.exact or cell.text) for cell in row] for row in bare]
     both = [
         [PageCell(cell, whole.padding) for cell, whole in zip(*pair, strict=True)]
@@ -83,14 +82,8 @@ def figures_of_kinds(
     table: DisplayTable, names: Sequence[str], weights: Sequence[str] = ()
 ) -> PageTable:
     """Return figures as the page holds them: of several kinds, each ends at the right."""
-    rows = [[PageCell(unmarked(cell), "") for cell in row] for row in table.rows]
+    rows = [[PageCell(replace(cell, padding=""), "") for cell in row] for row in table.rows]
     return PageTable(table, names, rows, weights=weights)
-
-
-def unmarked(cell: Cell) -> Cell:
-    """Return a cell without padding and the mark of a rounded number."""
-    text = cell.text.removeprefix(ROUNDED) if cell.is_number else cell.text
-    return replace(cell, text=text, padding="")
 
 
 @dataclass(frozen=True)
