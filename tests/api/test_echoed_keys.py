@@ -3,14 +3,13 @@
 import base64
 import os
 import re
-import socket
 import subprocess
 import sys
 import urllib.parse
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
+from socket import socket
 
 import pytest
 
@@ -20,6 +19,7 @@ from svc_analytics.errors import SvcError
 from svc_analytics.signing.secrets import Secret, hide_keys_in
 from tests.api.test_client_secrecy import told
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
+from tests.support.loopback import Loopback
 from tests.support.rings import sample
 
 # The digits of either key, and what base64 makes of them.
@@ -72,22 +72,14 @@ SPELLINGS: dict[str, Callable[[bytes], bytes]] = {
 @contextmanager
 def repeating(place: Callable[[bytes], bytes], spell: Callable[[bytes], bytes]) -> Iterator[str]:
     """Run a proxy that answers each request with its own header in this place."""
-    server = socket.create_server(("127.0.0.1", 0))
 
-    def serve() -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = server.accept()
-                with connection, suppress(OSError):
-                    request = connection.recv(65536)
-                    header = re.search(rb"(?i)authorization: ([^\r]*)", request)
-                    connection.sendall(place(spell(header[1] if header else b"")))
+    def repeat(connection: socket) -> None:
+        header = re.search(rb"(?i)authorization: ([^\r]*)", connection.recv(65536))
+        connection.sendall(place(spell(header[1] if header else b"")))
 
-    Thread(target=serve, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.getsockname()[1]}"
-    finally:
-        server.close()
+    server = Loopback(repeat)
+    yield server.base_url
+    server.close()
 
 
 def read_page(client: Client) -> None:

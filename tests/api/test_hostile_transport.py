@@ -2,14 +2,13 @@
 
 import gzip
 import ssl
-import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import repeat
 from pathlib import Path
-from socket import SHUT_RDWR, create_server, socket
+from socket import socket
 from typing import Any
 
 import pytest
@@ -19,6 +18,7 @@ from svc_analytics.api.client import Client
 from svc_analytics.api.transport import MAX_BODY, PooledTransport
 from svc_analytics.errors import ApiError, ProtocolError, TooLarge, Unavailable
 from tests.support.fake_service import MERCHANT_ID
+from tests.support.loopback import Loopback
 from tests.support.rings import sample
 from tests.support.unit_material import Hours, both_keys
 
@@ -32,35 +32,22 @@ SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signe
 Pieces = Iterator[bytes]
 
 
-class Streaming:
+class Streaming(Loopback):
     """A loopback server that sends the pieces of an answer until nobody listens any more."""
 
     def __init__(self, pieces: Callable[[], Pieces], tls: ssl.SSLContext | None = None) -> None:
         self.sent, self.heads = 0, list[bytes]()
         self._pieces, self._tls = pieces, tls
-        self._socket = create_server(("127.0.0.1", 0))
-        self.port = self._socket.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def close(self) -> None:
-        self._socket.shutdown(SHUT_RDWR)
-        self._socket.close()
-
-    def _serve(self) -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = self._socket.accept()
-                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+        super().__init__(self._answer)
 
     def _answer(self, connection: socket) -> None:
-        with suppress(OSError):
-            if self._tls:
-                connection = self._tls.wrap_socket(connection, server_side=True)
-            with connection:
-                self.heads.append(connection.recv(65_536))
-                for piece in self._pieces():
-                    connection.sendall(piece)
-                    self.sent += len(piece)
+        if self._tls:
+            connection = self._tls.wrap_socket(connection, server_side=True)
+        with connection:
+            self.heads.append(connection.recv(65_536))
+            for piece in self._pieces():
+                connection.sendall(piece)
+                self.sent += len(piece)
 
 
 @contextmanager
@@ -242,16 +229,8 @@ def test_a_port_that_speaks_no_tls_gets_no_key() -> None:
 
 def test_a_handshake_that_breaks_is_tried_again() -> None:
     """A1: reset in the middle of TLS is a lost connection, and says nothing about anybody."""
-    listener = create_server(("127.0.0.1", 0))
-
-    def hang_up() -> None:
-        with suppress(OSError):
-            while True:
-                listener.accept()[0].close()
-
-    threading.Thread(target=hang_up, daemon=True).start()
-    settings = both_keys(base_url=f"https://localhost:{listener.getsockname()[1]}")
+    listener = Loopback(lambda connection: None)
+    settings = both_keys(base_url=f"https://localhost:{listener.port}")
     with Client(settings, limiter=Hours().limiter(5)) as client, pytest.raises(Unavailable):
         client.me()
-    listener.shutdown(SHUT_RDWR)
     listener.close()

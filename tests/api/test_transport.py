@@ -3,10 +3,8 @@
 import gzip
 import json
 import logging
-import socket
 from collections.abc import Iterator
-from contextlib import suppress
-from threading import Thread
+from socket import socket
 
 import httpcore
 import httpx
@@ -16,39 +14,28 @@ from svc_analytics.api.client import Client
 from svc_analytics.api.transport import _TROUBLES
 from svc_analytics.errors import ApiError, ConfigError, ProtocolError, Unavailable
 from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY
+from tests.support.loopback import Loopback
 from tests.support.unit_material import Hours, both_keys
 
 BODY = json.dumps({"id": MERCHANT_ID, "note": "x" * 2000}).encode()
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
 
 
-class Wire:
+class Wire(Loopback):
     """A loopback server that answers each connection with the next bytes, and then hangs up."""
 
     def __init__(self) -> None:
         self.answers: list[bytes] = []
         self.received: list[bytes] = []
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        self._thread = Thread(target=self._serve, daemon=True)
-        self._thread.start()
+        super().__init__(self._answer)
 
     def client(self, hours: Hours | None = None, **changes: object) -> Client:
         hours = hours or Hours()
-        return Client(both_keys(base_url=self.url, **changes), limiter=hours.limiter())
+        return Client(both_keys(base_url=self.base_url, **changes), limiter=hours.limiter())
 
-    def close(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._thread.join(5)
-
-    def _serve(self) -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = self._socket.accept()
-                with connection, suppress(OSError):
-                    self.received.append(connection.recv(65_536))
-                    connection.sendall(self.answers.pop(0) if self.answers else whole(BODY))
+    def _answer(self, connection: socket) -> None:
+        self.received.append(connection.recv(65_536))
+        connection.sendall(self.answers.pop(0) if self.answers else whole(BODY))
 
 
 def whole(body: bytes, *headers: bytes) -> bytes:
@@ -145,14 +132,13 @@ def test_refused_connection_is_unavailable(wire: Wire) -> None:
     with client, pytest.raises(Unavailable) as gave_up:
         client.me()
     assert gave_up.value.exit_code == 75
-    wire._socket = socket.create_server(("127.0.0.1", 0))  # for the fixture to close
 
 
 def test_redirect_is_refused_and_the_key_stays(wire: Wire) -> None:
     """A10: the key goes to the service's address, and nowhere it points to."""
     elsewhere = Wire()
-    wire.answers = [b"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nConnection: close\r\n"
-                    b"Location: " + elsewhere.url.encode() + b"/api/pay/v1/me\r\n\r\n"]  # fmt: skip
+    head = b"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nConnection: close\r\n"
+    wire.answers = [head + b"Location: %s/api/pay/v1/me\r\n\r\n" % elsewhere.base_url.encode()]
     with wire.client() as client, pytest.raises(ApiError):
         client.me()
     elsewhere.close()
@@ -168,7 +154,7 @@ def test_proxies_of_the_environment_are_ignored(
     """A key passes no proxy that only happened to stand in the environment."""
     proxy = Wire()
     for name in PROXIES:
-        monkeypatch.setenv(name, proxy.url)
+        monkeypatch.setenv(name, proxy.base_url)
     monkeypatch.delenv("NO_PROXY", raising=False)
     with wire.client() as client:
         client.me()
@@ -179,7 +165,7 @@ def test_proxies_of_the_environment_are_ignored(
 def test_proxy_that_was_asked_for_is_used(wire: Wire) -> None:
     """SVC_PROXY is the way to say so."""
     proxy = Wire()
-    with wire.client(proxy=proxy.url) as client:
+    with wire.client(proxy=proxy.base_url) as client:
         client.me()
     proxy.close()
     assert (wire.received, len(proxy.received)) == ([], 1)

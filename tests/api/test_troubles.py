@@ -3,10 +3,9 @@
 import ssl
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from socket import EAI_AGAIN, EAI_NONAME, SHUT_RDWR, create_server, gaierror, socket
-from threading import Thread
+from socket import EAI_AGAIN, EAI_NONAME, create_server, gaierror, socket
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from svc_analytics.api.client import Client
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ApiError, ConfigError, KeyRefused, NoService, Unavailable
 from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY, FakeService, refusal
+from tests.support.loopback import Loopback
 from tests.support.unit_material import Hours, both_keys, client_of
 
 PROFILE = b'{"id":"%s"}' % MERCHANT_ID.encode()
@@ -27,25 +27,16 @@ EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 @contextmanager
 def answering(*answers: bytes, tls: ssl.SSLContext | None = None) -> Iterator[int]:
     """Serve each connection the answers, one for each request; give the port."""
-    listener = create_server(("127.0.0.1", 0))
 
     def converse(connection: socket) -> None:
-        with suppress(OSError):
-            connection = tls.wrap_socket(connection, server_side=True) if tls else connection
-            with connection:
-                for answer in answers:
-                    connection.recv(65_536)
-                    connection.sendall(answer)
+        with tls.wrap_socket(connection, server_side=True) if tls else connection as wrapped:
+            for answer in answers:
+                wrapped.recv(65_536)
+                wrapped.sendall(answer)
 
-    def serve() -> None:
-        with suppress(OSError):
-            while True:
-                Thread(target=converse, args=(listener.accept()[0],), daemon=True).start()
-
-    Thread(target=serve, daemon=True).start()
-    yield listener.getsockname()[1]
-    listener.shutdown(SHUT_RDWR)
-    listener.close()
+    server = Loopback(converse)
+    yield server.port
+    server.close()
 
 
 def free_port() -> int:

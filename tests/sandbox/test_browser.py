@@ -1,9 +1,7 @@
 # ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """The widget, the console and the embed script, as a person meets them in Chromium."""
 
-import http.server
 import shutil
-from threading import Thread
 
 import pytest
 from playwright.sync_api import expect
@@ -11,6 +9,7 @@ from playwright.sync_api import expect
 from svc_analytics.sandbox import serve
 from svc_analytics.signing.receipts import verify_receipt
 from tests.support.browsers import browser, chromium
+from tests.support.loopback import Web, serving
 
 SHOP = "https://shop.example"
 
@@ -93,26 +92,18 @@ def shop_page(page):
     """Serves one page of the shop from this machine, opens it, and returns what it logs."""
     said, pages = [], []
 
-    class Pages(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.send_header("content-type", "text/html")
-            self.end_headers()
-            self.wfile.write(pages[-1].encode())
-
-        def log_message(self, *_):
-            pass
+    class Pages(Web):
+        def get(self):
+            self.answer(200, pages[-1].encode(), {"content-type": "text/html"})
 
     def show(html):
         pages.append(f"<!doctype html>{html}")
-        page.goto(f"http://localhost:{server.server_port}/cart")
+        page.goto(f"http://localhost:{port}/cart")
         return said
 
     page.on("console", lambda message: said.append(message.text))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+    with serving(Pages) as port:
         yield show
-        server.shutdown()
 
 
 def embedding(running, session_id):

@@ -1,6 +1,5 @@
 """Webhooks (contract, Events)."""
 
-import http.server
 import json
 import socket
 import time
@@ -18,6 +17,7 @@ from svc_analytics.sandbox.resources.webhook_delivery import (
     post_to_this_machine,
 )
 from svc_analytics.signing.webhooks import verify_webhook
+from tests.support.loopback import Web, serving
 
 
 class Receiver:
@@ -56,22 +56,14 @@ def receiving(status=204):
     """A receiver on this machine for one post; gives its address and the paths asked for."""
     paths = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self):
+    class Handler(Web):
+        def post(self):
             paths.append(self.path)
             self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(status)
-            self.send_header("location", "http://127.0.0.1:9/")
-            self.end_headers()
+            self.answer(status, headers={"location": "http://127.0.0.1:9/"})
 
-        def log_message(self, *_):
-            pass
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.handle_request)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}", paths
-        thread.join()
+    with serving(Handler) as port:
+        yield f"http://127.0.0.1:{port}", paths
 
 
 def test_delivery_is_signed_over_its_raw_body(shop, deliveries, receiver, ping):

@@ -6,15 +6,14 @@ and how the connection ends.
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
-from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET, create_server, socket
+from socket import SO_LINGER, SOL_SOCKET, socket
 from struct import pack
-from threading import Thread
 
 import httpx
 
 from tests.support.fake_service import CHECKOUT_KEY
+from tests.support.loopback import Loopback
 
 KEPT, CLOSED, RESET = "kept", "closed", "reset"
 
@@ -178,39 +177,21 @@ WIRE: dict[str, WireSpoiler] = {
 }
 
 
-class RawServer:
+class RawServer(Loopback):
     """A loopback server whose answers are bytes: those of a handler, spoiled or not."""
 
     def __init__(self, respond: Callable[[httpx.Request], Sent]) -> None:
         self._respond = respond
-        self.on_open: Callable[[int], None] = lambda port: None
-        self._socket = create_server(("127.0.0.1", 0), backlog=64)
-        self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        self._thread = Thread(target=self._serve, daemon=True)
-        self._thread.start()
+        super().__init__(self._answer)
 
-    def close(self) -> None:
-        with suppress(OSError):
-            self._socket.shutdown(SHUT_RDWR)
-        self._socket.close()
-        self._thread.join()
-
-    def _serve(self) -> None:
-        with suppress(OSError):
-            while True:
-                connection, (_, port) = self._socket.accept()
-                self.on_open(port)
-                Thread(target=self._converse, args=(connection,), daemon=True).start()
-
-    def _converse(self, connection: socket) -> None:
-        with suppress(OSError), connection:
-            for request in requests_on(connection, self.base_url):
-                sent = self._respond(request)
-                connection.sendall(sent.data)
-                if sent.end == RESET:
-                    connection.setsockopt(SOL_SOCKET, SO_LINGER, pack("ii", 1, 0))
-                if sent.end != KEPT:
-                    return
+    def _answer(self, connection: socket) -> None:
+        for request in requests_on(connection, self.base_url):
+            sent = self._respond(request)
+            connection.sendall(sent.data)
+            if sent.end == RESET:
+                connection.setsockopt(SOL_SOCKET, SO_LINGER, pack("ii", 1, 0))
+            if sent.end != KEPT:
+                return
 
 
 def requests_on(connection: socket, base_url: str) -> Iterator[httpx.Request]:

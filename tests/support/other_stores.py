@@ -11,10 +11,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import ClassVar
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.support.loopback import Web, serving
 
 DATE = "Mon, 23 Nov 2026 09:00:00 GMT"
 KEY = "YS1rZXktb2YtdGhlLXRlc3Rz"  # base64, as Azure's are
@@ -29,27 +30,27 @@ class Held:
     etag: str
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Web):
     protocol_version = "HTTP/1.1"
     objects: ClassVar[dict[str, Held]]
     lock: ClassVar[threading.Lock]
     generations: ClassVar["count[int]"]
 
-    def do_GET(self) -> None:
+    def get(self) -> None:
         parts = urlsplit(self.path)
         if parts.query:
             with self.lock:
-                self.answer(200, self.listing(parse_qs(parts.query)["prefix"][0]).encode())
+                self.tell(200, self.listing(parse_qs(parts.query)["prefix"][0]).encode())
             return
         held = self.objects.get(self.key)
         if held is None:
-            self.answer(404)
+            self.tell(404)
         elif self.headers.get("If-Match", held.etag) != held.etag:
-            self.answer(412)
+            self.tell(412)
         else:
-            self.answer(200, held.body, held)
+            self.tell(200, held.body, held)
 
-    def do_PUT(self) -> None:
+    def put(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         with self.lock:
             held = self.objects.get(self.key)
@@ -58,11 +59,11 @@ class _Handler(BaseHTTPRequestHandler):
                 number = next(self.generations)
                 held = Held(body, number, self.etag_of(body, number))
                 self.objects[self.key] = held
-        self.answer(status or 201, held=held)
+        self.tell(status or 201, held=held)
 
-    def do_DELETE(self) -> None:
+    def delete(self) -> None:
         self.objects.pop(self.key, None)
-        self.answer(204)
+        self.tell(204)
 
     @property
     def key(self) -> str:
@@ -81,22 +82,14 @@ class _Handler(BaseHTTPRequestHandler):
     def listing(self, prefix: str) -> str:
         raise NotImplementedError
 
-    def answer(
+    def tell(
         self, status: int, body: bytes = b"", held: Held | None = None, kind: str = "text/xml"
     ) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
+        headers = {"Content-Type": kind}
         if held:
-            self.send_header("ETag", held.etag)
-            self.send_header("Last-Modified", DATE)
-            self.send_header("x-goog-generation", str(held.generation))
-        if status != 204:
-            self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *words: object) -> None:
-        """Say nothing."""
+            headers |= {"ETag": held.etag, "Last-Modified": DATE}
+            headers["x-goog-generation"] = str(held.generation)
+        self.answer(status, body, headers)
 
 
 class Google(_Handler):
@@ -122,7 +115,7 @@ class Google(_Handler):
 class Azure(_Handler):
     """Block blobs: If-None-Match and If-Match, and a listing of ETags without quotes."""
 
-    def do_POST(self) -> None:
+    def post(self) -> None:
         """Remove objects, of which several requests are the parts of one."""
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         keys = re.findall(r"^DELETE \S*?/finance/(\S+) ", body, re.M)
@@ -134,7 +127,7 @@ class Azure(_Handler):
             for number in range(len(keys))
         ]
         answered = "".join([*parts, "--all--\r\n"]).encode()
-        self.answer(202, answered, kind="multipart/mixed; boundary=all")
+        self.tell(202, answered, kind="multipart/mixed; boundary=all")
 
     def refusal(self, held: Held | None) -> int:
         if held and self.headers.get("If-None-Match") == "*":
@@ -159,11 +152,9 @@ def serve_other(kind: type[_Handler]) -> Iterator[dict[str, str]]:
     """Serve an empty bucket `finance`; give the environment of a user whom it lets in."""
     own = {"objects": {}, "lock": threading.Lock(), "generations": count(1)}
     handler = type(kind.__name__, (kind,), own)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}"
+    with serving(handler) as port:
+        address = f"http://127.0.0.1:{port}"
         yield _as_google(address) if kind is Google else _as_azure(address)
-        server.shutdown()
 
 
 def _as_google(address: str) -> dict[str, str]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socketserver import BaseServer, StreamRequestHandler, ThreadingTCPServer
-from threading import Thread
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any
+
+from tests.support.loopback import Web, serving
 
 _ANSWERS = {b"DATA": b"354 go on", b"QUIT": b"221 bye"}
 
@@ -65,33 +65,16 @@ def post_office() -> Iterator[PostOffice]:
             office.letters.append(message_from_bytes(b"".join(lines), policy=default))
             self.say(b"250 taken")
 
-    class Web(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Callee(Web):
+        def post(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
             office.calls.append((self.path, self.rfile.read(length)))
-            self.send_response(503 if office.is_shut else 200)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.answer(503 if office.is_shut else 200)
 
-        def do_GET(self) -> None:
-            self.do_POST()
-
-        def log_message(self, *_: object) -> None:
-            pass
+        get = post
 
     with serving(ThreadingTCPServer(("127.0.0.1", 0), Mail)) as port:
         office.mail = f"smtp://127.0.0.1:{port}?from=close@shop.example&to=desk@shop.example"
-        with serving(ThreadingHTTPServer(("127.0.0.1", 0), Web)) as port:
+        with serving(Callee) as port:
             office.web = f"http://127.0.0.1:{port}"
             yield office
-
-
-@contextmanager
-def serving(server: Any) -> Iterator[int]:
-    """Serve until the block ends; give the port."""
-    assert isinstance(server, BaseServer)
-    server.daemon_threads = True  # type: ignore[attr-defined]
-    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-    yield server.server_address[1]
-    server.shutdown()
-    server.server_close()

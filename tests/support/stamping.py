@@ -1,12 +1,13 @@
 """An authority that stamps by RFC 3161, made by openssl: offline, and trusted by tests alone."""
 
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from tests.support import loopback
+from tests.support.loopback import Web
 
 _CONFIG = """
 [req]
@@ -65,25 +66,14 @@ def serving(authority: StampAuthority) -> Iterator[Counter]:
     """Serve an authority on a free port of loopback."""
     counter = Counter(authority)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Handler(Web):
+        def post(self) -> None:
             query = self.rfile.read(int(self.headers["Content-Length"]))
             counter.asked.append({"type": self.headers["Content-Type"], "query": query})
             code, reply = counter.answer
             content = authority.reply(query) if reply is None else reply
-            self.send_response(code)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            self.answer(code, content)
 
-        def log_message(self, *_: Any) -> None:
-            """Say nothing on stderr."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    counter.url = f"http://127.0.0.1:{server.server_port}/tsr"
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    try:
+    with loopback.serving(Handler) as port:
+        counter.url = f"http://127.0.0.1:{port}/tsr"
         yield counter
-    finally:
-        server.shutdown()
-        server.server_close()

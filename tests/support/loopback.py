@@ -1,0 +1,74 @@
+"""A server on a loopback port of its own, for what only bytes on a socket can show."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_RDWR, create_server, socket
+from socketserver import BaseServer
+from threading import Thread
+
+
+class Loopback:
+    """Hands each connection to a function, on a thread of its own, and then closes it."""
+
+    def __init__(self, talk: Callable[[socket], None]) -> None:
+        self._talk = talk
+        self.on_open: Callable[[int], None] = lambda port: None
+        self._socket = create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self._socket.getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{self.port}"
+        self._thread = Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Take no connection any more."""
+        with suppress(OSError):
+            self._socket.shutdown(SHUT_RDWR)
+        self._socket.close()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, (_, port) = self._socket.accept()
+                self.on_open(port)
+                Thread(target=self._converse, args=(connection,), daemon=True).start()
+
+    def _converse(self, connection: socket) -> None:
+        with suppress(OSError), connection:
+            self._talk(connection)
+
+
+class Web(BaseHTTPRequestHandler):
+    """Hands requests to `get`, `post` and so on, and says nothing of them on stderr."""
+
+    def do_GET(self) -> None:
+        getattr(self, self.command.lower())()
+
+    do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815
+
+    def answer(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
+        """Send a whole answer."""
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        if status != 204:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def serving(server: BaseServer | type[Web]) -> Iterator[int]:
+    """Serve until the block ends; give the port."""
+    if isinstance(server, type):
+        server = ThreadingHTTPServer(("127.0.0.1", 0), server)
+    server.daemon_threads = True  # type: ignore[attr-defined]
+    server.handle_error = lambda *_: None  # type: ignore[method-assign] # whoever hangs up may
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    yield server.server_address[1]
+    server.shutdown()
+    server.server_close()
