@@ -23,6 +23,23 @@ LEDGER = """
 """
 
 
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch) -> InteractiveShell:
+    """A notebook's shell, in which errors are one line."""
+    shell = InteractiveShell()
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
+    svc.notebook_errors()
+    return shell
+
+
+@pytest.fixture
+def held(desk: Desk) -> Desk:
+    """One payment of August, and all read up to October 20."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract(end=parse_bound("2026-10-20"))
+    return desk
+
+
 def test_the_lab_gets_the_settings_of_dotenv(monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment wins, foreign names stay out, the lake's path is absolute."""
     monkeypatch.setenv("SVC_BASE_URL", "https://shell.example")
@@ -72,19 +89,18 @@ def test_wrong_settings_are_told_before_the_lab_opens(monkeypatch: pytest.Monkey
 
 
 def test_errors_in_a_notebook_are_one_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ours are; those of others keep their traceback."""
-    shell = InteractiveShell()
-    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
-    svc.notebook_errors()
-    shell.run_cell("import svc_analytics as svc\nsvc.open_lake('none').require()")
-    lines = capsys.readouterr().out.strip().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("NoLake: no lake in ")
+    """Ours are, and name a Python cell that helps; those of others keep their traceback."""
+    shell.run_cell("import svc_analytics as svc\nsvc.open_lake('none').sql('from payments')")
+    line = capsys.readouterr().out.strip()
+    assert line.startswith("NoLake: no lake in ") and "\n" not in line
+    assert "svc.demo_lake('" in line and "svc.extract(lake)" in line
     shell.run_cell("raise KeyboardInterrupt")
     assert capsys.readouterr().out.strip() == INTERRUPTED
-    shell.run_cell("1 / 0")
-    assert "Traceback" in capsys.readouterr().out
+    for code in ("1 / 0", "import pyarrow as pa; pa.array([1, 'a'])"):
+        shell.run_cell(code)
+        assert "Traceback" in capsys.readouterr().out
 
 
 def test_without_a_notebook_errors_stay_as_they_are() -> None:
@@ -94,41 +110,22 @@ def test_without_a_notebook_errors_stay_as_they_are() -> None:
     assert sys.excepthook is hook
 
 
-def test_the_month_to_begin_with_is_the_last_one_read_whole(desk: Desk) -> None:
-    """Read up to October 20, September is; a lake without any says what to do."""
+def test_the_month_to_begin_with_is_the_last_one_read_whole(held: Desk) -> None:
+    """September; offered are the months from the first record to the newest reading."""
     with pytest.raises(LakeError, match="run svc-analytics extract"):
-        svc.last_full_month(desk.lake)
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
-    desk.extract(end=parse_bound("2026-10-20"))
-    assert svc.last_full_month(desk.lake) == "2026-09"
-    assert svc.last_full_month(desk.lake, "Asia/Tehran") == "2026-09"
-    assert svc.last_full_month(desk.lake, "Asia/Tehran", "jalali") == "1405-06"  # to 22 September
+        svc.last_full_month(svc.open_lake("none"))
+    assert svc.last_full_month(held.lake) == "2026-09"
+    assert svc.last_full_month(held.lake, "Asia/Tehran") == "2026-09"
+    assert svc.last_full_month(held.lake, "Asia/Tehran", "jalali") == "1405-06"  # to 22 September
+    assert known_months(held.lake) == ["2026-10", "2026-09", "2026-08"]
 
 
-def test_months_offered_reach_from_the_first_record_to_the_newest_reading(desk: Desk) -> None:
-    """Newest first, the running month included."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
-    desk.extract(end=parse_bound("2026-10-20"))
-    assert known_months(desk.lake)[0] == "2026-10" and known_months(desk.lake)[-1] == "2026-08"
-
-
-def test_the_demo_ends_with_the_command_that_opens_the_lab(desk: Desk) -> None:
+def test_the_demo_ends_with_the_command_that_opens_the_lab(held: Desk) -> None:
     """With both extras, and a path that a shell takes as one word."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
-    desk.extract()
-    text = what_next(svc.statement(desk.lake, "2026-08"), "my data")
+    text = what_next(svc.statement(held.lake, "2026-08"), "my data")
     assert "svc-analytics sandbox serve --env-file .env\n" in text
     last = text.splitlines()[-1].strip()
     assert last == f"{install('lab,sandbox')} && svc-analytics lab --data-dir 'my data'"
-
-
-@pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch) -> InteractiveShell:
-    """A notebook's shell, in which errors are one line."""
-    shell = InteractiveShell()
-    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
-    svc.notebook_errors()
-    return shell
 
 
 FRAME = """
@@ -151,30 +148,10 @@ def test_arithmetic_that_needs_too_many_digits_is_one_line_that_says_what_to_do(
     assert 'lake.sql("select month, a - b as difference' in lines[0]
 
 
-def test_the_sql_that_is_named_instead_is_exact(desk: Desk) -> None:
+def test_the_sql_that_is_named_instead_is_exact(held: Desk) -> None:
     """To the eighteenth place."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
-    desk.extract(end=parse_bound("2026-10-20"))
     query = (
         "select 1::decimal(38,18) - 0.000000000000000001::decimal(38,18) as difference "
         "from payments"
     )
-    assert str(desk.lake.sql(query).loc[0, "difference"]) == "0.999999999999999999"
-
-
-def test_other_errors_of_arrow_keep_their_traceback(
-    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """They are not known to mean one thing."""
-    shell.run_cell("import pyarrow as pa; pa.array([1, 'a'])")
-    assert "Traceback" in capsys.readouterr().out
-
-
-def test_an_empty_lake_names_what_fills_it_from_a_notebook(
-    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The next cell of a notebook is Python, not a command."""
-    shell.run_cell("import svc_analytics as svc\nsvc.open_lake('none').sql('from payments')")
-    line = capsys.readouterr().out.strip()
-    assert line.startswith("NoLake: no lake in ") and "\n" not in line
-    assert "svc.demo_lake('" in line and "svc.extract(lake)" in line
+    assert str(held.lake.sql(query).loc[0, "difference"]) == "0.999999999999999999"

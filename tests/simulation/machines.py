@@ -7,7 +7,6 @@ are killed, and the lease may be over as soon as it was taken. The bucket alone 
 """
 
 import random
-import shutil
 import sys
 from collections import Counter as Tallies
 from collections.abc import Iterator
@@ -37,18 +36,11 @@ from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
 from tests.simulation import simulate as simulation
-from tests.simulation.oracle import Broken, require
+from tests.simulation.oracle import require
 from tests.simulation.plan import Run, _draw_request
-from tests.simulation.simulate import (
-    MODES,
-    SETTINGS,
-    Simulation,
-    Told,
-    _recover,
-    sized,
-)
+from tests.simulation.simulate import MODES, SETTINGS, Simulation, sized
 from tests.simulation.stand_ins import installed
-from tests.simulation.virtual import Killed, Stuck
+from tests.simulation.virtual import Killed
 from tests.simulation.wire import Wire
 from tests.support.buckets import MemoryStore
 
@@ -169,6 +161,13 @@ class Machines(Simulation):
         self._check_arrived()
         return "done" if outcome == "done" else outcome.replace("power lost", "killed")
 
+    def mend(self) -> None:
+        self.network.faults = 0.0
+
+    def check_end(self) -> None:
+        bodies = self.network.store.objects.values()
+        require(not any(b"svc_live_" in body for body in bodies), "a key is in the bucket")
+
     def _check_arrived(self) -> None:
         """What any machine ever put is there: no other machine's PUT took it away."""
         for stream in STREAMS.values() if self.lake.exists else ():
@@ -240,25 +239,7 @@ def leased(length: int) -> Iterator[None]:
         lease.LENGTH = before
 
 
-def simulate(seed: int, mode: str, folder: Path) -> Told:
-    """Live through a seed; raise `Broken` or `Stuck` where the package does not hold."""
-    place = folder / f"{mode}-{seed}"
-    machines = Machines(seed, place)
-    try:
-        for run in machines.plan.runs:
-            machines.oracle.check(machines.run(run))
-        if mode == "liveness":
-            machines.network.faults = 0.0
-            _recover(machines)
-        bodies = machines.network.store.objects.values()
-        require(not any(b"svc_live_" in body for body in bodies), "a key is in the bucket")
-    except (Broken, Stuck) as error:
-        error.add_note(f"seed {seed}, mode {mode}: {machines.told.outcomes}")
-        error.add_note("\n".join(machines.told.lines[-40:]))
-        raise
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-    return machines.told
+simulate = partial(simulation.simulate, kind=Machines)
 
 
 def try_seeds(seeds: range, mode: str) -> tuple[Tallies[str], list[str]]:

@@ -105,6 +105,12 @@ class Simulation:
         self._note(outcome, wire)
         return outcome
 
+    def mend(self) -> None:
+        """End the troubles that are of no run."""
+
+    def check_end(self) -> None:
+        """Check what must hold once, when all is over."""
+
     def _extract(self, run: Run, wire: Wire) -> str:
         began, world, outcome = self.world.now, self.world, "done"
 
@@ -178,17 +184,19 @@ def sized(plan: Plan) -> Iterator[None]:
             setattr(place, name, value)
 
 
-def simulate(seed: int, mode: str, folder: Path) -> Told:
+def simulate(seed: int, mode: str, folder: Path, kind: type[Simulation] = Simulation) -> Told:
     """Live through a seed; raise `Broken` or `Stuck` where the package does not hold."""
     place = folder / f"{mode}-{seed}"
-    simulation = Simulation(seed, place)
+    simulation = kind(seed, place)
     try:
         for run in simulation.plan.runs:
             simulation.oracle.check(simulation.run(run))
-            if simulation.disk.lies:
+            if simulation.disk.lies and kind is Simulation:
                 _look_after(simulation)
         if mode == "liveness":
+            simulation.mend()
             _recover(simulation)
+        simulation.check_end()
     except (Broken, Stuck) as error:
         error.add_note(f"seed {seed}, mode {mode}: {simulation.told.outcomes}")
         error.add_note("\n".join(simulation.told.lines[-40:]))
