@@ -19,12 +19,14 @@ from svc_analytics.arguments import option_defaults
 from svc_analytics.closing import due, neighbours, seals
 from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.chain import warnings_of
+from svc_analytics.closing.handover.readable import forms_left_out, only_forms, write_lacking
 from svc_analytics.closing.handover.sign import Signer
 from svc_analytics.closing.handover.stamps import Stamper
 from svc_analytics.closing.job import (
     Job,
     JobOptions,
     one_at_a_time,
+    prepare_job,
     start,
     with_rates,
 )
@@ -42,8 +44,8 @@ from svc_analytics.closing.sealing import keep_chain, seal_folder
 from svc_analytics.closing.seals import Sealed
 from svc_analytics.closing.states.month_states import keep_result, with_state
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
-from svc_analytics.closing.verification.derived_forms import write_again, write_forms
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
+from svc_analytics.errors import ConfigError, NoService, Unavailable
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.receipts.verify_lake import verify_month
@@ -126,7 +128,12 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
     period = parse_period(month, time.time_ns() // 1000, zone, calendar)
     require_sealable(period)
     check_currency(options["currency"], options["formats"])
-    job = with_rates(start(lake, options, options["out"]), options["currency"], options["rates"])
+    job = prepare_job(lake, options, options["out"])
+    job = with_rates(job, options["currency"], options["rates"])
+    try:
+        job = start(job, options)
+    except (ConfigError, NoService, Unavailable) as error:
+        return only_forms(job, period, error)
     due.check_is_over(period, job.clock, job.grace)
     with one_at_a_time(lake):
         doubts = () if period.is_longer else Readings(job).doubts(period)
@@ -160,7 +167,7 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
     """
     kinds = due.check_kinds(options["longer"])
     zone, calendar = options["zone"], options["calendar"]
-    job = start(lake, options)
+    job = start(prepare_job(lake, options), options)
     with one_at_a_time(lake):
         months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
         waiting = due.waiting_for_a_clock(job, months, zone, calendar)
@@ -181,7 +188,7 @@ def _marked(job: Job, closed: CloseResult, signer: Signer, stamper: Stamper) -> 
     """Sign and stamp a sealed month, and write the forms beside it, which tell of both."""
     closed = stamper.stamp(signer.sign(closed))
     sealed = job.shown.pop(closed.seal or "", None)
-    return closed.with_notes(_write_forms(job, sealed)) if sealed else closed
+    return closed.with_notes(write_lacking(job, sealed)) if sealed else closed
 
 
 def _notes(
@@ -291,15 +298,8 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     result = replace(result, table=table if table.num_rows else None, receipts=new.receipts_state)
     if proof.sealed and result.table is None:
         job.shown[seal] = proof.sealed
-    return result.with_notes([*balance_notes(job.lake, manifest, period), *proof.verdicts])
-
-
-def _write_forms(job: Job, sealed: SealedStatement) -> list[str]:
-    """Write what was asked for and the seal lacks beside it; say where it is."""
-    shown = sealed.converted(job.rates) if job.rates else sealed
-    place = write_forms(shown, job.output, job.lake.storage)
-    write_again(sealed, job.lake.storage)
-    return [f"the forms that the seal lacks are in {place}"] if place else []
+    known = [*balance_notes(job.lake, manifest, period), *proof.verdicts]
+    return result.with_notes([*known, *forms_left_out(job.output, new)])
 
 
 def _sealed_now(folder: Path, manifest: seals.Manifest, new: Statement) -> SealedStatement:
@@ -344,7 +344,7 @@ def _write(
     notes = name_empty(new.tables["lines"], period.noun)
     make_seal = partial(seal_folder, job.lake) if new.status == "final" else None
     shown = job.converted(new)  # before it is sealed: a day without a rate ends it here
-    output = job.output.fitting(new)
+    output, notes = job.output.fitting(new), [*notes, *forms_left_out(job.output, new)]
     stated = new if make_seal else with_state(job.lake, shown, job.clock)
     write_folder(stated, target, output, links, make_seal, job.lake.storage)
     manifest = seals.read_manifest(target)

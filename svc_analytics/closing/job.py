@@ -81,8 +81,15 @@ class Job:
         return [self.folder(period), self.statements / period.folder]
 
 
-def start(lake: Lake, options: JobOptions, out: str | Path | None = None) -> Job:
-    """Check the options, bring the lake up to date, and take the run's clock."""
+def start(job: Job, options: JobOptions) -> Job:
+    """Bring the lake up to date; return the run with its clock."""
+    has_own = options["read"] is not None
+    done = job.read(Request()) if has_own else update.extract(job.lake, job.settings, Request())
+    return replace(job, clock=done.read_to, notes=(*done.retractions, *done.notes))
+
+
+def prepare_job(lake: Lake, options: JobOptions, out: str | Path | None = None) -> Job:
+    """Check the options; nothing is read yet, so the run has no clock."""
     check_lake(lake)
     hours, read, settings = options["grace_hours"], options["read"], options["settings"]
     check("grace_hours", hours, (int, float), "a number of hours, such as 24")
@@ -90,10 +97,7 @@ def start(lake: Lake, options: JobOptions, out: str | Path | None = None) -> Job
     names = check_names(options["metadata"])
     if read is None:
         settings = settings or read_settings(lake.path)
-        done = update.extract(lake, settings, Request())
         read = partial(update.read_again, lake, settings)
-    else:
-        done = read(Request())
     return Job(
         lake=lake,
         read=read,
@@ -102,8 +106,8 @@ def start(lake: Lake, options: JobOptions, out: str | Path | None = None) -> Job
         metadata=names,
         grace=hours * HOUR,
         out=None if out is None else local_path("out", out),
-        clock=done.read_to,
-        notes=(*done.retractions, *done.notes),
+        clock=0,
+        notes=(),
     )
 
 

@@ -151,8 +151,9 @@ def newest_seal(period: Period, folder: Path) -> str | None:
     return next((one["seal"] for one in reversed(manifests_of(period, folder))), None)
 
 
-def broken_files(folder: Path, manifest: Manifest) -> dict[str, str]:
-    """Name the files that are missing or altered, with what is wrong."""
+def broken_files(folder: Path, manifest: Manifest, altered: str = "") -> dict[str, str]:
+    """Name the files that are missing or altered, with what is wrong, or `altered`."""
+    altered = altered or ("differs from the seal" if manifest["seal"] else "was altered")
     files: dict[str, dict[str, Any]] = manifest["files"]
     broken = {}
     for name, facts in sorted(files.items()):
@@ -161,7 +162,7 @@ def broken_files(folder: Path, manifest: Manifest) -> dict[str, str]:
         elif (folder / name).is_symlink():
             broken[name] = "is a link, and no file of the statement"
         elif hash_file(folder / name) != facts["sha256"]:
-            broken[name] = "differs from the seal" if manifest["seal"] else "was altered"
+            broken[name] = altered
     return broken
 
 

@@ -163,13 +163,16 @@ def close(
     """
     other.check()
     if shown.is_dry:
-        settings = _settings(data_dir, patience)
+        settings = read_settings(data_dir, patience=patience)
+        settings.require_service()
         click.echo(_planned(Lakehouse(settings.data_dir), settings, which, job, shown))
         return
     language = Language(job["lang"], job["digits"])
     months = (job["zone"], job["calendar"]) if which.name is None else None
     with watched("close", data_dir, months, language) as watch:
-        settings = _settings(data_dir, patience)
+        settings = read_settings(data_dir, patience=patience)
+        if which.name is None:
+            settings.require_service()  # a sealed month's forms are written without it
         more: JobOptions = {"settings": settings, "sign": is_signed, "note": echo_progress}
 
         def echo(result: CloseResult) -> None:
@@ -208,12 +211,6 @@ def statement_verify(
     click.echo(to_json(document) if as_json else _verification_text(checked, is_wide))
     if not checked.holds:
         raise SystemExit(EXIT_ATTENTION)
-
-
-def _settings(data_dir: str | None, patience: int | None) -> Settings:
-    settings = read_settings(data_dir, patience=patience)
-    settings.require_service()
-    return settings
 
 
 def _planned(

@@ -4,10 +4,20 @@ from pathlib import Path
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.handover.package import pack_folder
-from svc_analytics.closing.verification.derived_forms import forms_folder, write_forms
+from svc_analytics.closing.job import Job, one_at_a_time
+from svc_analytics.closing.result import CloseResult
+from svc_analytics.closing.verification.derived_forms import (
+    Sealed,
+    forms_folder,
+    write_again,
+    write_forms,
+)
 from svc_analytics.closing.verification.proof import require_unaltered
-from svc_analytics.errors import LakeError
+from svc_analytics.errors import ConfigError, LakeError, SvcError
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
+from svc_analytics.periods import Period
+from svc_analytics.render.document import Document, Reason
 from svc_analytics.render.folder import Output
 from svc_analytics.render.formats import DOCUMENTS
 
@@ -30,3 +40,40 @@ def readable_file(lake: Lake, folder: Path, name: str) -> Path:
         raise LakeError(f"{folder} cannot be shown: {'; '.join(proof.unproven)}")
     write_forms(proof.sealed, Output((name,)), lake.storage)
     return forms_folder(folder) / file
+
+
+def write_lacking(job: Job, sealed: Sealed) -> list[str]:
+    """Write what a close was asked for and the seal lacks beside it; say where it is."""
+    shown = sealed.converted(job.rates) if job.rates else sealed
+    place = write_forms(shown, job.output, job.lake.storage)
+    write_again(sealed, job.lake.storage)
+    return [f"the forms that the seal lacks are in {place}"] if place else []
+
+
+def forms_left_out(output: Output, statement: Document) -> list[str]:
+    """Say which forms were asked for that a statement of this status or period has not."""
+    fitting = output.fitting(statement).formats
+    names = [name for name in output.formats if name not in fitting]
+    return [f"{name} is not written: it is a form of a final month" for name in names]
+
+
+def only_forms(job: Job, period: Period, error: SvcError) -> CloseResult:
+    """Write the forms that a sealed period lacks, where the service cannot be read.
+
+    Raises the error where the period has no seal, and where there was nothing else to do.
+    """
+    folders = seals.versions(job.folder(period))
+    if not (folders and (job.rates or {*DOCUMENTS} & {*job.output.formats})):
+        raise error
+    folder, manifest = folders[-1], seals.read_manifest(folders[-1])
+    with one_at_a_time(job.lake):
+        proof = require_unaltered(job.lake, folder, manifest)
+        written = write_lacking(job, proof.sealed) if proof.sealed else proof.unproven
+    if not (written or isinstance(error, ConfigError)):
+        raise error
+    has_changed = proof.table.num_rows > 0
+    reasons = (Reason(Message("state.changed")),) if has_changed else ()
+    seal = str(manifest["seal"])
+    closed = CloseResult(period.folder, "unchanged", folder, len(folders), seal, reasons)
+    left = forms_left_out(job.output, proof.sealed.statement) if proof.sealed else []
+    return closed.with_notes([*written, *left, f"the service was not read: {error}"]).logged()

@@ -10,7 +10,7 @@ of theirs, and whatever signs or stamps writes them again.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from svc_analytics.closing.verification.forms import Findings, compare_forms, fo
 from svc_analytics.errors import SvcError
 from svc_analytics.external_rates import ExternalRates, parse_rates
 from svc_analytics.files import hash_file
-from svc_analytics.language.catalogue import Language
+from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.proofs.checkpoint import SIGNATURE, STAMP
 from svc_analytics.proofs.marks import UNREAD, Marks
 from svc_analytics.render.folder import Output, write_files
@@ -31,6 +31,8 @@ from svc_analytics.statements.statement import Statement
 from svc_analytics.storage import Storage
 
 ENDING, FACTS = "-forms", "forms.json"
+_WORDED = {name for name, form in DOCUMENTS.items() if form.is_worded}
+_ALTERED = "differs from what the sealed tables say (a derived form, not sealed)"
 _MARKS = "marks"  # the fact of how the sealed folder was marked when they were written
 
 
@@ -67,18 +69,22 @@ class Sealed:
         return replace(self, statement=self.statement.converted(rates))
 
     def lacking(self, output: Output) -> list[str]:
-        """Return those of the readable formats that neither the seal nor its forms have."""
+        """Return those of the formats that neither the seal nor its forms have, in the language."""
         known, external = read_facts(self.place), self.statement.external
         is_current = known.get("seal") == self.manifest["seal"] and is_this_release(known)
+        had = self._had(known, output.language) if is_current else set()
         if external:  # which no seal has
-            own = external.rates.to_json(), asdict(output.language)
-            is_current &= (known.get("rates"), known.get("language")) == own
-            wanted = [name for name, form in DOCUMENTS.items() if form.is_worded]
-        else:
-            wanted = [*DOCUMENTS]
-        files = {*(() if external else self.manifest["files"])}
-        had = formats_of(files | {*(known["files"] if is_current else ())}, self.statement.tables)
-        return [name for name in output.formats if name in wanted and name not in had]
+            is_ours = known.get("rates") == external.rates.to_json()
+            worded = [name for name in output.formats if name in _WORDED]
+            return [name for name in worded if not (is_ours and name in had)]
+        had |= self._had(self.manifest, output.language)
+        return [name for name in output.formats if name not in had]
+
+    def _had(self, facts: Mapping[str, Any], language: Language) -> set[str]:
+        """Return the formats of a folder's files; those with words in its own language alone."""
+        formats = {*formats_of(facts["files"], self.statement.tables)}
+        is_spoken = facts.get("language", asdict(ENGLISH)) == asdict(language)
+        return formats if is_spoken else formats - _WORDED
 
 
 def forms_folder(folder: Path, currency: str = "") -> Path:
@@ -171,7 +177,8 @@ def _compare(sealed: Sealed) -> Findings:
     if facts.get("seal") != sealed.manifest["seal"]:
         findings.broken.append(f"{name} is not of this seal")
         return findings
-    altered, told = seals.broken_files(sealed.place, facts), Marks.from_json(facts.get(_MARKS))
+    altered = seals.broken_files(sealed.place, facts, _ALTERED)
+    told = Marks.from_json(facts.get(_MARKS))
     statement, is_own = sealed.marked(told).statement, is_this_release(facts)
     findings = compare_forms(statement, facts, sealed.facts, sealed.place, altered, is_own=is_own)
     _compare_marks(told, sealed.marks, findings)
