@@ -32,8 +32,8 @@ def compared(statement: Statement, claims: Mapping[str, Claim]) -> str:
                 message = f"{figure} of {row['currency']} is {stated}, but {_of(claim)} "
                 raise AssertionError(f"{message}{claimed}")
     unknown = len(claims) * len(rows) - count
-    others = f"; {unknown} unknown ones were not compared" if unknown else ""
-    return f"the figures agree: {count} compared{others}"
+    others = f". Unknown figures were skipped: {unknown}" if unknown else ""
+    return f"the figures agree: {count} were added up again from their records{others}"
 
 
 def _of(claim: Claim) -> str:

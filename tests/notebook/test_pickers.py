@@ -190,7 +190,9 @@ def test_checks_compare_to_the_last_digit(picked: Picked) -> None:
         closing_position=["opening_position", "rail_movement"],
         payments_count="receipts",
     )
-    assert repr(agreed) == f"the figures agree: {3 * len(picked.coins[1:])} compared"
+    assert repr(agreed) == (
+        f"the figures agree: {3 * len(picked.coins[1:])} were added up again from their records"
+    )
     with pytest.raises(AssertionError, match=r"net_sales of btc is .*, but lines.net adds up to"):
         picked.check(net_sales="lines.net")
 

@@ -163,16 +163,13 @@ def close(
     """
     other.check()
     if shown.is_dry:
-        settings = read_settings(data_dir, patience=patience)
-        settings.require_service()
+        settings = _settings(data_dir, patience, is_needed=True)
         click.echo(_planned(Lakehouse(settings.data_dir), settings, which, job, shown))
         return
     language = Language(job["lang"], job["digits"])
     months = (job["zone"], job["calendar"]) if which.name is None else None
     with watched("close", data_dir, months, language) as watch:
-        settings = read_settings(data_dir, patience=patience)
-        if which.name is None:
-            settings.require_service()  # a sealed month's forms are written without it
+        settings = _settings(data_dir, patience, is_needed=which.name is None)
         more: JobOptions = {"settings": settings, "sign": is_signed, "note": echo_progress}
 
         def echo(result: CloseResult) -> None:
@@ -211,6 +208,17 @@ def statement_verify(
     click.echo(to_json(document) if as_json else _verification_text(checked, is_wide))
     if not checked.holds:
         raise SystemExit(EXIT_ATTENTION)
+
+
+def _settings(data_dir: str | None, patience: int | None, *, is_needed: bool) -> Settings:
+    """Read the settings; where the service `is_needed`, refuse those that do not lead to it.
+
+    A month that is named may be sealed: its forms are written without the service.
+    """
+    settings = read_settings(data_dir, patience=patience)
+    if is_needed:
+        settings.require_service()
+    return settings
 
 
 def _planned(
