@@ -1,6 +1,7 @@
 """Forms of a sealed month in another currency: beside its seal, with the rates they rest on."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ RATES = """date,currency,rate,source
 """
 HTML = {"formats": ("html",)}
 EUR = {**HTML, "currency": "EUR"}
+BOTH = {"formats": ("html", "xlsx"), "currency": "EUR"}
 
 
 @pytest.fixture
@@ -50,14 +52,47 @@ def write(closer: Closer, rates: str) -> None:
 
 
 def test_forms_in_another_currency_lie_beside_the_seal(closer: Closer, sealed: Path) -> None:
-    """No byte of the seal changes, and a verification makes them again of their own rates."""
+    """No byte of the seal changes, and a verification makes them again of their own rates.
+
+    The same rates leave them as they are; one that was corrected makes them anew.
+    """
     before, beside = content(sealed), sealed.with_name("2026-10-forms-EUR")
-    closed = closer.close(formats=("html", "xlsx"), currency="EUR")
+    closed = closer.close(**BOTH)
     assert closed.state == "unchanged" and str(beside) in (closed.note or "")
     assert {*content(beside)} == {"statement.html", "statement.xlsx", "forms.json"}
     assert "28.00</b> EUR, external rates" in (beside / "statement.html").read_text()  # 40 * 0.7
     write(closer, RATES.replace("ECB", "another"))
     assert content(sealed) == before and verify_statement(sealed, closer.desk.lake).holds
+    write(closer, RATES)
+    assert closer.close(**BOTH).note is None
+    write(closer, RATES.replace("EUR,0.7", "EUR,0.75"))
+    assert closer.close(**BOTH).note
+    assert "30.00</b> EUR, external rates" in (beside / "statement.html").read_text()  # 40 * 0.75
+
+
+def test_a_page_its_rates_or_facts_that_were_altered_do_not_hold(
+    closer: Closer, sealed: Path
+) -> None:
+    """An amount of the page, a rate of its facts, none at all, or those of another currency."""
+    closer.close(**EUR)
+    beside = sealed.with_name("2026-10-forms-EUR")
+    kept = json.loads((beside / "forms.json").read_text())
+    other = json.loads(json.dumps(kept["rates"]).replace("EUR", "GBP"))
+    altered: dict[str, Callable[[str], str]] = {
+        "statement.html: ": lambda text: text.replace("28.00", "82.00"),
+        "statement": lambda text: text.replace('"rate": "0.7"', '"rate": "0.5"'),
+        "these are no rates": lambda _: json.dumps(kept | {"rates": {}}),
+        "its rates are of 2026-10-forms-GBP": lambda _: json.dumps(kept | {"rates": other}),
+    }
+    for told, alter in altered.items():
+        path = beside / ("statement.html" if told == "statement.html: " else "forms.json")
+        text = path.read_text()
+        path.write_text(alter(text))
+        assert path.read_text() != text
+        broken = verify_statement(sealed, closer.desk.lake).broken
+        assert [each for each in broken if each.startswith("2026-10-forms-EUR: ")]
+        assert told.removesuffix(": ") in " ".join(broken)
+        path.write_text(text)
 
 
 @pytest.mark.thorough
@@ -94,16 +129,6 @@ def test_a_restatement_has_such_forms_of_its_own(closer: Closer, sealed: Path) -
     assert verify_statement(closed.folder, closer.desk.lake).holds
 
 
-def test_a_rate_that_was_corrected_makes_the_forms_anew(closer: Closer, sealed: Path) -> None:
-    """The same rates leave them as they are."""
-    closer.close(**EUR)
-    assert closer.close(**EUR).note is None
-    write(closer, RATES.replace("EUR,0.7", "EUR,0.75"))
-    assert closer.close(**EUR).note
-    page = sealed.with_name("2026-10-forms-EUR") / "statement.html"
-    assert "30.00</b> EUR, external rates" in page.read_text()  # 40 * 0.75
-
-
 def test_a_day_without_a_rate_ends_it_before_anything_is_sealed(closer: Closer) -> None:
     """The error names the day."""
     closer.desk.extract()
@@ -111,32 +136,6 @@ def test_a_day_without_a_rate_ends_it_before_anything_is_sealed(closer: Closer) 
     with pytest.raises(ConfigError, match="no rate of EUR for 2026-10-07"):
         closer.close(**EUR)
     assert not (closer.desk.lake.path / "statements" / "2026-10").exists()
-
-
-@pytest.mark.parametrize("name", ["statement.html", "forms.json"])
-def test_a_page_or_its_rates_that_were_altered_do_not_hold(
-    closer: Closer, sealed: Path, name: str
-) -> None:
-    """A rate of its facts, or an amount of the page: the two no longer fit."""
-    closer.close(**EUR)
-    path = sealed.with_name("2026-10-forms-EUR") / name
-    text = path.read_text()
-    path.write_text(text.replace('"rate": "0.7"', '"rate": "0.5"').replace("28.00", "82.00"))
-    assert path.read_text() != text
-    checked = verify_statement(sealed, closer.desk.lake)
-    assert [each for each in checked.broken if each.startswith("2026-10-forms-EUR: ")]
-
-
-def test_facts_that_name_no_rates_do_not_hold(closer: Closer, sealed: Path) -> None:
-    """Nor those of another currency than that of their folder."""
-    closer.close(**EUR)
-    facts = sealed.with_name("2026-10-forms-EUR") / "forms.json"
-    kept = json.loads(facts.read_text())
-    other = json.loads(json.dumps(kept["rates"]).replace("EUR", "GBP"))
-    for rates, told in (({}, "these are no rates"), (other, "its rates are of 2026-10-forms-GBP")):
-        facts.write_text(json.dumps(kept | {"rates": rates}))
-        [broken] = verify_statement(sealed, closer.desk.lake).broken
-        assert told in broken
 
 
 def test_a_close_in_tables_alone_has_no_place_for_another_currency(closer: Closer) -> None:

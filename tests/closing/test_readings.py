@@ -5,8 +5,10 @@ from datetime import timedelta
 
 import pytest
 
+from svc_analytics import verify_statement
 from svc_analytics.closing import readings
 from svc_analytics.closing.close import close_all_due
+from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import format_instant
 from tests.support.closings import Closer
@@ -22,10 +24,19 @@ def spans(asked: list[Request]) -> list[tuple[str, ...]]:
 
 
 def test_the_months_behind_the_first_are_read_together(closer: Closer) -> None:
-    """Two readings for September and October, which are sealed as if each had been read alone."""
+    """Two readings for September and October, which are sealed as if each had been read alone.
+
+    Each seal is the hash of its manifest, which names the seal of the month before.
+    """
     found = closer.close_all_due()
     assert spans(closer.asked) == [AUGUST, AUGUST, REST, REST]
-    assert [one.state for one in found] == ["sealed"] * 3
+    assert [(one.label, one.state) for one in found] == [
+        (label, "sealed") for label in ("2026-08", "2026-09", "2026-10")
+    ]
+    manifests = [read_manifest(one.folder) for one in found]
+    assert [manifest["seal"] for manifest in manifests] == [seal_of(m) for m in manifests]
+    assert [m["previous_seal"] for m in manifests] == [None, found[0].seal, found[1].seal]
+    assert verify_statement(found[-1].folder).holds  # with all that it is chained to
 
 
 def test_where_the_first_month_cannot_be_sealed_no_other_is_read(closer: Closer) -> None:

@@ -150,14 +150,11 @@ TWO_MONTHS = """
 """
 
 
-def test_what_is_open_stands_before_the_figures(make: Make, save: Save, tmp_path: Path) -> None:
-    """Two findings of the ledger; of a month without one, a sentence."""
-    text = html(save("html"))
+def test_what_is_open_stands_before_the_figures(text: str) -> None:
+    """Two findings of the ledger."""
     line = text.partition('<p class="front">')[2].partition("</p>")[0]
     assert "Open: 0 blocking findings, 2 advisory findings." in line
     assert text.index('<section id="findings">') < text.index('<section id="details">')
-    calm = make(month="2026-08").save(tmp_path / "calm", ("html",))
-    assert "No finding is open." in html(calm)
 
 
 def test_each_sheet_says_whose_and_which_month_it_is(text: str) -> None:
@@ -191,32 +188,28 @@ def test_long_tables_say_where_the_rest_is(save: Save, monkeypatch: pytest.Monke
     assert "The first 2 of 7 rows." in text and "csv, parquet, xlsx and json" in text
 
 
-def test_tables_that_come_later_are_shown(make: Make, tmp_path: Path) -> None:
-    """`restatement` has a section once a statement has it."""
-    made = make()
-    ratio = pa.array([Decimal("0.01273686")], pa.decimal128(38, 8))
-    tables = {"restatement": pa.table({"refunds_count": [12_345], "ratio": ratio})}
-    made = replace(made, tables=made.tables | tables)
-    text = html(made.save(tmp_path / "out", ("html",)))
-    assert re.search(r'<h2 id="[^"]*">Restatement</h2>', text)
-    percent = '<span class="rounded">1.27%</span><span class="exact">1.273686%</span>'
-    assert f'<td class="n">12,345</td><td class="n" title="1.273686%">{percent}</td>' in text
-
-
 def test_the_year_and_the_bridge_are_drawn_of_the_statements_own_months(
     make: Make, tmp_path: Path
 ) -> None:
-    """Sealed tables alone make them: all coins in one chart, and what the opening was worth."""
+    """Sealed tables alone make them: all coins in one chart, and what the opening was worth.
+
+    `restatement` has a section once a statement has it.
+    """
     made = make()
     own = made.tables["summary"].select(
         ["period", "currency", "usd_net_sales", "usd_refunds", "usd_exposure"]
     )
     own = own.rename_columns(["month", *own.column_names[1:]])
     before = own.set_column(0, "month", pa.array(["2026-09"] * len(own)))
-    tables = made.tables | {"trend": pa.concat_tables([before, own])}
+    ratio = pa.array([Decimal("0.01273686")], pa.decimal128(38, 8))
+    more = {"restatement": pa.table({"refunds_count": [12_345], "ratio": ratio})}
+    tables = made.tables | more | {"trend": pa.concat_tables([before, own])}
     page = html(replace(made, tables=tables).save(tmp_path / "out", ("html",)))
     for title in ("Sales less fees and refunds by month, USD", "From opening to closing, USD"):
         assert page.count(f"{title}</text>") == 1
+    assert re.search(r'<h2 id="[^"]*">Restatement</h2>', page)
+    percent = '<span class="rounded">1.27%</span><span class="exact">1.273686%</span>'
+    assert f'<td class="n">12,345</td><td class="n" title="1.273686%">{percent}</td>' in page
 
 
 def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text: str) -> None:
@@ -302,8 +295,9 @@ def test_a_merchant_of_few_words_has_a_page(make: Make, tmp_path: Path) -> None:
 
 
 def test_a_month_without_movement_is_a_page_too(save: Save) -> None:
-    """It says that nothing happened."""
+    """It says that nothing happened, and that nothing is open."""
     text = html(save("html", month="2026-08"))
+    assert "No finding is open." in text
     assert "No movement and no position in any currency." in text and Outline(text).open == []
 
 

@@ -17,9 +17,11 @@ from svc_analytics.instants import to_micros
 from svc_analytics.render.workbook import cells as workbook_cells
 from svc_analytics.render.workbook import workbook
 from svc_analytics.render.workbook.columns import significant_digits
+from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import definitions_table, label_of
 from tests.support.fake_service import NOW
 from tests.support.form_material import PERSIAN, Make, Save
+from tests.support.prepared import once
 
 SHEETS = {"daily": "Days", "lines": "Movements", "checks": "Findings"}
 
@@ -70,10 +72,25 @@ def head_of_column(field: pa.Field) -> str:
     return head_of(field, label_of) + zone
 
 
-def test_every_cell_of_a_table_comes_back_exactly(make: Make, tmp_path: Path) -> None:
+@pytest.fixture
+def made(make: Make) -> Statement:
+    return make()
+
+
+@pytest.fixture
+def folder(made: Statement, tmp_path: Path) -> Path:
+    """A folder with the workbook of the whole ledger, which is written once."""
+
+    def write() -> bytes:
+        return (made.save(tmp_path / "made", ("xlsx",)) / "statement.xlsx").read_bytes()
+
+    (tmp_path / "statement.xlsx").write_bytes(once("the workbook of the whole ledger", write))
+    return tmp_path
+
+
+def test_every_cell_of_a_table_comes_back_exactly(made: Statement, folder: Path) -> None:
     """A value is its cell, or where that has too few digits the text behind."""
-    made = make()
-    book = open_book(made.save(tmp_path / "out", ("xlsx",)))
+    book = open_book(folder)
     for name, table in made.tables.items():
         found = columns_of(sheet_of(book, name)) if name != "summary" else {}
         people_read = [field for field in table.schema if field.name != "message"]
@@ -87,11 +104,10 @@ def test_every_cell_of_a_table_comes_back_exactly(make: Make, tmp_path: Path) ->
 
 
 def test_every_figure_stands_on_the_first_sheet_with_every_digit(
-    make: Make, tmp_path: Path
+    made: Statement, folder: Path
 ) -> None:
     """Figures down, coins across; the exact texts at the side are the summary itself."""
-    made = make()
-    book = open_book(made.save(tmp_path / "out", ("xlsx",)))
+    book = open_book(folder)
     assert book.sheetnames[:5] == ["Statement", "Findings", "Days", "Movements", "Definitions"]
     found, summary = figures_of(book), made.tables["summary"]
     for row in summary.to_pylist():
@@ -102,10 +118,10 @@ def test_every_figure_stands_on_the_first_sheet_with_every_digit(
 
 
 def test_the_figures_stand_in_the_order_of_the_page_and_what_leaves_has_a_minus(
-    make: Make, tmp_path: Path
+    folder: Path,
 ) -> None:
     """Sales, refunds, payouts, position; the details behind them, all coins at the right."""
-    book = open_book(make().save(tmp_path / "out", ("xlsx",)))
+    book = open_book(folder)
     rows = [[cell.value for cell in row] for row in book["Statement"].iter_rows()]
     labels = [row[0] for row in rows]
     start = labels.index("Figure")
@@ -117,11 +133,8 @@ def test_the_figures_stand_in_the_order_of_the_page_and_what_leaves_has_a_minus(
     assert figures_of(book)["Records without a USD value"]["eth"].value == 1
 
 
-def test_a_sum_is_a_formula_where_a_spreadsheet_gives_every_digit(
-    make: Make, tmp_path: Path
-) -> None:
+def test_a_sum_is_a_formula_where_a_spreadsheet_gives_every_digit(folder: Path) -> None:
     """2 - 0.02 of btc; eth has 18 places, so its cells keep less than the sum."""
-    folder = make().save(tmp_path / "out", ("xlsx",))
     formulas, values = (
         open_book(folder),
         openpyxl.load_workbook(folder / "statement.xlsx", data_only=True),
@@ -138,9 +151,9 @@ def test_a_sum_is_a_formula_where_a_spreadsheet_gives_every_digit(
     )
 
 
-def test_each_sheet_names_the_merchant_and_the_month_on_paper(save: Save) -> None:
+def test_each_sheet_names_the_merchant_and_the_month_on_paper(folder: Path) -> None:
     """Above, with the status; the heads of the figures stand on each sheet of paper."""
-    book = open_book(save("xlsx"))
+    book = open_book(folder)
     for sheet in book:
         assert "October 2026 · final" in sheet.oddHeader.left.text
         assert sheet.page_setup.paperSize == 9 and sheet.sheet_properties.pageSetUpPr.fitToPage
@@ -166,9 +179,9 @@ def test_a_number_of_which_the_cell_lacks_digits_is_marked(
     assert form.startswith('"≈"') is is_marked
 
 
-def test_a_further_figure_has_the_format_of_its_unit(make: Make, tmp_path: Path) -> None:
+def test_a_further_figure_has_the_format_of_its_unit(folder: Path) -> None:
     """A number of payments has no places, a ratio is a percentage, a coin has its own."""
-    book = open_book(make().save(tmp_path / "out", ("xlsx",)))
+    book = open_book(folder)
     columns = columns_of(sheet_of(book, "figures"))
     forms = {
         str(name.value): value.number_format
@@ -178,32 +191,30 @@ def test_a_further_figure_has_the_format_of_its_unit(make: Make, tmp_path: Path)
     assert forms["usd_gross_priced_count"] == "#,##0" and "%" in forms["fee_rate_min"]
 
 
-def test_the_first_sheet_is_a_statement(save: Save) -> None:
-    """What it is, its status and why, then figures in groups; an unknown one is a dash."""
-    sheet = open_book(save("xlsx", month="2026-11", now=to_micros(NOW)))["Statement"]
+def test_the_first_sheet_is_a_statement_and_the_provenance_says_what_of(save: Save) -> None:
+    """What it is, its status and why, then figures in groups; an unknown one is a dash.
+
+    Period, bounds, status with reasons, coverage, digest: all that trust needs.
+    """
+    book = open_book(save("xlsx", month="2026-11", now=to_micros(NOW)))
+    sheet = book["Statement"]
     texts = [str(row[0].value) for row in sheet.iter_rows() if row[0].value]
     assert texts[0] == "Statement November 2026" and texts[3] == "provisional"
     assert "its figures can still change" in texts[4] and "not over" in texts[4]
     assert {"Sales", "Refunds", "Settlement", "Position"} <= set(texts)
     assert sheet.page_setup.paperSize == 9 and sheet.sheet_properties.pageSetUpPr.fitToPage
-
-
-def test_the_definitions_are_in_the_workbook(save: Save) -> None:
-    """Each figure with its label, its definition and its formula."""
-    sheet = open_book(save("xlsx"))["Definitions"]
-    rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
-    assert len(rows) == 1 + definitions_table().num_rows
-    assert rows[0][:3] == ["Label", "Definition", "Formula"]
-
-
-def test_the_provenance_says_what_the_figures_are_made_of(save: Save) -> None:
-    """Period, bounds, status with reasons, coverage, digest: all that trust needs."""
-    running = save("xlsx", month="2026-11", now=to_micros(NOW))
-    sheet = open_book(running)["Provenance"]
-    facts = {row[0].value: row[1].value for row in sheet.iter_rows()}
+    facts = {row[0].value: row[1].value for row in book["Provenance"].iter_rows()}
     assert facts["status"] == "provisional" and "not over" in facts["because"]
     assert facts["start"] == "2026-11-01T00:00:00Z" and facts["zone"] == "UTC"
     assert facts["merchant display_name_fa"] == PERSIAN and len(facts["content_digest"]) == 64
+
+
+def test_the_definitions_are_in_the_workbook(folder: Path) -> None:
+    """Each figure with its label, its definition and its formula."""
+    sheet = open_book(folder)["Definitions"]
+    rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
+    assert len(rows) == 1 + definitions_table().num_rows
+    assert rows[0][:3] == ["Label", "Definition", "Formula"]
 
 
 def test_a_table_longer_than_a_sheet_goes_on_in_the_next(
@@ -236,14 +247,12 @@ def test_significant_digits_decide_what_is_exact(value: str, digits: int) -> Non
     assert significant_digits(pa.array([value])).to_pylist() == [digits]
 
 
-@pytest.mark.parametrize("text", ["<r><t>paid</t></r>", "<r>a & b</r>", "<r></r>", "<r>"])
-def test_a_text_like_the_files_own_xml_stays_text(make: Make, tmp_path: Path, text: str) -> None:
+def test_a_text_like_the_files_own_xml_stays_text(made: Statement, tmp_path: Path) -> None:
     """Whoever pays writes the reference: it neither breaks the file nor shows as another text."""
-    made = make()
     lines = made.tables["lines"]
     place = lines.schema.get_field_index("reference_id")
-    texts = pa.array([text] * len(lines), pa.string())
-    tables = made.tables | {"lines": lines.set_column(place, "reference_id", texts)}
-    folder = replace(made, tables=tables).save(tmp_path / "out", ("xlsx",))
+    texts = ["<r><t>paid</t></r>", "<r>a & b</r>", "<r></r>", "<r>", "</t>", "&lt;", "]]>"]
+    odd = lines.set_column(place, "reference_id", pa.array(texts, pa.string()))
+    folder = replace(made, tables=made.tables | {"lines": odd}).save(tmp_path / "out", ("xlsx",))
     found = columns_of(sheet_of(open_book(folder), "lines"))[label_of("reference_id")]
-    assert [cell.value for cell in found] == [text] * 7
+    assert [cell.value for cell in found] == texts
