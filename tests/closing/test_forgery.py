@@ -219,7 +219,7 @@ FACTS: list[tuple[str, Manifest]] = [
 ]
 
 
-@pytest.mark.parametrize(("named", "facts"), sample(FACTS, 8))
+@pytest.mark.parametrize(("named", "facts"), sample(FACTS, 12))
 def test_a_forged_fact_is_named(closer: Closer, named: str, facts: Manifest) -> None:
     """One fact of the manifest, with a seal that fits; the line of the register is gone too."""
 

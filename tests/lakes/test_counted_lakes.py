@@ -57,7 +57,7 @@ def rows(lakes: Lakes, query: str) -> Any:
     return found.schema, sorted(map(repr, found.to_pylist()))
 
 
-@pytest.mark.parametrize("query", sample(QUERIES.values(), 5), ids=QUERIES.keys())
+@pytest.mark.parametrize("query", sample(QUERIES.values(), 10), ids=QUERIES.keys())
 def test_a_query_over_all_lakes_has_the_same_answer(
     here: Lakes, counted: Lakes, query: str
 ) -> None:

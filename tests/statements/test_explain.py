@@ -73,24 +73,16 @@ def test_a_figure_is_explained_by_the_value_stated_and_by_its_sql(
 
 
 def test_the_rows_are_the_records_behind_the_figure(lake: Lakehouse) -> None:
-    """October's net settlement of btc: one payment and two refunds."""
-    rows = lake.explain("2026-10", "btc", "net_settlement").rows
-    assert sorted(rows["kind"]) == ["payment", "refund", "refund"]
-    assert sum(rows["net"]) == lake.explain("2026-10", "btc", "net_settlement").value
+    """October's net settlement of btc: one payment and two refunds, the oldest first.
 
-
-def test_a_figure_is_explained_by_its_label_too(lake: Lakehouse) -> None:
-    """What a page or a workbook calls it finds it; the explanation says what it means."""
+    What a page or a workbook calls it finds it too; the explanation says what it means.
+    """
     found = lake.explain("2026-10", "btc", "Sales less fees and refunds")
-    assert found.figure == "net_settlement"
-    assert found.value == lake.explain("2026-10", "btc", "net_settlement").value
+    assert found.figure == "net_settlement" and sum(found.rows["net"]) == found.value
+    assert sorted(found.rows["kind"]) == ["payment", "refund", "refund"]
+    instants = found.rows["occurred_at"].to_list()
+    assert instants == sorted(instants)
     assert "Formula: sales after fees - refunds debited." in found.meaning
-
-
-def test_the_rows_stand_oldest_first(lake: Lakehouse) -> None:
-    """October's movements of btc: by time, whatever their kinds and ids."""
-    instants = lake.explain("2026-10", "btc", "rail_movement").rows["occurred_at"].to_list()
-    assert len(instants) == 3 and instants == sorted(instants)
 
 
 def test_every_figure_of_a_statement_can_be_explained(lake: Lakehouse) -> None:
