@@ -1,6 +1,5 @@
 """The client tries again what may pass, and only that, for as long as the patience lasts."""
 
-import gzip
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -45,7 +44,6 @@ def broken(error: Exception, *chunks: bytes) -> httpx.Response:
     return httpx.Response(200, headers=JSON, stream=Broken(error, *chunks))
 
 
-CUT = "peer closed connection without sending complete message body"
 PASSING: dict[str, Any] = {
     "connect timeout": lambda: httpx.ConnectTimeout("timed out"),
     "read timeout": lambda: httpx.ReadTimeout("timed out"),
@@ -54,15 +52,11 @@ PASSING: dict[str, Any] = {
     "no such host": lambda: httpx.ConnectError("[Errno -2] Name or service not known"),
     "reset": lambda: httpx.ReadError("[Errno 104] Connection reset by peer"),
     "reset while writing": lambda: httpx.WriteError("[Errno 32] Broken pipe"),
-    "closed without an answer": lambda: httpx.RemoteProtocolError("Server disconnected"),
     "error without a text": lambda: httpx.ReadError(""),
     "timeout within the body": lambda: broken(httpx.ReadTimeout("timed out"), PAGE[:20]),
     "reset within the body": lambda: broken(httpx.ReadError("reset"), PAGE[:20]),
     "reset after the last byte": lambda: broken(httpx.ReadError("reset"), PAGE),
-    "short body": lambda: broken(httpx.RemoteProtocolError(CUT), PAGE[:-1]),
     "cut JSON": lambda: ok(PAGE[:-1]),
-    "cut gzip": lambda: ok(gzip.compress(PAGE)[:-12], content_encoding="gzip"),
-    "no gzip": lambda: ok(PAGE, content_encoding="gzip"),
     "empty body": lambda: ok(b""),
     "HTML said to be JSON": lambda: ok(b"<html>Bad gateway</html>"),
     "HTML": lambda: httpx.Response(200, html="<html></html>"),
@@ -78,7 +72,10 @@ PASSING: dict[str, Any] = {
 
 @pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING.keys())
 def test_passing_failure_is_tried_again(failure: Any) -> None:
-    """A1 to A6: after three failures of any passing kind the same page comes, whole and once."""
+    """A1 to A6: after three failures of any passing kind the same page comes, whole and once.
+
+    What a socket does to an answer is in `test_transport`.
+    """
     hours, service = Hours(), FakeService()
     service.payments = [payment(1, "2026-10-01T00:00:00Z")]
     service.intercept = once(failure(), failure(), failure())
@@ -118,11 +115,8 @@ def test_final_refusal_is_not_tried_again(
 @pytest.mark.parametrize("patience", [30.0, 120.0, 900.0])
 def test_patience_ends_in_unavailable(patience: float) -> None:
     """A5: a service that stays away for the whole patience is Unavailable, exit code 75."""
-    hours, service = (
-        Hours(),
-        FakeService(intercept=lambda request: refusal(503, "MAINTENANCE_MODE")),
-    )
-    start = hours.now
+    service = FakeService(intercept=lambda request: refusal(503, "MAINTENANCE_MODE"))
+    hours, start = Hours(), Hours().now
     with pytest.raises(Unavailable) as gave_up:
         client_of(service, hours, patience).me()
     assert (gave_up.value.exit_code, gave_up.value.status) == (75, 503)

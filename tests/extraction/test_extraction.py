@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from svc_analytics.errors import ConfigError, LakeError, ProtocolError
+from svc_analytics.errors import LakeError, ProtocolError
 from svc_analytics.extraction import sweep
 from svc_analytics.extraction import workers as workers_module
 from svc_analytics.extraction.batches import PageBatch, RowBatch
@@ -94,12 +94,6 @@ def test_a_record_is_resolved_only_once_its_good_version_is_published(
     assert desk.ids() == ids(history.payments)
     assert len(desk.lake.sql("from stg_quarantine")) == 0
     assert not [f for f in desk.lake.footers(PAYMENTS).values() if f.quarantined]
-
-
-def test_from_in_the_future_is_refused(desk: Desk) -> None:
-    """There is nothing to read there, and saying nothing would look like success."""
-    with pytest.raises(ConfigError, match="later than the service's clock"):
-        desk.extract(start=parse_instant("2030-01-01T00:00:00Z")[0])
 
 
 def test_an_identical_reread_keeps_when_content_was_first_seen(

@@ -112,10 +112,12 @@ def test_from_and_to_bound_a_run(history: FakeService, desk: Desk) -> None:
     assert desk.ids() == ids(history.payments)
 
 
-def test_from_after_to_is_refused(desk: Desk) -> None:
-    """An interval without time is a mistake, not an empty answer."""
+def test_from_after_to_or_in_the_future_is_refused(desk: Desk) -> None:
+    """An interval without time is a mistake, not an empty answer, which would look like success."""
     with pytest.raises(ConfigError, match="--from must be before --to"):
         desk.extract(start=DAY, end=HOUR)
+    with pytest.raises(ConfigError, match="later than the service's clock"):
+        desk.extract(start=parse_instant("2030-01-01T00:00:00Z")[0])
 
 
 def test_a_key_revoked_during_the_run_stops_it_and_keeps_what_was_proven(

@@ -220,18 +220,9 @@ def test_parents_are_the_same_ones_piece_by_piece(
     assert given(held) == scanned(held)
     kept = pq.ParquetFile(held.lake.path / ".parents" / "2026-11.parquet")
     assert [kept.metadata.row_group(place).num_rows for place in range(3)] == [12, 12, 6]
-
-
-def test_a_payment_that_comes_later_is_found_by_all_pieces(
-    held: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is kept of the other payments stays as it is, in whichever piece they are now."""
-    monkeypatch.setattr(parents, "PIECE", 4)
-    monkeypatch.setattr(month_file, "ROW_GROUP", 2)
-    late = payment(99, "2026-01-09T00:00:00Z")
-    returned = [*held.service.payments[:8], late] * 2
+    late = payment(99, "2026-01-09T00:00:00Z")  # what is kept of the others stays as it is
     held.service.payouts += [
-        refund(100 + n, each, f"2026-11-{1 + n:02}T00:00:00Z") for n, each in enumerate(returned)
+        refund(200 + n, late, f"2026-11-{2 + 9 * n:02}T01:00:00Z") for n in (0, 1)
     ]
     held.extract(rereads=True)
     assert given(held) == scanned(held)

@@ -89,7 +89,9 @@ def test_console_sets_what_the_shop_may_do(shop, press):
 def test_refused_form_keeps_what_was_typed(shop, press, limit):
     """Every field of it, ticks too."""
     typed = {"scope": "any", "payout_max_usd": "77", "payout_day_usd": limit}
-    text = press("payout-terms", **typed).text
+    answer = press("payout-terms", **typed)
+    text = answer.text
+    assert answer.status_code == 422 and "VALIDATION_FAILED" in text
     assert f'name="payout_day_usd" value="{limit}"' in text
     assert 'name="payout_max_usd" value="77"' in text
     assert '<option value="any" selected>' in text and 'value="armed" checked' not in text
@@ -165,31 +167,25 @@ def test_going_back_and_saying_yes_again_pays_no_second_time(site, shop):
     assert len(made) == 1
 
 
-def test_the_sections_of_the_long_page_are_listed_first(site):
-    """Each link leads to a heading of the page."""
-    page = site.get("/console").text
-    listed = re.findall(r'<a href="#([^"]+)"', page)
-    assert listed == re.findall(r'<h2 id="([^"]+)"', page) and len(listed) > 5
-
-
 def test_a_path_of_the_console_names_every_method_that_it_has(site):
     """Allow, of a path that is read and posted to."""
     assert site.put("/console/suspend").headers["allow"] == "GET, HEAD, POST"
 
 
-def test_question_repeats_what_was_typed(site):
-    """So that a wrong figure is seen before the money leaves."""
+def test_asking_changes_nothing(shop, site):
+    """
+    A question is only read, and repeats what was typed; one that another site leads to is not
+    shown, and whoever asks for the address that a form was posted to gets the console.
+    """
     sent = {"currency": "btc", "payer_id": "who", "amount": "0.5", "comment": "<b>thanks"}
     asked = site.get("/console/pay-out", params=sent)
     assert "Coin btc Recipient (payer_id) who Amount 0.5 Comment <b>thanks" in words(asked)
-
-
-def test_asking_changes_nothing(shop, site):
-    """A question is only read; one that another site leads to is not even shown."""
     for name in MONEY_OR_FOR_GOOD:
         site.get(f"/console/{name}")
         led = site.get(f"/console/{name}", headers={"sec-fetch-site": "cross-site"})
         assert (led.status_code, led.headers["location"]) == (303, "/console")
+    for name in ("accept", "mint-checkout", "nothing"):
+        assert site.get(f"/console/{name}").headers["location"] == "/console"
     settings = shop.platform.settings
     assert not settings["is_suspended"] and not settings["is_maintenance"]
     assert len(shop.service.account.webhook_ring) == 1 and shop.events() == []
@@ -247,20 +243,13 @@ def test_form_of_another_site_presses_no_button(shop, site):
         assert not shop.platform.settings["is_suspended"]
 
 
-def test_address_of_an_action_leads_to_the_console(site):
-    """Who asks for the address that a form was posted to gets a page, not an error."""
-    for name in ("accept", "mint-checkout", "nothing"):
-        assert site.get(f"/console/{name}").headers["location"] == "/console"
-
-
 def test_every_field_has_a_label(site):
-    """On the console and on its questions; a screen reader reads each."""
-    page = re.sub(r"<input[^>]*hidden[^>]*>", "", site.get("/console").text)
+    """On the console: a screen reader reads each, of which key a button is, and all sections."""
+    page = site.get("/console").text
+    listed = re.findall(r'<a href="#([^"]+)"', page)
+    assert listed == re.findall(r'<h2 id="([^"]+)"', page) and len(listed) > 5
+    names = re.findall(r'aria-label="(Revoke… \w+ \w{8}),', page)
+    assert len(names) == len(set(names)) == 2
+    page = re.sub(r"<input[^>]*hidden[^>]*>", "", page)
     fields = len(re.findall(r"<(?:input|select)\b", page))
     assert fields and fields == len(re.findall(r"<label>[^/]*<(?:input|select)\b", page))
-
-
-def test_each_revoke_button_says_of_which_key(site):
-    """To whoever hears the page and does not see the row."""
-    names = re.findall(r'aria-label="(Revoke… \w+ \w{8}),', site.get("/console").text)
-    assert len(names) == len(set(names)) == 2

@@ -37,12 +37,19 @@ def test_public_names_are_there():
 
 
 def test_seed_fills_a_file_and_says_so(tmp_path):
-    """The file is named on stdout with what it holds; a second run leaves it as it is."""
-    arguments = ["seed", "--db", str(tmp_path / "s.db"), *SMALL]
+    """
+    Named on stdout with what it holds; a second run leaves it as it is, and one of another
+    scenario is refused. It holds rotated secrets in clear, and so is for its user alone.
+    """
+    path = tmp_path / "s.db"
+    arguments = ["seed", "--db", str(path), *SMALL]
     for _ in range(2):
         result = CliRunner().invoke(sandbox, arguments, catch_exceptions=False)
         assert result.exit_code == 0
         assert "s.db holds seed 7, 2 months" in result.stdout
+    assert path.stat().st_mode & 0o777 == 0o600
+    result = CliRunner().invoke(sandbox, [*arguments, "--seed", "8"])
+    assert isinstance(result.exception, ConfigError)
 
 
 def test_seed_takes_a_scenario_file(tmp_path):
@@ -65,14 +72,6 @@ def test_filled_file_goes_on_as_what_it_holds(tmp_path, told):
     assert "holds seed 7, 2 months before 2024-05, 30 payments" in result.stdout
 
 
-def test_seed_over_another_scenario_is_an_error(tmp_path):
-    """The one line says which scenario the file holds."""
-    arguments = ["seed", "--db", str(tmp_path / "s.db"), *SMALL]
-    CliRunner().invoke(sandbox, arguments, catch_exceptions=False)
-    result = CliRunner().invoke(sandbox, [*arguments, "--seed", "8"])
-    assert isinstance(result.exception, ConfigError)
-
-
 def test_serve_answers_until_interrupted(tmp_path):
     """It prints where it answers, but no key; the key is in the env file; Ctrl-C ends it."""
     env_file = tmp_path / "sandbox.env"
@@ -88,13 +87,6 @@ def test_serve_answers_until_interrupted(tmp_path):
     assert settings["SVC_BASE_URL"] in printed
     assert "svc_" not in printed
     assert process.returncode == 0
-
-
-def test_a_database_file_is_for_its_user_alone(tmp_path):
-    """It holds rotated secrets in clear."""
-    path = tmp_path / "shop.db"
-    assert CliRunner().invoke(sandbox, ["seed", "--db", str(path), *SMALL]).exit_code == 0
-    assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_revoked_key_is_not_written_into_the_settings_again(tmp_path):

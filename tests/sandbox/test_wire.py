@@ -120,7 +120,9 @@ FOREIGN = (
 @pytest.mark.parametrize("host", FOREIGN)
 @pytest.mark.parametrize("path", ["/control", "/console", "/checkout/x", "/embed.js"])
 def test_host_that_is_not_plainly_this_machine_is_forbidden(talk, path, host):
-    """What cannot be read is foreign."""
+    """What cannot be read is foreign, as an origin is."""
+    origin = "Host: 127.0.0.1\r\nOrigin: http://[\r\nContent-Length: 0\r\n\r\n"
+    assert talk(f"POST /console/maintain HTTP/1.1\r\n{origin}")[0].startswith("http/1.1 403 ")
     head, body = talk(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n")
     assert head.startswith("http/1.1 403 ")
     assert json.loads(body) == {"statusCode": 403, "errors": {"error": ["FORBIDDEN"]}}
@@ -132,12 +134,6 @@ def test_host_that_is_not_plainly_this_machine_is_forbidden(talk, path, host):
 def test_host_of_this_machine_reaches_the_pages(talk, host):
     """By name or address, with any port."""
     assert talk(f"GET /control HTTP/1.1\r\nHost: {host}\r\n\r\n")[0].startswith("http/1.1 200 ")
-
-
-def test_origin_that_cannot_be_read_is_foreign(talk):
-    """As the host is."""
-    origin = "Host: 127.0.0.1\r\nOrigin: http://[\r\nContent-Length: 0\r\n\r\n"
-    assert talk(f"POST /console/maintain HTTP/1.1\r\n{origin}")[0].startswith("http/1.1 403 ")
 
 
 ENDLESS = "Content-Length: 100000000\r\n\r\n{"

@@ -137,9 +137,6 @@ class Queue:
         self._held: deque[Any] = deque()
         self.maxsize = maxsize
 
-    def qsize(self) -> int:
-        return len(self._held)
-
     def empty(self) -> bool:
         return not self._held
 
@@ -157,12 +154,6 @@ class Queue:
         if self.empty() and not self._wait(lambda: not self.empty(), block, timeout):
             raise queue.Empty
         return self._held.popleft()
-
-    def put_nowait(self, item: Any) -> None:
-        self.put(item, block=False)
-
-    def get_nowait(self) -> Any:
-        return self.get(block=False)
 
     def _wait(self, ready: Callable[[], bool], block: bool, timeout: float | None) -> bool:
         seconds = 0.0 if not block else FOREVER if timeout is None else timeout

@@ -26,7 +26,7 @@ Handler = Callable[[httpx.Request], httpx.Response | None]
 
 def payment(number: int, paid_at: str, amount: str = "10", fee: str = "0.1", **more: Any) -> Record:
     """Make a regular payment of the contract."""
-    net = more.pop("net_amount", None) or _minus(amount, fee)
+    net = more.pop("net_amount", None) or format(EXACT.subtract(Decimal(amount), Decimal(fee)), "f")
     return {
         "id": str(uuid5(NAMESPACE_OID, f"payment-{number}")),
         "receipt_no": f"SVC-{number:06d}",
@@ -58,7 +58,7 @@ def payout(
         "status": "completed",
         "currency": "usdt",
         "amount": amount,
-        "debited_amount": _plus(amount, fee),
+        "debited_amount": format(EXACT.add(Decimal(amount), Decimal(fee)), "f"),
         "fee_amount": fee,
         "fee_percent": "1",
         "usd_value": amount,
@@ -72,17 +72,9 @@ def payout(
 
 def refund(number: int, of: Record, created_at: str, amount: str = "1", **more: Any) -> Record:
     """Make a regular refund of a payment."""
-    return (
-        payout(number, created_at, amount, "0")
-        | {
-            "kind": "refund",
-            "fee_percent": "0",
-            "currency": of["currency"],
-            "payment_id": of["id"],
-            "payer_id": of["payer_id"],
-        }
-        | more
-    )
+    parent = {"payment_id": of["id"], "payer_id": of["payer_id"], "currency": of["currency"]}
+    changed = {"kind": "refund", "fee_percent": "0"} | parent | more
+    return payout(number, created_at, amount, "0") | changed
 
 
 def session(of: Record, **more: Any) -> Record:
@@ -165,9 +157,8 @@ class FakeService:
         if path.startswith("/payouts") and key == CHECKOUT_KEY:
             return refusal(403, "PAY_WRONG_KEY_KIND")
         if path == "/me":
-            return self._ok(
-                self.merchant | {"id": self.merchant_of_key.get(key, self.merchant["id"])}
-            )
+            merchant_id = self.merchant_of_key.get(key, self.merchant["id"])
+            return self._ok(self.merchant | {"id": merchant_id})
         if path in ("/payments", "/payouts"):
             return self._ok(self._page(path, request))
         return self._object(path, key)
@@ -211,19 +202,10 @@ class FakeService:
     def _is_within(self, at: Any, query: dict[str, str]) -> bool:
         if not self.bounds or not isinstance(at, str):
             return True
-        lower, upper = query.get("from"), query.get("to")
-        key = _sortable(at)
-        above = (
-            not lower
-            or key > _sortable(lower)
-            or (self.bounds[0] == "[" and key == _sortable(lower))
-        )
-        below = (
-            not upper
-            or key < _sortable(upper)
-            or (self.bounds[1] == "]" and key == _sortable(upper))
-        )
-        return above and below
+        lower, upper, key = query.get("from"), query.get("to"), _sortable(at)
+        too_early = lower and (key, self.bounds[0] == "[") < (_sortable(lower), True)
+        too_late = upper and (key, self.bounds[1] == ")") > (_sortable(upper), False)
+        return not (too_early or too_late)
 
 
 def refusal(status: int, *codes: str, **headers: str) -> httpx.Response:
@@ -258,11 +240,3 @@ def _stamp(at: datetime) -> str:
 
 def _sortable(text: str) -> str:
     return text.replace("Z", "").ljust(26, "0") if "." in text else text.replace("Z", ".000000")
-
-
-def _minus(a: str, b: str) -> str:
-    return format(EXACT.subtract(Decimal(a), Decimal(b)), "f")
-
-
-def _plus(a: str, b: str) -> str:
-    return format(EXACT.add(Decimal(a), Decimal(b)), "f")
