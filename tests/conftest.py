@@ -135,6 +135,12 @@ def kept_readings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read a lake once all the same: what the test changes is not how it is read."""
+    keep_readings(monkeypatch)
+
+
+@pytest.fixture
 def no_printer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without WeasyPrint: a PDF takes ten times as long as all else of a package."""
     monkeypatch.setitem(sys.modules, "weasyprint", None)

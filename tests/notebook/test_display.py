@@ -25,6 +25,7 @@ from svc_analytics.receipts.verify_lake import VerificationResult
 from svc_analytics.signing.receipts import verify_receipt
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
+from tests.support.prepared import stated
 from tests.support.receipt_material import FACTS, RING, signed
 
 TABLE = pa.table(
@@ -201,12 +202,15 @@ def test_a_table_says_how_wide_it_is() -> None:
     assert "--letters:27" in svc.show(table)._repr_html_()
 
 
-def test_a_picture_of_a_statement_says_its_status(desk: Desk) -> None:
-    """To those who see it in the caption, to others in its name."""
+@pytest.fixture
+def tehran(desk: Desk) -> svc.Statement:
     desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
-    desk.extract()
-    made = svc.statement(desk.lake, "2026-10", zone="Asia/Tehran")
-    drawn = svc.draw(charts.net_settlement_daily, made)
+    return stated(desk, "2026-10", zone="Asia/Tehran")
+
+
+def test_a_picture_of_a_statement_says_its_status(tehran: svc.Statement) -> None:
+    """To those who see it in the caption, to others in its name."""
+    drawn = svc.draw(charts.net_settlement_daily, tehran)
     label = 'aria-label="net settlement daily, usdt, 2026-10, Asia/Tehran · due"'
     assert label in drawn._repr_html_() and repr(drawn).endswith("2026-10, Asia/Tehran · due")
 
@@ -275,11 +279,9 @@ def test_an_extraction_says_what_it_read(desk: Desk) -> None:
     assert re.search(r"payments +1\n", str(done)) and "read up to 2026-11-20" in str(done)
 
 
-def test_figures_of_a_statement_stand_a_coin_a_column(desk: Desk) -> None:
+def test_figures_of_a_statement_stand_a_coin_a_column(tehran: svc.Statement) -> None:
     """In groups unless some are named; each says its meaning when pointed at."""
-    desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
-    desk.extract()
-    made = svc.statement(desk.lake, "2026-10")
+    made = tehran
     assert "Settlement\n" in str(made) and "<th colspan=" in made._repr_html_()
     only = svc.show(made, only=["net_settlement"])
     assert "Settlement\n" not in str(only) and "<tr title=" in only._repr_html_()

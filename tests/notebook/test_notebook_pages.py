@@ -4,6 +4,7 @@
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,17 @@ NUMBER = re.compile(r"-?[0-9][0-9,]*\.[0-9]+")
 MANY = ("02", "05")
 
 
+class Pages(dict[str, Path]):
+    """The pages of some notebooks, of the last full month, each made when it is asked for."""
+
+    def __init__(self, lake: Lakehouse, folder: Path) -> None:
+        self.lake, self.folder = lake, folder
+
+    def __missing__(self, name: str) -> Path:
+        self[name] = made = make(self.lake, self.folder, name)
+        return made
+
+
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
     return demo_copy(tmp_path_factory)
@@ -43,10 +55,8 @@ def make(lake: Lakehouse, folder: Path, name: str, *words: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def paths(demo: Lakehouse, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The pages of some notebooks, of the last full month."""
-    folder = tmp_path_factory.mktemp("pages")
-    return {name: make(demo, folder, name) for name in MANY}
+def paths(demo: Lakehouse, tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    return Pages(demo, tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture
@@ -64,7 +74,7 @@ def opened(page: Page, path: Path) -> Page:
 
 
 def test_a_page_says_at_its_head_what_it_is_worth(
-    demo: Lakehouse, paths: dict[str, Path], page: Page
+    demo: Lakehouse, paths: Pages, page: Page
 ) -> None:
     """Question, month and merchant in the title; month, zone and status in the head."""
     month = svc.last_full_month(demo)
@@ -77,27 +87,21 @@ def test_a_page_says_at_its_head_what_it_is_worth(
     assert "data read up to 20" in page.locator(".page-foot").inner_text()
 
 
-def test_a_page_for_readers_has_neither_code_nor_pickers_nor_paths(
-    demo: Lakehouse, paths: dict[str, Path]
-) -> None:
-    """Nor the prose that introduces what is left out."""
-    for path in paths.values():
-        text = path.read_text().partition("<body")[2]
-        assert "jp-CodeMirrorEditor" not in text and "import svc_analytics" not in text
-        assert str(demo.path) not in text and "DATA_DIR" not in text
-        assert "running kernel" not in text and "Opens the lake" not in text
-        assert "the figures agree" in text
-
-
-def test_a_page_stands_alone(paths: dict[str, Path]) -> None:
-    """Its charts are in it, and paper has a style of its own."""
-    page = paths["05"].read_text()
+@pytest.mark.parametrize("name", sample(MANY, 2))
+def test_a_page_stands_alone_for_readers(demo: Lakehouse, paths: Pages, name: str) -> None:
+    """With its charts and a style for paper; without code, pickers and paths, and their prose."""
+    page = paths[name].read_text()
+    text = page.partition("<body")[2]
+    assert "jp-CodeMirrorEditor" not in text and "import svc_analytics" not in text
+    assert str(demo.path) not in text and "DATA_DIR" not in text
+    assert "running kernel" not in text and "Opens the lake" not in text
+    assert "the figures agree" in text
     assert "<svg" in page
     assert "@media print" in page.split("<body")[0]  # where nothing can be moved into sight
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=.?https?:|import .*https?:", page)
 
 
-def test_a_figure_shown_is_the_statements(demo: Lakehouse, paths: dict[str, Path]) -> None:
+def test_a_figure_shown_is_the_statements(demo: Lakehouse, paths: Pages) -> None:
     """What a reader sees in 02 is the statement's own figure, at the scale of its coin."""
     made = svc.statement(demo, svc.last_full_month(demo))
     page, scales = paths["02"].read_text(), standing_of(made.tables["summary"]).scales
@@ -130,7 +134,7 @@ def test_a_page_with_code_of_a_running_month(demo: Lakehouse, tmp_path: Path, pa
 
 
 @pytest.mark.parametrize("name", sample(MANY, 2))
-def test_every_number_is_whole_on_paper(paths: dict[str, Path], page: Page, name: str) -> None:
+def test_every_number_is_whole_on_paper(paths: Pages, page: Page, name: str) -> None:
     """No digit goes on in the next line, and none is beyond the edge of the sheet."""
     opened(page, paths[name])
     shown = NUMBER.findall(" ".join(page.locator("td").all_inner_texts()))
@@ -148,7 +152,7 @@ def printed(page: Page, path: Path) -> tuple[list[tuple[str, float]], float]:
 
 
 @pytest.mark.thorough
-def test_every_row_is_printed(demo: Lakehouse, paths: dict[str, Path], page: Page) -> None:
+def test_every_row_is_printed(demo: Lakehouse, paths: Pages, page: Page) -> None:
     """A screen shows ten movements of the month and a pager; paper all, and no pager."""
     lines = svc.statement(demo, svc.last_full_month(demo)).lines
     opened(page, paths["02"])
@@ -160,7 +164,7 @@ def test_every_row_is_printed(demo: Lakehouse, paths: dict[str, Path], page: Pag
     assert "Search:" not in texts and "entries" not in texts
 
 
-def test_a_click_on_a_name_sorts_by_value(paths: dict[str, Path], page: Page) -> None:
+def test_a_click_on_a_name_sorts_by_value(paths: Pages, page: Page) -> None:
     """The column says its direction; amounts are in their own order, not that of texts."""
     opened(page, paths["02"])
     table = page.locator("table.dataTable").last
@@ -179,17 +183,16 @@ def column(table: Locator, head: Locator) -> list[Decimal]:
     return [Decimal(NUMBER.search(text)[0].replace(",", "")) for text in cells]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("width", sample([390, 1024, 1440], 3))
-def test_no_page_is_wider_than_its_screen(paths: dict[str, Path], page: Page, width: int) -> None:
+@pytest.mark.parametrize(("width", "name"), sample(product([390, 1024, 1440], MANY), 6))
+def test_no_page_is_wider_than_its_screen(paths: Pages, page: Page, width: int, name: str) -> None:
     """Wide tables move sideways on their own, their first column in sight."""
     page.set_viewport_size({"width": width, "height": 800})
-    for path in paths.values():
-        opened(page, path)
-        assert page.evaluate("document.documentElement.scrollWidth") == width, path
+    opened(page, paths[name])
+    assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.locator("html").get_attribute("lang") == "en"
 
 
-def test_a_page_asks_no_other_machine(paths: dict[str, Path], page: Page) -> None:
+def test_a_page_asks_no_other_machine(paths: Pages, page: Page) -> None:
     """And its scripts run without an error."""
     told: list[str] = []
     page.on("pageerror", lambda error: told.append(str(error)))

@@ -10,11 +10,12 @@ from jupyter_client.manager import start_new_kernel
 import svc_analytics as svc
 from svc_analytics.lakehouse import _INNER
 from svc_analytics.statements.statement import Statement
+from tests.support.rings import rings
 
 PATIENCE = 120  # seconds, on a slow machine
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["jedi", "no jedi"])
+@pytest.fixture(scope="module", params=rings([True], [True, False]), ids=str)
 def kernel(request: pytest.FixtureRequest) -> Iterator[Any]:
     words = [f"--IPCompleter.use_jedi={request.param}", "--IPKernelApp.log_level=40"]
     manager, client = start_new_kernel(
