@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import requires
 from pathlib import Path
 from statistics import median
@@ -22,6 +23,13 @@ from svc_analytics.render.formats import DOCUMENTS
 ROOT = Path(__file__).parent.parent
 Node = TypeVar("Node", bound=ast.AST)
 PACKAGE = ROOT / "svc_analytics"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+@cache
+def tree_of(path: Path) -> list[ast.AST]:
+    """Every node of a module: many guards look at all of them."""
+    return [*ast.walk(ast.parse(path.read_text()))]
 
 
 def test_only_the_client_its_transport_and_stamps_import_httpx() -> None:
@@ -126,22 +134,19 @@ def test_everything_imported_is_declared() -> None:
     declared = {re.split(r"[<>=\[; ]", line)[0].lower() for line in requires("svc-analytics") or []}
     known = {"dotenv": "python-dotenv", "pyspark": "pyspark-client"}
     known |= {"prometheus_client": "prometheus-client"}
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for path in MODULES:
+        for node in tree_of(path):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             for top in {name.split(".")[0] for name in names} - set(sys.stdlib_module_names):
                 assert top == "svc_analytics" or known.get(top, top) in declared, f"{path}: {top}"
 
 
-MODULES = sorted(PACKAGE.rglob("*.py"))
-
-
 def lengths() -> dict[str, int]:
     """The lines of every function, its docstring left out."""
     found = {}
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in tree_of(path):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 docstring = (ast.get_docstring(node, clean=False) or "").splitlines()
                 name = f"{path.relative_to(PACKAGE)}:{node.lineno}:{node.name}"
@@ -160,7 +165,7 @@ def test_functions_stay_short() -> None:
 def nodes(kind: type[Node]) -> Iterator[tuple[str, Node]]:
     """Every node of a kind, with where it stands."""
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in tree_of(path):
             if isinstance(node, kind):
                 yield f"{path.relative_to(PACKAGE)}:{getattr(node, 'lineno', '')}", node
 
@@ -230,7 +235,7 @@ def test_docstrings_begin_with_one_line() -> None:
     """What a caller gets, in a sentence that fits a line and names it."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in tree_of(path):
             first = (
                 (ast.get_docstring(node) or ".").splitlines()[0] if isinstance(node, kinds) else "."
             )
@@ -240,7 +245,7 @@ def test_docstrings_begin_with_one_line() -> None:
 
 def told_in(path: Path) -> set[str]:
     """The events that a module tells: the second argument of `echo_note` and `tell`."""
-    calls = [each for each in ast.walk(ast.parse(path.read_text())) if isinstance(each, ast.Call)]
+    calls = [each for each in tree_of(path) if isinstance(each, ast.Call)]
     seconds = [call.args[1] for call in calls if len(call.args) > 1 and is_telling(call.func)]
     return {str(each.value) for each in seconds if isinstance(each, ast.Constant)}
 

@@ -239,11 +239,17 @@ def test_a_bad_month_is_2(filled: Path, run: Run, words: tuple[str, ...], said: 
 
 
 def test_a_statement_is_printed_and_written(filled: Path, run: Run) -> None:
-    """One figure a line, one currency a column; files where the last line says."""
+    """One figure a line, one currency a column; files where the last line says.
+
+    In JSON, beside the manifest, decimals are text, so that no reader turns them into floats.
+    """
     done = run("statement", "--month", "2026-10")
     assert done.code == 0 and "status: due" in done.out
     assert "Sales less fees and refunds" in done.out
     assert (filled / "statements" / "2026-10" / "summary.csv").exists()
+    document = json.loads(run("statement", "--month", "2026-10", "--json").out)
+    assert document["label"] == "2026-10" and document["status"] == "final"
+    assert isinstance(document["summary"][0]["net_sales"], str)
 
 
 @pytest.mark.thorough
@@ -273,14 +279,6 @@ def test_named_metadata_is_written_and_a_misspelt_name_is_told(filled: Path, run
     assert "metadata.crat is empty in every line" in done.err and "metadata.cart " not in done.err
     refused = run("statement", "--month", "2026-10", "--metadata", "cart,cart")
     assert refused.code == 2 and "name each property of the metadata once" in refused.err
-
-
-def test_a_statement_as_json_carries_manifest_and_summary(filled: Path, run: Run) -> None:
-    """Decimals are text, so that no reader turns them into floats."""
-    done = run("statement", "--month", "2026-10", "--zone", "Asia/Tehran", "--json")
-    document = json.loads(done.out)
-    assert document["label"] == "2026-10@Asia-Tehran" and document["status"] == "final"
-    assert isinstance(document["summary"][0]["net_sales"], str)
 
 
 def test_out_must_be_a_folder_of_its_own(filled: Path, run: Run, tmp_path: Path) -> None:
@@ -395,6 +393,8 @@ LOADED = """
 import contextlib, sys
 from svc_analytics.cli.app import main
 
+folder = sys.argv.pop()
+
 def run(*words):
     sys.argv[1:] = words
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(None):
@@ -405,34 +405,25 @@ def loaded(*names):
 
 run("--help")
 loaded("pandas", "pyarrow", "duckdb", "httpx", "numpy")
+run("sql", "from payments limit 1", "--data-dir", folder)
+loaded("pandas")
 import svc_analytics.cli.commands.statement
 loaded("httpx")
 run("extract", "--help")
 loaded("httpx", "rich")
-import rich
+import pandas, rich
 """
 
 
-def test_a_command_loads_what_it_needs() -> None:
+def test_a_command_loads_what_it_needs(filled: Path) -> None:
     """Help needs no heavy module, and a statement, which reads the lake alone, no client.
 
-    The client would print with `rich`; whoever wants that still gets it.
+    The client would print with `rich`, and Arrow load Pandas with its first array: whoever wants
+    them still gets them.
     """
-    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True)
-    assert (done.returncode, done.stdout.splitlines()) == (0, ["[]", "[]", "['httpx']"])
-
-
-def test_a_command_does_not_load_pandas(filled: Path) -> None:
-    """Arrow would load it with its first array: a quarter of a second of each command."""
-    script = (
-        "import contextlib, sys; from svc_analytics.cli.app import main\n"
-        f"sys.argv[1:] = ['sql', 'from payments limit 1', '--data-dir', {str(filled)!r}]\n"
-        "with contextlib.suppress(SystemExit): main()\n"
-        "print('pandas' in sys.modules)\n"
-        "import pandas"  # whoever wants it still gets it
-    )
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert found.returncode == 0 and found.stdout.splitlines()[-1] == "False"
+    words = [sys.executable, "-c", LOADED, filled]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["[]", "[]", "[]", "['httpx']"])
 
 
 def test_interrupting_says_what_is_kept(

@@ -162,25 +162,20 @@ def test_all_of_it_as_json(call: Run, closer: Closer) -> None:
     assert document["differences"] == [] and document["old"]["label"] == "2026-10"
 
 
-def test_a_provisional_month_is_3_with_its_reasons(call: Run, closer: Closer) -> None:
-    """It is written, unsealed, and says what is in the way."""
-    closer.desk.service.payments.pop(1)
-    done = call("close", "--month", "2026-10")
-    assert done.code == 3 and "not sealed" in done.out
-    assert "because 1 refund has no payment in the lake (refund_has_its_payment)\n" in done.out
-    assert (OCTOBER / "summary.csv").exists()
-
-
-def test_an_accepted_finding_is_printed_on_the_statement(call: Run, closer: Closer) -> None:
-    """Who accepted it, and why."""
+def test_a_provisional_month_is_3_until_its_finding_is_accepted(call: Run, closer: Closer) -> None:
+    """It is written, unsealed, and says what is in the way; then who accepted it, and why."""
     closer.desk.service.payments.pop(1)
     record_id = closer.desk.service.payouts[0]["id"]
+    done = call("close", "--month", "2026-10")
+    assert done.code == 3 and "not sealed" in done.out
+    finding = "1 refund has no payment in the lake (refund_has_its_payment)"
+    assert f"because {finding}\n" in done.out and (OCTOBER / "summary.csv").exists()
     closer.accept("refund_has_its_payment", record_id, "made in the console")
     assert call("close", "--month", "2026-10").code == 0
     printed = call("statement", "--month", "2026-10", "--out", "other")
     [line] = [line.strip() for line in printed.out.splitlines() if "accepted: " in line]
-    said = "accepted: 1 refund has no payment in the lake (refund_has_its_payment)"
-    assert line == f"{said}, {record_id}: made in the console (Mina)" and printed.code == 0
+    said = f"accepted: {finding}, {record_id}: made in the console (Mina)"
+    assert line == said and printed.code == 0
 
 
 @pytest.mark.parametrize(

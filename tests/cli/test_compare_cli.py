@@ -15,6 +15,7 @@ from tests.support.closings import Closer
 from tests.support.commands import Run
 from tests.support.fake_service import payment
 from tests.support.prepared import extracted
+from tests.support.rings import rings
 
 __all__ = ["call", "closer"]  # fixtures
 
@@ -54,16 +55,6 @@ def test_months_are_compared_for_machines(call: Run, read: Closer) -> None:
     found = json.loads(call(*words, "--json").out)
     assert found["old"]["month"] == "2026-09" and found["is_whole"] is True
     assert [one["percent"] for one in found["rows"]] == ["-10.10101010"]
-
-
-def test_a_coin_like_a_formula_is_escaped_in_csv(call: Run, closer: Closer) -> None:
-    """A spreadsheet would run it."""
-    hostile = payment(98, "2026-10-20T10:00:00Z", "7", "0.5") | {"currency": "=1+1"}
-    closer.desk.service.payments.append(hostile)
-    closer.desk.extract()
-    shown = call("compare", "--only", "gross_sales", "--csv")
-    coins = {row["currency"] for row in csv.DictReader(io.StringIO(shown.out))}
-    assert "'=1+1" in coins and "=1+1" not in coins
 
 
 def test_exact_shows_every_digit(call: Run, read: Closer) -> None:
@@ -110,8 +101,8 @@ def test_a_month_is_compared_with_that_of_the_previous_year(call: Run, read: Clo
 
 def test_why_shows_the_parts_of_each_change(call: Run, read: Closer) -> None:
     """For people, for machines, and in the forms beside the comparison."""
-    shown = call("compare", "--why", "--currency", "btc")
-    assert "≈" not in call("compare", "--why", "--exact").out
+    shown = call("compare", "--why", "--exact", "--currency", "btc")
+    assert "≈" not in shown.out
     assert shown.code == 0 and "What moved from 2026-09 to 2026-10" in shown.out
     assert "Refund timing: of earlier sales" in shown.out and "usdt" not in shown.out
     rows = list(csv.DictReader(io.StringIO(call("compare", "--why", "--csv").out)))
@@ -133,12 +124,19 @@ def test_a_wrong_name_is_2_and_one_line(call: Run, read: Closer) -> None:
         assert done.code == 2 and len(done.lines) == 1
 
 
-def test_a_finding_that_blocks_a_month_is_3(call: Run, closer: Closer) -> None:
-    """As of `statement`; that a month is running is no more than said."""
+def test_a_finding_that_blocks_a_month_is_3_and_a_formula_is_escaped(
+    call: Run, closer: Closer
+) -> None:
+    """As of `statement`; a spreadsheet would run a coin that is called like a formula."""
     closer.desk.service.payments.pop(1)  # the payment that October's refund names
+    hostile = payment(98, "2026-10-20T10:00:00Z", "7", "0.5") | {"currency": "=1+1"}
+    closer.desk.service.payments.append(hostile)
     closer.desk.extract()
     done = call("compare", "2026-09", "2026-10")
     assert done.code == 3 and "2026-10, UTC · blocked" in done.out
+    shown = call("compare", "--only", "gross_sales", "--csv")
+    coins = {row["currency"] for row in csv.DictReader(io.StringIO(shown.out))}
+    assert "'=1+1" in coins and "=1+1" not in coins
 
 
 def test_a_running_month_is_0(call: Run, read: Closer) -> None:
@@ -177,9 +175,9 @@ def test_a_page_is_written_whole_or_not_at_all(call: Run, restated: Closer) -> N
     assert call(*words, "diff.pdf").code == 2 and not Path("diff.pdf").exists()
 
 
-@pytest.mark.parametrize("why", [(), ("--why",)])
+@pytest.mark.parametrize("why", rings([["--why"]], [[]]))
 def test_every_text_of_ours_in_a_persian_comparison_is_translated(
-    why: tuple[str, ...], call: Run, read: Closer, tmp_path: Path
+    why: list[str], call: Run, read: Closer, tmp_path: Path
 ) -> None:
     """What both pages have in common are values; the Persian one runs from right to left."""
     words = ("compare", "2026-09", "2026-10", *why, "--format", "html,xlsx", "--out")

@@ -37,6 +37,7 @@ def test_a_statement_is_shown_in_eur_by_the_file_of_the_lake(lake: Path, desk: D
     assert "89.10</b> EUR, external rates" in page
 
 
+@pytest.mark.usefixtures("kept")
 def test_another_file_is_named_by_the_option_or_the_setting(
     lake: Path, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,7 +66,7 @@ def refuse(*_):
 
 fcntl.flock = refuse
 from svc_analytics.cli.app import main
-sys.argv = ["svc-analytics", "check", "--data-dir", sys.argv[1]]
+sys.argv = ["svc-analytics", "sql", "from payments", "--data-dir", sys.argv[1]]
 main()
 """
 

@@ -109,6 +109,7 @@ GOOD: tuple[tuple[str, ...], ...] = (
 )
 
 
+@pytest.mark.usefixtures("kept")
 def test_no_command_and_no_file_tells_a_secret(connected: Running, run: Run) -> None:
     """The whole path of a month, with every library's log at its chattiest."""
     Path("tokens.txt").write_text("v1.e30.AAAA\n")

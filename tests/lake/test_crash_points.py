@@ -38,8 +38,8 @@ from tests.simulation.virtual import Killed
 from tests.support.publishing import after, before, begin, contents, read_all
 from tests.support.rings import rings, sample
 
-PARTS = 32  # tests that share the calls of one kind of failure
-SPILLED = 76  # the same, of a publication that spills: it makes many more
+PARTS = 64  # tests that share the calls of one kind of failure
+SPILLED = 152  # the same, of a publication that spills: it makes many more
 KILLED = 5  # of so many calls one is that at which the system kills a process
 USUALLY_KILLED = 90  # the same, in every run
 UNTOUCHED = {record["id"] for record in before().payments} - {before().payments[3]["id"]}

@@ -174,7 +174,7 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(
     service: FakeService, panel: Panel, opened: CloseDesk
 ) -> None:
     """It blocks the month; accepted, one row is written, and the month is due again."""
-    service.payments[1]["charged_amount"] = "-1"
+    service.payouts[0]["payment_id"] = None
     panel.months.tiles[OCTOBER].click()
     assert "is provisional" in press_close(panel) and states(panel)[OCTOBER] == "blocked"
     findings = panel.findings

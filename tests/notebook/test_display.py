@@ -25,7 +25,7 @@ from svc_analytics.receipts.verify_lake import VerificationResult
 from svc_analytics.signing.receipts import verify_receipt
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
-from tests.support.prepared import stated
+from tests.support.prepared import extracted
 from tests.support.receipt_material import FACTS, RING, signed
 
 TABLE = pa.table(
@@ -205,7 +205,7 @@ def test_a_table_says_how_wide_it_is() -> None:
 @pytest.fixture
 def tehran(desk: Desk) -> svc.Statement:
     desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
-    return stated(desk, "2026-10", zone="Asia/Tehran")
+    return svc.statement(extracted(desk).lake, "2026-10", zone="Asia/Tehran")
 
 
 def test_a_picture_of_a_statement_says_its_status(tehran: svc.Statement) -> None:

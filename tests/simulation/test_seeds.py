@@ -31,7 +31,7 @@ from tests.simulation.ledger import HOUR
 from tests.simulation.oracle import Broken
 from tests.simulation.plan import Plan, draw_plan
 from tests.simulation.virtual import Stuck
-from tests.support.rings import rings
+from tests.support.rings import rings, sample
 
 SAFE, LIVELY = 6, 4  # seeds of one test: many small tests share the processes evenly
 SAFE_FROM = rings(range(0, 6, SAFE), range(0, 3_000, SAFE))
@@ -59,7 +59,7 @@ def test_once_its_troubles_end_a_run_reads_everything(first: int) -> None:
 
 def test_a_seed_happens_again_exactly_as_it_was(folder: Path) -> None:
     """The same requests, calls of the disk and files, in another process too."""
-    seeds = [3, 14, 25]
+    seeds = [3, 14]
     told = [simulate.simulate(seed, "safety", folder).digest for seed in seeds]
     command = f"""
 import sys
@@ -159,7 +159,7 @@ def likely(bug: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Plan], bool]:
     return LIKELY.get(bug, lambda plan: True)
 
 
-@pytest.mark.parametrize("bug", PLANTED)
+@pytest.mark.parametrize("bug", sample(PLANTED, 3))
 def test_a_planted_bug_is_found(bug: str, likely: Callable[[Plan], bool], folder: Path) -> None:
     """A simulator that finds nothing proves nothing: each of these is found by some seed."""
     seeds = chain([PLANTED[bug][0]], PLANTED_IN)
