@@ -215,7 +215,8 @@ def compare(
     named = None if coins is None else as_names("coins", coins, "btc")
     clock = as_instant("now", time.time_ns() // 1000 if now is None else now)
     earlier, later = _periods(lake, before, after, clock, options)
-    basis = Basis(clock, read_assertions(lake.path))
+    # The months before either are no part of it: `trend` reads them where they are asked for.
+    basis = Basis(clock, read_assertions(lake.path), has_trend=False)
     old, new = (prepare(lake, period, basis) for period in (earlier, later))
     sides = at_same_age(lake, (side_of(old), earlier), (side_of(new), later))
     table = attach(compare_sides(*sides, figures, named), _standing(old, new))
