@@ -8,7 +8,7 @@ lightness or marker too, so that a grey print can be read.
 """
 
 from svc_analytics.charts.axes import percent
-from svc_analytics.charts.bridge import usd_bridge
+from svc_analytics.charts.bridge import usd_bridge, usd_change
 from svc_analytics.charts.columns import column_chart
 from svc_analytics.charts.coverage import coverage_calendar
 from svc_analytics.charts.exposure import usd_exposure
@@ -30,6 +30,7 @@ __all__ = [
     "refund_cohorts",
     "refund_ratio",
     "usd_bridge",
+    "usd_change",
     "usd_exposure",
     "usd_rates",
     "usd_year",

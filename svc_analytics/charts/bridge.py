@@ -53,6 +53,62 @@ def usd_bridge(axes: Axes, table: Table) -> None:
     """
     rows = rows_of(table)
     steps = bridge_steps(rows)
+    _draw_steps(axes, steps)
+    why = "unknown: a value in USD is missing" if rows else "no record"
+    finish(axes, "From opening to closing, USD", steps, why, _told(steps, rows))
+
+
+def usd_change(axes: Axes, table: Table) -> None:
+    """Draw sales less fees and refunds in USD, before and after, and each coin's part of it.
+
+    `table` has a row per coin, with `currency`, `old` and `new`. The steps are rounded to cents,
+    and add up: what all coins together were rounded by is in the largest step.
+    """
+    rows = rows_of(table)
+    steps = change_steps(rows)
+    _draw_steps(axes, steps)
+    why = "unknown: a value in USD is missing" if rows else "no record"
+    finish(axes, "Sales less fees and refunds, USD", steps, why, _told_of_change(steps))
+
+
+def change_steps(rows: Sequence[Row]) -> list[Step]:
+    """Return the steps from the old sum to the new one, largest first; none if one is unknown.
+
+    >>> given = [("btc", 10, 14), ("eth", 5, "4.50")]
+    >>> rows = [dict(currency=coin, old=Decimal(old), new=Decimal(new)) for coin, old, new in given]
+    >>> [(step.name, str(step.amount)) for step in change_steps(rows)]
+    [('Before', '15.00'), ('btc', '4.00'), ('eth', '-0.50'), ('After', '18.50')]
+    """
+    if not rows or any(row[side] is None for row in rows for side in ("old", "new")):
+        return []
+    at, end = (_in_cents([row[side] for row in rows]) for side in ("old", "new"))
+    moved = {
+        str(row["currency"]): _in_cents([row["new"], row["old"].copy_negate()]) for row in rows
+    }
+    order = sorted(moved, key=lambda coin: (-abs(moved[coin]), coin))
+    moved[order[0]] += end - at - total(moved.values())
+    steps = [Step("Before", Decimal(0), at, is_worth=True)]
+    for coin in order:
+        steps.append(Step(coin, at, at + moved[coin]))
+        at += moved[coin]
+    return [*steps, Step("After", Decimal(0), end, is_worth=True)]
+
+
+def _told_of_change(steps: Sequence[Step]) -> str:
+    """Say by how much more or less was left, and which coin moved it most."""
+    if not steps:
+        return ""
+    moved = steps[-1].amount - steps[0].amount
+    code = "chart.left_more" if moved >= 0 else "chart.left_less"
+    largest = steps[1]
+    sign = "+" * (largest.amount > 0)
+    return Message(
+        code, amount=cents(abs(moved)), coin=largest.name, moved=f"{sign}{cents(largest.amount)}"
+    )
+
+
+def _draw_steps(axes: Axes, steps: Sequence[Step]) -> None:
+    """Draw steps as bars one below the other, each from where the one before ends."""
     for place, step in enumerate(steps):
         _draw(axes, place, step)
     for place, step in enumerate(steps[:-1]):
@@ -66,8 +122,6 @@ def usd_bridge(axes: Axes, table: Table) -> None:
     ends = [float(value) for step in steps for value in (step.start, step.end)]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
     axes.set_xlim(low, high + _room(axes, steps) * ((high - low) or 1.0))
-    why = "unknown: a value in USD is missing" if rows else "no record"
-    finish(axes, "From opening to closing, USD", steps, why, _told(steps, rows))
 
 
 def _room(axes: Axes, steps: Sequence[Step]) -> float:

@@ -15,6 +15,7 @@ _TEXT = "text-align:start"
 _HEADING = "text-align:start;padding-top:1em"
 # The first column stays in sight when a wide table is moved sideways; it has its row's stripe.
 _STICKY = ";position:sticky;inset-inline-start:0;background:inherit"
+_TOTAL = ";font-weight:bold;border-top:1px solid"
 _STRIPES = ("var(--jp-layout-color0,Canvas)", "var(--jp-rendermime-table-row-background,#f5f5f5)")
 
 
@@ -29,6 +30,7 @@ class TableWords:
     said: Callable[[str], str] = escape
     told: Callable[[str], str] = escape
     cell: Callable[[Cell], str] = _cell_text
+    pointed: str = POINTED  # how every digit of a rounded number is seen
 
 
 _PLAIN = TableWords()
@@ -47,7 +49,7 @@ def framed(table: DisplayTable, html: str, words: TableWords = _PLAIN) -> str:
     title = f'<div style="font-weight:bold">{head}</div>' if table.title else ""
     caption = f"<div><small>{escape(single_line(table.caption))}</small></div>"
     notes = "".join(
-        f"<div><small>{words.said(note)}</small></div>" for note in table.notes(POINTED)
+        f"<div><small>{words.said(note)}</small></div>" for note in table.notes(words.pointed)
     )
     above = title + caption * bool(table.caption)
     box = f'<div style="overflow-x:auto;--letters:{table.letters}">{html}</div>'
@@ -82,6 +84,7 @@ def _rows_html(table: DisplayTable, looks: list[str], words: TableWords) -> Iter
             yield f'<tr><th colspan="{len(row)}" style="{_HEADING}">{head}</th></tr>'
         hint = _title(table.hints.get(number, ""), words)
         styles = [looks[0] + _STICKY, *looks[1:]]
+        styles = [style + _TOTAL * (number in table.totals) for style in styles]
         first, *others = (_cell_html(*each, words) for each in zip(row, styles, strict=True))
         stripe = f' style="background:{_STRIPES[number % 2]}"'
         yield f"<tr{hint}{stripe}>{first}{''.join(others)}</tr>"

@@ -10,6 +10,7 @@ from svc_analytics.messages import Message
 
 _HIDES_DIGITS = f"{ROUNDED} rounded for display; every digit:"
 POINTED = f"{_HIDES_DIGITS} point at it, or exact=True"
+ON_PAGES = f"{_HIDES_DIGITS} point at it"  # a page has no options
 _TYPED = f"{_HIDES_DIGITS} --exact, in Python exact=True"  # a terminal has nothing to point at
 
 _GAP = 2  # letters between columns
@@ -32,6 +33,7 @@ class DisplayTable:
     hints: dict[int, str] = field(default_factory=dict)
     meanings: list[str] = field(default_factory=list)
     footer: list[Cell] = field(default_factory=list)
+    totals: frozenset[int] = frozenset()  # the rows that are printed bold, under a rule
     caption: str = ""
 
     @property

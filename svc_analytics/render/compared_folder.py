@@ -40,6 +40,7 @@ class Compared:
     zone: str
     made_at: int  # UTC microseconds: up to when its records were read
     language: Language = ENGLISH  # of its page and its workbook
+    change: pa.Table | None = None  # of each coin in USD: what its page draws
 
     @property
     def sheets(self) -> dict[str, pa.Table]:
@@ -66,7 +67,7 @@ def _write_tables(compared: Compared, folder: Path) -> None:
 
 
 def _write_page(compared: Compared, folder: Path) -> None:
-    text = comparison_page(compared.shown, compared.names, compared.language)
+    text = comparison_page(compared.shown, compared.names, compared.language, compared.change)
     (folder / f"{NAME}.html").write_text(text, encoding="utf-8", newline="\n")
 
 

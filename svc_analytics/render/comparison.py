@@ -165,6 +165,21 @@ def compare_sides(
     return pa.Table.from_pylist(rows, schema=COMPARISON)
 
 
+def change_table(old: Side, new: Side) -> pa.Table:
+    """Return the sales less fees and refunds of each coin on both sides, in USD."""
+    figure, coins = comparable_figures()["usd_net_settlement"], sorted({*old.figures, *new.figures})
+    columns = {
+        side: [each.value(coin, figure) for coin in coins]
+        for side, each in (("old", old), ("new", new))
+    }
+    return pa.table(
+        {
+            "currency": pa.array(coins, pa.string()),
+            **{side: pa.array(values, _AMOUNT) for side, values in columns.items()},
+        }
+    )
+
+
 def amount_scales(comparison: pa.Table) -> dict[str, int]:
     """Return the scale of each coin: the most places of its amounts that were not divided."""
     found: dict[str, int] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -23,8 +23,12 @@ from svc_analytics.formatting.numbers import (
 from svc_analytics.formatting.standing import running, standing_of
 from svc_analytics.instants import DAY
 from svc_analytics.messages import KEPT, Message, kept
-from svc_analytics.money import EXACT
+from svc_analytics.money import EXACT, percent_change
 from svc_analytics.render.comparison import Side, is_to_date
+from svc_analytics.render.face.all_coins import ALL_COINS, AllCoins
+from svc_analytics.render.face.face import IN_USD, TOTALS, UNPRICED_LABEL
+from svc_analytics.render.figures import UNDEFINED
+from svc_analytics.warehouse.definitions import label_of
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 
 _NOT_MEANINGFUL = "n/m"
@@ -76,13 +80,19 @@ def comparison_tables(
     heads = [*map(_head, (old, new)), "difference", "cause" if has_cause else "%"]
     if is_narrowed:
         cells = [[Cell(row["currency"], is_fixed=True), *maker.cells(row)] for row in rows]
-        return [_table("", ["coin", *heads], cells, list(map(_titled, rows)), rows)]
+        titles = list(map(_titled, rows))
+        table = _table("", ["coin", *heads], lined_up(cells), titles, rows)
+        return [replace(table, totals=frozenset())]
     shown = rows if has_cause else [row for row in rows if read_figures()[row["figure"]].column]
     groups = list(figure_groups())
     shown.sort(key=lambda row: groups.index(row["group"]))
-    return [
+    coins = sorted({row["currency"] for row in shown})
+    names = {row["figure"] for row in shown}
+    is_whole = not has_cause and {*coins} == {*old.figures, *new.figures}
+    first = [*_all_coins(heads, maker, old, new, names)] if is_whole else []
+    return first + [
         _block(coin, heads, maker, [row for row in shown if row["currency"] == coin])
-        for coin in sorted({row["currency"] for row in shown})
+        for coin in coins
     ]
 
 
@@ -95,6 +105,48 @@ def _block(coin: str, heads: list[str], maker: _Maker, rows: Sequence[Row]) -> D
     return _table("", [coin, *heads], cells, [row["group"] for row in rows], rows)
 
 
+def _all_coins(
+    heads: list[str], maker: _Maker, old: Side, new: Side, names: set[str]
+) -> Iterator[DisplayTable]:
+    """Yield the figures of all coins together in USD, if there are several of them."""
+    sides = [_added_up(side) for side in (old, new)]
+    if len({*old.figures, *new.figures}) < 2 or not all(side.rows for side in sides):
+        return
+    rows = [
+        _change(name, *(side.usd(usd) for side in sides))
+        for name, usd in IN_USD.items()
+        if name in names and all(side.has(usd) for side in sides)
+    ]
+    cells = [[Cell(row["label"], is_fixed=True), *maker.cells(row)] for row in rows]
+    counts = [side.unpriced() for side in sides]
+    unpriced = _change("", *(None if count is None else Decimal(count) for count in counts))
+    cells.append(
+        [Cell(UNPRICED_LABEL, is_fixed=True), *maker.cells(unpriced | {"unit": "records"})]
+    )
+    yield _table("", [ALL_COINS, *heads], cells, [], rows)
+
+
+def _added_up(side: Side) -> AllCoins:
+    return AllCoins([{"currency": coin, **figures} for coin, figures in side.figures.items()])
+
+
+def _change(name: str, old: Decimal | None, new: Decimal | None) -> dict[str, Any]:
+    """Return a sum of all coins in both periods as a row of a comparison."""
+    changes: dict[str, Decimal | None] = {"difference": None, "percent": None}
+    if old is not None and new is not None:
+        changes["difference"] = EXACT.subtract(new, old)
+        changes["percent"] = percent_change(old, new)
+    return changes | {
+        "figure": name,
+        "label": label_of(name) if name else "",
+        "currency": "",
+        "unit": "USD",
+        "old": old,
+        "new": new,
+        "note": UNDEFINED,
+    }
+
+
 def _table(
     title: str, header: list[str], cells: list[list[Cell]], groups: list[str], rows: Sequence[Row]
 ) -> DisplayTable:
@@ -102,10 +154,11 @@ def _table(
     return DisplayTable(
         title,
         header,
-        lined_up(cells),
+        cells,
         len(cells),
         {place: groups[place] for place in starts},
         {place: read_figures()[row["figure"]].hint for place, row in enumerate(rows)},
+        totals=frozenset(n for n, row in enumerate(rows) if row["figure"] in TOTALS),
     )
 
 

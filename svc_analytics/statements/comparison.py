@@ -31,7 +31,13 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.render.compared_folder import Compared, write_compared
-from svc_analytics.render.comparison import Side, compare_sides, figures_by_coin, with_messages
+from svc_analytics.render.comparison import (
+    Side,
+    change_table,
+    compare_sides,
+    figures_by_coin,
+    with_messages,
+)
 from svc_analytics.render.page.comparison import comparison_page
 from svc_analytics.render.side_by_side import age_line, comparison_tables, head_lines, standings
 from svc_analytics.render.standing import standing_text
@@ -88,6 +94,11 @@ class Comparison(Displayable):
         return not any(side.is_running for side in self.sides)
 
     @property
+    def change(self) -> pa.Table:
+        """The sales less fees and refunds of each coin in both periods, in USD."""
+        return change_table(*self.sides)
+
+    @property
     def needs_attention(self) -> bool:
         """Whether anything but a running month keeps one of the statements from being final."""
         return self.old.needs_attention or self.new.needs_attention
@@ -110,7 +121,7 @@ class Comparison(Displayable):
 
     def to_html(self) -> str:
         """Return the same as a page that stands alone."""
-        return comparison_page(self._display(), names_of(self.merchant))
+        return comparison_page(self.titled(), names_of(self.merchant), change=self.change)
 
     def save(
         self,
@@ -170,6 +181,11 @@ class Comparison(Displayable):
         )
         return Display(title, [*head_lines(old, new), *filter(None, [same_age])], tables)
 
+    def titled(self) -> Display:
+        """Return it to display below the names of the merchant, without these in its title."""
+        labels = {"old": self.old.period.label, "new": self.new.period.label}
+        return replace(self._safe_display(), title=Message("comparison.periods", **labels))
+
     def __repr__(self) -> str:
         return f"Comparison({self.old.period.folder}, {self.new.period.folder})"
 
@@ -177,12 +193,13 @@ class Comparison(Displayable):
 def compared_of(both: Comparison) -> Compared:
     """Return the material of a comparison's forms."""
     return Compared(
-        shown=both._safe_display(),
+        shown=both.titled(),
         names=names_of(both.merchant),
         tables={"comparison": both.told},
         facts=both.to_json(),
         zone=both.new.period.zone,
         made_at=max(both.old.as_of, both.new.as_of),
+        change=both.change,
     )
 
 

@@ -112,6 +112,13 @@ BRIDGE = pa.table(
         "usd_exposure": amounts("115.25", "20"),
     }
 )
+CHANGE = pa.table(
+    {
+        "currency": ["btc", "eth", "usdt"],
+        "old": amounts("31", "28.5", "70"),
+        "new": amounts("36", "20.25", "91"),
+    }
+)
 EXPOSURE = pa.table(
     {
         "currency": ["btc", "eth", "sol", "usdt"],
@@ -154,6 +161,7 @@ DRAWN: dict[str, Callable[[Axes], None]] = {
     "refund_ratio": partial(charts.refund_ratio, table=RATIOS),
     "position": partial(charts.position, table=POSITION, currency="btc"),
     "usd_bridge": partial(charts.usd_bridge, table=BRIDGE),
+    "usd_change": partial(charts.usd_change, table=CHANGE),
     "usd_exposure": partial(charts.usd_exposure, table=EXPOSURE),
     "usd_year": partial(charts.usd_year, table=YEAR, months=3),
     "usd_rates": partial(charts.usd_rates, table=RATES, currency="btc"),

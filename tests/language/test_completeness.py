@@ -52,6 +52,7 @@ COMPOSED = {
     *("changed, late", "changed, reclassified"),
     "so far (running)",
     "≈ rounded for display; every digit: point at it, or exact=True",
+    "≈ rounded for display; every digit: point at it",
     *("running day", "Payments read, by day", "Payout records read, by day"),
 }
 

@@ -68,6 +68,11 @@ _FACE = {
 }
 _ROWS = {row.name: row for rows in _FACE.values() for row in rows}
 _OPENING = "opening_position"
+TOTALS = frozenset(row.name for row in _ROWS.values() if row.weight == "sum")
+# The figures in USD of all coins beside those of a coin, in the order of a statement.
+IN_USD = {
+    row.name: row.usd for row in _ROWS.values() if row.usd and row.name not in (_OPENING, row.usd)
+}
 _COUNTS = ("payments_count", "refunds_count", "payouts_count", UNPRICED)
 
 

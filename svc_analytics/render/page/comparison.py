@@ -1,22 +1,35 @@
 """A comparison as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
 from dataclasses import replace
+from functools import partial
 
+import pyarrow as pa
+
+from svc_analytics import charts
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import Display
 from svc_analytics.formatting.display_html import TableWords, table_html
+from svc_analytics.formatting.display_table import ON_PAGES
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
 from svc_analytics.messages import Message
 from svc_analytics.render.page.front import page_symbols, style_text
 from svc_analytics.render.page.template import load_template
 from svc_analytics.render.page.words import PageWords
+from svc_analytics.render.picture import Look, draw_svg
+
+_WIDTH, _HEIGHT, _BAR = 5.6, 1.0, 0.24  # inches: of the picture, of each bar in it
 
 
-def comparison_page(shown: Display, names: str, language: Language = ENGLISH) -> str:
-    """Return the page of a comparison, its folded tables to open."""
+def comparison_page(
+    shown: Display, names: str, language: Language = ENGLISH, change: pa.Table | None = None
+) -> str:
+    """Return the page of a comparison, its folded tables to open.
+
+    With a change of each coin in USD, it is drawn above the tables.
+    """
     words = PageWords(language)
-    own = TableWords() if language.is_english else _table_words(words)
+    own = replace(TableWords() if language.is_english else _table_words(words), pointed=ON_PAGES)
     folded = [(table.title, table_html(replace(table, title=""), own)) for table in shown.folded]
     page = load_template("comparison.html").render(
         lang="en" if language.is_both else language.code,
@@ -27,11 +40,18 @@ def comparison_page(shown: Display, names: str, language: Language = ENGLISH) ->
         heading=shown.title,
         names=single_line(names),
         lines=shown.lines,
+        chart=_chart(change, shown.title, language) if change is not None else "",
         tables=[table_html(table, own) for table in shown.tables],
         folded=folded,
         **words.functions,
     )
     return escape_invisible(page)
+
+
+def _chart(change: pa.Table, title: str, language: Language) -> str:
+    """Return the change from one period to the other as a picture, coin by coin."""
+    look = Look((_WIDTH, _HEIGHT + _BAR * len(change)), language=language)
+    return draw_svg("change", partial(charts.usd_change, table=change), title, look)
 
 
 def _table_words(words: PageWords) -> TableWords:
