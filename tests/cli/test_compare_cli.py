@@ -40,7 +40,8 @@ def test_months_are_compared_for_people(call: Run, read: Closer) -> None:
     """Every coin, both standings; without months, the last full one and the one before."""
     shown = call("compare", "2026-09", "2026-10")
     assert shown.code == 0 and "2026-09, UTC · late to close" in shown.out
-    line = next(line for line in shown.out.splitlines() if line.startswith("Closing position"))
+    lines = shown.out.partition("\nbtc ")[2].splitlines()  # behind all coins in USD
+    line = next(line for line in lines if line.startswith("Closing position"))
     assert line.split() == ["Closing", "position", "4.95", "4.45", "-0.50", "-10.10%"]
     assert "≈ %" in shown.out and "≈-" not in shown.out
     assert call("compare").out == shown.out == call("compare", "october").out
