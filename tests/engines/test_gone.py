@@ -1,5 +1,7 @@
 """A server that is gone: told within seconds, and the next connection is a new one."""
 
+import socket
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
@@ -10,7 +12,42 @@ from svc_analytics.engines.probe.probe import require_exact
 from svc_analytics.engines.spark import SparkConnect
 from svc_analytics.errors import EngineUnavailable
 from tests.support.engines import DuckEngine, spark_place
-from tests.support.relays import Relay
+
+
+class Relay:
+    """Hands on what comes to a port of its own, both ways, until it is cut."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._ends: list[socket.socket] = []
+        self.port = self._listener.getsockname()[1]
+        Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        """Close every connection, and refuse new ones."""
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for end in self._ends:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, far = self._listener.accept()[0], socket.create_connection(self._target)
+                self._ends += near, far
+                for ends in ((near, far), (far, near)):
+                    Thread(target=_pump, args=ends, daemon=True).start()
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65_536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
 
 
 @pytest.fixture(autouse=True)

@@ -48,13 +48,20 @@ def sealed_again(forge: Forgery) -> Forgery:
     return both
 
 
-def fact(**facts: Any) -> Forgery:
+def changed(name: str, change: Callable[[dict[str, Any]], object], *, is_sorted: bool) -> Forgery:
+    """Change a JSON file of the folder, and write it as it was written."""
+
     def forge(strange: Strange) -> None:
-        path = strange.folder / "manifest.json"
-        changed = json.loads(path.read_text("utf-8")) | facts
-        strange.write("manifest.json", json.dumps(changed, ensure_ascii=False, indent=2))
+        known = json.loads((strange.folder / name).read_text("utf-8"))
+        change(known)
+        text = json.dumps(known, ensure_ascii=is_sorted, sort_keys=is_sorted, indent=2)
+        strange.write(name, text + "\n" * is_sorted)
 
     return forge
+
+
+def fact(**facts: Any) -> Forgery:
+    return changed("manifest.json", lambda known: known.update(facts), is_sorted=False)
 
 
 def removed(*names: str) -> Forgery:
@@ -151,12 +158,7 @@ def chained(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> F
 
 
 def chain_fact(change: Callable[[dict[str, Any]], object]) -> Forgery:
-    def forge(strange: Strange) -> None:
-        chain = json.loads((strange.folder / "chain.json").read_text("utf-8"))
-        change(chain)
-        strange.write("chain.json", json.dumps(chain, sort_keys=True, indent=2) + "\n")
-
-    return forge
+    return changed("chain.json", change, is_sorted=True)
 
 
 def without_sums(forge: Forgery) -> Forgery:

@@ -206,18 +206,11 @@ PLAIN = [
 
 def plain(content: bytes) -> list[Imported]:
     """A plain CSV: a line a row."""
-    return by_key(
-        [
-            (
-                row["entry_id"],
-                day_of(row["day"], "%Y-%m-%d"),
-                row["account"],
-                two_sided(row["debit"], row["credit"]),
-                row["description"],
-            )
-            for row in table(content, PLAIN)
-        ]
-    )
+    found = []
+    for row in table(content, PLAIN):
+        day, amount = day_of(row["day"], "%Y-%m-%d"), two_sided(row["debit"], row["credit"])
+        found.append((row["entry_id"], day, row["account"], amount, row["description"]))
+    return by_key(found)
 
 
 def datev(content: bytes) -> list[Imported]:
