@@ -254,7 +254,7 @@ def test_a_secrets_file_with_one_secret_a_line_is_several_secrets(
     "content", [None, b"\xff\xfe\x00", ...], ids=["missing", "not text", "a folder"]
 )
 def test_unreadable_file_is_a_usage_error(tmp_path: Path, content: bytes | None) -> None:
-    """A file that is missing, a folder or no text is told by the variable that named it."""
+    """A file that is missing, a folder or no text is told by its variable; so is `.env`."""
     file = tmp_path / "key"
     if content is ...:
         file.mkdir()
@@ -262,10 +262,6 @@ def test_unreadable_file_is_a_usage_error(tmp_path: Path, content: bytes | None)
         file.write_bytes(content)
     with pytest.raises(ConfigError, match="SVC_PAYOUT_KEY_FILE"):
         read_settings(environ={"SVC_PAYOUT_KEY_FILE": str(file)}, folder=tmp_path)
-
-
-def test_unreadable_dotenv_is_a_usage_error(tmp_path: Path) -> None:
-    """A `.env` that is no text is told as such."""
     (tmp_path / ".env").write_bytes(b"SVC_DATA_DIR=\xff\xfe\n")
     with pytest.raises(ConfigError, match=r"\.env"):
         read_settings(environ={}, folder=tmp_path)

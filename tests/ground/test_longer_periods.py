@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.instants import from_micros, to_micros
+from svc_analytics.instants import DAY, to_micros
 from svc_analytics.periods import month, parse_period, read_label
 
 NOW = to_micros(datetime(2026, 11, 20, 12, tzinfo=UTC))  # 29 Aban 1405
@@ -39,13 +39,12 @@ def test_a_longer_period_begins_and_ends_with_its_months(
 
 def test_a_leap_year_has_a_day_more() -> None:
     """2028 has 366 days; 1408 is the next leap year of the Jalali calendar."""
-    days = {year: _days(read_label(year)) for year in ("2027", "2028")}
-    jalali = {year: _days(read_label(year, calendar="jalali")) for year in ("1407", "1408")}
-    assert days == {"2027": 365, "2028": 366} and jalali == {"1407": 365, "1408": 366}
-
-
-def _days(made: object) -> int:
-    return (from_micros(made.end) - from_micros(made.start)).days  # type: ignore[attr-defined]
+    for year, calendar, days in (
+        *(("2027", "gregorian", 365), ("2028", "gregorian", 366)),
+        *(("1407", "jalali", 365), ("1408", "jalali", 366)),
+    ):
+        made = read_label(year, calendar=calendar)
+        assert made.end - made.start == days * DAY
 
 
 WRITTEN = {

@@ -30,10 +30,6 @@ def revoke(shop):
     return call
 
 
-def types(shop):
-    return [event["type"] for event in shop.events()]
-
-
 def test_customer_without_a_binding_has_the_state_none(read):
     """With `binding` null, whether the customer is known or not."""
     assert read("nobody") == {"customer_id": "nobody", "state": "none", "binding": None}

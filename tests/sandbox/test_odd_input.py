@@ -5,12 +5,9 @@ import random
 import re
 from urllib.parse import quote, urlencode
 
-import httpx
 import pytest
 
 from svc_analytics.sandbox.http.control_api import ControlApi, control_routes
-from svc_analytics.sandbox.site import create_site
-from tests.sandbox.in_process import InProcess
 
 ENDS = (
     *("\n", "\r", "\r\n", "\t", "\x0b", "\x85", "\u2028", "\0", "/", "//", "..", "%", "%2F"),
@@ -19,13 +16,10 @@ ENDS = (
 
 
 @pytest.fixture
-def site(shop):
+def site(site, shop):
     """A browser at the site of a shop, and a client of its API."""
-    transport = InProcess(create_site(shop.service))
-    headers = {"authorization": f"Bearer {shop.checkout}"}
-    base_url = shop.platform.base_url
-    with httpx.Client(transport=transport, base_url=base_url, headers=headers) as client:
-        yield client
+    site.headers["authorization"] = f"Bearer {shop.checkout}"
+    return site
 
 
 @pytest.fixture
