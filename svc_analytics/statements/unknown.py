@@ -52,6 +52,14 @@ _STATED_IF = {
     "usd_payouts": "usd_payouts_priced_count",
     "outside_movement": "asserted_balance",
 }
+# A part of it is too large only if it is; without a value, no record of the part has one in USD.
+_PART_OF = {
+    **dict.fromkeys(
+        ("usd_refunds_same_period", "usd_refunds_prior_period", "usd_refunds_unresolved"),
+        "usd_refunds",
+    ),
+    **dict.fromkeys(("usd_payout_fees", "usd_payouts_debited"), "usd_payouts"),
+}
 
 Row = dict[str, Any]
 Values = Mapping[tuple[str, str], Any]  # of figures, by name and coin
@@ -115,6 +123,8 @@ def is_too_large(name: str, coin: str, values: Values) -> bool:
         return False
     if "verdicts" in figure.needs and values["receipts_checked", coin] is None:
         return False
+    if whole := _PART_OF.get(name):
+        return is_too_large(whole, coin, values)
     if witness := _STATED_IF.get(name):
         return bool(values[witness, coin])
     return bool(figure.denominator) or (figure.is_zero_when_empty and figure.unit in _SUMMED)
