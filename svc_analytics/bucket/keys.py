@@ -9,10 +9,11 @@ from svc_analytics.bucket.store import Version
 
 _NAME = r"[^/.][^/]*"
 _SINGLE = r"lake\.json|secret|assertions\.csv|acknowledgements\.csv|sentences\.csv|rates\.csv"
+_SAID = rf"{_NAME}-sentences\.csv"
 _BOOKS = r"books\.toml|books/booked\.json"
 _ROWS = rf"(?!{STATEMENTS}/|notebooks/)(?:{_NAME}/){{1,2}}{_NAME}\.parquet"
 _FILE = re.compile(
-    rf"(?:{_SINGLE}|{_BOOKS}|{_ROWS}|{STATEMENTS}/(?:seals\.csv|chain\.json(?:\.sig)?))\Z"
+    rf"(?:{_SINGLE}|{_BOOKS}|{_ROWS}|{STATEMENTS}/(?:seals\.csv|chain\.json(?:\.sig)?|{_SAID}))\Z"
 )
 # Statements that a person copied there as folders; today's are one object each.
 _COPIED = re.compile(rf"({STATEMENTS}/{_NAME})/{_NAME}\Z")

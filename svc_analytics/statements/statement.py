@@ -108,6 +108,7 @@ class Statement(Displayable):
     read: frozenset[str] = frozenset()  # what figures need that was read, whatever the coin
     state: MonthState | None = None  # of its month, where it was looked up
     external: ExternalFigures | None = None  # its USD in another currency, where it was asked for
+    sentences: tuple[dict[str, str], ...] = ()  # that people wrote on what moved; no seal has them
 
     def __post_init__(self) -> None:
         standing = document_standing(self)

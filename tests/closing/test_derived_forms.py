@@ -2,7 +2,9 @@
 
 from hashlib import sha256
 from pathlib import Path
+from zipfile import ZipFile
 
+import openpyxl
 import pytest
 
 import svc_analytics as svc
@@ -15,6 +17,8 @@ from svc_analytics.proofs import signature
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
 from tests.support.closings import Closer
 from tests.support.ssh_keys import make_key
+
+SENTENCE_HEAD = "before,after,figure,currency,sentence,prepared_by,reviewed_by"
 
 
 def derived(folder: Path) -> Findings:
@@ -87,6 +91,35 @@ def test_a_form_tells_four_statuses_and_a_later_signature_writes_it_again(
     (folder / SIGNATURE).unlink()
     text = f"2026-10-forms: it tells of the key {by}, which {SIGNATURE} is not by"
     assert derived(folder).broken == [text]
+
+
+def test_sentences_lie_beside_the_seal_and_are_printed_by_what_it_does_not_cover(
+    closer: Closer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the page and the workbook beside it, and in the package; a later one is no fault."""
+    folder, lake = closer.sealed(formats=("csv", "parquet", "html")), closer.desk.lake
+    sealed, beside = content(folder), folder.with_name("2026-10-forms")
+    kept = folder.with_name("2026-10-sentences.csv")
+    kept.write_text(f"{SENTENCE_HEAD}\n2026-09,2026-10,net_settlement,usdt,A shop came.,Rui,Inês\n")
+    closer.close(formats=("html", "xlsx"))
+    page = (beside / "statement.html").read_text()
+    for text in ("Sentences on what moved", "A shop came.", "Rui", "Inês"):
+        assert text in page and text not in (folder / "statement.html").read_text()
+    sheet = openpyxl.load_workbook(beside / "statement.xlsx")["Sentences on what moved"]
+    assert "A shop came." in [cell.value for cell in sheet[5]]
+    stated = svc.statement(lake, "2026-10").save(tmp_path / "out", ["html"])
+    assert "A shop came." in (stated / "statement.html").read_text()
+    with monkeypatch.context() as patched:
+        patched.setattr("importlib.util.find_spec", lambda name: None)  # no PDF: it takes long
+        packed = svc.package(lake, "2026-10", out=tmp_path / "pack.zip").file
+    with ZipFile(packed) as archive:
+        assert b"A shop came." in archive.read("2026-10-forms/statement.html")
+        assert "Inês" in archive.read("2026-10-sentences.csv").decode()
+    assert content(folder) == sealed and verify_statement(packed).holds
+    assert verify_statement(folder, lake).holds and not derived(folder).notes
+    kept.write_text(kept.read_text().replace("A shop", "Two shops"))
+    found = derived(folder)
+    assert not found.broken and "sentences on what moved" in str(found.notes)
 
 
 def test_a_derived_form_that_was_altered_does_not_hold(closer: Closer) -> None:

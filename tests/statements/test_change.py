@@ -188,7 +188,11 @@ def test_a_large_change_needs_a_sentence_and_shows_the_one_that_is_written(
     assert change(found, "net_settlement")["needs_sentence"] and "to be written" in str(found)
     assert not change(why(threshold=400), "net_settlement")["needs_sentence"]
     line = "2026-09,2026-10,net_settlement,btc,Ann bought twice as much.,Rui,Inês\n"
-    (desk.lake.path / "sentences.csv").write_text(SENTENCES + line, encoding="utf-8")
+    place = desk.lake.path / "statements" / "2026-10-sentences.csv"
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(SENTENCES + line, encoding="utf-8")
+    older = line.replace("Ann bought", "At first Ann bought")
+    (desk.lake.path / "sentences.csv").write_text(SENTENCES + older, encoding="utf-8")
     told = why()
     one = change(told, "net_settlement")
     assert not one["needs_sentence"] and one["reviewed_by"] == "Inês"

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
+
 from svc_analytics.closing import seals
 from svc_analytics.closing.handover import recipe
 from svc_analytics.closing.handover.evidence import evidence_text
@@ -22,6 +24,7 @@ from svc_analytics.closing.verification.derived_forms import Sealed, fill
 from svc_analytics.closing.verification.proof import Proof, prove
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import atomic_write, hash_file
+from svc_analytics.formatting.tables import to_csv
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.periods import parse_period
@@ -29,6 +32,7 @@ from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import BESIDE
 from svc_analytics.render.folder import MANIFEST, Output
 from svc_analytics.render.formats import DOCUMENTS
+from svc_analytics.statements.change.sentences import sentences_file
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
 _CHUNK = 1 << 20
@@ -152,9 +156,11 @@ def _added(proof: Proof) -> dict[str, bytes]:
 def _add_readable(archive: zipfile.ZipFile, sealed: Sealed) -> None:
     """Add the page, and where it can be made the PDF, beside the folder: no seal covers them."""
     formats = ["html"] if importlib.util.find_spec("weasyprint") is None else ["html", "pdf"]
-    lacking = [
-        name for name in formats if not {*DOCUMENTS[name].files} & {*sealed.manifest["files"]}
-    ]
+    sentences, files = sealed.sentences, {*sealed.manifest["files"]}
+    lacking = [name for name in formats if sentences or not {*DOCUMENTS[name].files} & files]
+    if sentences:
+        content = to_csv(pa.Table.from_pylist(sentences)).encode()
+        _add_text(archive, sentences_file(sealed.manifest["label"]), content)
     with TemporaryDirectory() as place:
         if lacking:
             fill(sealed, Output(tuple(lacking)), Path(place))

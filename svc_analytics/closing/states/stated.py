@@ -117,7 +117,7 @@ def explain_change(
     of every coin, in coin and in USD. The parts are one-off records, new and lost customers,
     volume, fee tier, refund timing, price, and what has no USD value. They add up to the change, to
     the last digit. The periods are named as for `compare`; `coins` chooses coins. A figure that
-    changed by more than `threshold` per cent needs a sentence in `sentences.csv` of the lake.
+    changed by more than `threshold` per cent needs a sentence, kept beside the later statement.
     `now` replaces this machine's clock: a datetime with a zone, RFC 3339 text, or UTC microseconds.
 
     Returns:
@@ -125,7 +125,7 @@ def explain_change(
         the parts of each, `.records` the ten records that add most to each part.
 
     Raises:
-        ConfigError: as `compare` does, and for a line of `sentences.csv` that is wrong.
+        ConfigError: as `compare` does, and for a line of a file of sentences that is wrong.
         LakeError: when there is no lake, a file of it was altered, or it changed meanwhile.
 
     Examples:

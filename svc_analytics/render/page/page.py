@@ -26,6 +26,7 @@ from svc_analytics.render.page.front import (
     severities,
 )
 from svc_analytics.render.page.matrix import matrices
+from svc_analytics.render.page.sentences import sentences_part
 from svc_analytics.render.page.tables import PageTables
 from svc_analytics.render.page.template import instant_text, load_template
 from svc_analytics.render.page.words import PageWords
@@ -88,6 +89,7 @@ def make_page(
         matrices=list(matrices(statement.tables["cohorts"], standing)),
         open_part=_open_part(tables),
         external=external_part(own),
+        said_sentences=sentences_part(statement, standing),
         definitions=definition_groups(),
         shown={name for table in figures for name in table.names},
         **_lines(statement, facts),

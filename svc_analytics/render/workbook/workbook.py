@@ -27,6 +27,7 @@ from svc_analytics.render.page.front import running_head
 from svc_analytics.render.standing import document_standing, proof_statuses, status_word
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
 from svc_analytics.render.workbook.external import write_external
+from svc_analytics.render.workbook.sentences import write_sentences
 from svc_analytics.render.workbook.summary import write_summary
 from svc_analytics.render.workbook.tables import Page, set_up_print, write_table
 from svc_analytics.warehouse.definitions import definitions_table
@@ -58,6 +59,7 @@ def write_workbook(
         pen = CellWriter(workbook, language, running_head(statement, language))
         write_summary(pen, statement, facts, standing)
         write_external(pen, statement, standing)
+        write_sentences(pen, statement, standing)
         _write_tables(pen, statement, list(_FIRST), standing)
         _write_definitions(pen, standing)
         _write_provenance(pen, facts, standing)

@@ -155,7 +155,7 @@ def explain_comparison(
             warehouse, moved, (old.label, new.label), [each.currency for each in found]
         )
     found += of_all_coins(found)
-    sentences = read_sentences(both.lake.path, EXPLAINED)
+    sentences = read_sentences(both.lake.path, new.folder, EXPLAINED)
     periods = (old.folder, new.folder)
     changes = [
         each.row(sentences.get((*periods, each.figure, each.currency)), threshold) for each in found
