@@ -21,7 +21,10 @@ def refused(shop, refusal):
 
 
 def test_session_holds_what_was_asked(shop):
-    """Amounts come back with all of a coin's decimals, optional members as they were sent."""
+    """Amounts come back with all of a coin's decimals, optional members as they were sent.
+
+    It is read by its UUID, in letters of any case, or by its reference_id.
+    """
     sent = {"description": "Green", "return_url": "https://shop.example/a", "metadata": {"n": 1}}
     session = shop.session(**sent)
     assert {name: session[name] for name in sent} == sent
@@ -32,11 +35,6 @@ def test_session_holds_what_was_asked(shop):
     assert session["pricing_mode"] == "amounts" and "price_usd" not in session
     assert session["checkout_url"].endswith(f"/checkout/{session['id']}")
     assert "payment" not in session and "cancel_url" not in session
-
-
-def test_session_is_read_by_either_id(shop):
-    """UUID, in letters of any case, or reference_id."""
-    session = shop.session()
     for name in (session["id"], session["id"].upper(), session["reference_id"]):
         assert shop.service.sessions.read(shop.checkout, name) == session
 
