@@ -1,11 +1,12 @@
-"""Make the pictures of the pages again: `python docs/pictures.py`, with Chromium on the machine.
+"""Make the pictures of the pages again: `python docs/pictures.py`.
 
-They show the merchant that `svc-analytics demo` makes up, on 20 November 2026, so that the same
-code makes the same pictures; only the close desk tells the months as of today. What a person looks
-at is printed by the commands themselves.
+It needs Chromium and pdftoppm on the machine. They show the merchant that `svc-analytics demo`
+makes up, on 20 November 2026, so that the same code makes the same pictures; only the close desk
+tells the months as of today. What a person looks at is printed by the commands themselves.
 """
 
 import io
+import subprocess
 import sys
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass
@@ -53,6 +54,13 @@ ALL = [
         "persian/statement.html",
         height=1000,
     ),
+    Picture("paper", "statement --last-month --out paper --format pdf", "paper/statement.pdf"),
+    Picture(
+        "comparison",
+        "compare 2026-09 2026-10 --out both --format html",
+        "both/comparison.html",
+        height=760,
+    ),
     Picture(
         "provisional",
         "statement --this-month --out november --format html",
@@ -82,10 +90,16 @@ def main() -> None:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
             for picture in wanted:
-                is_desk = not picture.command
-                shot = shoot_desk(browser, picture, running) if is_desk else shoot(browser, picture)
-                save(shot, picture.name)
+                save(shot_of(browser, picture, running), picture.name)
             browser.close()
+
+
+def shot_of(browser: Browser, picture: Picture, running: Running) -> bytes:
+    """Return a picture of a page, of the desk or of paper, as PNG."""
+    if picture.page.endswith(".pdf"):
+        command = ["pdftoppm", "-png", "-r", "80", "-f", "1", "-l", "1", picture.page]
+        return subprocess.run(command, check=True, capture_output=True).stdout  # noqa: S603
+    return shoot(browser, picture) if picture.command else shoot_desk(browser, picture, running)
 
 
 def shoot(browser: Browser, picture: Picture) -> bytes:
