@@ -38,7 +38,7 @@ clock.machine_clock = lambda: {to_micros(NOW)}
 """
 PATIENCE, TRIES = 120, 8  # seconds, on a slow machine
 REST = "import time; time.sleep(0.1)"
-TIMES = 3
+TIMES = 2
 # Publishes after every page, so that most interruptions fall near or into a publication.
 OPENING = """
 import svc_analytics as svc

@@ -11,6 +11,7 @@ import svc_analytics as svc
 from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, FakeService, payment, refund
 from tests.support.receipt_material import SECRET, signed
+from tests.support.rings import rings
 
 PAID = "2026-10-05T09:30:00Z"
 RETURNED = "2026-10-06T00:00:00Z"
@@ -27,10 +28,10 @@ def facts_of(record: Record) -> Record:
 
 
 @pytest.mark.parametrize(
-    "names", [("id",), ("payment_id",), ("id", "payment_id")], ids=["payment", "refund", "both"]
+    "names", rings([["id", "payment_id"]], [["id"], ["payment_id"]]), ids=" and ".join
 )
 def test_a_refund_finds_its_payment_in_either_spelling(
-    service: FakeService, desk: Desk, names: tuple[str, ...]
+    service: FakeService, desk: Desk, names: list[str]
 ) -> None:
     """The payment of 10 in capitals, or named so by its refund of 4: nothing is unresolved."""
     paid = payment(1, PAID)

@@ -129,7 +129,7 @@ def spoil(desk: Desk, chance: random.Random) -> None:
         path.unlink() if changed is None else path.write_bytes(changed)
 
 
-@pytest.mark.parametrize("seed", rings(range(2), range(8)))
+@pytest.mark.parametrize("seed", rings([0], range(8)))
 def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_happens(
     held: Desk, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
