@@ -33,6 +33,7 @@ def test_the_months_behind_the_first_are_read_together(closer: Closer) -> None:
     assert [(one.label, one.state) for one in found] == [
         (label, "sealed") for label in ("2026-08", "2026-09", "2026-10")
     ]
+    assert not [one for one in found if one.needs_attention]  # records without a USD value
     manifests = [read_manifest(one.folder) for one in found]
     assert [manifest["seal"] for manifest in manifests] == [seal_of(m) for m in manifests]
     assert [m["previous_seal"] for m in manifests] == [None, found[0].seal, found[1].seal]
