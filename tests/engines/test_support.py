@@ -11,7 +11,8 @@ from svc_analytics.engines.words import DIALECTS
 SUPPORT = SqlSupport("spark")
 # Of these a quotient, a footer or a sealed list of values stays here; their steps go.
 STAYING = {
-    *("customers", "exceptions", "fees_monthly", "int_figures", "int_worth"),
+    *("customers", "exceptions", "fees_monthly", "int_figures", "int_period_payouts"),
+    *("int_period_usd", "int_worth", "statement_payouts"),
     *("refund_cohorts", "refund_ratios_monthly", "statement_checks", "statement_cohorts"),
     *("statement_exposure", "statement_figures", "statement_summary", "usd_exposure"),
 }
