@@ -34,7 +34,7 @@ def rings() -> list[tuple[str, int, int]]:
          parts, parts * test_crash_points.PARTS),
         ("bits flipped in the files of a lake", test_flips.USUAL, flips),
         ("lakes of which each figure is reckoned a second time",
-         test_full_scan.QUICK, test_full_scan.SEEDS),
+         len(test_full_scan.QUICK), test_full_scan.SEEDS),
     ]  # fmt: skip
 
 
