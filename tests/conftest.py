@@ -31,7 +31,7 @@ from tests.support.fake_service import (
 )
 from tests.support.readings import keep_readings
 
-EXAMPLES = {"usual": 50, "thorough": 2_000}
+EXAMPLES = {"usual": 25, "thorough": 2_000}
 
 # Every usual run tries the same inputs, however slow the machine is: none fails by chance. The deep
 # ring draws others each time.

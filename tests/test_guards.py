@@ -23,6 +23,7 @@ from svc_analytics.render.formats import DOCUMENTS
 ROOT = Path(__file__).parent.parent
 Node = TypeVar("Node", bound=ast.AST)
 PACKAGE = ROOT / "svc_analytics"
+LOWEST = ROOT / ".ci" / "lowest"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -120,6 +121,15 @@ def test_ci_runs_the_readmes_test_command() -> None:
     readme = (ROOT / "README.md").read_text()
     assert 'pip install -e ".[test]" && pytest' in readme
     assert 'pip install -e ".[test]"' in ci and "\npytest" in ci and "\nlint-imports" in ci
+
+
+def test_what_the_lowest_versions_are_tried_with_is_there() -> None:
+    """A test that moved would end CI at its very end."""
+    named = re.findall(r"^ +(tests/\S+?)(?:::(\w+))?(?: \\)?$", LOWEST.read_text(), re.M)
+    assert len(named) > 5
+    for path, test in named:
+        assert (ROOT / path).exists(), path
+        assert not test or f"def {test}(" in (ROOT / path).read_text(), test
 
 
 def test_importing_the_package_is_quick() -> None:

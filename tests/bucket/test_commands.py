@@ -101,13 +101,14 @@ READING = {
 
 
 @pytest.mark.usefixtures("no_printer")
-@pytest.mark.parametrize("name", sample(READING, 9))
+@pytest.mark.parametrize("name", sample(READING, 18))
 def test_a_command_works_from_a_machine_without_a_copy(name: str, closed: Run) -> None:
     words, code, said = READING[name]
     done = closed(*words)
     assert (done.code, done.err if done.code else "") == (code, "") and said in done.out
 
 
+@pytest.mark.thorough
 def test_a_copy_that_was_damaged_on_its_way_is_got_again(closed: Run) -> None:
     """A bit that turned in transit or on this disk stops one command, and no other."""
     assert closed("status").code == 0
@@ -168,6 +169,7 @@ def test_deliveries_are_compared_with_a_lake_in_a_bucket(
     assert "line_no,event_id" in done.out and "no lake in" not in done.err
 
 
+@pytest.mark.thorough
 def test_a_notebooks_process_opens_the_copy_as_the_bucket(closed: Run) -> None:
     """A kernel is told the folder alone; what it writes goes to the bucket all the same."""
     assert closed("status").code == 0

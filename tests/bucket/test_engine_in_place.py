@@ -116,6 +116,7 @@ def test_a_lake_that_never_stands_still_is_told_in_one_line(
     assert raised.value.exit_code == 75 and len(engine.asked) == 5
 
 
+@pytest.mark.thorough
 def test_an_engine_that_fails_over_a_replaced_object_is_asked_again(
     bucket: str, engine: EngineAtBucket
 ) -> None:

@@ -112,6 +112,7 @@ def test_the_place_of_another_lake_is_refused_by_name(
     assert isinstance(found.exception, ConfigError) and "told of 1 folder" in str(found.exception)
 
 
+@pytest.mark.thorough
 def test_an_object_of_any_lake_that_is_replaced_is_counted_anew(
     urls: list[str], engine: EngineAtBucket
 ) -> None:

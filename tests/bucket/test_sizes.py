@@ -38,6 +38,7 @@ def test_a_month_that_is_too_large_is_not_sent(
     assert max(size for method, _, size in server.requests if method == "PUT") < 150_000
 
 
+@pytest.mark.thorough
 def test_a_statement_that_is_too_large_is_not_sent(
     url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

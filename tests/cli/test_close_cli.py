@@ -103,6 +103,7 @@ def test_a_month_that_one_clock_alone_calls_over_is_3(
     assert (last["label"], last["state"]) == ("2026-11", "waiting")
 
 
+@pytest.mark.thorough
 def test_a_month_sealed_with_an_unknown_figure_is_3_once(call: Run, closer: Closer) -> None:
     """The figures are named each time; only the close that seals them asks for a person."""
     closer.desk.service.payments.append(
@@ -162,6 +163,7 @@ def test_all_of_it_as_json(call: Run, closer: Closer) -> None:
     assert document["differences"] == [] and document["old"]["label"] == "2026-10"
 
 
+@pytest.mark.thorough
 def test_a_provisional_month_is_3_until_its_finding_is_accepted(call: Run, closer: Closer) -> None:
     """It is written, unsealed, and says what is in the way; then who accepted it, and why."""
     closer.desk.service.payments.pop(1)
@@ -255,6 +257,7 @@ def test_a_flipped_byte_is_3_and_named(call: Run, closer: Closer) -> None:
     assert call("statement-verify", "data").code == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("no_printer")
 def test_a_sealed_month_is_packed_for_an_auditor(call: Run, closer: Closer) -> None:
     """By its month or its folder, and the seal is said; what is not sealed is refused."""

@@ -125,6 +125,7 @@ def test_a_wrong_name_is_2_and_one_line(call: Run, read: Closer) -> None:
         assert done.code == 2 and len(done.lines) == 1
 
 
+@pytest.mark.thorough
 def test_a_finding_that_blocks_a_month_is_3_and_a_formula_is_escaped(
     call: Run, closer: Closer
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_librarys_warning_is_one_line(desk: Desk) -> None:
     assert "flock not supported" in done.stderr and ".py" not in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_limit_of_open_files_is_told_with_the_next_step(desk: Desk) -> None:
     desk.extract()
     command = f"ulimit -n 24; exec {sys.executable} -m svc_analytics check --data-dir data"

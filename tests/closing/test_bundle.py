@@ -148,6 +148,7 @@ def test_a_folder_that_is_not_there_is_told(lake: Lakehouse, tmp_path: Path) -> 
         write_bundle(lake, tmp_path / "missing" / "lake.duckdb")
 
 
+@pytest.mark.thorough
 def test_dbt_finds_every_view_as_a_source(lake: Lakehouse, views: Views) -> None:
     """With the types and the meanings that the views have themselves."""
     done = CliRunner().invoke(cli, ["views", "--dbt", "--data-dir", str(lake.path)])

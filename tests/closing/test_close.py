@@ -153,6 +153,7 @@ def test_a_blocking_finding_keeps_a_month_unsealed_until_it_is_accepted(closer: 
     assert finding["acknowledged_by"] == "Mina"
 
 
+@pytest.mark.thorough
 def test_a_service_that_keeps_changing_the_month_is_not_sealed(closer: Closer) -> None:
     """Two passes in a row must agree; three are tried."""
     number = iter(range(200, 300))

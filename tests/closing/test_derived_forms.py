@@ -65,6 +65,7 @@ def test_forms_are_written_one_after_the_other(closer: Closer) -> None:
     assert content(folder) == sealed and verify_statement(folder, closer.desk.lake).holds
 
 
+@pytest.mark.thorough
 def test_a_close_into_readable_forms_alone_adds_what_the_seal_needs(closer: Closer) -> None:
     """It is sealed with CSV as well."""
     folder = closer.close(formats=("html",)).folder
@@ -147,6 +148,7 @@ def test_a_derived_form_that_was_altered_does_not_hold(closer: Closer) -> None:
         assert derived(folder).broken
 
 
+@pytest.mark.thorough
 def test_what_the_seal_covers_says_who_tells_the_rest(closer: Closer) -> None:
     """A form within the seal cannot know what comes behind it; a running month says none of it."""
     page = (closer.sealed(formats=("csv", "html")) / "statement.html").read_text()

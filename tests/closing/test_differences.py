@@ -44,6 +44,7 @@ def test_a_late_record_restates_the_month_beside_its_seal(versions: tuple[Path, 
     assert verify_statement(versions[1]).holds
 
 
+@pytest.mark.thorough
 def test_two_months_are_compared_by_figure(closer: Closer) -> None:
     """Every figure of every coin, with its percentage: btc's closing position fell by 0.5."""
     september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
@@ -102,6 +103,7 @@ def test_the_page_stands_alone_and_shows_both_standings(versions: tuple[Path, Pa
         assert f"2026-10, UTC, version {version} · sealed as {seal}" in unescape(page)
 
 
+@pytest.mark.thorough
 def test_a_running_month_is_marked_in_a_comparison_of_folders(
     closer: Closer, tmp_path: Path
 ) -> None:

@@ -29,6 +29,7 @@ def test_the_desk_offers_the_months_that_close_takes(
     assert (offered[0], offered[-1]) == ("2026-08", newest)
 
 
+@pytest.mark.thorough
 def test_a_month_of_a_third_calendar_is_closed_and_verified(
     closer: Closer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

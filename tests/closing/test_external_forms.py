@@ -70,6 +70,7 @@ def test_forms_in_another_currency_lie_beside_the_seal(closer: Closer, sealed: P
     assert "30.00</b> EUR, external rates" in (beside / "statement.html").read_text()  # 40 * 0.75
 
 
+@pytest.mark.thorough
 def test_a_page_its_rates_or_facts_that_were_altered_do_not_hold(
     closer: Closer, sealed: Path
 ) -> None:
@@ -107,6 +108,7 @@ def test_each_currency_has_a_folder_of_its_own(closer: Closer, sealed: Path) -> 
     assert verify_statement(sealed, closer.desk.lake).holds
 
 
+@pytest.mark.thorough
 def test_a_month_that_is_sealed_now_is_sealed_in_usd(closer: Closer) -> None:
     """The seal holds nothing of a rate; the other page is made beside it at once."""
     closer.desk.extract()

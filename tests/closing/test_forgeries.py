@@ -236,7 +236,7 @@ def stated_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("release", sample([None, OTHER], 2), ids=["this release", "another"])
-@pytest.mark.parametrize("what", sample(FORGERIES, 12))
+@pytest.mark.parametrize("what", sample(FORGERIES, 20))
 def test_no_forgery_is_silent(closer: Closer, what: str, release: str | None) -> None:
     """Although the register knows the forged seal, and whichever release it names."""
     folder = sealed(closer, what)

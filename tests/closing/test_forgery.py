@@ -403,6 +403,7 @@ def test_a_comparison_says_which_folder_was_altered(closer: Closer) -> None:
     assert found[0] == f"{folder}: summary.csv does not say what summary.parquet says"
 
 
+@pytest.mark.thorough
 def test_a_forged_month_before_is_not_chained_to(closer: Closer) -> None:
     """Its seal would vouch for what the lake never sealed."""
     september = closer.sealed("2026-09")

@@ -113,7 +113,7 @@ def written(edit: Edit) -> Callable[[Path, dict[str, object]], None]:
     return change
 
 
-@pytest.mark.parametrize("what", sample(LAYOUTS, 4))
+@pytest.mark.parametrize("what", sample(LAYOUTS, 12))
 def test_a_page_of_another_layout_holds(closer: Closer, what: str) -> None:
     """Another release sealed it; this one lays the same out otherwise."""
     folder = closer.sealed(formats=("csv", "html"))
@@ -122,7 +122,7 @@ def test_a_page_of_another_layout_holds(closer: Closer, what: str) -> None:
     assert (found.broken, found.unproven) == ((), ())
 
 
-@pytest.mark.parametrize("what", sample(FORGERIES, 5))
+@pytest.mark.parametrize("what", sample(FORGERIES, 15))
 def test_a_page_of_another_layout_that_says_something_else_is_named(
     closer: Closer, what: str
 ) -> None:
@@ -132,6 +132,7 @@ def test_a_page_of_another_layout_that_says_something_else_is_named(
     assert verify_statement(folder).broken[0].startswith("statement.html is not what the tables")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("lang", "digits"), sample(LANGUAGES, 3))
 def test_a_page_and_a_workbook_of_another_layout_hold(
     closer: Closer, monkeypatch: pytest.MonkeyPatch, lang: str, digits: str

@@ -56,6 +56,7 @@ def test_a_month_is_blocked_before_anybody_looked_at_it(closer: Closer) -> None:
     assert found.reasons == tuple(each.text for each in reasons)
 
 
+@pytest.mark.thorough
 def test_months_wait_in_the_zone_and_the_calendar_that_are_sealed(closer: Closer) -> None:
     """A shop that closes Jalali months of Tehran has no month of UTC to close."""
     closer.sealed("1405-07", zone="Asia/Tehran")
@@ -76,6 +77,7 @@ def test_a_sealed_month_changes_when_the_lake_does_and_keeps_its_version(closer:
     assert found.note == "Close it again to issue version 2; version 1 stays as it is"
 
 
+@pytest.mark.thorough
 def test_a_month_is_compared_once_while_the_lake_stays_as_it_is(
     closer: Closer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ def spans(asked: list[Request]) -> list[tuple[str, ...]]:
     return [tuple(format_instant(at)[:7] for at in span) for span in bounds]
 
 
+@pytest.mark.thorough
 def test_the_months_behind_the_first_are_read_together(closer: Closer) -> None:
     """Two readings for September and October, which are sealed as if each had been read alone.
 

@@ -97,6 +97,7 @@ def of_one_year(tables: Tables) -> Tables:
     return tables | {"trend": trend.filter(pc.greater(trend["month"], "2025-10"))}
 
 
+@pytest.mark.thorough
 def test_a_seal_with_twelve_months_holds_beside_those_of_the_year_before(closer: Closer) -> None:
     """An older release stated twelve months; a note says what it does not state."""
     closer.serve(LONG_AGO)
@@ -108,6 +109,7 @@ def test_a_seal_with_twelve_months_holds_beside_those_of_the_year_before(closer:
     assert more in found.notes and closer.close().state == "unchanged"
 
 
+@pytest.mark.thorough
 def test_a_seal_of_this_release_without_the_year_before_does_not_hold(
     closer: Closer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +172,7 @@ def twice_the_fees(tables: Tables) -> Tables:
     return tables | {"summary": summary.set_column(place, field, pa.array(twice, field.type))}
 
 
+@pytest.mark.thorough
 def test_a_figure_that_means_something_else_now_shows(closer: Closer) -> None:
     """Its number differs for the month; the release that defined it so is named."""
     with another_release(twice_the_fees):

@@ -61,6 +61,7 @@ def test_a_language_that_the_manifest_names_wrongly_is_told(closer: Closer) -> N
     assert not verify_statement(folder).holds
 
 
+@pytest.mark.thorough
 def test_it_still_holds_after_later_extractions(closer: Closer, sealed: Path) -> None:
     """What is sold in November, or refunded then of October's sales, moves no seal."""
     sold, service = closer.desk.service.payments[2], closer.desk.service
@@ -153,6 +154,7 @@ def test_a_restated_month_does_not_break_the_chain(closer: Closer) -> None:
     assert verify_statement(october.folder).holds
 
 
+@pytest.mark.thorough
 def test_a_late_record_shows_as_the_restatement(closer: Closer, sealed: Path) -> None:
     """The lake has learned more than the seal knows: what, and what it moves."""
     late = payment(99, "2026-10-20T10:00:00Z", "7", "0.5")

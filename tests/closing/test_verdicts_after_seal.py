@@ -42,6 +42,7 @@ def check_receipts(closer: Closer, secret: str = SECRET) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_run_says_once_that_receipts_are_not_checked(closer: Closer) -> None:
     payments = [receipted(n, f"2026-{n:02}-05T08:00:00Z") for n in (9, 10)]
     closer.desk.service.payments, closer.desk.service.payouts = payments, []
@@ -53,6 +54,7 @@ def test_a_run_says_once_that_receipts_are_not_checked(closer: Closer) -> None:
     assert not [each for each in results if each.needs_attention]
 
 
+@pytest.mark.thorough
 def test_verdicts_that_come_later_restate_nothing(
     closer: Closer, sealed: Callable[..., Path]
 ) -> None:
@@ -98,6 +100,7 @@ def test_a_verdict_that_changed_or_is_gone_restates_nothing(closer: Closer) -> N
     assert not gone.broken and "run svc-analytics receipts verify" in " ".join(gone.unproven)
 
 
+@pytest.mark.thorough
 def test_a_restatement_says_which_figures_moved_by_verdicts_alone(
     closer: Closer, sealed: Callable[..., Path]
 ) -> None:

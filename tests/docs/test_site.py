@@ -110,6 +110,7 @@ def test_no_page_asks_for_anything_from_outside(site: Path) -> None:
         assert not re.search(r"url\(['\"]?(https?:)?//", style.read_text(encoding="utf-8")), style
 
 
+@pytest.mark.thorough
 def test_a_browser_asks_for_nothing_from_outside(site: Path) -> None:
     """What scripts would load while the page is open counts too."""
     asked: list[str] = []

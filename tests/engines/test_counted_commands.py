@@ -96,6 +96,7 @@ def test_two_months_and_their_trend_compare_to_the_same_rows(
     assert len(engine.asked) > asked
 
 
+@pytest.mark.thorough
 def test_check_finds_the_same_rows(engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse]) -> None:
     """The rules of statements, and those of the lake alone."""
     query = "from exceptions order by all"

@@ -181,6 +181,7 @@ def test_a_closed_month_has_all_that_was_there(desk: Desk, act: Act, times: int)
     assert ("confirmed   2026-10-01T00:00:00Z .. 2026-11-01" in text) == (not gone)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("act", sample([appear, vanish], 2))
 def test_a_month_that_moves_at_every_reading_is_never_sealed(desk: Desk, act: Act) -> None:
     """No two readings saw the same records."""
@@ -191,6 +192,7 @@ def test_a_month_that_moves_at_every_reading_is_never_sealed(desk: Desk, act: Ac
     assert "differed each time" in closed.reasons[-1].text
 
 
+@pytest.mark.thorough
 def test_a_late_record_takes_a_confirmation_back(desk: Desk) -> None:
     """What came behind the second reading was seen once."""
     closer = Closer(desk)

@@ -240,6 +240,7 @@ LOST = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pattern", rings(LOST[:1], LOST))
 def test_a_lost_file_is_noticed(house: House, pattern: str) -> None:
     """J5: check names what is gone, or the time that it held, or does not go on."""

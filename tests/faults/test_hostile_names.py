@@ -215,7 +215,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("command",), sample([(each,) for each in COMMANDS.values()], 2))
+@pytest.mark.parametrize(("command",), sample([(each,) for each in COMMANDS.values()], 4))
 def test_a_terminal_is_not_told_what_to_do(desk: Desk, run: Run, command: tuple[str, ...]) -> None:
     """No escape sequence and nothing that turns a line reaches a person's screen."""
     code, said = run(*command, "--data-dir", str(desk.lake.path))

@@ -184,6 +184,7 @@ def test_each_call_of_a_publication(bench: Bench, kind: str, part: int) -> None:
         check_recovery(bench, lake)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("kind", "part"),
     rings([("fails for ever", 35)], product(FAILINGS, range(SPILLED))),
@@ -255,6 +256,7 @@ def test_each_call_that_begins_a_lake(nothing: Bench, part: int) -> None:
         check_recovery(nothing, lake)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", rings([9], [1]))
 @pytest.mark.parametrize("failing", sample([kill, fail_once], 2), ids=["is the last", "fails once"])
 def test_each_call_that_makes_the_file_for_other_tools(

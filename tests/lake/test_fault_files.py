@@ -282,6 +282,7 @@ def test_a_deleted_month_is_a_gap_and_is_read_anew(filled: Desk) -> None:
     assert filled.ids() == ids(filled.service.payments) and findings(filled) == []
 
 
+@pytest.mark.thorough
 def test_a_gap_of_one_stream_is_found_whenever_the_other_begins(filled: Desk) -> None:
     """Payments were read from August on, payouts from November on; October's payments are lost."""
     filled.lake = Lakehouse(filled.lake.path.parent / "late")

@@ -95,6 +95,7 @@ def test_a_view_that_divides_asks_for_the_sums_of_all_lakes_at_once(
     assert len(engine.asked) == 2 and all_of_both(engine.asked)
 
 
+@pytest.mark.thorough
 def test_what_an_engine_would_be_asked_over_several_lakes_is_printed(
     folders: list[Path], engine: DuckEngine
 ) -> None:
@@ -122,6 +123,7 @@ def test_each_merchants_statement_has_the_same_digest(
     assert found.table.equals(wanted.table)
 
 
+@pytest.mark.thorough
 def test_what_several_lakes_do_not_have_is_refused_before_the_engine_is_asked(
     counted: Lakes, engine: DuckEngine
 ) -> None:

@@ -83,6 +83,7 @@ def test_figures_stand_per_merchant_and_are_summed_per_coin(both: Lakes) -> None
     assert made.status == "final"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("period", sample(["2026-Q4", "2026", "2026-10-ytd", "1405", "1405-Q3"], 5))
 def test_longer_periods_are_of_all_merchants_too(both: Lakes, period: str) -> None:
     """All of both is of October: gross 5 + 1 btc, in whatever period October is."""
@@ -230,6 +231,7 @@ def test_check_ends_with_the_worst_of_all_lakes(make: Make) -> None:
     assert found.exit_code == 3 and merchants == {MERCHANTS[1]}
 
 
+@pytest.mark.thorough
 def test_compare_sets_each_merchant_beside_the_others(folders: list[Path]) -> None:
     """Each is compared with itself; rows say whose they are."""
     text = run(folders, "compare", "2026-09", "2026-10", "--only", "gross_sales")
@@ -240,6 +242,7 @@ def test_compare_sets_each_merchant_beside_the_others(folders: list[Path]) -> No
     assert [row["new"] for each in own for row in each["rows"]] == ["5", "1", "100"]
 
 
+@pytest.mark.thorough
 def test_compare_without_a_month_refuses_lakes_read_up_to_different_months(make: Make) -> None:
     """October of one merchant beside September of another would mislead."""
     early = make(MERCHANTS[1], SECOND, end=to_micros(datetime(2026, 10, 15, tzinfo=UTC)))

@@ -215,6 +215,7 @@ def test_a_picture_of_a_statement_says_its_status(tehran: svc.Statement) -> None
     assert label in drawn._repr_html_() and repr(drawn).endswith("2026-10, Asia/Tehran · due")
 
 
+@pytest.mark.thorough
 def test_a_comparison_draws_the_year_and_the_bridge_in_usd(desk: Desk) -> None:
     """One picture of all coins; the opening is worth what the month before closed with."""
     desk.service.payments = [payment(n, f"2026-{8 + n:02}-01T00:00:00Z") for n in (1, 2)]

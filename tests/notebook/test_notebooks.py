@@ -128,6 +128,7 @@ def test_parameters_are_set_behind_the_cell_that_declares_them(path: Path) -> No
     assert notebook.cells[place + 1].source == "DATA_DIR = 'x'\nMONTH = '2026-10'"
 
 
+@pytest.mark.thorough
 def test_a_notebook_runs_inside_a_running_event_loop(tmp_path: Path) -> None:
     """As it does when a notebook starts another one; the error of a cell is one line."""
     path = tmp_path / "empty.ipynb"

@@ -92,6 +92,7 @@ def test_a_chosen_coin_is_drawn_alone(picked: Picked, made: svc.Statement) -> No
     assert "usdt" in repr(drawn)
 
 
+@pytest.mark.thorough
 def test_one_statement_is_made_for_a_change(
     picked: Picked, made: svc.Statement, count: list[str]
 ) -> None:

@@ -161,6 +161,7 @@ def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(
     assert "chain.json is torn or altered: restore" in fault
 
 
+@pytest.mark.thorough
 def test_a_bucket_where_nothing_may_be_deleted_hinders_no_seal(
     closer: Closer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

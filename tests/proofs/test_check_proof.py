@@ -35,7 +35,7 @@ def written(facts: dict[str, Any]) -> str:
     return "p.json"
 
 
-@pytest.mark.parametrize("what", ["nothing", *sample(PROOFS, 5)])
+@pytest.mark.parametrize("what", ["nothing", *sample(PROOFS, 10)])
 def test_it_says_what_verify_py_says(
     what: str, strange: Strange, call: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -205,6 +205,7 @@ def reckoned(lake: Path, statement: Statement, rates: ExternalRates) -> dict[Any
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", rings(range(1), range(2)))
 def test_seeded_months_quarters_and_years_are_reckoned_again(tmp_path: Path, seed: int) -> None:
     """Every coin and figure that the summary knows, and no other, to the last digit."""

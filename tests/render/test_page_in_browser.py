@@ -75,6 +75,7 @@ def test_the_page_begins_with_figures_and_never_moves_sideways(
     assert top(page, "#figures table") < size[1] < top(page, "#integrity")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("size", "lang"),
     rings([(PHONE, "en+fa")], product([PHONE, TABLET, DESK], ["fa", "en+fa"])),
@@ -171,6 +172,7 @@ def test_on_paper_no_number_is_broken_or_cut(
         assert max(rights) <= paper
 
 
+@pytest.mark.thorough
 def test_a_print_holds_each_number_once(browser: Browser, made: Statement, tmp_path: Path) -> None:
     """As one word each, on a few sheets; what a rounded number hides is not printed beside it."""
     page = opened(browser, made, tmp_path)

@@ -104,6 +104,7 @@ def test_the_figure_that_is_an_instant_has_its_jalali_day_below(books: dict[str,
     assert days and below == list(map(jalali, days))
 
 
+@pytest.mark.thorough
 def test_amounts_of_38_digits_are_read_back_from_a_workbook(tmp_path: Path) -> None:
     """10,000 random amounts keep every digit and their sign as texts in Persian digits."""
     draw = random.Random(38)

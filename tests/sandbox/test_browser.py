@@ -44,6 +44,7 @@ def sign_in(page, session, name):
     page.get_by_role("button", name="Sign in").click()
 
 
+@pytest.mark.thorough
 def test_customer_signs_in_links_the_account_and_pays(shop, page):
     """Back at the shop with receipt and payment_id; the receipt proves the payment."""
     amounts = [{"currency": "usdt", "amount": "20"}, {"currency": "btc", "amount": "0.001"}]

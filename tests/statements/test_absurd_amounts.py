@@ -118,6 +118,7 @@ def test_every_view_can_be_read(desk: Desk, make: Make, view: str) -> None:
     assert len(desk.lake.sql(f"from {view}")) > 0
 
 
+@pytest.mark.thorough
 def test_what_explains_a_figure_says_that_it_does_not_fit(desk: Desk, make: Make) -> None:
     """Neither "not all of its records were read" nor "what it is divided by is zero"."""
     make("2026-09")
@@ -148,6 +149,7 @@ def test_one_payment_that_is_worth_too_much_stops_nothing(make: Make) -> None:
     assert [unknown.figures for unknown in made.unknown] == [("implied_rate", "usd_exposure")]
 
 
+@pytest.mark.thorough
 def test_a_sum_over_a_quarter_does_not_fit_where_its_months_do(make: Make) -> None:
     """Each of two months is stated; the quarter, and what is left at its end, are not."""
     ledger = f"""

@@ -120,6 +120,7 @@ def test_another_content_of_an_accepted_record_blocks_again(
     assert any("Mina" in row["detail"] and "2026-11-04" in row["detail"] for row in left)
 
 
+@pytest.mark.thorough
 def test_what_was_set_aside_twice_is_accepted_twice(desk: Desk) -> None:
     """Each content of one id is a finding of its own; both are printed as accepted."""
     first = blocking(serve(desk, ODD | {"amount": "1.5x"}))
@@ -149,6 +150,7 @@ def test_a_line_without_a_digest_holds_for_what_was_there_then(
     assert statement(desk.lake, "2026-10", now=FIRST_SEEN.isoformat()).status == status
 
 
+@pytest.mark.thorough
 def test_a_record_that_changes_back_and_forth_is_accepted_each_time(desk: Desk) -> None:
     """10, then 20, then 10, then 98,765: the last change is not the first one again."""
     versions = [

@@ -78,6 +78,7 @@ def test_as_of_its_end_a_period_is_final(books: Desk) -> None:
     assert made.status == "final" and len(made.tables["lines"]) == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("label", sample(["2026-10", "2026-Q3"], 2))
 def test_a_period_that_is_over_reads_the_same_as_of_the_newest_read(
     books: Desk, label: str

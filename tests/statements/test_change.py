@@ -69,6 +69,7 @@ def change(found: Change, figure: str, unit: str = "coin", coin: str = "btc") ->
     return next(row for row in rows if [row[key] for key in keys] == [figure, unit, coin])
 
 
+@pytest.mark.thorough
 def test_a_settlement_in_coin_is_split(why: Explain) -> None:
     """20 at the old 99 % are 19.8: 9.9 more than before; the higher fee takes 0.2 of it."""
     assert parts(why(), "net_settlement") == {
@@ -242,6 +243,7 @@ ABSURD = """
 """
 
 
+@pytest.mark.thorough
 def test_sums_that_no_column_holds_are_split_to_the_last_digit(why: Explain) -> None:
     """Sales of 1.2e20 are more than an amount can be; what refunds leave of them is not.
 
@@ -267,6 +269,7 @@ TWO = """
 """
 
 
+@pytest.mark.thorough
 def test_coins_are_added_in_usd_alone(why: Explain) -> None:
     """A third btc is 100 at the old price, an eth less is 10; prices rose by 60 and by 2."""
     found = why(TWO)

@@ -123,6 +123,7 @@ LATER = """
 """
 
 
+@pytest.mark.thorough
 def test_a_month_without_a_row_of_any_coin_had_none_of_them(months: Compare) -> None:
     """All of September was read, and all before it: its positions are zero, and its cohorts."""
     found = months("2026-09", "2026-10", ledger=LATER)
@@ -135,6 +136,7 @@ def test_a_month_without_a_row_of_any_coin_had_none_of_them(months: Compare) -> 
     assert change(found, "outside_movement")[:2] == (None, None)
 
 
+@pytest.mark.thorough
 def test_what_was_not_read_before_a_month_without_rows_stays_unknown(
     desk: Desk, months: Compare
 ) -> None:
@@ -146,6 +148,7 @@ def test_what_was_not_read_before_a_month_without_rows_stays_unknown(
     assert change(found, "closing_position")[0] is change(found, "usd_exposure")[0] is None
 
 
+@pytest.mark.thorough
 def test_without_payout_records_a_month_without_rows_has_no_known_refunds(
     desk: Desk, months: Compare
 ) -> None:

@@ -53,6 +53,7 @@ def test_a_month_that_differs_is_told_with_its_tables(
     assert name == DIFFERENT and detail.startswith("differs in lines:")
 
 
+@pytest.mark.thorough
 def test_a_file_with_other_totals_than_its_rows_is_named_once(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,6 +128,7 @@ def odd(desk: Desk) -> Lakehouse:
     return desk.lake
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("period", "at"),
     sample(
@@ -148,6 +149,7 @@ def test_of_an_odd_time_every_figure_is_made_of_the_records_shown(
     assert made.tables["summary"].num_rows == 1 and differing(made, odd) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("month", sample(["2026-08", "2026-09", "2026-10"], 3))
 def test_amounts_of_38_digits_add_up_to_the_figure(desk: Desk, month: str) -> None:
     """Where the figure fits too; where it does not, it is unknown and makes no claim."""

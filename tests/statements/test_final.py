@@ -132,6 +132,7 @@ def test_a_payout_made_just_before_the_first_day_read_is_read_too(make: Make) ->
     assert "2026-08-31" in made.unknown[0].because
 
 
+@pytest.mark.thorough
 def test_a_payout_set_aside_blocks_the_month_it_settles_in(make: Make) -> None:
     """Made in the last seconds of September, settled in the first of October."""
     record = payout(9, "2026-09-30T23:59:58Z", "3", "0", settled_at="2026-10-01T00:00:05Z")
@@ -162,6 +163,7 @@ def test_a_record_without_a_time_blocks_every_month_it_can_belong_to(
     assert make("2026-08").status == "final"
 
 
+@pytest.mark.thorough
 def test_records_without_time_and_id_are_not_taken_for_one(make: Make, desk: Desk) -> None:
     """Two of the same bytes, one newer and one older than October's payment."""
     record = {"id": None, "amount": "1000", "status": "completed", "currency": "usdt"}

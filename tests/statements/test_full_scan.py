@@ -60,7 +60,7 @@ def test_every_cell_of_every_period_is_that_of_a_full_scan(seed: int, tmp_path: 
     assert [found for period in seeded.asked for found in compare(seeded, period, books)] == []
 
 
-@pytest.mark.parametrize("seed", rings((0, 14), range(40)))
+@pytest.mark.parametrize("seed", rings((14,), range(40)))
 def test_every_finding_of_all_time_is_that_of_a_full_scan(seed: int, tmp_path: Path) -> None:
     """
     Each with its record, coin, detail and instant; the lakes of the deep ring break every rule.

@@ -318,6 +318,7 @@ def test_a_sealed_statement_is_never_overwritten(make: Make, tmp_path: Path) -> 
         made.save(folder)
 
 
+@pytest.mark.thorough
 def test_a_small_lake_is_stated_like_a_large_one(
     make: Make, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

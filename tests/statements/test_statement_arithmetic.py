@@ -141,6 +141,7 @@ def test_however_the_service_pages_and_bounds_every_record_is_held(
         assert sums(stream, rows) == sums(stream, served)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("zone", sample(["Asia/Tehran", "Australia/Lord_Howe"], 2))
 def test_a_month_of_another_zone_is_that_of_a_full_scan(regular: Lakehouse, zone: str) -> None:
     """The boundaries of a month are those of its zone, half hours and clock changes included."""

@@ -98,6 +98,7 @@ def test_a_statement_holds_the_months_up_to_its_own_in_usd(read: Desk) -> None:
         assert {name: row[name] for name in shared} == {name: own[name] for name in shared}
 
 
+@pytest.mark.thorough
 def test_what_came_later_changes_no_trend(read: Desk) -> None:
     """As of the end of October it is that of October, whatever November brought."""
     known = {"as_of": "2026-11-01T00:00:00Z", "now": parse_bound(NOW)}
@@ -127,6 +128,7 @@ OF_TWO_YEARS = """
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("label", "before"), sample([("2026-Q3", "2026-Q2"), ("2026", "2025")], 2))
 def test_a_longer_period_knows_the_one_before_as_its_own_statement_does(
     desk: Desk, label: str, before: str

@@ -151,6 +151,7 @@ def test_a_form_that_is_sealed_is_mailed_by_the_seal(watched: Watched, told: Pos
     assert not Path("data/statements/2026-08-forms").exists()
 
 
+@pytest.mark.thorough
 def test_what_a_killed_run_sealed_is_told_by_the_next(watched: Watched, told: PostOffice) -> None:
     """A process that is killed comes to no end; that is told once, until one is well again."""
     watched().__enter__()

@@ -18,6 +18,7 @@ def filled(desk: Desk) -> Lakehouse:
     return extracted(desk, end=parse_bound("2026-10-20")).lake
 
 
+@pytest.mark.thorough
 def test_every_column_has_a_name_a_type_and_a_meaning(filled: Lakehouse) -> None:
     """Of the views and of the statement macros, which people call with a period."""
     described = {view["view"].partition("(")[0]: view for view in describe_views(filled)}

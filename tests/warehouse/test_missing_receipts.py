@@ -66,6 +66,7 @@ def test_a_months_footer_counts_its_payments_without_a_receipt(held: Desk) -> No
     assert {footer.without_receipt for footer in of_payouts} == {None}
 
 
+@pytest.mark.thorough
 def test_a_statement_searches_only_files_that_have_some(held: Desk) -> None:
     """Few payments of other months lie in one file, which says nothing. `check` reads all files."""
     assert searched(held, "2026-10") == ["2026-10", "0000-00", "payments"]

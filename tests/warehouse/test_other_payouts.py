@@ -91,6 +91,7 @@ def test_a_flipped_bit_of_what_is_read_is_told(desk: Desk) -> None:
     assert str(caught.value).startswith(f"{path} is torn or altered")
 
 
+@pytest.mark.thorough
 def test_columns_that_no_figure_needs_are_not_read(desk: Desk) -> None:
     """Figures cannot tell that one was altered, and rest on none; `check` reads them all."""
     right = cohorts_of_quarter(desk)
@@ -117,6 +118,7 @@ def test_parents_that_are_not_kept_as_they_were_are_looked_for(
     assert october(desk, "cohorts") == right
 
 
+@pytest.mark.thorough
 def test_a_system_without_advice_reads_the_same(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

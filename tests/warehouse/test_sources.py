@@ -24,6 +24,7 @@ def lake(tmp_path: Path) -> Lake:
     return make_seeded_lake(tmp_path / "data", SEED).lake
 
 
+@pytest.mark.thorough
 def test_a_month_without_a_file_is_stated_without_the_origins_file_too(lake: Lake) -> None:
     """Other months' files still say what was before; the lost file is a finding."""
     for label in (ORIGIN, "2026-06"):

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.figure_sql import counted_apart
 from svc_analytics.warehouse.figures import summary_figures
@@ -32,6 +34,7 @@ def whole_readings(warehouse: Warehouse, query: str) -> int:
     return sum(rows >= PAYMENTS for step in steps for rows in scans(step))
 
 
+@pytest.mark.thorough
 def test_a_years_summary_reads_its_payments_twice(tmp_path: Path) -> None:
     """Once for its sums and once for its customers."""
     make_lake(Lake(tmp_path), Shape(PAYMENTS, months=12, newest=1 / 12))
