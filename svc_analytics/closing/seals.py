@@ -196,14 +196,10 @@ def seal_violations(folder: Path, manifest: Manifest) -> list[str]:
 
 def alterations(folder: Path, manifest: Manifest) -> list[str]:
     """List what of a statement does not fit its hashes, and its seal if it has one."""
-    broken = broken_files(folder, manifest).items()
-    return [*altered_manifest(folder, manifest), *(f"{name} {fault}" for name, fault in broken)]
-
-
-def altered_manifest(folder: Path, manifest: Manifest) -> list[str]:
-    """List where a manifest does not fit its seal, if it has one, or its checkpoint."""
     is_whole = manifest["seal"] in (None, seal_of(manifest))
     altered = [] if is_whole else [f"{MANIFEST} differs from the seal"]
+    broken = broken_files(folder, manifest)
+    altered += [f"{name} {fault}" for name, fault in broken.items()]
     return [*altered, *filter(None, [checkpoint_fault(folder, manifest)])]
 
 

@@ -381,6 +381,9 @@ def test_demo_runs_the_whole_path(run: Run) -> None:
     assert told == {"sealed": "held", **four, "proven": "held"}
     brief = "(sealed: held; signed: not signed; stamped: no stamp; proven: held)"
     assert f"sealed, version 1 {brief}" in run("status", "--data-dir", "demo").out
+    [lines] = Path("demo/statements").glob("*/lines.csv")
+    lines.write_bytes(lines.read_bytes().replace(b",usdt,", b",usdc,"))
+    assert "version 1 (sealed: FAILED; signed" in run("status", "--data-dir", "demo").out
 
 
 def test_an_error_with_vv_shows_where(run: Run, connected: Running) -> None:

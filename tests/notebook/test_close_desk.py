@@ -385,7 +385,7 @@ def _hold(service: FakeService, asked: Event, on: Event) -> None:
 def test_a_stopped_close_leaves_what_close_leaves(
     service: FakeService, panel: Panel, opened: CloseDesk
 ) -> None:
-    """Nothing is sealed, and the month can be closed."""
+    """Nothing is sealed, the lake is sound, and the next press seals the month."""
     asked, on = Event(), Event()
     _hold(service, asked, on)
     panel.closing.close.click()
@@ -395,7 +395,8 @@ def test_a_stopped_close_leaves_what_close_leaves(
     on.set()
     run.wait(60)
     assert STOPPED in panel.closing.outcome.value and "is sealed" not in panel.closing.outcome.value
-    assert not opened._months.tile.versions and not panel.closing.close.disabled
+    assert not opened._months.tile.versions
+    assert "September 2026 is sealed, version 1" in press_close(panel)
 
 
 def test_a_close_is_stopped_while_the_service_is_away(service: FakeService, panel: Panel) -> None:

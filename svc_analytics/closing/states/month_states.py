@@ -106,7 +106,7 @@ def with_statuses(state: MonthState) -> MonthState:
         return state
     folder, seal = state.versions[-1], manifest["seal"]
     sealed, *marked, proven = Marks.of(folder).statuses(seal)
-    if broken := seals.altered_manifest(folder, manifest):
+    if broken := seals.alterations(folder, manifest):
         sealed = replace(sealed, outcome=FAILED, text=broken[0])
     if state.kind == "changed":
         proven = replace(proven, outcome=FAILED, text=Message("proof.changed"))
