@@ -269,6 +269,15 @@ create macro total(x) as total_of_parts(small_part(x), large_part(x));
 -- whole_total(x): the same; NULL also where one of the amounts is.
 create macro whole_total(x) as case when count(x) = count(*) then total(x) end;
 
+-- total_at_own_rates(x, amount, usd_value): the sum of parts of USD values, each by its record's
+-- own rate; NULL where a part does not fit, and where records are there and none has a USD value.
+create macro total_at_own_rates(x, amount, usd_value) as case
+    when count(case when amount <> 0 then usd_value end)
+            <> count(case when amount <> 0 then x end)
+        then null
+    when count(x) > 0 or count(*) = 0 then total(x)
+end;
+
 -- plus(x, y): the exact sum of two amounts; NULL where it does not fit.
 create macro plus(x, y) as try(x + y);
 

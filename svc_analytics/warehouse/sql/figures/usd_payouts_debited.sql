@@ -8,9 +8,4 @@
 -- each: usd_debited.
 -- unstated: no record of it carries a USD value.
 
-case
-    when count(case when amount <> 0 then usd_value end)
-            <> count(case when amount <> 0 then {each} end)
-        then null
-    when count({each}) > 0 or count(*) = 0 then total({each})
-end
+total_at_own_rates({each}, amount, usd_value)
