@@ -73,7 +73,7 @@ ALL = [
         "mehr/statement.html",
         height=400,
     ),
-    Picture("notebook", "notebook 02 --month 2026-10 --out 02.html", "02.html", width=1200),
+    Picture("notebook", "notebook 02 --month 2026-10 --out 02.html", "02.html", width=1240),
     Picture("close-desk", "", "lab", height=1000),
     Picture("trend", "notebook 08 --month 2026-10 --out 08.html", "08.html", top="svg", height=440),
 ]
