@@ -28,7 +28,7 @@ def seal_folder(lake: Lake, folder: Path, manifest: Manifest) -> str:
 
     The manifest gains its tree, which the seal covers, and the folder its checkpoint.
     """
-    manifest["tree"] = tree_of(folder, manifest, require_secret(lake.storage))
+    manifest["tree"] = tree_of(folder, manifest, require_secret(lake.storage), lake.storage)
     seal = seal_of(manifest)
     keep_chain(lake)  # refuses one that was altered, before the register has the seal
     register_seal(lake.storage, manifest, seal)

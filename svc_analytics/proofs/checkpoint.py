@@ -12,7 +12,9 @@ from typing import Any
 from svc_analytics.errors import LakeError
 from svc_analytics.proofs.lines import Lines, read_lines
 from svc_analytics.proofs.merkle import Tree
+from svc_analytics.proofs.parts import keep_parts
 from svc_analytics.proofs.secret import SCHEME, Salts, Scope
+from svc_analytics.storage import Storage
 
 FILE = "checkpoint"
 SIGNATURE, QUERY, STAMP = f"{FILE}.sig", f"{FILE}.tsq", f"{FILE}.tsr"
@@ -46,12 +48,17 @@ class Checkpoint:
         return cls(origin, int(size), bytes.fromhex(root), seal, int(version), header)
 
 
-def tree_of(folder: Path, manifest: dict[str, Any], secret: bytes) -> dict[str, Any]:
-    """Make the manifest's entry `tree` of a statement's lines."""
+def tree_of(
+    folder: Path, manifest: dict[str, Any], secret: bytes, storage: Storage | None = None
+) -> dict[str, Any]:
+    """Make the manifest's entry `tree` of a statement's lines; a lake keeps the roots of parts."""
     tree, lines = Tree(), salted_lines(folder, manifest, secret)
     for part in lines.parts():
         tree.extend(part.leaves)
-    return entry_of(tree, lines, manifest)
+    entry = entry_of(tree, lines, manifest)
+    if storage:
+        keep_parts(storage, entry, tree.wholes)
+    return entry
 
 
 def salted_lines(folder: Path, manifest: dict[str, Any], secret: bytes) -> Lines:

@@ -3,11 +3,9 @@
 import csv
 from binascii import unhexlify
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import count, islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +15,7 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.proofs.merkle import HASH, PART, leaf_hash
-from svc_analytics.proofs.secret import Salts, Scope
-from svc_analytics.receipts.parallel import end_with_parent, map_shared
+from svc_analytics.proofs.secret import Salts
 
 TABLE = "lines"
 _NO_TABLE = f"the {TABLE} are no table that close wrote"
@@ -27,8 +24,6 @@ _NO_RECEIPT = bytes(HASH)
 _BOM = b"\xef\xbb\xbf"
 _GROUP = 20_000  # rows of a Parquet file that are in memory at a time
 _CHUNK = 1 << 18  # bytes of a CSV file that are
-_WORTH_HELP = 200_000_000  # bytes of a CSV file
-_MOST_PROCESSORS = 4  # this process reads for no more of them
 _LONGEST = 1 << 20  # bytes of a record: a quote that nobody closes shall not take the memory
 
 
@@ -67,31 +62,17 @@ class Lines:
         self._record, self._receipt = self.names.index(_RECORD), self.names.index(_RECEIPT)
         self._behind = len(self.names) - self._receipt
 
-    def parts(self, helpers: int = 0) -> Iterator[Part]:
-        """Yield the lines as they fill parts of a tree. Raises `LakeError` where they are none.
+    def texts(self) -> Iterator[tuple[int, list[bytes]]]:
+        """Yield the lines as they fill parts of a tree, each with the number of its first."""
+        parts = iter(lambda: [*islice(self._records, PART)], [])
+        return zip(count(1, PART), parts, strict=False)
 
-        Helper processes hash some of the parts, so that many lines take half the time.
-        """
-        jobs = zip(count(1, PART), iter(lambda: [*islice(self._records, PART)], []), strict=False)
-        if not helpers:
-            yield from map(self.part, jobs)
-            return
-        # Spawned, not forked: Arrow has threads. The secret goes through a pipe.
-        made_of = (self.header, self._salts.secret, self._salts.scope)
-        pool = ProcessPoolExecutor(helpers, get_context("spawn"), _begin_helper, made_of)
-        try:
-            yield from map_shared(
-                jobs,
-                here=self.part,
-                there=lambda job: Part(*job, pool.submit(_help, job).result()),
-                helpers=helpers,
-            )
-        finally:
-            pool.shutdown(wait=False)  # no job is running any more, however it ended
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts with their leaves. Raises `LakeError` where they are no lines."""
+        return (self.part(*texts) for texts in self.texts())
 
-    def part(self, job: tuple[int, list[bytes]]) -> Part:
+    def part(self, first: int, texts: list[bytes]) -> Part:
         """Hash the lines of a part."""
-        first, texts = job
         try:
             return Part(first, texts, [*self._leaves(first, texts)])
         except (ValueError, LookupError) as error:
@@ -118,25 +99,6 @@ class Lines:
             record_id = text.split(b",", self._record + 1)[self._record]
             token = text.rsplit(b",", self._behind)[1]
         return record_id, unhexlify(token) or _NO_RECEIPT
-
-
-_in_helper: list[Lines] = []
-
-
-def _begin_helper(header: bytes, secret: bytes, scope: Scope) -> None:
-    end_with_parent()
-    _in_helper.append(Lines(iter([header]), Salts(secret, scope)))
-
-
-def _help(job: tuple[int, list[bytes]]) -> list[bytes]:
-    return _in_helper[0].part(job).leaves
-
-
-def helpers_for(folder: Path, manifest: dict[str, Any], processors: int) -> int:
-    """Tell how many helpers a statement's lines are worth: each takes half a second to begin."""
-    path = folder / f"{TABLE}.csv"
-    is_long = path.name in manifest["files"] and path.stat().st_size > _WORTH_HELP
-    return min(processors, _MOST_PROCESSORS) - 1 if is_long else 0
 
 
 def read_lines(folder: Path, manifest: dict[str, Any], salts: Salts) -> Lines:
@@ -180,6 +142,9 @@ def _split(text: bytes) -> list[bytes]:
     records, begun = list[bytes](), list[bytes]()
     is_open = False
     for line in lines:
+        if not begun and b'"' not in line:
+            records.append(line)
+            continue
         begun.append(line)
         is_open ^= line.count(b'"') % 2 == 1
         if not is_open:

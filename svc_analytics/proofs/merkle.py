@@ -32,11 +32,13 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 class Tree:
     """A tree that grows by a leaf at a time; of each whole part it keeps one hash.
 
-    `paths` are the paths of the leaves that are followed, by their index.
+    `paths` are the paths of the leaves that are followed, by their index, and `wholes` the roots
+    of whole parts: 32 bytes of 1,024 leaves.
     """
 
     size: int = 0
     paths: dict[int, list[bytes]] = field(default_factory=dict)
+    wholes: list[bytes] = field(default_factory=list)
     _parts: list[tuple[int, bytes]] = field(default_factory=list)  # the width of each, and its hash
 
     def add(self, leaf: bytes, *, is_followed: bool = False) -> None:
@@ -51,7 +53,12 @@ class Tree:
             for place, leaf in enumerate(leaves):
                 self.add(leaf, is_followed=place in followed)
         else:
-            self._join(PART, whole_root(leaves))
+            self.add_part(whole_root(leaves))
+
+    def add_part(self, root: bytes) -> None:
+        """Add the root of a whole part behind whole parts."""
+        self.wholes.append(root)
+        self._join(PART, root)
 
     def _join(self, width: int, root: bytes) -> None:
         """Add a part of the tree behind the others, and join those of one width."""
@@ -63,6 +70,8 @@ class Tree:
                 self._follow(self.size - 2 * width, self.size - width, left, root)
             root = node_hash(left, root)
             width *= 2
+            if width == PART:
+                self.wholes.append(root)
         parts.append((width, root))
 
     def root(self) -> bytes:

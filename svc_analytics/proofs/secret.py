@@ -78,7 +78,6 @@ class Salts:
     """The salts of a statement's lines."""
 
     def __init__(self, secret: bytes, scope: Scope) -> None:
-        self.secret, self.scope = secret, scope
         facts = (scope.merchant, scope.calendar, scope.zone, scope.label, str(scope.version))
         prefix = b"".join(map(netstring, [_TAG, *(fact.encode() for fact in facts)]))
         self._begun = hmac.new(secret, prefix, "sha256")

@@ -5,11 +5,14 @@ Of the other lines it holds no text, no salt and no id: hashes alone.
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.log import LOG
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import (
     FILE,
@@ -18,8 +21,10 @@ from svc_analytics.proofs.checkpoint import (
     entry_of,
     salted_lines,
 )
-from svc_analytics.proofs.lines import Line, Lines, Part, cells_of, helpers_for
-from svc_analytics.proofs.merkle import Tree
+from svc_analytics.proofs.lines import Line, Lines, Part, cells_of
+from svc_analytics.proofs.merkle import PART, Tree
+from svc_analytics.proofs.parts import keep_parts, read_parts
+from svc_analytics.storage import Storage
 
 _ID, _KIND = b"record_id", b"kind"
 _OTHER_IDS = (b"entry_id", b"receipt_no", b"reference_id", b"session_id")
@@ -99,10 +104,28 @@ class _Search:
 
     lines: Lines
     record: bytes
+    tree: Tree = field(default_factory=Tree)
     found: list[Line] = field(default_factory=list)
     other: str | None = None  # whose receipt number, or other id, was given instead
 
-    def look(self, part: Part) -> list[int]:
+    def grow(self, roots: Sequence[bytes] = ()) -> None:
+        """Go through all lines; those of whole parts without the record are not hashed.
+
+        `roots` are those of the first whole parts, so far as they are known.
+        """
+        known = chain(roots, repeat(None))
+        for root, (first, texts) in zip(known, self.lines.texts(), strict=False):
+            if root and len(texts) == PART and self.record not in b"\n".join(texts):
+                self.tree.add_part(root)
+            else:
+                part = self.lines.part(first, texts)
+                self.tree.extend(part.leaves, self._look(part))
+
+    def fits(self, manifest: dict[str, Any]) -> bool:
+        """Whether the tree is the one that was sealed."""
+        return bool(entry_of(self.tree, self.lines, manifest) == manifest["tree"])
+
+    def _look(self, part: Part) -> list[int]:
         """Find lines of the record in a part; tell their places there."""
         before = len(self.found)
         for place, text in enumerate(part.texts):
@@ -125,34 +148,51 @@ def prove_line(
     secret: bytes,
     record: str,
     number: int | None = None,
-    processors: int = 1,
+    storage: Storage | None = None,
 ) -> SingleProof:
     """Prove the line of a record; of several, the one with that number.
+
+    With what its lake keeps of the tree, few lines are hashed: others may have been altered since.
 
     Raises `ConfigError` where there is no such line, or more than one, and `LakeError` where the
     lines and the secret are not those that were sealed.
     """
-    lines = salted_lines(folder, manifest, secret)
-    tree, search = Tree(), _Search(lines, record.encode(errors="replace"))
-    for part in lines.parts(helpers_for(folder, manifest, processors)):
-        tree.extend(part.leaves, search.look(part))
-    if entry_of(tree, lines, manifest) != manifest["tree"]:
-        message = (
-            f"the lines of {folder}, or the secret of its lake, are not those that were sealed"
-        )
-        raise LakeError(f"{message}: restore both from a copy")
+    search = _search(folder, manifest, secret, record.encode(errors="replace"), storage)
     line = _choose(search, manifest["label"], number)
     signature = folder / SIGNATURE
     return SingleProof(
         line=line.text.decode(),
         line_number=line.number,
-        header=lines.header.decode(),
+        header=search.lines.header.decode(),
         salt=line.salt.hex(),
         receipt=line.receipt.hex(),
-        hashes=tuple(each.hex() for each in tree.paths[line.number - 1]),
+        hashes=tuple(each.hex() for each in search.tree.paths[line.number - 1]),
         checkpoint=(folder / FILE).read_text(encoding="utf-8"),
         signature=signature.read_text(encoding="utf-8") if signature.is_file() else None,
     )
+
+
+def _search(
+    folder: Path, manifest: dict[str, Any], secret: bytes, record: bytes, storage: Storage | None
+) -> _Search:
+    """Find the lines of a record and their paths, by the roots that are kept or of all lines."""
+    if storage and (roots := read_parts(storage.folder, manifest["tree"])):
+        search = _Search(salted_lines(folder, manifest, secret), record)
+        search.grow(roots)
+        # Of a record that is not there, only a tree of all lines tells that it never was.
+        if search.fits(manifest) and (search.found or search.other):
+            return search
+        LOG.info("all lines of %s are hashed again", folder)
+    search = _Search(salted_lines(folder, manifest, secret), record)
+    search.grow()
+    if not search.fits(manifest):
+        message = (
+            f"the lines of {folder}, or the secret of its lake, are not those that were sealed"
+        )
+        raise LakeError(f"{message}: restore both from a copy")
+    if storage:
+        keep_parts(storage, manifest["tree"], search.tree.wholes)
+    return search
 
 
 def _choose(search: _Search, label: str, number: int | None) -> Line:

@@ -7,7 +7,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.schema import PAYMENTS as STREAM
 from tests.benchmarks.bare_server import payment_id, serve
 from tests.benchmarks.extract_benchmark import extract_all, fetch_all
-from tests.benchmarks.proofs_benchmark import hash_plainly, prove_middle
+from tests.benchmarks.proofs_benchmark import hash_plainly, prove_middle, sealed_beside
 from tests.benchmarks.receipts_work import fill, is_proven, rows_of, verify_all, verify_plainly
 from tests.support.hand_made_lines import row, seal_rows
 
@@ -59,11 +59,14 @@ def test_the_plain_loop_does_the_same_work(lake):
 
 
 def test_the_benchmark_proves_a_line_of_all(tmp_path):
-    """What it times is a whole proof: an altered line, whichever it is, ends it."""
+    """What it times is a whole proof, with all lines hashed or few: an altered line ends either."""
     made = seal_rows(tmp_path / "lines", map(row, range(1, 2001)))
+    storage = sealed_beside(made)
+    prove_middle(made, 2000, storage)
     prove_middle(made, 2000)
     hash_plainly(made.folder)
     path = made.folder / "lines.csv"
     path.write_bytes(path.read_bytes().replace(b"SVC-1999", b"SVC-1998"))
-    with pytest.raises(LakeError, match="not those that were sealed"):
-        prove_middle(made, 2000)
+    for kept in (storage, None):
+        with pytest.raises(LakeError, match="not those that were sealed"):
+            prove_middle(made, 2000, kept)

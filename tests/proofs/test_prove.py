@@ -174,13 +174,3 @@ def test_a_quoted_field_with_newlines_and_quotes_is_one_line(tmp_path: Path) -> 
     proof = prove_line(sealed.folder, sealed.manifest, SECRET, "record-2")
     assert next(csv.reader([proof.line]))[5] == comment
     assert proof.line.encode() in (sealed.folder / "lines.csv").read_bytes()
-
-
-def test_a_helper_process_hashes_as_this_one_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A month of many lines is shared among processes; the proof is the same."""
-    sealed = seal_rows(tmp_path / "2026-10", map(row, range(1, 5000)))
-    alone = prove_line(sealed.folder, sealed.manifest, SECRET, "record-3333")
-    monkeypatch.setattr("svc_analytics.proofs.lines._WORTH_HELP", 0)
-    assert prove_line(sealed.folder, sealed.manifest, SECRET, "record-3333", None, 2) == alone

@@ -1,6 +1,5 @@
 """`prove`: prove one line of a sealed month to a stranger, and check such a proof."""
 
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -53,7 +52,7 @@ class Asked:
         else:
             lake = options.open_lake(data_dir)
             folder = newest_sealed_folder(lake, month, at.get("zone", "UTC"), at.get("calendar"))
-        return prove_in_folder(lake, folder, record, self.line, self.out, os.cpu_count() or 1)
+        return prove_in_folder(lake, folder, record, self.line, self.out)
 
 
 @click.command()

@@ -70,19 +70,15 @@ def prove_in_folder(
     record_id: str,
     line: int | None = None,
     out: str | os.PathLike[str] | None = None,
-    processors: int = 1,
 ) -> LineProof:
-    """Prove a line of a sealed folder, with the secret of the lake that sealed it.
-
-    A month of many lines is read by as many processes as it is worth.
-    """
+    """Prove a line of a sealed folder, with the secret of the lake that sealed it."""
     check("record_id", record_id, str, "the id of a record as text")
     if not record_id:
         raise ConfigError("record_id is empty: give the id of a record")
     manifest = seals.read_manifest(folder)
     _require_tree(folder, manifest)
     secret = _secret_of(lake, folder, manifest)
-    proof = prove_line(folder, manifest, secret, record_id, line, processors)
+    proof = prove_line(folder, manifest, secret, record_id, line, lake.storage)
     target = Path(f"{folder.name}-line-{proof.line_number}.json" if out is None else out)
     try:
         with atomic_write(target) as temporary:
