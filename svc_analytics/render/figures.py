@@ -37,13 +37,14 @@ def figures_table(
 ) -> DisplayTable:
     """Return a statement's figures, a row per figure and a column per coin.
 
-    They stand in groups, unless `only` some figures are named. Where all coins are shown, what
-    they are worth in USD adds up in the last column, if there is room for a total.
+    They stand in groups in the order of the page, unless `only` some figures are named. Where all
+    coins are shown, what they are worth in USD adds up in the last column, if there is room for a
+    total.
     """
     standing = standing or standing_of(statement.tables["summary"])
     maker = FigureCells(statement, standing.scales, is_exact=exact)
     rows = [row for row in maker.rows if coins is None or row["currency"] in coins]
-    groups = summary_groups(statement.tables["summary"].column_names) if rows else {}
+    groups = maker.groups if rows else {}
     names = [name for group in groups.values() for name in group]
     starts = accumulate(map(len, groups.values()), initial=0)
     headings = dict(zip(starts, groups, strict=False))
@@ -120,6 +121,19 @@ class FigureCells:
         """The summary: a row per coin."""
         rows: list[dict[str, Any]] = self.statement.tables["summary"].to_pylist()
         return rows
+
+    @cached_property
+    def groups(self) -> dict[str, list[str]]:
+        """The figures by group in the order of the page: those of its face, then the others."""
+        columns, face = self.statement.tables["summary"].column_names, self.face.groups
+        first = {
+            title: [row.name for row in rows if row.name in columns] for title, rows in face.items()
+        }
+        rest = summary_groups([name for name in columns if name not in self.face.names])
+        return first | {
+            f"More on {title.lower()}" if title in face else title: names
+            for title, names in rest.items()
+        }
 
     def head(self, name: str) -> Cell:
         """Return a figure's label, with its unit where that is not the coin."""

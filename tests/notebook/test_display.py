@@ -18,10 +18,13 @@ from svc_analytics import charts
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import names_of
+from svc_analytics.formatting.standing import Standing
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import search as search_module
 from svc_analytics.notebook.pictures import NOTHING
 from svc_analytics.receipts.verify_lake import VerificationResult
+from svc_analytics.render.figures import figures_table
+from svc_analytics.render.page.face import FigureTables
 from svc_analytics.signing.receipts import verify_receipt
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
@@ -291,6 +294,14 @@ def test_figures_of_a_statement_stand_a_coin_a_column(tehran: svc.Statement) -> 
         svc.show(made, only=["profit"])
     with pytest.raises(ConfigError, match=r"a statement draws .+; give coverage_calendar a table"):
         svc.draw(charts.coverage_calendar, made)
+
+
+def test_figures_stand_in_the_order_of_the_page(tehran: svc.Statement) -> None:
+    """Sales come first, opening before closing position; figures that the page details, behind."""
+    shown = [cells[0].text for cells in figures_table(tehran).rows]
+    page = [cells[0].text for cells in FigureTables(tehran, Standing()).main().table.rows]
+    *face, _ = page  # records without a USD value are no figure of the summary
+    assert shown[: len(face)] == face and face[-4:-2] == ["Opening position", "Closing position"]
 
 
 def test_a_long_name_leaves_the_period_on_the_picture() -> None:

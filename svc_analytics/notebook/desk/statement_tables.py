@@ -14,12 +14,7 @@ from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.notebook.desk.records import Wanted
 from svc_analytics.periods import Period, midnight, month
 from svc_analytics.render.face.all_coins import ALL_COINS
-from svc_analytics.render.figures import (
-    figures_table,
-    meaning,
-    summary_groups,
-    unknown_reason,
-)
+from svc_analytics.render.figures import FigureCells, figures_table, meaning, unknown_reason
 from svc_analytics.render.page.tables import PageTables
 from svc_analytics.statements.explain import instant_literal
 from svc_analytics.statements.statement import Statement
@@ -74,7 +69,7 @@ def statement_tables(statement: Statement) -> Iterator[StatementTable]:
         return
     tables, period = PageTables(statement, _standing(statement)), statement.period
     shown = figures_table(statement, "Figures", standing=tables.standing, has_total=False)
-    groups = summary_groups(statement.tables["summary"].column_names)
+    groups = FigureCells(statement, tables.standing.scales).groups
     yield _of_figures(shown, [name for names in groups.values() for name in names])
     yield from (_of_figures(page.table, page.names) for page in tables.more_figures())
     makers: dict[str, tuple[str, WantedOf]] = {
