@@ -124,6 +124,19 @@ def test_each_forgery_is_refused(original: Strange, tmp_path: Path, what: str) -
     assert {name for name, _ in failed} == refused_by_statement_verify(strange)
 
 
+@pytest.mark.parametrize("what", ["cut from", "rewritten in"])
+def test_the_root_of_an_earlier_chain_alone_shows_that_a_later_one_does_not_begin_with_it(
+    original: Strange, tmp_path: Path, what: str
+) -> None:
+    """The forged chain fits its own root, and the reader kept nothing but a root and a size."""
+    strange = original.copied(tmp_path)
+    assert not refused(strange) and "checkpoints" not in strange.trust["earlier"].read_text()
+    FORGERIES[f"a month {what} the chain"](strange)
+    strange.sums()
+    assert ("sealed", "chain: the earlier one was cut or rewritten") in refused(strange)
+    assert "sealed" in refused_by_statement_verify(strange)
+
+
 @pytest.mark.parametrize("what", ["nothing", *sample(FORGERIES, 30)])
 def test_statement_verify_refuses_each_forgery(
     original: Strange, tmp_path: Path, what: str

@@ -241,6 +241,9 @@ FORGERIES: dict[str, Forgery] = {
     # of the chain
     "a month cut from the chain": chained(lambda months: months[1:]),
     "this month cut from the chain": chained(lambda months: months[:-1]),
+    "a month rewritten in the chain": chained(
+        lambda months: [{**months[0], "checkpoint": "0" * 64}, *months[1:]]
+    ),
     "two months exchanged": chained(lambda months: months[::-1]),
     "a month more in the chain": chained(
         lambda months: [{**months[0], "label": "2026-08", "seal": "0" * 64}, *months]
