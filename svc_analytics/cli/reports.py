@@ -25,6 +25,7 @@ from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.render.standing import (
+    proof_lines,
     proof_statuses,
     sealed_state,
     status_note,
@@ -190,7 +191,7 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
         f"status: {status_word(new)}",
         *(f"  {new.status} because {single_line(reason.text)}" for reason in new.reasons),
         *([f"  {status_note(new)}"] if sealed_state(new) or not new.reasons else []),
-        *(f"  {each.name}: {single_line(each.text)}" for each in proof_statuses(new)),
+        *(f"  {single_line(line)}" for line in proof_lines(new)),
         *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
         *_readings(new),
         *_accepted(new),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
+from svc_analytics.messages import Message
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -15,7 +17,7 @@ Claim = str | Sequence[str] | Callable[["Statement"], "pa.Table"]
 _DIGITS = 76  # enough for every sum of money; Python's decimals keep 28 unless told
 
 
-def compared(statement: Statement, claims: Mapping[str, Claim]) -> str:
+def compared(statement: Statement, claims: Mapping[str, Claim]) -> Message:
     """Return how many figures agree with what they are claimed to be made of.
 
     Raises `AssertionError` that names the first figure that does not.
@@ -29,17 +31,18 @@ def compared(statement: Statement, claims: Mapping[str, Claim]) -> str:
                 continue
             count += 1
             if stated != claimed:
-                message = f"{figure} of {row['currency']} is {stated}, but {_of(claim)} "
-                raise AssertionError(f"{message}{claimed}")
+                raise AssertionError(_difference(figure, claim, row, claimed))
     unknown = len(claims) * len(rows) - count
-    others = f". Unknown figures were skipped: {unknown}" if unknown else ""
-    return f"the figures agree: {count} were added up again from their records{others}"
+    agree = Message("agreement.agree", count=count)
+    return Message("agreement.skipped", AGREE=agree, count=unknown) if unknown else agree
 
 
-def _of(claim: Claim) -> str:
-    if isinstance(claim, str):
-        return f"{claim} adds up to"
-    return "its rows are" if callable(claim) else f"{' + '.join(claim)} is"
+def _difference(figure: str, claim: Claim, row: dict[str, Any], claimed: Decimal | int) -> Message:
+    facts = {"figure": figure, "coin": row["currency"], "stated": row[figure], "claimed": claimed}
+    if callable(claim):
+        return Message("agreement.rows_differ", **facts)
+    parts = claim if isinstance(claim, str) else " + ".join(claim)
+    return Message("agreement.sum_differs", parts=parts, **facts)
 
 
 def _claimed(statement: Statement, claim: Claim, row: dict[str, Any]) -> Decimal | int | None:

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.formatting.display import Display, arrow_of, display_table, names_of
+from svc_analytics.formatting.display import (
+    Display,
+    arrow_of,
+    display_table,
+    in_languages,
+    names_of,
+)
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import now
 from svc_analytics.notebook.agreement import Claim, compared
@@ -20,7 +26,7 @@ from svc_analytics.notebook.outputs import (
     line,
 )
 from svc_analytics.periods import GREGORIAN, month, month_of
-from svc_analytics.render.standing import status_note
+from svc_analytics.render.standing import proof_lines, status_note
 from svc_analytics.statements.records import record_columns
 
 if TYPE_CHECKING:
@@ -192,7 +198,9 @@ class Picked:
         function selects. Raises `AssertionError` that names the first that differs. What
         is unknown is not compared.
         """
-        return self.show(lambda st, _: compared(st, claims))
+        return self.show(
+            lambda st, _: Display("", in_languages([compared(st, claims)], st.merchant))
+        )
 
     def choose(self, **changes: Any) -> None:
         """Pick another month, zone, calendar or coin; every cell follows.
@@ -271,11 +279,12 @@ def running_cell() -> tuple[str | None, int]:
 
 
 def heading(statement: Statement, mistake: str = "") -> Display:
-    """Return merchant, month, local bounds and status of a statement; first, what is wrong."""
+    """Return merchant, month, local bounds and statuses of a statement; first, what is wrong."""
     period = statement.period
     unknown = [each.text for each in statement.unknown]
     title = f"{period.title} · {names_of(statement.merchant)}"
-    lines = [period.local_bounds, status_note(statement), *unknown]
+    proof = in_languages(proof_lines(statement), statement.merchant)
+    lines = [period.local_bounds, status_note(statement), *proof, *unknown]
     return Display(title, [mistake, *lines] if mistake else lines)
 
 

@@ -51,6 +51,12 @@ def proof_statuses(statement: Document) -> tuple[Status, ...]:
     return state.statuses if state else ()
 
 
+def proof_lines(statement: Document) -> list[Message]:
+    """Return the four statuses of a sealed statement as lines; none of any other."""
+    statuses = proof_statuses(statement)
+    return [Message("proof.line", NAME=each.name, TEXT=each.text) for each in statuses]
+
+
 def status_word(statement: Document) -> str:
     """Return the status of a statement for people: the state of its month, where it is known."""
     return statement.state.word if statement.state else statement.status

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import openpyxl
@@ -14,6 +15,7 @@ from svc_analytics.cli.app import cli
 from svc_analytics.language.catalogue import Language
 from svc_analytics.notebook.facts import page_facts
 from svc_analytics.periods import month
+from svc_analytics.render.month_state import MonthState
 from tests.support.closings import Closer
 from tests.support.fake_service import payment
 from tests.support.rings import rings
@@ -35,12 +37,15 @@ WORDS = {
     "2026-11": "running",
 }
 PERSIAN = Language("fa")
-MARKS = re.compile("<[^>]*>|[\u2066-\u2069]")  # around words and numbers
+STATUSES = ("sealed", "signed", "stamped", "proven")
+NAMES = tuple(f"{name}: " for each in STATUSES for name in (each, PERSIAN.text(each)))
+MARKS = re.compile("<[^>]*>|[\u2066-\u2069\u200e]")  # around words and numbers
 
 
 @pytest.fixture
 def lake(closer: Closer) -> svc.Lakehouse:
     """The lake of those months."""
+    closer.desk.service.merchant["display_name_fa"] = "دکان"
     closer.serve(LEDGER)
     closer.closed("2026-07", "2026-08")
     closer.desk.service.payments.append(payment(9, "2026-08-20T08:00:00Z", "7", "0"))
@@ -87,7 +92,29 @@ def test_every_form_of_a_month_tells_its_state_alike(
     """In English and in Persian; a sealed one never says that it waits for a close."""
     state = svc.statement(lake, label).state
     assert state and state.word == WORDS[label]
+    assert len(state.statuses) == 4 * state.is_sealed
     for form, text in forms(lake, label, tmp_path / "out"):
         wanted = PERSIAN.text(state.word) if form == "fa" else WORDS[label]
         assert MARKS.sub("", wanted) in MARKS.sub("", text), form
         assert not state.is_sealed or form == "comparison" or "not closed yet" not in text
+
+    told = set(statuses(state))
+    for shown in notebooks(lake, label):
+        lines = unescape(MARKS.sub("\n", shown.replace("\u200e", ""))).splitlines()
+        assert {line for line in lines if line.startswith(NAMES)} == told
+
+
+def statuses(state: MonthState) -> Iterator[str]:
+    """Yield the four statuses of a sealed month in both languages; none of any other."""
+    assert len(state.statuses) == 4 * state.is_sealed
+    for language in (Language("en"), PERSIAN):
+        for each in state.statuses:
+            yield MARKS.sub("", f"{language.text(each.name)}: {language.text(each.text)}")
+
+
+def notebooks(lake: svc.Lakehouse, label: str) -> Iterator[str]:
+    """Yield a month's statement as notebooks and the desk show it."""
+    made, desk = svc.statement(lake, label), svc.desk(lake)
+    desk._months.choose(label)
+    yield from (str(made), made._repr_html_(), repr(svc.pick(lake, made)))
+    yield from (repr(desk), desk._repr_html_())

@@ -25,6 +25,7 @@ from svc_analytics.closing.states.month_states import (
 from svc_analytics.closing.states.stated import statement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.formatting.display import in_languages
 from svc_analytics.instants import now
 from svc_analytics.interrupts import check_stop, stopped_by
 from svc_analytics.lakehouse import Lakehouse
@@ -57,7 +58,7 @@ class DeskMonths:
         self.statement: Statement | None = None
         self.problem = ""  # why there is no statement
         self._claims: dict[str, Claim] = {}
-        self.agreement = ""  # whether the figures are what they are claimed to be made of
+        self.agreement: list[str] = []  # whether the figures are what their claims say
         self.chosen_later = ""  # the month to show once a close is over
         self.tiles = self._read_tiles()
         self.tile = _first_to_close(self.tiles)
@@ -70,7 +71,7 @@ class DeskMonths:
 
     def _choose(self, label: str) -> None:
         self._close_records()
-        self.statement, self.problem, self.agreement = None, "", ""
+        self.statement, self.problem, self.agreement = None, "", []
         try:
             made = statement(self.lake, label, zone=self.zone, calendar=self.calendar)
         except SvcError as error:
@@ -117,13 +118,13 @@ class DeskMonths:
         self.agreement = self._agreement(self.statement)
         return compared(self.statement, claims)
 
-    def _agreement(self, made: Statement) -> str:
+    def _agreement(self, made: Statement) -> list[str]:
         if not self._claims:
-            return ""
+            return []
         try:
-            return compared(made, self._claims)
+            return in_languages([compared(made, self._claims)], made.merchant)
         except AssertionError as error:
-            return f"{WARNING} {error}"
+            return [f"{WARNING} {text}" for text in in_languages(error.args, made.merchant)]
 
     @property
     def findings(self) -> list[Finding]:

@@ -37,7 +37,7 @@ class FigureBox:
         if statement is None:
             self.head.value = looks.line_html(self._desk.problem, is_told=True)
         else:
-            texts = [*heading(statement).lines, self._desk.notes, self._desk.agreement]
+            texts = [*heading(statement).lines, self._desk.notes, *self._desk.agreement]
             lines = "".join(map(looks.line_html, texts))
             self.head.value = f'<div class="svc-quiet">{lines}</div>{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)

@@ -14,7 +14,8 @@ STYLE = f"<style>{(files('svc_analytics.notebook.desk') / 'desk.css').read_text(
 def line_html(text: str, *, is_told: bool = False) -> str:
     """Return a text as a line; one that is told is read out when it changes."""
     role = ' role="status" aria-live="polite"' if is_told else ""
-    return f"<div{role}>{escape(escape_invisible(single_line(text)))}</div>" if text else ""
+    shown = escape(escape_invisible(single_line(text)))
+    return f'<div dir="auto"{role}>{shown}</div>' if text else ""
 
 
 def heading_html(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from svc_analytics.arguments import check
 from svc_analytics.config import Settings
 from svc_analytics.errors import install
-from svc_analytics.formatting.display import Display, names_of, text_table
+from svc_analytics.formatting.display import Display, in_languages, names_of, text_table
 from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.agreement import Claim
@@ -24,6 +24,7 @@ from svc_analytics.notebook.desk.month_tiles import MonthTiles
 from svc_analytics.notebook.desk.record_box import RecordBox
 from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.outputs import display
+from svc_analytics.render.standing import proof_lines
 from svc_analytics.statements.statement import Statement
 
 MOST_FINDINGS = 50  # on the page without a kernel
@@ -123,8 +124,14 @@ class Desk:
             tables.append(text_table("findings", COLUMNS_SHOWN, found[:MOST_FINDINGS]))
         made = self._months.statement
         shown = [] if made is None else made._display().tables
-        lines = filter(None, [self._lack, self._months.problem, self._months.agreement])
-        return Display(title, [*lines], [*tables, *shown])
+        lines = [self._lack, self._months.problem, *_proof(made), *self._months.agreement]
+        return Display(title, [*filter(None, lines)], [*tables, *shown])
+
+
+def _proof(made: Statement | None) -> list[str]:
+    """Return the statuses of a sealed month below its name; no line of any other."""
+    proof = [] if made is None else in_languages(proof_lines(made), made.merchant)
+    return [made.period.title, *proof] if made and proof else []
 
 
 class Panel:
