@@ -29,6 +29,7 @@ def count(
     work: Callable[[Warehouse], _T],
     *,
     period: Span | None = None,
+    wider: Span | None = None,
     as_written: bool = False,
 ) -> _T:
     """Return the result of `work` on the views of a lake, all of it of one snapshot.
@@ -38,7 +39,8 @@ def count(
     """
 
     def done() -> _T:
-        with open_counted(lake, names, period=period, as_written=as_written) as warehouse:
+        how = {"period": period, "wider": wider}
+        with open_counted(lake, names, **how, as_written=as_written) as warehouse:
             return work(warehouse)
 
     return of_one_snapshot(done)
@@ -61,12 +63,14 @@ def open_counted(
     names: frozenset[str] | None = None,
     *,
     period: Span | None = None,
+    wider: Span | None = None,
     as_written: bool = False,
 ) -> Iterator[Warehouse]:
     """Open the views of a lake; the engine that the lake names counts its records."""
     engine = connect(lake.engine)
     if engine is None:
-        with open_warehouse(lake, names, period=period, as_written=as_written) as warehouse:
+        how = {"period": period, "wider": wider}
+        with open_warehouse(lake, names, **how, as_written=as_written) as warehouse:
             yield warehouse
         return
     from svc_analytics.engines.warehouse import open_on_engine

@@ -30,7 +30,7 @@ BOUNDS = f"{_GIVEN['starts_at']}, {_GIVEN['ends_at']}"
 _KEPT_IF_SMALL = (
     *("payments", "payout_records", "ledger_entries", "int_payment_entries"),
     *("int_payout_entries", "int_entries_since", "int_movements_until"),
-    *("stg_receipt_verdicts", "stg_changes", "int_period_fees"),
+    *("stg_receipt_verdicts", "stg_changes", "int_period_fees", "int_period_payouts"),
 )
 # What several tables read, or what is long to plan, is read once and kept, each behind what it
 # is made of. Records that only a scan or two need are not: they would be held in memory.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.coverage import Coverage
+from svc_analytics.coverage import Coverage, Span
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until
 from svc_analytics.render.bridge import TREND
@@ -17,7 +17,7 @@ from svc_analytics.statements.balance_assertions import Assertion
 from svc_analytics.statements.finality import read_until, require_begun, require_begun_by
 from svc_analytics.statements.metadata import with_metadata
 from svc_analytics.statements.tables import count_period, read_omissions, read_tables
-from svc_analytics.statements.trend import read_trend
+from svc_analytics.statements.trend import read_trend, trend_bounds, with_own_month
 from svc_analytics.warehouse.warehouse import Warehouse
 
 
@@ -54,21 +54,30 @@ def read_period(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
     if basis.as_of is not None:
         require_begun_by(period, basis.as_of)
         period = replace(period, end=min(period.end, basis.as_of))
-    reading = count_period(lake, period, partial(_read, lake, period, basis))
+    wider = trend_bounds(period) if basis.has_trend else None
+    reading = count_period(lake, period, partial(_read, lake, period, basis, wider), wider)
     if not basis.has_trend:
         return reading
-    trend = read_trend(lake, period, reading.tables, reading.as_of, reading.clock)
-    return replace(reading, tables=reading.tables | {TREND: trend})
+    trend = reading.tables.get(TREND)
+    if trend is None:
+        trend = read_trend(lake, period, reading.as_of, reading.clock)
+    own = with_own_month(trend, period, reading.tables)
+    return replace(reading, tables=reading.tables | {TREND: own})
 
 
-def _read(lake: Lake, period: Period, basis: Basis, warehouse: Warehouse) -> PeriodReading:
+def _read(
+    lake: Lake, period: Period, basis: Basis, wider: Span | None, warehouse: Warehouse
+) -> PeriodReading:
+    """Read the tables of a period, and its trend too where all records of both are there."""
     coverage = warehouse.coverage()
     read_to = read_until(lake, coverage, basis.as_of)
     as_of = read_to if basis.as_of is None else basis.as_of
     clock = max(basis.clock, read_to) if basis.as_of is None else as_of
     require_begun(period, clock)
     known_to = known_until(period, read_to, clock)
-    tables = read_tables(warehouse, period, as_of, known_to, basis.assertions)
+    has_all = wider is not None and warehouse.is_small and warehouse.sources.holds(wider)
+    trend = {TREND: read_trend(lake, period, as_of, clock, warehouse)} if has_all else {}
+    tables = read_tables(warehouse, period, as_of, known_to, basis.assertions) | trend
     tables |= {"lines": with_metadata(warehouse, tables["lines"], basis.metadata)}
     return PeriodReading(
         coverage=coverage,

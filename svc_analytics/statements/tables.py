@@ -163,9 +163,15 @@ def tables_of(period: Period) -> tuple[str, ...]:
     return (*TABLES, *([MONTHS] if period.is_longer else []), TREND)
 
 
-def count_period(lake: Lake, period: Period, work: Callable[[Warehouse], _T]) -> _T:
-    """Return the result of `work` on the views of a statement, over what a period rests on."""
-    return count(lake, _models(), work, as_written=True, period=(period.start, period.end))
+def count_period(
+    lake: Lake, period: Period, work: Callable[[Warehouse], _T], wider: Span | None = None
+) -> _T:
+    """Return the result of `work` on the views of a statement, over what a period rests on.
+
+    Where the records of a `wider` one are few, it may ask for its figures too.
+    """
+    bounds = (period.start, period.end)
+    return count(lake, _models(), work, as_written=True, period=bounds, wider=wider)
 
 
 @cache

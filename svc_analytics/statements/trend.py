@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_analytics.coverage import Span
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake, known_months
@@ -39,7 +40,10 @@ _KEPT = (
     *("int_lake", "int_coverage_gaps", "int_omissions", "int_coins", "stg_verified"),
 )
 # Few records, too: each month's newest rate is a query of its own, and planned much sooner so.
-_KEPT_IF_SMALL = ("int_payment_entries", "int_payout_entries")
+_KEPT_IF_SMALL = (
+    *("payments", "payout_records", "ledger_entries", "int_payment_entries"),
+    *("int_payout_entries", "int_priced_entries"),
+)
 
 
 def monthly_figures(
@@ -81,24 +85,35 @@ def _chosen(name: str) -> Figure:
     return figure
 
 
+def trend_bounds(period: Period) -> Span:
+    """Return the time of all months that the trend of a statement may have."""
+    return period.months[0].shift(1 - _STATED).start, period.end
+
+
 def read_trend(
-    lake: Lake, period: Period, tables: Mapping[str, pa.Table], as_of: int, clock: int
+    lake: Lake, period: Period, as_of: int, clock: int, warehouse: Warehouse | None = None
 ) -> pa.Table:
-    """Return a row per month and coin, of at most 24 months that end with a statement's last.
+    """Return a row per coin and each of at most 24 months that end with a statement's last.
 
     They begin with the first month that has a record. Those before a month's own, and all of a
     longer period, are counted as a statement of each would be, to the instant that it is as of. A
-    figure is NULL where it is unknown.
+    figure is NULL where it is unknown. A `warehouse` that holds them all is asked, if there is one,
+    before anything of a single period is kept in it.
     """
-    own = pa.Table.from_pylist([] if period.is_longer else _own(period, tables), _schema())
     months = _other_months(lake, period, clock)
     if not months:
-        return own
+        return _schema().empty_table()
     used = models_used_by(select_figures(_figures())) or frozenset()
     work = partial(_count, months=months, used=used, as_of=as_of, clock=clock)
     bounds = (months[0].start, months[-1].end)
-    found = count(lake, used, work, period=bounds)
-    return pa.concat_tables([found.cast(_schema()), own])
+    found = work(warehouse) if warehouse else count(lake, used, work, period=bounds)
+    return found.cast(_schema())
+
+
+def with_own_month(trend: pa.Table, period: Period, tables: Mapping[str, pa.Table]) -> pa.Table:
+    """Add the month of a statement to those before it; a longer period's are all there."""
+    own = [] if period.is_longer else _own(period, tables)
+    return pa.concat_tables([trend, pa.Table.from_pylist(own, _schema())])
 
 
 def _other_months(lake: Lake, period: Period, clock: int) -> list[Period]:
@@ -123,7 +138,7 @@ def _count(
 
 
 def _keep(warehouse: Warehouse, used: frozenset[str]) -> None:
-    names = (*_KEPT, *(_KEPT_IF_SMALL if warehouse.is_small else ()))
+    names = (*(_KEPT_IF_SMALL if warehouse.is_small else ()), *_KEPT)
     for name in filter(used.__contains__, names):
         warehouse.keep(name, f"from {name}", {}, "")
 

@@ -28,6 +28,7 @@ from svc_analytics.warehouse.other_months import (
 from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS, OtherPayouts
 from svc_analytics.warehouse.view_builder import RECEIPTLESS, Files, lake_folders, placeholders_read
 
+SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
 SHARE = 8  # of so many statements, one compares another month's rows with its totals too
 FOOTERS = pa.schema([("month", pa.string()), ("footer", pa.string())])
 
@@ -50,12 +51,12 @@ class Sources:
     @property
     def rows(self) -> int:
         """How many records are in the month files to be read."""
-        return self.other_records + sum(
-            footer.totals.rows
-            for name, footers in self.footers.items()
-            for month, footer in footers.items()
-            if not self.whole_months or month in self.whole_months[name]
-        )
+        return self.other_records + _rows(self.footers, self.whole_months)
+
+    def holds(self, period: Span) -> bool:
+        """Whether all records of a period are there."""
+        months = months_touched(period)
+        return not self.whole_months or months <= self.whole_months[PAYMENTS.name]
 
     def first_at(self, stream: Stream) -> int | None:
         """When the first record of a stream is booked, in UTC microseconds."""
@@ -71,11 +72,15 @@ class Sources:
 
 @contextmanager
 def open_sources(
-    lake: Lake, models: Collection[str] | None, period: Span | None = None
+    lake: Lake,
+    models: Collection[str] | None,
+    period: Span | None = None,
+    wider: Span | None = None,
 ) -> Iterator[Sources]:
     """Give the files that these models read, or all, each checked against its checksums.
 
-    With a `period` the records are those that its figures rest on: see `other_months`.
+    With a `period` the records are those that its figures rest on: see `other_months`. Those of a
+    `wider` one, which begins before it, are given where they are few.
     """
     wanted = placeholders_read(models)
     wanted |= {name for name in STREAMS if f"totalled_{name}" in wanted}
@@ -89,7 +94,9 @@ def open_sources(
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(lake.snapshot(sorted(names), checked_later=later))
-            sources = _read_sources(lake, folder, folders, wanted, period)
+            footers = _read_footers(lake, folder)
+            whole_months = _whole_months(period, wider, footers) if period else {}
+            sources = _read_sources(lake, folder, folders, wanted, footers, whole_months)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             message = f"{lake.place} cannot be read: {reason} while its files were put aside"
@@ -102,11 +109,10 @@ def _read_sources(
     folder: Path,
     folders: Mapping[str, str],
     wanted: Collection[str],
-    period: Span | None,
+    footers: Footers,
+    whole_months: WholeMonths,
 ) -> Sources:
     """Choose, and make, the files of a snapshot that are to be read."""
-    footers = _read_footers(lake, folder)
-    whole_months = _whole_months(period, footers) if period else {}
     files = {name: _files(lake, folder, inside, whole_months) for name, inside in folders.items()}
     files |= _made(lake, folder, footers, wanted, whole_months)
     if "all_receipt_verdicts" in wanted:
@@ -122,7 +128,14 @@ def _read_sources(
     return Sources(lake, folder, footers, files, whole_months, count)
 
 
-def _whole_months(period: Span, footers: Footers) -> WholeMonths:
+def _whole_months(period: Span, wider: Span | None, footers: Footers) -> WholeMonths:
+    """Return the months whose files a period needs whole, or the wider one if these hold little."""
+    if wider and _rows(footers, months := _needed(wider, footers)) <= SMALL_LAKE:
+        return months
+    return _needed(period, footers)
+
+
+def _needed(period: Span, footers: Footers) -> WholeMonths:
     """Return the months whose files a period needs whole.
 
     A payout record may be booked in a later month than that of its file.
@@ -175,6 +188,16 @@ def _receiptless(paths: list[Path], footers: Footers, whole_months: WholeMonths)
 def as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
     """Name the lake's own files where a text names those of a snapshot."""
     return text.replace(str(folder), str(lake.path)).replace(".pq", ".parquet")
+
+
+def _rows(footers: Footers, whole_months: WholeMonths) -> int:
+    """Count the records of the months that are read whole."""
+    return sum(
+        footer.totals.rows
+        for name, of_months in footers.items()
+        for month, footer in of_months.items()
+        if not whole_months or month in whole_months[name]
+    )
 
 
 def _read_footers(lake: Lake, folder: Path) -> Footers:

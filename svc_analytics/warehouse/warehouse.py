@@ -31,7 +31,7 @@ from svc_analytics.warehouse.connection import (
     prepare,
 )
 from svc_analytics.warehouse.images import write_snapshot_database
-from svc_analytics.warehouse.sources import Sources, as_in_the_lake, open_sources
+from svc_analytics.warehouse.sources import SMALL_LAKE, Sources, as_in_the_lake, open_sources
 from svc_analytics.warehouse.view_builder import (
     Files,
     build_views,
@@ -40,7 +40,6 @@ from svc_analytics.warehouse.view_builder import (
 )
 
 _SPILLS = "where queries put aside what they have no memory for"
-SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
 MOST_IN_MEMORY = 500_000  # records of which long answers are in memory: half a gigabyte
 FEW_MODELS = 5  # to make more than so many takes longer than to copy all
 _BATCH = 50_000  # rows of longer ones that are in memory at a time
@@ -201,6 +200,7 @@ def open_warehouse(
     *,
     as_written: bool = False,
     period: Span | None = None,
+    wider: Span | None = None,
 ) -> Iterator[Warehouse]:
     """Open the views over a snapshot of the lake, in memory, locked against any change.
 
@@ -210,9 +210,10 @@ def open_warehouse(
     spill rather than take more memory.
 
     With a `period`, in UTC microseconds, the macros of a statement give its figures as over the
-    whole lake, and cost what its months cost: the other records of history are not there.
+    whole lake, and cost what its months cost: the other records of history are not there. Where
+    those of a `wider` one are few, they are there too: see `Sources.holds`.
     """
-    with open_sources(lake, models, period) as sources:
+    with open_sources(lake, models, period, wider) as sources:
         is_small = sources.rows <= SMALL_LAKE
         connection = _open_views(lake, sources, models)
         try:
