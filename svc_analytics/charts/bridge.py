@@ -24,6 +24,8 @@ from svc_analytics.charts.usd import total, unpriced, usd_of
 from svc_analytics.messages import Message
 from svc_analytics.warehouse.definitions import label_of
 
+CHANGE = "Sales less fees and refunds, USD"  # what a change is of
+UNKNOWN = "unknown: a value in USD is missing"
 _CENT = Decimal("0.01")
 _NAMES, _LETTER, _EDGE = 1.25, 0.065, 0.08  # inches: the names, a letter of an amount, its edge
 
@@ -42,6 +44,12 @@ class Step:
         """The amount that it adds; of the opening and the closing all of it."""
         return self.end - self.start
 
+    @property
+    def text(self) -> str:
+        """The amount to print, with a plus before what comes in."""
+        sign = "+" if not self.is_worth and self.amount > 0 else ""
+        return f"{sign}{cents(self.amount)}"
+
 
 def usd_bridge(axes: Axes, table: Table) -> None:
     """Draw what the opening position was worth, what moved it, and what the closing one is worth.
@@ -54,7 +62,7 @@ def usd_bridge(axes: Axes, table: Table) -> None:
     rows = rows_of(table)
     steps = bridge_steps(rows)
     _draw_steps(axes, steps)
-    why = "unknown: a value in USD is missing" if rows else "no record"
+    why = UNKNOWN if rows else "no record"
     finish(axes, "From opening to closing, USD", steps, why, _told(steps, rows))
 
 
@@ -67,8 +75,8 @@ def usd_change(axes: Axes, table: Table) -> None:
     rows = rows_of(table)
     steps = change_steps(rows)
     _draw_steps(axes, steps)
-    why = "unknown: a value in USD is missing" if rows else "no record"
-    finish(axes, "Sales less fees and refunds, USD", steps, why, _told_of_change(steps))
+    why = UNKNOWN if rows else "no record"
+    finish(axes, CHANGE, steps, why, told_of_change(steps))
 
 
 def change_steps(rows: Sequence[Row]) -> list[Step]:
@@ -94,17 +102,14 @@ def change_steps(rows: Sequence[Row]) -> list[Step]:
     return [*steps, Step("After", Decimal(0), end, is_worth=True)]
 
 
-def _told_of_change(steps: Sequence[Step]) -> str:
+def told_of_change(steps: Sequence[Step]) -> str:
     """Say by how much more or less was left, and which coin moved it most."""
     if not steps:
         return ""
     moved = steps[-1].amount - steps[0].amount
     code = "chart.left_more" if moved >= 0 else "chart.left_less"
     largest = steps[1]
-    sign = "+" * (largest.amount > 0)
-    return Message(
-        code, amount=cents(abs(moved)), coin=largest.name, moved=f"{sign}{cents(largest.amount)}"
-    )
+    return Message(code, amount=cents(abs(moved)), coin=largest.name, moved=largest.text)
 
 
 def _draw_steps(axes: Axes, steps: Sequence[Step]) -> None:
@@ -136,11 +141,8 @@ def _draw(axes: Axes, place: int, step: Step) -> None:
     if step.amount < 0:
         look = {"facecolor": PAPER, "edgecolor": RUST, "hatch": HATCH}
     axes.barh([place], [float(step.amount)], 0.66, left=float(step.start), **look)
-    text = cents(step.amount)
-    if not step.is_worth and step.amount > 0:
-        text = f"+{text}"
     right = float(max(step.start, step.end))
-    annotate(axes, (right, place), text, xytext=(4, 0), va="center")
+    annotate(axes, (right, place), step.text, xytext=(4, 0), va="center")
 
 
 def bridge_steps(rows: Sequence[Row]) -> list[Step]:

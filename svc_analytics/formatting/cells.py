@@ -1,8 +1,9 @@
 """One displayed value: its text, its exact text, and a note on what is unknown."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +31,16 @@ PERIODS = ("day", "month", "period", "payment_month", "refund_month")
 
 
 @dataclass(frozen=True)
+class Number:
+    """The number of a cell, for a form that shows numbers in a way of its own."""
+
+    value: Decimal | int
+    kind: str
+    scale: int | None = None
+    is_signed: bool = False  # whether a plus stands before what rose
+
+
+@dataclass(frozen=True)
 class Cell:
     """One displayed value; `exact` is its whole text where the shown one hides digits.
 
@@ -42,6 +53,7 @@ class Cell:
     is_fixed: bool = False  # never broken into two lines
     exact: str = ""
     padding: str = ""  # behind a number, so that the points of a column stand in one line
+    number: Number | None = field(default=None, compare=False, repr=False)
 
     @property
     def look(self) -> str:
@@ -69,7 +81,8 @@ def number_cell(value: Any, kind: str, scale: int | None = None, *, is_exact: bo
     exact = exact_text(value, kind)
     shown = exact if is_exact else readable_text(value, kind, scale)
     hidden = exact if shown.startswith(ROUNDED) else ""
-    return Cell(shown.removeprefix(ROUNDED), is_number=True, exact=hidden)
+    number = Number(value, kind, scale)
+    return Cell(shown.removeprefix(ROUNDED), is_number=True, exact=hidden, number=number)
 
 
 def unknown_cell(why: str, *, is_number: bool) -> Cell:

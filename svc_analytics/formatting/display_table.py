@@ -66,12 +66,16 @@ class DisplayTable:
         ]
         return sum(max(column) + _GAP for column in columns)
 
-    def notes(self, hides_digits: str) -> list[str]:
-        """Return why cells are dashes, whether digits are hidden, and how many rows there are."""
+    def reasons(self) -> list[str]:
+        """Return why cells are dashes, each reason once."""
         cells = [cell for row in self.rows for cell in row]
         dashes = {cell.note: cell.text for cell in cells if cell.note}
-        notes: list[str] = [_why(dash, reason) for reason, dash in dashes.items()]
-        notes += [hides_digits] * any(cell.exact for cell in cells)
+        return [_why(dash, reason) for reason, dash in dashes.items()]
+
+    def notes(self, hides_digits: str) -> list[str]:
+        """Return why cells are dashes, whether digits are hidden, and how many rows there are."""
+        notes = self.reasons()
+        notes += [hides_digits] * any(cell.exact for row in self.rows for cell in row)
         if self.is_cut:
             notes.append(f"the first {len(self.rows):,} of {self.total:,} rows")
         return notes if self.rows else ["no row"]

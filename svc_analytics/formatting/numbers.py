@@ -31,6 +31,7 @@ _DERIVED = ("fee_leakage", "fee_kept", "ticket_avg", "ticket_median", "value", *
 
 # What a number is of, where its column or a column beside it says so.
 COUNT, RATIO, USD, RATE, COIN, PLAIN = "count", "ratio", "USD", "rate", "coin", "plain"
+POINTS = "points"  # the difference of two ratios, in percentage points
 _UNITS = {"coin": COIN, "USD": USD, "USD per coin": RATE, "ratio": RATIO}
 _PLACES = {USD: USD_PLACES, RATE: RATE_PLACES, RATIO: PERCENT_PLACES, COUNT: 0}
 

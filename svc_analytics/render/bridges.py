@@ -31,6 +31,16 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
+class MovedTables:
+    """What moved, to display: table by table, and the records that add most, to open."""
+
+    line: str  # what holds of every table
+    bridges: list[DisplayTable]
+    sentences: list[DisplayTable]  # one at most: what people wrote, and what is to be written
+    records: list[DisplayTable]
+
+
+@dataclass(frozen=True)
 class Bridges:
     """Makes the tables of what moved; `names` are those of the periods, old and new."""
 
@@ -74,7 +84,8 @@ class Bridges:
         rows.append(self._stated("new", self.names[1], changes))
         text, unit = changes[0]["label"], changes[0]["unit"]
         title = _behind(text, "" if unit == "coin" or unit in text else unit)
-        return DisplayTable(title, ["", *coins], lined_up(rows), len(rows))
+        whole = frozenset({len(rows) - 1})
+        return DisplayTable(title, ["", *coins], lined_up(rows), len(rows), totals=whole)
 
     def _stated(self, side: str, name: str, changes: Sequence[Row]) -> list[Cell]:
         return [Cell(name, is_fixed=True), *(self._cell(row, side, "unknown") for row in changes)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +17,57 @@ from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import KEPT
+from svc_analytics.render.bridges import MovedTables
 from svc_analytics.render.folder import write_csv
 from svc_analytics.render.page.comparison import comparison_page
 from svc_analytics.render.workbook.cells import CellWriter
-from svc_analytics.render.workbook.tables import Page, set_up_print, write_table
+from svc_analytics.render.workbook.compared import Face, write_face
+from svc_analytics.render.workbook.tables import Page, write_table
 from svc_analytics.storage import open_storage
+from svc_analytics.warehouse.definitions import label_of
 from svc_analytics.working_folders import restore_folders
 
 NAME = "comparison"  # of its documents, and of its first table
 _TABLES = ("changes", "parts", "records")  # of a comparison that says why
-_LINES = "About"  # the sheet of what stands above the tables
 
 
 @dataclass(frozen=True)
 class Compared:
     """The material of a comparison's forms."""
 
-    shown: Display
+    shown: Display  # both periods side by side
     names: str  # of the merchant
     tables: Mapping[str, pa.Table]
     facts: Mapping[str, Any]  # what its JSON document says
     zone: str
     made_at: int  # UTC microseconds: up to when its records were read
     language: Language = ENGLISH  # of its page and its workbook
-    change: pa.Table | None = None  # of each coin in USD: what its page draws
+    change: pa.Table | None = None  # of each coin in USD: what its chart draws
+    moved: MovedTables | None = None  # what moved, where that was asked for
+    words: Mapping[str, str] = field(default_factory=dict)  # of the parts of what moved
+
+    @property
+    def page(self) -> Display:
+        """What its page shows: the sums of all coins, what moved, then coin by coin."""
+        if not self.moved:
+            return self.shown
+        shown, moved = self.shown, self.moved
+        first, others = shown.tables[:1], shown.tables[1:]
+        tables = [*first, *moved.bridges, *moved.sentences, *others]
+        return Display(shown.title, [*shown.lines, moved.line], tables, moved.records)
 
     @property
     def sheets(self) -> dict[str, pa.Table]:
-        """Its tables in the language."""
-        return {name: _worded(table, self.language) for name, table in self.tables.items()}
+        """Its tables in words, in the language."""
+        return {
+            name: _worded(self._named(each), self.language) for name, each in self.tables.items()
+        }
+
+    def _named(self, table: pa.Table) -> pa.Table:
+        """Return a table with the words for its figures and parts, if no column has them yet."""
+        if "label" in table.column_names:
+            return table
+        return _renamed(_renamed(table, "figure", label_of), "part", lambda part: self.words[part])
 
 
 def _worded(table: pa.Table, language: Language) -> pa.Table:
@@ -53,11 +75,16 @@ def _worded(table: pa.Table, language: Language) -> pa.Table:
     if language.is_english:
         return table
     standing = replace(standing_of(table), language=language.code, digits=language.digits)
-    for name in {"group", "label", "of"} & {*table.column_names}:
-        texts = [language.text(text) for text in table[name].to_pylist()]
-        place = table.column_names.index(name)
-        table = table.set_column(place, name, pa.array(texts, pa.string()))
+    names = {"group", "label", "of"} if "label" in table.column_names else {"figure", "part", "of"}
+    for name in names & {*table.column_names}:
+        table = _renamed(table, name, language.text)
     return attach(table, standing)
+
+
+def _renamed(table: pa.Table, name: str, change: Callable[[str], str]) -> pa.Table:
+    """Return a table with each text of a column changed."""
+    texts = [change(text) for text in table[name].to_pylist()]
+    return table.set_column(table.column_names.index(name), name, pa.array(texts, pa.string()))
 
 
 def _write_tables(compared: Compared, folder: Path) -> None:
@@ -67,7 +94,7 @@ def _write_tables(compared: Compared, folder: Path) -> None:
 
 
 def _write_page(compared: Compared, folder: Path) -> None:
-    text = comparison_page(compared.shown, compared.names, compared.language, compared.change)
+    text = comparison_page(compared.page, compared.names, compared.language, compared.change)
     (folder / f"{NAME}.html").write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -77,28 +104,19 @@ def _write_json(compared: Compared, folder: Path) -> None:
 
 
 def _write_workbook(compared: Compared, folder: Path) -> None:
-    """Write a sheet for each table, and one of the lines above them; the same gives the same."""
+    """Write what the page says, then a sheet for each table; the same gives the same."""
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(str(folder / f"{NAME}.xlsx"), options) as workbook:
         made_at = from_micros(compared.made_at).replace(tzinfo=None)
         title = compared.language.text(compared.shown.title)
         workbook.set_properties({"title": title, "created": made_at})
-        pen = CellWriter(workbook, compared.language)
+        pen = CellWriter(workbook, compared.language, f"{title} · {compared.names}")
+        standing = standing_of(compared.sheets[NAME])
+        face = Face(compared.shown, compared.moved, compared.names, compared.change, standing)
+        write_face(pen, face)
         for name, table in compared.sheets.items():
-            sheet, standing = label(name), standing_of(table)
+            sheet = label(name)
             write_table(pen, Page(sheet, sheet, table, standing, compared.zone))
-        _write_lines(pen, compared)
-
-
-def _write_lines(pen: CellWriter, compared: Compared) -> None:
-    sheet = pen.sheet(_LINES)
-    sheet.set_column(0, 0, 110)
-    look = {"text_wrap": True, "valign": "top"}
-    pen.words(sheet, 0, 0, compared.shown.title, bold=True, **look)
-    pen.text(sheet, 1, 0, compared.names, bold=False, **look)
-    for row, text in enumerate(compared.shown.lines, 2):
-        pen.words(sheet, row, 0, text, bold=False, **look)
-    set_up_print(pen, sheet, standing_of(compared.sheets[NAME]), is_wide=True)
 
 
 _FORMS: dict[str, Callable[[Compared, Path], None]] = {

@@ -14,6 +14,7 @@ from svc_analytics.formatting.display import lined_up
 from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import (
     COUNT,
+    POINTS,
     RATE,
     RATIO,
     USD,
@@ -211,11 +212,13 @@ def _note(row: Row) -> str:
 
 def _signed(cell: Cell, value: Decimal | None, kind: str = "") -> Cell:
     """Write a plus before what rose, and percentage points behind a difference of ratios."""
-    if value is None:
+    if value is None or cell.number is None:
         return cell
+    number = replace(cell.number, is_signed=True)
     texts = [cell.text, cell.exact]
     if value > 0:
         texts = [text and f"+{text}" for text in texts]
     if kind == RATIO:  # the difference of two percentages
         texts = [text and Message("{number} pp", number=text.rstrip("%")) for text in texts]
-    return replace(cell, text=texts[0], exact=texts[1])
+        number = replace(number, value=value.scaleb(2, EXACT), kind=POINTS)
+    return replace(cell, text=texts[0], exact=texts[1], number=number)

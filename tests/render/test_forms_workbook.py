@@ -9,6 +9,7 @@ from typing import Any
 import openpyxl
 import pyarrow as pa
 import pytest
+import xlsxwriter
 from openpyxl.worksheet.worksheet import Worksheet
 
 from svc_analytics.formatting.display import head_of, label
@@ -16,6 +17,7 @@ from svc_analytics.formatting.values import is_ratio, value_text
 from svc_analytics.instants import to_micros
 from svc_analytics.render.workbook import cells as workbook_cells
 from svc_analytics.render.workbook import workbook
+from svc_analytics.render.workbook.chart import write_change
 from svc_analytics.render.workbook.columns import significant_digits
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import definitions_table, label_of
@@ -256,3 +258,26 @@ def test_a_text_like_the_files_own_xml_stays_text(made: Statement, tmp_path: Pat
     folder = replace(made, tables=made.tables | {"lines": odd}).save(tmp_path / "out", ("xlsx",))
     found = columns_of(sheet_of(open_book(folder), "lines"))[label_of("reference_id")]
     assert [cell.value for cell in found] == texts
+
+
+def test_the_chart_of_a_comparison_draws_each_coin_from_where_the_one_before_ends(
+    tmp_path: Path,
+) -> None:
+    """From 2 to -1: eth falls by 5, across zero, and btc rises by 2."""
+    coins = {"currency": ["btc", "eth"], "old": [Decimal(-3), Decimal(5)]}
+    table = pa.table(coins | {"new": [Decimal(-1), Decimal(0)]})
+    with xlsxwriter.Workbook(str(tmp_path / "chart.xlsx")) as made:
+        pen = workbook_cells.CellWriter(made)
+        write_change(pen, pen.sheet("Side by side"), 0, (4, 90.0), table)
+    sheet = openpyxl.load_workbook(tmp_path / "chart.xlsx")["Side by side"]
+    steps = [[cell.value for cell in row] for row in sheet["G4:J7"]]
+    assert steps == [
+        ["Before  2.00", 0, 2, 0],
+        ["eth  -5.00", 0, 2, -3],
+        ["btc  +2.00", -1, 0, -2],
+        ["After  -1.00", 0, 0, -1],
+    ]
+    [chart] = sheet._charts
+    assert [each.val.numRef.f for each in chart.series] == [
+        f"'Side by side'!${column}$4:${column}$7" for column in "HIJ"
+    ]

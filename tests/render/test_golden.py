@@ -17,7 +17,9 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+import svc_analytics as svc
 from svc_analytics.instants import to_micros
+from tests.support.desks import Desk
 from tests.support.fake_service import NOW
 from tests.support.form_material import Make
 from tests.support.prepared import once
@@ -26,10 +28,12 @@ KEPT = Path(__file__).with_name("golden")
 FORMS = ("csv", "html", "xlsx", "journal")
 ROWS = 4  # of each sheet behind the first: another test compares every cell with its table
 IN_EUR = "in EUR, statement.html"
+MORE = {"Side by side": 61, "What moved": 47, "Sentences on what moved": 9}  # of a comparison
 WORDS = {
     "statement.html": "page.txt",
     "statement.xlsx": "workbook.txt",
     IN_EUR: "page_in_eur.txt",
+    "comparison.xlsx": "comparison.txt",
 }
 RATES = "date,currency,rate,source\n2026-09-30,EUR,0.5,ECB\n" + "".join(
     f"2026-10-{day:02},EUR,0.9{day:02},ECB\n" for day in range(1, 32)
@@ -58,7 +62,8 @@ def cells_of_book(path: Path) -> str:
         fits = sheet.sheet_properties.pageSetUpPr.fitToPage
         printed = f"paper {sheet.page_setup.paperSize} fits {fits}, {sheet.oddFooter.left.text}"
         lines.append(f"== {sheet.title}: {held}, {printed}")
-        for row in sheet.iter_rows(max_row=ROWS if number else None):
+        most = MORE.get(sheet.title, ROWS) if number or sheet.title in MORE else None
+        for row in sheet.iter_rows(max_row=most):
             shown = [f"{cell.coordinate} {_shown(cell)}" for cell in row if cell.value is not None]
             lines += ["\t".join(shown)] if shown else []
     return "".join(f"{line}\n" for line in lines)
@@ -76,7 +81,9 @@ READ: dict[str, Callable[[Path], str]] = {
 
 
 @pytest.fixture
-def texts(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def texts(
+    make: Make, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
     """What each file of the statement says, of a lake that was read at noon of 20 November."""
     monkeypatch.setattr(time, "time_ns", lambda: to_micros(NOW) * 1000)
 
@@ -85,8 +92,11 @@ def texts(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[s
         folder = made.save(tmp_path / "out", FORMS)
         rates.write_text(RATES)
         page = made.in_currency("EUR", rates).save(tmp_path / "in EUR", ["html"])
+        moved = svc.explain_change(desk.lake, "2026-09", "2026-10", coins=["btc", "usdt"])
+        compared = moved.save(tmp_path / "compared", ["xlsx"]) / "comparison.xlsx"
         found = {path.name: READ.get(path.name, plain)(path) for path in sorted(folder.iterdir())}
-        return found | {IN_EUR: words_of_page(page / "statement.html")}
+        found[IN_EUR] = words_of_page(page / "statement.html")
+        return found | {compared.name: cells_of_book(compared)}
 
     return once("golden texts", write)
 
@@ -96,6 +106,7 @@ NAMES = [
     *("refunds.csv", "cohorts.csv", "payouts.csv", "exposure.csv", "checks.csv", "reading.csv"),
     "trend.csv",
     *("journal.beancount", "journal.csv", "statement.html", "statement.xlsx", IN_EUR),
+    "comparison.xlsx",
 ]
 
 

@@ -1,1 +1,1 @@
-"""A statement as an Excel workbook: one sheet a table."""
+"""A statement as an Excel workbook, one sheet a table, and a comparison as another."""

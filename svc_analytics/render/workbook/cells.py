@@ -5,6 +5,7 @@ shows no more; one of which the format hides digits has the mark of a rounded nu
 it. Texts are always strings: none becomes a formula, a link or a number.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -16,6 +17,7 @@ from svc_analytics.formatting.numbers import (
     COUNT,
     PERCENT_PLACES,
     PLAIN,
+    POINTS,
     RATE,
     RATE_PLACES,
     RATIO,
@@ -27,6 +29,7 @@ from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import BETWEEN, ENGLISH, Language, jalali_day
 from svc_analytics.language.isolation import LEFT_TO_RIGHT, isolate_right_to_left
+from svc_analytics.messages import Message
 
 EXACT_DIGITS = 15
 LONGEST_TEXT = 32_767
@@ -37,10 +40,18 @@ RICH = "<r>"
 DAY_FORMAT, INSTANT_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
 _FIRST_YEAR = 1901  # Excel counts the days before it wrongly
 _FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
+HEADING = "#0B5394"  # the colour of the words above a group of rows
+ROUNDED_NOTE = Message(
+    "{mark} rounded for display. A cell keeps 15 digits; the columns at the right hold every "
+    "digit as text.",
+    mark=ROUNDED,
+)
+_UNIT_OF_POINTS = "pp"
 UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # not allowed in XML
 # A ratio is written as a share: two places more than its percentage shows.
 _PLACES = {USD: USD_PLACES, RATE: RATE_PLACES, RATIO: PERCENT_PLACES + 2, COUNT: 0, PLAIN: 0}
-_FORMATS = {RATIO: "0.00%", COUNT: "#,##0", PLAIN: "0"}
+_PLACES[POINTS] = PERCENT_PLACES
+_FORMATS = {RATIO: "0.00%", COUNT: "#,##0", PLAIN: "0", POINTS: f'0.00" {_UNIT_OF_POINTS}"'}
 
 
 def shown_places(kind: str, scale: int | None, longest: int) -> int:
@@ -79,18 +90,54 @@ def number_format(value: Decimal | int, kind: str, places: int, room: int = 0) -
     >>> number_format(Decimal("0.125"), "USD", 2), number_format(7, "count", 0, room=2)
     ('"≈"#,##0.00;"≈"-#,##0.00', '#,##0_._0_0')
     """
-    is_cut = fifteen_digits(value) != value or bool(value_text(value).partition(".")[2][places:])
-    return format_of(kind, places, room, is_cut=is_cut)
+    return format_of(kind, places, room, is_cut=hides_digits(value, places))
+
+
+def hides_digits(value: Decimal | int, places: int) -> bool:
+    """Whether a cell that shows these places hides digits of a number.
+
+    >>> hides_digits(Decimal("0.125"), 2), hides_digits(12345678901234567, 0)
+    (True, True)
+    """
+    return fifteen_digits(value) != value or bool(value_text(value).partition(".")[2][places:])
+
+
+def is_rounded_throughout(numbers: Iterable[tuple[str, Decimal | int, bool]]) -> bool:
+    """Whether the head of a column can say that its numbers are rounded, so that no cell has to.
+
+    Each number comes with its kind and whether its cell hides digits. It is so unless an amount of
+    a coin is exact, or every number of another kind. Counts and zeros are taken for exact anywhere.
+
+    >>> two, five = Decimal("2.5"), Decimal("0.125")
+    >>> is_rounded_throughout([("USD", two, False), ("USD", five, True), ("count", 7, False)])
+    True
+    >>> is_rounded_throughout([("coin", two, False), ("coin", five, True)])
+    False
+    """
+    told = [
+        (kind, is_cut) for kind, value, is_cut in numbers if is_cut or (value and kind != COUNT)
+    ]
+    rounded = {kind for kind, is_cut in told if is_cut}
+    exact = {kind for kind, is_cut in told if not is_cut}
+    return bool(rounded) and COIN not in exact and exact <= rounded
 
 
 @cache
-def format_of(kind: str, places: int, room: int = 0, *, is_cut: bool) -> str:
-    """Return the Excel format of numbers of a kind; one that is cut has the mark before it."""
+def format_of(
+    kind: str, places: int, room: int = 0, *, is_cut: bool, is_signed: bool = False
+) -> str:
+    """Return the Excel format of numbers of a kind; one that is cut has the mark before it.
+
+    >>> format_of("USD", 2, is_cut=False, is_signed=True)
+    '+#,##0.00;-#,##0.00;#,##0.00'
+    """
     points = "." + "0" * places if places else ""
     form = _FORMATS.get(kind, f"#,##0{points}")
     shown = len(form.partition(".")[2])  # the sign of a percentage takes a place too
     form += ("_." if room and not shown else "") + "_0" * max(room - shown, 0)
-    return f'"{ROUNDED}"{form};"{ROUNDED}"-{form}' if is_cut else form
+    signs = ("+", "-", "") if is_signed else ("", "-")
+    marked = f'"{ROUNDED}"' * is_cut
+    return ";".join(f"{marked}{sign}{form}" for sign in signs) if is_cut or is_signed else form
 
 
 def in_digits(form: str, language: Language) -> str:
@@ -194,7 +241,8 @@ class CellWriter:
         key = (form, *more.items())
         if key not in self.forms:
             look = self.left_to_right | more
-            self.forms[key] = self.look(num_format=in_digits(form, self.language), **look)
+            worded = form.replace(_UNIT_OF_POINTS, self.language.text(_UNIT_OF_POINTS))
+            self.forms[key] = self.look(num_format=in_digits(worded, self.language), **look)
         return self.forms[key]
 
     @property
@@ -211,6 +259,18 @@ class CellWriter:
     def left_to_right(self) -> dict[str, Any]:
         """The look of an id, a name or a number: it runs from left to right in any sheet."""
         return {"reading_order": 1, "align": "right"} if self.start == "right" else {}
+
+    def wide(self, sheet: Any, row: int, span: tuple[int, float], text: str, **look: Any) -> None:
+        """Write a text of ours over the columns of a span, as many lines high as it needs.
+
+        The span is its last column, and how many letters are in a line over its columns.
+        """
+        last, letters = span
+        shown = self.worded(text)
+        sheet.set_row(row, 15 * lines_in(shown, letters) * look.get("font_size", 11) / 11 + 1)
+        own: dict[str, Any] = {"text_wrap": True, "valign": "top", "align": "left"} | self.own
+        sheet.merge_range(row, 0, row, last, "", self.look(**own | look))
+        self.text(sheet, row, 0, shown, **own | look)
 
     def instant(
         self,

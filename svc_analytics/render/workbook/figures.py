@@ -23,8 +23,8 @@ from svc_analytics.render.face.all_coins import ALL_COINS
 from svc_analytics.render.face.face import UNPRICED, UNPRICED_LABEL, Face, FaceRow
 from svc_analytics.render.figures import FigureCells, summary_groups
 from svc_analytics.render.workbook.cells import (
+    HEADING,
     CellWriter,
-    fifteen_digits,
     number_format,
     shown_places,
     whole_digits,
@@ -59,7 +59,7 @@ class FigureRows:
         self._write_heads(row)
         for group, rows in [*self.face.groups.items(), *self._details().items()]:
             row += 1
-            self.pen.words(self.sheet, row, 0, group, bold=True, font_color="#0B5394")
+            self.pen.words(self.sheet, row, 0, group, bold=True, font_color=HEADING)
             for each in rows:
                 row += 1
                 self._write_row(row, each)
@@ -139,7 +139,7 @@ class FigureRows:
     def _write_number(self, row: int, place: int, each: FaceRow, value: Number) -> None:
         """Write a number, as a formula if it is a sum of cells that are written."""
         look, form = _LOOKS[each.weight], self._form(each.name, place, value)
-        cell, formula = xl_rowcol_to_cell(row, place), _live(self._parts(each, place), value)
+        cell, formula = xl_rowcol_to_cell(row, place), sum_formula(self._parts(each, place), value)
         self._written[each.name][place] = cell, value
         if formula:
             self.pen.sum(self.sheet, cell, formula, value, self.pen.number_look(form, **look))
@@ -192,10 +192,3 @@ class FigureRows:
             if isinstance(value, datetime):
                 self.pen.jalali(self.sheet, row, place, value, align="right")
         return 1
-
-
-def _live(parts: Mapping[str, Number], value: Number) -> str:
-    """Return the formula of a sum whose cells hold every digit; no text where one lacks some."""
-    numbers = [*parts.values(), value]
-    is_whole = all(fifteen_digits(each) == each for each in numbers)
-    return sum_formula(parts, value) if is_whole else ""

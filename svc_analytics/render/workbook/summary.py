@@ -6,12 +6,12 @@ order, and the details below.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.numbers import ROUNDED, USD
+from svc_analytics.formatting.numbers import USD
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.language.catalogue import Language
@@ -24,7 +24,7 @@ from svc_analytics.render.figures import FigureCells
 from svc_analytics.render.page.band import NOT_MEANINGFUL, Band, Tile
 from svc_analytics.render.page.front import front_lines
 from svc_analytics.render.standing import status_note, status_word
-from svc_analytics.render.workbook.cells import CellWriter, lines_in, number_format
+from svc_analytics.render.workbook.cells import HEADING, ROUNDED_NOTE, CellWriter, number_format
 from svc_analytics.render.workbook.figures import GAP, FigureRows
 from svc_analytics.render.workbook.tables import set_up_print
 from svc_analytics.warehouse.definitions import label_of
@@ -33,10 +33,6 @@ SHEET = "Statement"
 _COINS, _EXACT = 21, 30  # widths
 _ENGLISH, _OTHER, _BOTH = 30, 36, 54  # widths of the first column, by the language
 _MOST_UPRIGHT = 4  # coins on an upright page
-_ROUNDED = (
-    f"{ROUNDED} rounded for display. A cell keeps 15 digits; the columns at the right hold every "
-    "digit as text."
-)
 _MEANINGS = "What each figure means stands in the sheet Definitions."
 
 
@@ -98,7 +94,7 @@ def _write_head(
         *((text, {}) for text in describe_pricing(statement.tables)),
     ]
     for row, (text, look) in enumerate(texts):
-        _write_wide(pen, sheet, row, pen.worded(text), width, look)
+        pen.wide(sheet, row, _span(pen.language, width), text, **look)
     return len(texts) + 1
 
 
@@ -107,7 +103,7 @@ def _write_headline(pen: CellWriter, sheet: Any, band: Band, row: int) -> int:
     tiles = list(band.tiles())
     if not tiles:
         return row
-    pen.words(sheet, row, 0, ALL_COINS, bold=True, font_color="#0B5394")
+    pen.words(sheet, row, 0, ALL_COINS, bold=True, font_color=HEADING)
     for place, tile in enumerate(tiles, row + 1):
         pen.words(sheet, place, 0, label_of(tile.name), bold=True)
         value = band.face.coins.usd(tile.name)
@@ -137,20 +133,13 @@ def _told(tile: Tile, band: Band) -> Iterator[Message]:
 def _write_lines(pen: CellWriter, sheet: Any, lines: list[Message], row: int, width: int) -> int:
     """Write sentences, each over the whole width; return the row below."""
     for place, line in enumerate(lines, row):
-        _write_wide(pen, sheet, place, pen.worded(line), width, {})
+        pen.wide(sheet, place, _span(pen.language, width), line)
     return row + len(lines)
 
 
-def _write_wide(
-    pen: CellWriter, sheet: Any, row: int, text: str, width: int, look: Mapping[str, Any]
-) -> None:
-    """Write a text over the whole width, as many lines high as it needs."""
-    lines = lines_in(text, _label_width(pen.language) + width * _COINS - 8)
-    sheet.set_row(row, 15 * lines * look.get("font_size", 11) / 11 + 1)
-    own: dict[str, Any] = {"text_wrap": True, "valign": "top", "align": "left"} | pen.own
-    whole = own | dict(look)
-    sheet.merge_range(row, 0, row, width, "", pen.look(**whole))
-    pen.text(sheet, row, 0, text, **whole)
+def _span(language: Language, width: int) -> tuple[int, float]:
+    """Return the last column of a text over the whole width, and the letters of its lines."""
+    return width, _label_width(language) + width * _COINS - 8
 
 
 def _write_notes(
@@ -160,7 +149,7 @@ def _write_notes(
     names = [name for name in cells.statement.tables["summary"].column_names if cells.rows]
     shown = [cells.cell(values, name) for values in cells.rows for name in names]
     reasons = dict.fromkeys(f"{cell.text} {cell.note}" for cell in shown if cell.note)
-    notes = [*map(single_line, reasons), _ROUNDED, _MEANINGS]
+    notes = [*map(single_line, reasons), ROUNDED_NOTE, _MEANINGS]
     for place, note in enumerate(notes):
-        _write_wide(pen, sheet, row + place, pen.worded(note), width, {"font_size": 9})
+        pen.wide(sheet, row + place, _span(pen.language, width), note, font_size=9)
     return row + len(notes)

@@ -17,7 +17,7 @@ from svc_analytics.formatting.tables import to_frame, to_objects
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.money import PERCENT_SCALE, SCALE
-from svc_analytics.render.bridges import Bridges, records_tables
+from svc_analytics.render.bridges import Bridges, MovedTables, records_tables
 from svc_analytics.render.side_by_side import head_lines
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.change.moved import Moved, keep_moved, largest_records
@@ -116,11 +116,11 @@ class Change(Displayable):
         digits: str = "latin",
     ) -> Path:
         """Write the comparison with its parts into a folder, as `Comparison.save` does."""
-        whole, own = compared_of(self.comparison), self._display()
-        lines, tables = [*whole.shown.lines, _PROMISE], [*own.tables, *whole.shown.tables]
-        shown = Display(whole.shown.title, lines, tables, own.folded)
+        whole = compared_of(self.comparison)
         more = dict(whole.tables) | self._tables
-        compared = replace(whole, shown=shown, tables=more, facts=self.to_json())
+        compared = replace(
+            whole, moved=self._moved(), tables=more, facts=self.to_json(), words=LABELS
+        )
         return save(replace(compared, language=Language(lang, digits)), out, formats)
 
     @property
@@ -128,15 +128,22 @@ class Change(Displayable):
         return {"changes": self.changes, "parts": self.table, "records": self.largest}
 
     def _display(self) -> Display:
+        old, new = self.comparison.sides
+        own = self._moved()
+        lines = [*head_lines(old, new, has_percentage=False), own.line]
+        title = Message("What moved from {old} to {new}", old=old.name, new=new.name)
+        return Display(title, lines, [*own.bridges, *own.sentences], folded=own.records)
+
+    def _moved(self) -> MovedTables:
+        """Return the tables of what moved, part by part."""
         both, rows, order = self.comparison, self.changes.to_pylist(), list(LABELS)
         parts = sorted(self.table.to_pylist(), key=lambda row: order.index(row["part"]))
         old, new = (side.name for side in both.sides)
         made = Bridges((old, new), standing_of(both.table).scales, both.is_exact)
         wanted = [row for row in rows if row["needs_sentence"] or row["sentence"]]
-        tables = [*made.tables(rows, parts), *([made.sentences(wanted)] if wanted else [])]
-        lines = [*head_lines(*both.sides, has_percentage=False), _PROMISE]
-        title = Message("What moved from {old} to {new}", old=old, new=new)
-        return Display(title, lines, tables, folded=records_tables(self.largest, LABELS))
+        sentences = [made.sentences(wanted)] if wanted else []
+        records = records_tables(self.largest, LABELS)
+        return MovedTables(_PROMISE, made.tables(rows, parts), sentences, records)
 
     def __repr__(self) -> str:
         return f"Change({self.comparison.old.period.folder}, {self.comparison.new.period.folder})"

@@ -1,0 +1,170 @@
+"""Tables to display as blocks of a sheet, one below the other, their cells as numbers.
+
+Every number has its exact text behind. One that is the sum of others is a formula, where a
+spreadsheet gives it to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from xlsxwriter.utility import xl_rowcol_to_cell
+
+from svc_analytics.formatting.cells import Cell, Number
+from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.numbers import COIN, RATIO, ROUNDED
+from svc_analytics.formatting.values import value_text
+from svc_analytics.language.catalogue import is_number
+from svc_analytics.messages import Message
+from svc_analytics.render.workbook.cells import (
+    HEADING,
+    CellWriter,
+    format_of,
+    hides_digits,
+    is_rounded_throughout,
+    shown_places,
+    whole_digits,
+)
+from svc_analytics.render.workbook.sums import sum_formula
+
+GAP = 1  # column between tables and their exact texts
+_HEAD: dict[str, Any] = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"}
+_TOTAL: dict[str, Any] = {"bold": True, "top": 1}
+Place = tuple[int, int]  # of a cell in a table: its row and its column
+# The cells that may add up to one, each with the sign that it has in the sum.
+Adds = Callable[[DisplayTable, Place], Iterable[tuple[str, Place]]]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table in a sheet."""
+
+    pen: CellWriter
+    sheet: Any
+    behind: int  # the column that its exact texts begin at
+    adds: Adds
+    table: DisplayTable
+    _written: dict[Place, tuple[str, Decimal | int]] = field(default_factory=dict)
+
+    def write(self, row: int) -> int:
+        """Write it from a row on, its title first; return the row below."""
+        if self.table.title:
+            self.pen.words(self.sheet, row, 0, self.table.title, bold=True, font_color=HEADING)
+            row += 1
+        self._write_heads(row)
+        for number, cells in enumerate(self.table.rows):
+            if heading := self.table.headings.get(number):
+                row += 1
+                self.pen.words(self.sheet, row, 0, heading, bold=True, font_color=HEADING)
+            row += 1
+            for column, cell in enumerate(cells):
+                self._write_cell(row, (number, column), cell)
+        return row + 1
+
+    @cached_property
+    def _columns(self) -> list[_Column]:
+        return [_Column.of(cells) for cells in zip(*self.table.rows, strict=True)]
+
+    def _write_heads(self, row: int) -> None:
+        for place, (head, column) in enumerate(zip(self.table.header, self._columns, strict=True)):
+            look = _HEAD | ({"align": "right"} if column.is_right else {"align": self.pen.start})
+            marked = Message("{MARK} {COLUMN}", MARK=ROUNDED, COLUMN=head)
+            self._write_text(row, place, marked if column.is_rounded else head, **look)
+            if column.is_right:
+                exact = Message("{COLUMN}, exact", COLUMN=head)
+                self.pen.words(self.sheet, row, self._behind(place), exact, **look)
+
+    def _behind(self, column: int) -> int:
+        return self.behind + column - 1
+
+    def _write_cell(self, row: int, place: Place, cell: Cell) -> None:
+        look = _TOTAL if place[0] in self.table.totals else {}
+        if cell.number:
+            self._write_number(row, place, cell.number, look)
+        elif cell.is_number and cell.text:
+            self._write_text(row, place[1], cell.text, align="right", **look)
+        elif cell.is_fixed or isinstance(cell.text, Message):
+            self._write_text(row, place[1], cell.text, **look)
+        elif cell.text:
+            text = {"text_wrap": True, "valign": "top"} | look
+            self.pen.text(self.sheet, row, place[1], cell.text, **text)
+        elif look:
+            self.pen.blank(self.sheet, row, place[1], **look)
+
+    def _write_text(self, row: int, column: int, text: str, **look: Any) -> None:
+        """Write a text of ours, or a name, in the language."""
+        if is_number(text) and not self.pen.language.is_english:  # such as a period
+            text = self.pen.language.value(text)
+        self.pen.words(self.sheet, row, column, text, **look)
+
+    def _write_number(self, row: int, place: Place, number: Number, look: dict[str, Any]) -> None:
+        """Write a number, as a formula if it is a sum of cells above or beside it."""
+        name, column = xl_rowcol_to_cell(row, place[1]), self._columns[place[1]]
+        form = column.form(number)
+        formula = sum_formula(self._parts(place), number.value)
+        self._written[place] = name, number.value
+        if formula:
+            style = self.pen.number_look(form, **look)
+            self.pen.sum(self.sheet, name, formula, number.value, style)
+        else:
+            self.pen.number(self.sheet, row, place[1], number.value, form, **look)
+        own = {"align": "right"} | self.pen.left_to_right
+        text = self.pen.language.number(value_text(number.value))
+        self.pen.text(self.sheet, row, self._behind(place[1]), text, **own)
+
+    def _parts(self, place: Place) -> dict[str, Decimal | int]:
+        """Return the cells that may add up to one, by their names with their signs."""
+        found = [(sign, self._written.get(each)) for sign, each in self.adds(self.table, place)]
+        return {
+            f"{sign}{cell[0]}": Decimal(cell[1]).copy_negate() if sign else cell[1]
+            for sign, cell in found
+            if cell
+        }
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The numbers of a column of a table: how many places they show, and what its head says."""
+
+    numbers: Sequence[Number]
+    is_right: bool  # whether it holds numbers, known or not
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> _Column:
+        """Return the numbers in cells."""
+        numbers = [cell.number for cell in cells if cell.number]
+        return cls(numbers, any(cell.is_number for cell in cells))
+
+    def form(self, number: Number) -> str:
+        """Return the format of a number; the points of a column stand in one line."""
+        places = self._places(number)
+        is_cut = hides_digits(number.value, places) and not self.is_rounded
+        is_nothing = number.value < 0 and round(number.value, places) == 0
+        is_signed = number.is_signed and not is_nothing
+        form = format_of(number.kind, places, self._room, is_cut=is_cut, is_signed=is_signed)
+        return ";".join([form.partition(";")[0]] * 2) if is_nothing else form  # never -0.00
+
+    @cached_property
+    def is_rounded(self) -> bool:
+        """Whether the head says that its numbers are rounded, so that none has a mark."""
+        return is_rounded_throughout(
+            (each.kind, each.value, hides_digits(each.value, self._places(each)))
+            for each in self.numbers
+        )
+
+    def _places(self, number: Number) -> int:
+        return shown_places(number.kind, number.scale, self._longest)
+
+    @cached_property
+    def _longest(self) -> int:
+        """How many digits the largest amount has before its point."""
+        amounts = [each.value for each in self.numbers if each.kind == COIN]
+        return max(map(whole_digits, amounts), default=1)
+
+    @cached_property
+    def _room(self) -> int:
+        return max((self._places(each) for each in self.numbers if each.kind != RATIO), default=0)

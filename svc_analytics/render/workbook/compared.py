@@ -1,0 +1,140 @@
+"""The first sheets of a comparison's workbook: what its page says, with the same hierarchy.
+
+Both periods stand side by side: what is known of them, the chart of what moved, all coins in USD,
+then coin by coin. What moved, part by part, and the sentences of people have sheets of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.display import Display
+from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.standing import Standing
+from svc_analytics.messages import Message
+from svc_analytics.render.bridges import MovedTables
+from svc_analytics.render.workbook.blocks import GAP, Adds, Block, Place
+from svc_analytics.render.workbook.cells import LINE, ROUNDED_NOTE, CellWriter
+from svc_analytics.render.workbook.chart import write_change
+from svc_analytics.render.workbook.tables import set_up_print
+
+SHEET, MOVED = "Side by side", "What moved"
+_OLD, _NEW, _DIFFERENCE = 1, 2, 3  # columns of a table with both periods side by side
+_UPRIGHT = 5  # columns on an upright page
+_NARROWEST, _WIDEST, _EXACT = 12, 24, 30  # widths of columns
+_LETTER = 1.15  # of a width
+
+
+@dataclass(frozen=True)
+class Face:
+    """The material of the first sheets."""
+
+    shown: Display  # both periods side by side
+    moved: MovedTables | None  # what moved, where that was asked for
+    names: str  # of the merchant
+    change: pa.Table | None  # of each coin in USD: what the chart draws
+    standing: Standing
+
+
+def write_face(pen: CellWriter, face: Face) -> None:
+    """Write the sheets."""
+    _write_sides(pen, face)
+    if face.moved:
+        _write_moved(pen, face, face.moved)
+
+
+def _write_sides(pen: CellWriter, face: Face) -> None:
+    sheet = _Sheet(pen, pen.sheet(SHEET), face.shown.tables)
+    row = sheet.write_head(face.shown.title, [single_line(face.names), *face.shown.lines]) + 1
+    if face.change is not None:
+        row = write_change(pen, sheet.sheet, row, sheet.span, face.change)
+    sheet.write_tables(row, _difference)
+    sheet.set_up(face.standing)
+
+
+def _write_moved(pen: CellWriter, face: Face, moved: MovedTables) -> None:
+    """Write the parts of what moved, and the sentences on it."""
+    for name, tables, line in (
+        (MOVED, moved.bridges, moved.line),
+        *((table.title, [replace(table, title="")], "") for table in moved.sentences),
+    ):
+        sheet = _Sheet(pen, pen.sheet(name), tables)
+        row = sheet.write_head(name, [face.shown.title, *filter(None, [line])]) + 1
+        sheet.write_tables(row, _last)
+        sheet.set_up(face.standing)
+
+
+def _difference(_table: DisplayTable, place: Place) -> Iterable[tuple[str, Place]]:
+    """Return the cells of a difference: the new figure less the old one."""
+    row, column = place
+    return [("", (row, _NEW)), ("-", (row, _OLD))] if column == _DIFFERENCE else []
+
+
+def _last(table: DisplayTable, place: Place) -> Iterable[tuple[str, Place]]:
+    """Return the cells of the new figure: the old one and the parts of its change, above it."""
+    row, column = place
+    return [("", (above, column)) for above in range(row)] if row in table.totals else []
+
+
+@dataclass(frozen=True)
+class _Sheet:
+    """A sheet of tables, their columns as wide as what they show."""
+
+    pen: CellWriter
+    sheet: Any
+    tables: Sequence[DisplayTable]
+
+    @property
+    def width(self) -> int:
+        """How many columns the widest of its tables has."""
+        return max((len(table.header) for table in self.tables), default=1)
+
+    @property
+    def span(self) -> tuple[int, float]:
+        """The last column of a text over the whole width, and the letters of its lines."""
+        return self.width - 1, sum(map(self._width, range(self.width))) * 0.95
+
+    def write_head(self, title: str, lines: Sequence[str]) -> int:
+        """Write what the sheet is, and return the row below."""
+        for place in range(self.width):
+            self.sheet.set_column(place, place, self._width(place))
+        behind = self.width + GAP
+        self.sheet.set_column(behind - 1, behind - 1, 3)
+        self.sheet.set_column(behind, behind + self.width - 2, _EXACT, None, {"level": 1})
+        self.pen.wide(self.sheet, 0, self.span, title, bold=True, font_size=16)
+        for row, line in enumerate(lines, 1):
+            self.pen.wide(self.sheet, row, self.span, line)
+        return len(lines) + 1
+
+    def write_tables(self, row: int, adds: Adds) -> None:
+        """Write the tables one below the other, and what their marks mean."""
+        for table in self.tables:
+            row = Block(self.pen, self.sheet, self.width + GAP, adds, table).write(row) + 1
+        reasons = dict.fromkeys(reason for table in self.tables for reason in table.reasons())
+        for place, note in enumerate([*reasons, ROUNDED_NOTE], row):
+            self.pen.wide(self.sheet, place, self.span, note, font_size=9)
+        self.sheet.print_area(0, 0, row + len(reasons), self.width - 1)
+
+    def set_up(self, standing: Standing) -> None:
+        """Print it one page wide."""
+        set_up_print(self.pen, self.sheet, standing, is_wide=self.width > _UPRIGHT)
+
+    def _width(self, place: int) -> float:
+        """Return the width of a column, by the longest text in it."""
+        rows = [row for table in self.tables for row in table.rows if place < len(row)]
+        letters = max((len(self._text(row[place])) for row in rows), default=0)
+        most = LINE if place == 0 or any(_is_prose(row[place]) for row in rows) else _WIDEST
+        return max(_NARROWEST, min(letters * _LETTER + 2, most))
+
+    def _text(self, cell: Cell) -> str:
+        return cell.text if cell.is_number else self.pen.worded(cell.text)
+
+
+def _is_prose(cell: Cell) -> bool:
+    return not (cell.is_number or cell.is_fixed or isinstance(cell.text, Message))
