@@ -15,6 +15,7 @@ from svc_analytics.closing.verification.proof import prove
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.proofs import signature
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
+from tests.closing.test_releases import another_release, same
 from tests.support.closings import Closer
 from tests.support.ssh_keys import make_key
 
@@ -146,6 +147,24 @@ def test_a_derived_form_that_was_altered_does_not_hold(closer: Closer) -> None:
             text = text.replace('"signed": null', '"signed": "SHA256:x"').replace("false", "true")
         facts.write_text(text)
         assert derived(folder).broken
+
+
+def test_the_words_of_a_form_by_another_release_are_told_as_not_proven(closer: Closer) -> None:
+    """No seal fixes them, so whoever alters them could say that another release wrote them."""
+    with another_release(same):
+        folder = closer.close().folder
+        closer.close(formats=("html",))
+    page = folder.with_name("2026-10-forms") / "statement.html"
+    facts, kept = page.with_name("forms.json"), page.read_bytes()
+    page.write_bytes(kept.replace(b'"status">not signed', b'"status">signed by a key of ours'))
+    digests = [sha256(each).hexdigest() for each in (kept, page.read_bytes())]
+    facts.write_text(facts.read_text().replace(*digests))
+    checked = verify_statement(folder, closer.desk.lake)
+    said = "2026-10-forms: svc-analytics 0.0.9 wrote it, another release: the words and the layout"
+    assert not (checked.broken or checked.holds) and said in str(checked.unproven)
+    assert checked.statuses[-1].outcome == "not checked"
+    closer.close(formats=("html",))
+    assert verify_statement(folder, closer.desk.lake).holds
 
 
 @pytest.mark.thorough

@@ -199,6 +199,7 @@ def _compare(sealed: Sealed) -> Findings:
     said = sealed.marked(told).saying(facts.get(_SENTENCES, []))
     statement, is_own = said.statement, is_this_release(facts)
     findings = compare_forms(statement, facts, sealed.facts, sealed.place, altered, is_own=is_own)
+    findings.unproven += _not_compared(findings.reworded, facts)
     _compare_marks(told, sealed.marks, findings)
     if [*statement.sentences] != sealed.sentences:
         findings.notes.append("its sentences on what moved are not those that are kept now")
@@ -209,6 +210,17 @@ def _compare(sealed: Sealed) -> Findings:
     findings.unproven = [f"{name}: {text}" for text in findings.unproven]
     findings.notes = [f"{name}: {text}" for text in findings.notes]
     return findings
+
+
+def _not_compared(reworded: list[str], facts: dict[str, Any]) -> Iterator[str]:
+    """Say of files in the words of another release that nothing proves them: no seal does."""
+    if reworded:
+        writer = f"svc-analytics {facts.get('tool_version')} wrote it, another release"
+        files = ", ".join(reworded)
+        yield (
+            f"{writer}: the words and the layout of {files}, its four statuses too, were not "
+            "compared: write it again with this release"
+        )
 
 
 def _compare_marks(told: Marks, now: Marks, findings: Findings) -> None:
