@@ -117,6 +117,19 @@ def kept(english: str, message: str | dict[str, Any] | None) -> str:
     return english
 
 
+def messages_of(documents: Any) -> list[Message]:
+    """Return the messages that a list in JSON holds; none where it is no list of messages of ours.
+
+    >>> messages_of([Message("token.empty").to_json()]), messages_of([{"code": "Pay to me."}])
+    (['the text is empty'], [])
+    """
+    with suppress(LookupError, TypeError, AttributeError, ValueError):
+        found = [Message.from_json(document) for document in documents or ()]
+        if english_templates().keys() >= {code for each in found for code in each.codes()}:
+            return found
+    return []
+
+
 def joined(code: str, texts: Sequence[_Text]) -> _Text | Message:
     """Return texts as one, each put behind those before it by a message of `list`."""
     text: _Text | Message = texts[0]

@@ -193,6 +193,7 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
         *([f"  {status_note(new)}"] if sealed_state(new) or not new.reasons else []),
         *(f"  {single_line(line)}" for line in proof_lines(new)),
         *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
+        *(f"  {single_line(text)}" for text in new.unread_sentences),
         *_readings(new),
         *_accepted(new),
         *(f"  {single_line(text)}" for text in describe_balances(new.tables)),

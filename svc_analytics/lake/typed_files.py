@@ -14,6 +14,7 @@ from pathlib import Path
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import locked
+from svc_analytics.messages import Message
 from svc_analytics.storage import Storage, merge_into
 
 _BOM = "\ufeff"
@@ -49,12 +50,37 @@ def read_rows(path: Path, columns: Sequence[str], optional: Collection[str] = ()
     The first line names the `columns`, in any order; only those that are `optional` may lack.
     Raises `ConfigError` with the number of the first line that is wrong, and what is.
     """
-    records = _read(path, _text_of(path), columns, optional)
-    return [
-        TypedRow(path, each.line, dict.fromkeys(columns, "") | _cells(path, records[0], each))
-        for each in records[1:]
-        if any(each.cells)
-    ]
+    rows, refused = readable_rows(path, columns, optional)
+    if refused:
+        raise refused[0]
+    return rows
+
+
+def readable_rows(
+    path: Path, columns: Sequence[str], optional: Collection[str] = ()
+) -> tuple[list[TypedRow], list[ConfigError]]:
+    """Read the rows of a typed file that can be read, and the errors of the others.
+
+    Raises `ConfigError` for a file of which no line can be: without its columns, or no CSV.
+    """
+    records, refused = _read(path, _text_of(path), columns, optional), list[ConfigError]()
+    rows: list[TypedRow] = []
+    for each in records[1:]:
+        if not any(each.cells):
+            continue
+        try:
+            cells = _cells(path, records[0], each)
+        except ConfigError as error:
+            refused.append(error)
+        else:
+            rows.append(TypedRow(path, each.line, dict.fromkeys(columns, "") | cells))
+    return rows, refused
+
+
+def fault_of(error: ConfigError) -> Message:
+    """Return what is wrong with a typed file by an error of this module, without its path."""
+    fault: Message = error.args[0].values["FAULT"]
+    return fault
 
 
 def append_row(
@@ -109,14 +135,14 @@ def _text_of(path: Path) -> str:
     try:
         content = path.read_bytes() if path.exists() else b""
         if content.startswith(_WIDE):
-            raise _refused(path, 1, "the text is UTF-16: save it as CSV in UTF-8")
+            raise _refused(path, 1, Message("typed.utf_16"))
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = len((content[: error.start] + b"-").splitlines())
-        raise _refused(path, line, "the text is not UTF-8: save it as CSV in UTF-8") from error
+        raise _refused(path, line, Message("typed.not_utf_8")) from error
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise ConfigError(f"cannot read {path}: {reason}") from error
+        fault = Message("typed.unreadable", reason=error.strerror or type(error).__name__)
+        raise ConfigError(Message("typed.file", path=path, FAULT=fault)) from error
 
 
 def _read(
@@ -147,7 +173,7 @@ def _records(path: Path, text: str) -> Iterator[_Record]:
             taken.clear()
     except csv.Error as error:
         is_open = "unexpected end" in str(error)
-        why = "a quote is opened and never closed" if is_open else error
+        why = Message("typed.open_quote") if is_open else Message("typed.no_csv", reason=error)
         raise _refused(path, number, why) from error
 
 
@@ -155,7 +181,7 @@ def _clean(path: Path, line: int, cell: str) -> str:
     """Return a cell without the spaces around it; refuse one with characters nobody types."""
     odd = next((sign for sign in cell if ord(sign) < 32 and sign not in _MAY_STAND), None)
     if odd is not None:
-        raise _refused(path, line, f"it holds the control character U+{ord(odd):04X}")
+        raise _refused(path, line, Message("typed.control", sign=f"U+{ord(odd):04X}"))
     return cell.strip()
 
 
@@ -163,23 +189,25 @@ def _check_head(
     path: Path, head: _Record, columns: Sequence[str], optional: Collection[str]
 ) -> None:
     """Refuse a first line that does not name every column once, and no other."""
-    known = ",".join(columns)
-    wrong = [f"no column {name!r:.60} is known" for name in head.cells if name not in columns]
-    wrong += [f"{name} stands twice" for name, count in Counter(head.cells).items() if count > 1]
-    needed = [name for name in columns if name not in optional]
-    wrong += [f"the column {name} is missing" for name in needed if name not in head.cells]
+    counts, needed = Counter(head.cells), [name for name in columns if name not in optional]
+    named = {
+        "typed.unknown_column": [f"{name!r:.60}" for name in head.cells if name not in columns],
+        "typed.twice": [name for name, count in counts.items() if count > 1],
+        "typed.missing_column": [name for name in needed if name not in head.cells],
+    }
+    wrong = [Message(code, name=name) for code, names in named.items() for name in names]
     if wrong:
-        raise _refused(path, head.line, f"{wrong[0]}: the first line must be {known}")
+        why = Message("typed.first_line", WHY=wrong[0], columns=",".join(columns))
+        raise _refused(path, head.line, why)
 
 
 def _cells(path: Path, head: _Record, record: _Record) -> dict[str, str]:
     count, wanted = len(record.cells), len(head.cells)
     if count != wanted:
-        why = f"{count} cells, and the first line names {wanted}"
-        hint = "put a text with a comma between quotes, and write an amount as 500.25"
-        raise _refused(path, record.line, f"{why}: {hint}")
+        raise _refused(path, record.line, Message("typed.cells", count=count, wanted=wanted))
     return dict(zip(head.cells, record.cells, strict=True))
 
 
 def _refused(path: Path, line: int, why: object) -> ConfigError:
-    return ConfigError(f"{path}, line {line}: {why}")
+    fault = Message("typed.line", line=line, WHY=why if isinstance(why, str) else str(why))
+    return ConfigError(Message("typed.wrong", path=path, FAULT=fault))

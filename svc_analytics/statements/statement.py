@@ -38,7 +38,7 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
-from svc_analytics.messages import KEPT
+from svc_analytics.messages import KEPT, Message
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.proofs.marks import WITHIN
 from svc_analytics.render.balances import balances_table, describe_balances
@@ -110,6 +110,7 @@ class Statement(Displayable):
     state: MonthState | None = None  # of its month, where it was looked up
     external: ExternalFigures | None = None  # its USD in another currency, where it was asked for
     sentences: tuple[dict[str, str], ...] = ()  # that people wrote on what moved; no seal has them
+    unread_sentences: tuple[Message, ...] = ()  # what of their files was not read
 
     def __post_init__(self) -> None:
         standing = document_standing(self)

@@ -124,6 +124,36 @@ def test_sentences_lie_beside_the_seal_and_are_printed_by_what_it_does_not_cover
     assert not found.broken and "sentences on what moved" in str(found.notes)
 
 
+def test_a_line_of_sentences_that_cannot_be_read_is_told_by_every_form(
+    closer: Closer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its file, its number and what is wrong; the good lines stay, and the forms are proven."""
+    folder, lake = closer.sealed(), closer.desk.lake
+    kept, beside = folder.with_name("2026-10-sentences.csv"), folder.with_name("2026-10-forms")
+    good = f"{SENTENCE_HEAD}\n2026-09,2026-10,net_settlement,usdt,A shop came.,Rui,Inês\n"
+    kept.write_text(f"{good}2026-10,2026-11,net_settlement,usdt,It left.,Rui,\n")
+    fault = "line 3: after is 2026-11, and the file has the sentences on 2026-10"
+    told = f"The file 2026-10-sentences.csv was not read whole: {fault}. Correct it"
+    persian = 'پروندهٔ <bdi dir="ltr">2026-10-sentences.csv</bdi> کامل خوانده نشد'
+    closer.close(formats=("html", "xlsx"))
+    page, book = (beside / "statement.html").read_text(), beside / "statement.xlsx"
+    assert told in page and "A shop came." in page and "It left." not in page
+    sheet = openpyxl.load_workbook(book)["Sentences on what moved"]
+    assert [cell.value.partition(" Correct")[0] for cell in sheet["A"] if cell.row == 7]
+    made = svc.statement(lake, "2026-10").save(tmp_path / "out", ["html"], lang="fa")
+    assert persian in (made / "statement.html").read_text()
+    with monkeypatch.context() as patched:
+        patched.setattr("importlib.util.find_spec", lambda name: None)  # no PDF: it takes long
+        packed = svc.package(lake, "2026-10", out=tmp_path / "pack.zip").file
+    with ZipFile(packed) as archive:
+        assert told in archive.read("2026-10-forms/statement.html").decode()
+    assert verify_statement(packed).holds and derived(folder) == Findings()
+    kept.write_text(good)
+    assert (
+        closer.close(formats=("html",)).note and told not in (beside / "statement.html").read_text()
+    )
+
+
 def test_a_derived_form_that_was_altered_does_not_hold(closer: Closer) -> None:
     """It is named; nor does a status in it, with its hash and the facts that it is made of."""
     folder = closer.sealed()

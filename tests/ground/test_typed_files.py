@@ -70,7 +70,7 @@ def test_a_column_that_is_optional_may_lack(tmp_path: Path) -> None:
         ("At,coin,note\n", "line 1: no column 'At' is known"),
         ("1,btc,x\n", "line 1: no column '1' is known"),
         ('at,coin,note\n1,btc,x\n2,"eth,x\n3,sol,x\n', "line 3: a quote is opened and never"),
-        ('at,coin,note\n1,"b"tc,x\n', "line 2: ',' expected after '\"'"),
+        ('at,coin,note\n1,"b"tc,x\n', "line 2: it is no CSV: ',' expected after '\"'"),
         ("at,coin,note\n1,b\0tc,x\n", r"line 2: it holds the control character U\+0000"),
         ("at,coin,note\n1,b\x1btc,x\n", r"line 2: it holds the control character U\+001B"),
         (b"at,coin,note\n1,btc,\xe4\n", "line 2: the text is not UTF-8: save it as CSV in UTF-8"),

@@ -156,10 +156,10 @@ def _added(proof: Proof) -> dict[str, bytes]:
 def _add_readable(archive: zipfile.ZipFile, sealed: Sealed) -> None:
     """Add the page, and where it can be made the PDF, beside the folder: no seal covers them."""
     formats = ["html"] if importlib.util.find_spec("weasyprint") is None else ["html", "pdf"]
-    sentences, files = sealed.sentences, {*sealed.manifest["files"]}
-    lacking = [name for name in formats if sentences or not {*DOCUMENTS[name].files} & files]
-    if sentences:
-        content = to_csv(pa.Table.from_pylist(sentences)).encode()
+    kept, files = sealed.kept, {*sealed.manifest["files"]}
+    lacking = [name for name in formats if kept.to_json() or not {*DOCUMENTS[name].files} & files]
+    if kept.sentences:
+        content = to_csv(pa.Table.from_pylist([*kept.sentences])).encode()
         _add_text(archive, sentences_file(sealed.manifest["label"]), content)
     with TemporaryDirectory() as place:
         if lacking:

@@ -90,7 +90,7 @@ def with_state(lake: Lake, statement: Statement, clock: int) -> Statement:
     """
     state = state_of(lake, statement.period, clock)
     said = kept_sentences(lake.path / seals.STATEMENTS, statement.period.folder)
-    statement = replace(statement, sentences=said)
+    statement = replace(statement, sentences=said.sentences, unread_sentences=said.unread)
     if state.is_sealed:
         return replace(statement, state=with_statuses(judged(lake, state, clock)))
     if state.kind == "running":

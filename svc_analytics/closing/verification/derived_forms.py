@@ -27,14 +27,13 @@ from svc_analytics.proofs.checkpoint import SIGNATURE, STAMP
 from svc_analytics.proofs.marks import UNREAD, Marks
 from svc_analytics.render.folder import Output, write_files
 from svc_analytics.render.formats import DOCUMENTS
-from svc_analytics.statements.change.sentences import COLUMNS, kept_sentences
+from svc_analytics.statements.change.sentences import Kept, kept_sentences
 from svc_analytics.statements.statement import Statement
 from svc_analytics.storage import Storage
 
 ENDING, FACTS = "-forms", "forms.json"
 _WORDED = {name for name, form in DOCUMENTS.items() if form.is_worded}
 _ALTERED = "differs from what the sealed tables say (a derived form, not sealed)"
-_SENTENCES = "sentences"  # the fact of what people had written on what moved
 _MARKS = "marks"  # the fact of how the sealed folder was marked when they were written
 
 
@@ -59,16 +58,15 @@ class Sealed:
         return Marks.of(self.folder)
 
     @property
-    def sentences(self) -> list[dict[str, str]]:
+    def kept(self) -> Kept:
         """The sentences that people wrote on what moved, as they are now."""
-        return [*kept_sentences(self.folder.parent, self.manifest["label"])]
+        return kept_sentences(self.folder.parent, self.manifest["label"])
 
-    def saying(self, sentences: Any) -> "Sealed":
-        """Return it with sentences, which its forms print; what is none is left out."""
-        known = sentences if isinstance(sentences, list) else []
-        rows = [row for row in known if isinstance(row, dict) and {*COLUMNS} == row.keys()]
-        texts = tuple({name: str(text) for name, text in row.items()} for row in rows)
-        return replace(self, statement=replace(self.statement, sentences=texts))
+    def saying(self, kept: Kept) -> "Sealed":
+        """Return it with sentences, which its forms print."""
+        told, unread = kept.sentences, kept.unread
+        statement = replace(self.statement, sentences=told, unread_sentences=unread)
+        return replace(self, statement=statement)
 
     def marked(self, marks: Marks) -> "Sealed":
         """Return it with the statuses that its forms tell of a folder with these marks."""
@@ -86,14 +84,14 @@ class Sealed:
         """Return those of the formats that neither the seal nor its forms have, in the language."""
         known, external = read_facts(self.place), self.statement.external
         is_current = known.get("seal") == self.manifest["seal"] and is_this_release(known)
-        is_current &= known.get(_SENTENCES, []) == self.sentences
+        is_current &= Kept.from_json(known) == self.kept
         had = self._had(known, output.language) if is_current else set()
         if external:  # which no seal has
             is_ours = known.get("rates") == external.rates.to_json()
             worded = [name for name in output.formats if name in _WORDED]
             return [name for name in worded if not (is_ours and name in had)]
         sealed = self._had(self.manifest, output.language)
-        had |= sealed - _WORDED if self.sentences else sealed  # which no sealed form has
+        had |= sealed - _WORDED if self.kept.to_json() else sealed  # no sealed form has sentences
         return [name for name in output.formats if name not in had]
 
     def _had(self, facts: Mapping[str, Any], language: Language) -> set[str]:
@@ -152,14 +150,14 @@ def _converted(sealed: Sealed) -> Iterator[Sealed]:
 def fill(sealed: Sealed, output: Output, folder: Path) -> None:
     """Write forms of a sealed statement into a folder, and what they are."""
     marks = sealed.marks
-    sentences = sealed.sentences
-    sealed = sealed.marked(marks).saying(sentences)
+    kept = sealed.kept
+    sealed = sealed.marked(marks).saying(kept)
     rows = write_files(sealed.statement, sealed.facts, folder, output)
     files = {name: {"sha256": hash_file(folder / name), "rows": rows[name]} for name in rows}
     own = sealed.statement.manifest(files)
     own_facts = {name: own[name] for name in (*PROGRAM, "files")}
     facts = own_facts | {"seal": sealed.manifest["seal"], "language": asdict(output.language)}
-    facts |= {_MARKS: marks.to_json(), **({_SENTENCES: sentences} if sentences else {})}
+    facts |= {_MARKS: marks.to_json(), **kept.to_json()}
     if external := sealed.statement.external:
         facts["rates"] = external.rates.to_json()
     text = json.dumps(facts, ensure_ascii=False, indent=2)
@@ -196,12 +194,13 @@ def _compare(sealed: Sealed) -> Findings:
         return findings
     altered = seals.broken_files(sealed.place, facts, _ALTERED)
     told = Marks.from_json(facts.get(_MARKS))
-    said = sealed.marked(told).saying(facts.get(_SENTENCES, []))
-    statement, is_own = said.statement, is_this_release(facts)
+    kept, now = Kept.from_json(facts), sealed.kept
+    statement, is_own = sealed.marked(told).saying(kept).statement, is_this_release(facts)
     findings = compare_forms(statement, facts, sealed.facts, sealed.place, altered, is_own=is_own)
     findings.unproven += _not_compared(findings.reworded, facts)
     _compare_marks(told, sealed.marks, findings)
-    if [*statement.sentences] != sealed.sentences:
+    # A package holds the sentences that could be read, and no line that could not.
+    if now != (kept if now.unread else replace(kept, unread=())):
         findings.notes.append("its sentences on what moved are not those that are kept now")
     strange = {path.name for path in sealed.place.iterdir()} - {FACTS, *facts["files"]}
     findings.broken += [f"{file} {fault}" for file, fault in altered.items()]

@@ -90,6 +90,7 @@ def make_page(
         open_part=_open_part(tables),
         external=external_part(own),
         said_sentences=sentences_part(statement, standing),
+        unread_sentences=statement.unread_sentences,
         definitions=definition_groups(),
         shown={name for table in figures for name in table.names},
         **_lines(statement, facts),

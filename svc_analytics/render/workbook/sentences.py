@@ -11,8 +11,9 @@ _WIDTHS = (34, 12, 14, 70, 18, 18)
 
 
 def write_sentences(pen: CellWriter, statement: Document, standing: Standing) -> None:
-    """Write the sheet, where there is a sentence."""
-    if not statement.sentences:
+    """Write the sheet, where there is a sentence, or one that was not read."""
+    said, unread = statement.sentences, statement.unread_sentences
+    if not (said or unread):
         return
     sheet = pen.sheet(TITLE)
     pen.words(sheet, 0, 0, TITLE, bold=True, font_size=14)
@@ -20,8 +21,10 @@ def write_sentences(pen: CellWriter, statement: Document, standing: Standing) ->
     for place, (head, width) in enumerate(zip(HEADS, _WIDTHS, strict=True)):
         sheet.set_column(place, place, width)
         pen.words(sheet, 3, place, head, bold=True, bottom=1)
-    for row, said in enumerate(statement.sentences, 4):
-        pen.words(sheet, row, 0, label_of(said["figure"]))
+    for row, each in enumerate(said, 4):
+        pen.words(sheet, row, 0, label_of(each["figure"]))
         for place, name in enumerate(NAMES[1:], 1):
-            pen.text(sheet, row, place, said[name], text_wrap=True, valign="top")
+            pen.text(sheet, row, place, each[name], text_wrap=True, valign="top")
+    for row, text in enumerate(unread, 5 + len(said)):
+        pen.words(sheet, row, 0, text)
     set_up_print(pen, sheet, standing, is_wide=True)
