@@ -78,7 +78,7 @@ def readable_rows(
 
 
 def fault_of(error: ConfigError) -> Message:
-    """Return what is wrong with a typed file by an error of this module, without its path."""
+    """Return the fault that an error of this module names: its line and the reason, no path."""
     fault: Message = error.args[0].values["FAULT"]
     return fault
 
