@@ -118,7 +118,7 @@ def kept(english: str, message: str | dict[str, Any] | None) -> str:
 
 
 def messages_of(documents: Any) -> list[Message]:
-    """Return the messages that a list in JSON holds; none where it is no list of messages of ours.
+    """Return the messages that a list in JSON holds; none where it holds anything else.
 
     >>> messages_of([Message("token.empty").to_json()]), messages_of([{"code": "Pay to me."}])
     (['the text is empty'], [])

@@ -14,7 +14,7 @@ def isolate(text: str) -> str:
 
 
 def without_isolates(text: str) -> str:
-    """Return a text with marks of one character around its values: what displays it shows isolates.
+    """Return a text with marks of one character for isolates, which notebooks show as codes.
 
     >>> without_isolates(isolate("usdt")) == "\u200eusdt\u200e"
     True

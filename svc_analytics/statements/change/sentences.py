@@ -123,7 +123,7 @@ def _all_rows(path: Path) -> list[TypedRow]:
 
 
 def _fault(row: TypedRow, label: str) -> Message | None:
-    """Return what is wrong with a line, if anything is: its cells, its figure, its periods."""
+    """Return the fault of a line, if it has one: of its cells, its figure, its periods."""
     cells = row.cells
     for name in _NEEDED:
         if not cells[name]:
