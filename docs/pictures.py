@@ -75,6 +75,7 @@ ALL = [
     ),
     Picture("notebook", "notebook 02 --month 2026-10 --out 02.html", "02.html", width=1240),
     Picture("close-desk", "", "lab", height=1000),
+    Picture("close-desk-persian", "", "lab --lang fa --digits fa", height=1000),
     Picture("trend", "notebook 08 --month 2026-10 --out 08.html", "08.html", top="svg", height=440),
 ]
 
@@ -118,9 +119,10 @@ def shoot_desk(browser: Browser, picture: Picture, running: Running) -> bytes:
     page = browser.new_page(viewport={"width": picture.width, "height": picture.height})
     page.set_default_timeout(120_000)
     folder = Path.cwd()
-    with contextmanager(lab_at)(folder, folder / "data", running.environment) as address:
+    words = picture.page.split()[1:]
+    with contextmanager(lab_at)(folder, folder / "data", running.environment, words) as address:
         panel = ready(page, address).locator(".svc-desk")
-        panel.get_by_text("Net movement").first.wait_for()
+        panel.locator(".svc-figures button").first.wait_for()
         page.wait_for_timeout(8_000)  # the months are compared with the lake, one after the other
         panel.evaluate("element => element.scrollIntoView()")
         seen = panel.bounding_box() or {}

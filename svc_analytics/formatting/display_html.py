@@ -47,7 +47,9 @@ def framed(table: DisplayTable, html: str, words: TableWords = _PLAIN) -> str:
     """Return a table's HTML with its title and caption above and its notes below."""
     head = words.said(table.title)
     title = f'<div style="font-weight:bold">{head}</div>' if table.title else ""
-    caption = f"<div><small>{escape(single_line(table.caption))}</small></div>"
+    told = table.caption
+    above = words.said(told if isinstance(told, Message) else single_line(told))
+    caption = f"<div><small>{above}</small></div>"
     notes = "".join(
         f"<div><small>{words.said(note)}</small></div>" for note in table.notes(words.pointed)
     )

@@ -157,6 +157,15 @@ class Language:
         """
         return text.translate(self._catalogue.own_digits) if self.has_own_digits else text
 
+    def latin(self, text: str) -> str:
+        """Return a text that a person typed with its numbers in Latin digits.
+
+        >>> Language("fa", "fa").latin("۱٬۲۳۴٫۵۰")
+        '1,234.50'
+        """
+        own = self._catalogue.own_digits if self._catalogue.digits else {}
+        return text.translate({new: old for old, new in own.items()})
+
     def day(self, text: str) -> str:
         """Return the Jalali day of a text that begins with a Gregorian day, if it is displayed."""
         return jalali_day(text) if self.has_jalali else ""

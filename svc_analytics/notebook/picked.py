@@ -278,12 +278,16 @@ def running_cell() -> tuple[str | None, int]:
     return parent.get("metadata", {}).get("cellId"), getattr(shell, "execution_count", 0)
 
 
-def heading(statement: Statement, mistake: str = "") -> Display:
-    """Return merchant, month, local bounds and statuses of a statement; first, what is wrong."""
+def heading(statement: Statement, mistake: str = "", *, is_both: bool = True) -> Display:
+    """Return merchant, month, local bounds and statuses of a statement; first, what is wrong.
+
+    The statuses stand in the merchant's own language too, where it is both.
+    """
     period = statement.period
     unknown = [each.text for each in statement.unknown]
     title = f"{period.title} · {names_of(statement.merchant)}"
-    proof = in_languages(proof_lines(statement), statement.merchant)
+    statuses = proof_lines(statement)
+    proof = in_languages(statuses, statement.merchant) if is_both else statuses
     lines = [period.local_bounds, status_note(statement), *proof, *unknown]
     return Display(title, [mistake, *lines] if mistake else lines)
 

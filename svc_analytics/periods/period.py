@@ -92,12 +92,12 @@ class Period:
         """The name of its first month in its calendar, such as `October` or `Mehr`."""
         return find_calendar(self.calendar).months[self.first % 12]
 
-    def day_name(self, micros: int) -> str:
+    def day_name(self, micros: int) -> Message:
         """Write the day of an instant without its year, such as `1 November` or `8 Aban`."""
         calendar = find_calendar(self.calendar)
         local = from_micros(micros).astimezone(load_zone(self.zone))
         _, number, place = calendar.split(local.date())
-        return f"{place} {calendar.months[number - 1]}"
+        return Message("part.day", day=place, MONTH=calendar.months[number - 1])
 
     def moment(self, micros: int) -> Message:
         """Write an instant for people, such as `1 November 2026 00:00`."""

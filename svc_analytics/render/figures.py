@@ -131,7 +131,7 @@ class FigureCells:
         }
         rest = summary_groups([name for name in columns if name not in self.face.names])
         return first | {
-            f"More on {title.lower()}" if title in face else title: names
+            Message("More on {GROUP}", GROUP=title.lower()) if title in face else title: names
             for title, names in rest.items()
         }
 

@@ -88,8 +88,9 @@ class MonthState:
         if self.kind == "changed":
             return self.reissue
         if self.reasons:
-            more = len(self.reasons) - 1
-            return f"{self.reasons[0]}{f' (and {more} more)' if more else ''}"
+            first, *others = self.reasons
+            more = Message("{REASON} (and {count} more)", REASON=first, count=len(others))
+            return more if others else first
         return Message("state.nothing" if self.is_sealed else "state.since", day=self.since)
 
     @property

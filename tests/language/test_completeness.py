@@ -17,10 +17,11 @@ from svc_analytics.render.figures import meaning
 from svc_analytics.render.page import front, page
 from svc_analytics.statements.change.change import CHANGES, PARTS, RECORDS
 from svc_analytics.statements.change.parts import LABELS, OF
+from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, NUMERATOR
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.definitions import NEEDS, SIGNS, label_of
 from svc_analytics.warehouse.figures import figure_groups, stated_figures
-from svc_analytics.warehouse.models import read_statement_macros
+from svc_analytics.warehouse.models import read_models, read_statement_macros
 from svc_analytics.webhooks.findings import SAYINGS
 
 PACKAGE = Path(page.__file__).parents[2]
@@ -84,6 +85,9 @@ def displayed() -> Iterator[str]:
             table == "lines" and name in page.LINE_COLUMNS
         ):
             yield meaning(table, name)
+    yield from map(label_of, (CONTRIBUTION, NUMERATOR, DENOMINATOR, "asserted_at", "balance"))
+    for view in ("payments", "payout_records", "refunds", "receipt_status", "ledger_entries"):
+        yield from map(label_of, next(m for m in read_models() if m.name == view).columns)
     yield from (saying.of(count) for saying in SAYINGS.values() for count in (1, 2))
     yield from (f"{{count}} {text}" for text in sayings())
 

@@ -1,6 +1,7 @@
 """The close desk without a browser: its buttons pressed, its lists chosen from, over HTTP."""
 
 import csv
+import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -327,6 +328,70 @@ def test_records_are_read_a_page_at_a_time(desk: Desk) -> None:
     assert (len(first.table), len(last.table), first.count) == (20, 5, 25)
     assert last.table["amount"].to_pylist()[-1] == Decimal(25)
     records.close()
+
+
+def in_persian(lake: Lakehouse, settings: Settings) -> Panel:
+    return Panel(svc.desk(lake, settings=settings, lang="fa", digits="fa")._months, lambda: None)
+
+
+def test_the_desk_is_in_persian_where_it_is_chosen(opened: CloseDesk, served: Settings) -> None:
+    """Months have their names, numbers Persian digits; of English there are ids, coins and forms.
+
+    A number that is typed in Persian digits is found.
+    """
+    panel = in_persian(opened._months.lake, served)
+    assert panel.months.tiles[OCTOBER].description.startswith("اکتبر \u2066۲۰۲۶")
+    assert panel.closing.close.description == "بستن سپتامبر"
+    panel.figures.table.press(1, 1)
+    panel.records.find.value = "۲٫۹۷"
+    assert "۱ تا ۱ از ۱ رکورد" in seen(panel.records._count.value)
+    panel.records.table.press(0, 0)
+    known = {*english(panel)} - {"btc", "UTC", "SQL", "CSV", "PDF", "Shop", "cart"}
+    assert known == set()
+
+
+@pytest.mark.thorough
+def test_a_month_is_closed_and_handed_over_in_persian(opened: CloseDesk, served: Settings) -> None:
+    """The page that a Persian desk opens is Persian, too."""
+    panel = in_persian(opened._months.lake, served)
+    assert "سپتامبر ۲۰۲۶ مهر شد" in seen(press_close(panel))
+    panel.handing.buttons["html"].click()
+    page = opened._months.lake.path / "statements/2026-09-forms/statement.html"
+    assert '<html lang="fa" dir="rtl">' in page.read_text("utf-8")
+
+
+def seen(html: str) -> str:
+    """What is seen of HTML: no tags, no SQL, no marks of direction."""
+    shown = re.sub("<pre>.*?</pre>|<style>.*?</style>|<[^>]+>", "", html, flags=re.DOTALL)
+    return re.sub("[\u2066\u2069]", "", shown)
+
+
+def english(panel: Panel) -> Iterator[str]:
+    """Yield the English words of everything that the desk shows; an id has digits in it."""
+    for widget in parts(panel.box):
+        names = ("description", "tooltip", "placeholder", "content")
+        shown = [getattr(widget, name, "") for name in names]
+        shown += [widget.value] if hasattr(widget, "placeholder") else []
+        for text in map(seen, strings(shown)):
+            yield from re.findall(r"(?<![\w/-])[A-Za-z]{3,}(?![\w/-])", text)
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Yield the texts of lists and of what dictionaries hold."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from strings([each for name, each in value.items() if name not in ("dir", "order")])
+    elif isinstance(value, list):
+        for each in value:
+            yield from strings(each)
+
+
+def parts(box: Any) -> Iterator[Any]:
+    """Yield a widget and all within it."""
+    yield box
+    for part in getattr(box, "children", ()):
+        yield from parts(part)
 
 
 def test_a_month_behind_an_older_one_says_which_to_close_first(panel: Panel) -> None:

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,7 +62,9 @@ def address(settings: dict[str, str], tmp_path: Path) -> Iterator[str]:
     yield from lab_at(tmp_path, tmp_path / "data", settings)
 
 
-def lab_at(folder: Path, data: Path, settings: Mapping[str, str]) -> Iterator[str]:
+def lab_at(
+    folder: Path, data: Path, settings: Mapping[str, str], options: Sequence[str] = ()
+) -> Iterator[str]:
     """Run `svc-analytics lab` over a lake; yield where the desk is open in it."""
     names = ("RUNTIME", "CONFIG")
     private = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in names}
@@ -70,7 +72,7 @@ def lab_at(folder: Path, data: Path, settings: Mapping[str, str]) -> Iterator[st
         "IPYTHONDIR": str(folder / "ipython"),
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }
-    own = ["--data-dir", str(data), "--no-browser", "--allow-root"]
+    own = [*options, "--data-dir", str(data), "--no-browser", "--allow-root"]
     words = [sys.executable, "-m", "svc_analytics", "lab", *own, "--ServerApp.port=0"]
     with (folder / "lab.log").open("w") as log:
         environment = os.environ | settings | private

@@ -13,6 +13,7 @@ from svc_analytics.cli import completion
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import (
     data_dir_option,
+    digits_option,
     month_option,
     open_lake,
     shared_options,
@@ -24,6 +25,7 @@ from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, last_full_month
+from svc_analytics.language.catalogue import Language, languages
 from svc_analytics.notebook import copies, runner
 from svc_analytics.notebook.page import make_page
 from svc_analytics.periods import parse_month
@@ -92,8 +94,16 @@ def _month(path: Path, lake: Lake, month: str | None, at: PeriodOptions) -> str 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--lang",
+    type=click.Choice(languages()),
+    default="en",
+    show_default=True,
+    help="The language of the close desk and its forms: English, Persian (fa) or both.",
+)
+@digits_option
 @data_dir_option
-def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
+def lab(arguments: tuple[str, ...], lang: str, digits: str, data_dir: str | None) -> None:
     """Open the notebooks in JupyterLab.
 
     They are copies, in the folder notebooks of the lake: change them as you like. They get
@@ -104,7 +114,9 @@ def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
         raise ConfigError(f"jupyterlab is not installed: {install('lab')}")
     settings = read_settings(data_dir)  # a wrong one is reported here, and not in a notebook
     lake = Lake(settings.data_dir)
+    language = Language(lang, digits)
     environment = runner.lab_environment(lake.path)
+    environment |= {"SVC_LAB_LANG": language.code, "SVC_LAB_DIGITS": language.digits}
     folder, notes = copies.working_folder(lake.path)
     for note in (f"JupyterLab opens the folder {folder}", *notes):
         echo_note(note, "notebooks")

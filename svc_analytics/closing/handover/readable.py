@@ -1,5 +1,6 @@
 """A form of a sealed month to give away, such as its page: made on demand, beside the seal."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 from svc_analytics.closing import seals
@@ -15,6 +16,7 @@ from svc_analytics.closing.verification.derived_forms import (
 from svc_analytics.closing.verification.proof import require_unaltered
 from svc_analytics.errors import ConfigError, LakeError, SvcError
 from svc_analytics.lake.lake import Lake
+from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.render.document import Document, Reason
@@ -24,7 +26,7 @@ from svc_analytics.render.formats import DOCUMENTS
 ZIP = "zip"
 
 
-def readable_file(lake: Lake, folder: Path, name: str) -> Path:
+def readable_file(lake: Lake, folder: Path, name: str, language: Language = ENGLISH) -> Path:
     """Return the file of a form of a sealed folder, or its zip for an auditor; make what lacks.
 
     Raises `LakeError` where the folder was altered, and `ConfigError` where the form needs
@@ -34,11 +36,11 @@ def readable_file(lake: Lake, folder: Path, name: str) -> Path:
         return pack_folder(folder, folder.with_name(f"{folder.name}.{ZIP}"), lake).file
     manifest, [file, *_] = seals.read_manifest(folder), DOCUMENTS[name].files
     proof = require_unaltered(lake, folder, manifest)
-    if file in manifest["files"]:
+    if file in manifest["files"] and manifest.get("language", asdict(ENGLISH)) == asdict(language):
         return folder / file
     if proof.sealed is None:
         raise LakeError(f"{folder} cannot be shown: {'; '.join(proof.unproven)}")
-    write_forms(proof.sealed, Output((name,)), lake.storage)
+    write_forms(proof.sealed, Output((name,), language), lake.storage)
     return forms_folder(folder) / file
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from svc_analytics.books.entry import Entry, Journal, Line
@@ -10,11 +10,14 @@ from svc_analytics.books.export import Books, write_books
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.errors import SvcError
 from svc_analytics.formatting.sanitize import escape_invisible
-from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.messages import Message
+from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
+from svc_analytics.notebook.desk.looks import Looks
 from svc_analytics.notebook.errors import sentence_of
 
 _MOST = 300  # lines that are shown; the file holds all
+_COUNTED = "{count} entries, {unpriced} records without a price, which none holds"
 _HEAD = ("day", "entry", "account", "description", "debit", "credit")
 
 
@@ -22,11 +25,14 @@ class BooksBox:
     """Offers the systems, shows the entries, and writes the file that the system imports."""
 
     def __init__(self, desk: DeskMonths) -> None:
-        self._desk = desk
+        self._desk, self._looks, say = desk, desk.looks, desk.looks.text
         self._books: Books | None = None
-        self.preset = controls.choice("Books for", {PRESETS[name].title: name for name in PRESETS})
-        self.look = controls.button("Show entries", self._look)
-        self.write = controls.button("Write the file", self._write, tip="show the entries first")
+        self.preset = controls.choice(
+            say("Books for"), {PRESETS[name].title: name for name in PRESETS}
+        )
+        self.look = controls.button(say("Show entries"), self._look)
+        tip = say("show the entries first")
+        self.write = controls.button(say("Write the file"), self._write, tip=tip)
         self.said, self.entries = controls.html(), controls.html()
         offered = controls.row(self.preset, self.look, self.write)
         self.box = controls.column(offered, self.said, self.entries)
@@ -51,9 +57,9 @@ class BooksBox:
         except SvcError as error:
             self._tell(sentence_of(error))
             return
-        self.entries.value = entries_html(books.journal)
+        self.entries.value = entries_html(books.journal, self._looks)
         count, unpriced = len(books.journal.entries), len(books.movements.unpriced)
-        self._tell(f"{count} entries, {unpriced} records without a price, which none holds")
+        self._tell(Message(_COUNTED, count=count, unpriced=unpriced))
         self.show()
 
     def _write(self) -> None:
@@ -69,23 +75,24 @@ class BooksBox:
         self._tell(f"{file}. {first}It arrives as: {preset.arrives}")
 
     def _tell(self, text: str) -> None:
-        self.said.value = looks.line_html(text, is_told=True)
+        self.said.value = self._looks.line(text, is_told=True)
 
 
-def entries_html(journal: Journal) -> str:
+def entries_html(journal: Journal, looks: Looks) -> str:
     """Return entries as a table: each with its debits, its credits, and a balance of zero."""
-    rows = [_row("th", _HEAD), *(row for each in journal.entries for row in _rows(journal, each))]
-    count = len(rows) - 1
-    more = f"{count - _MOST:,} lines more are in the file" if count > _MOST else ""
-    return f'<table class="svc-entries">{"".join(rows[: _MOST + 1])}</table>{looks.line_html(more)}'
+    head = _row("th", tuple(map(looks.text, _HEAD)))
+    rows = [head, *(row for each in journal.entries for row in _rows(journal, each, looks))]
+    count = len(rows) - 1 - _MOST
+    more = Message("{count} lines more are in the file", count=f"{count:,}") if count > 0 else ""
+    return f'<table class="svc-entries">{"".join(rows[: _MOST + 1])}</table>{looks.line(more)}'
 
 
-def _rows(journal: Journal, entry: Entry) -> Iterator[str]:
+def _rows(journal: Journal, entry: Entry, looks: Looks) -> Iterator[str]:
     for line in entry.lines:
-        yield _row("td", _cells(journal, entry, line))
+        yield _row("td", map(escape_invisible, _cells(journal, entry, line)))
     debit = sum(line.cents for line in entry.lines if line.cents > 0)
     credit = sum(-line.cents for line in entry.lines if line.cents < 0)
-    balance = f"balance {journal.text(debit - credit)}"
+    balance = looks.text("balance {number}", number=journal.text(debit - credit))
     yield _row("th", ("", "", "", balance, journal.text(debit), journal.text(credit)))
 
 
@@ -94,10 +101,10 @@ def _cells(journal: Journal, entry: Entry, line: Line) -> tuple[str, ...]:
     return (entry.day.isoformat(), entry.entry_id, line.account, line.description, *amounts)
 
 
-def _row(kind: str, cells: tuple[str, ...]) -> str:
+def _row(kind: str, cells: Iterable[str]) -> str:
     return f"<tr>{''.join(_cell(kind, place, text) for place, text in enumerate(cells))}</tr>"
 
 
 def _cell(kind: str, place: int, text: str) -> str:
-    side = "right" if _HEAD[place] in ("debit", "credit") else "left"
-    return f'<{kind} style="text-align:{side}">{escape(escape_invisible(text))}</{kind}>'
+    side = "right" if _HEAD[place] in ("debit", "credit") else "start"
+    return f'<{kind} style="text-align:{side}">{escape(text)}</{kind}>'

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 from time import monotonic
 from typing import Any
 
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import SvcError
-from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.messages import Message
+from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.books_box import BooksBox
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.hand_over import HandOver
@@ -17,7 +17,12 @@ from svc_analytics.notebook.desk.runs import CloseRun
 from svc_analytics.notebook.errors import sentence_of
 from svc_analytics.render.month_state import SIGNS, MonthState
 
-_NEXT = "Next: open its page, or make the zip for the auditor, with the buttons above."
+_SEALED = (
+    "{MONTH} is sealed, version {version}. "
+    "Next: open its page, or make the zip for the auditor, with the buttons above."
+)
+_FIRST = "Close {MONTH} first: each seal names that of the month before."
+_CHECKED = "{MONTH} was checked: the records still give what was sealed."
 
 
 class CloseBox:
@@ -27,15 +32,17 @@ class CloseBox:
         self, desk: DeskMonths, handing: HandOver, books: BooksBox, done: Callable[[], object]
     ) -> None:
         self._desk, self._handing, self._done = desk, handing, done
-        self._books = books
+        self._books, self._looks = books, desk.looks
+        say = desk.looks.text
         self.run: CloseRun | None = None
         self._began = 0.0
         self._results: list[CloseResult] = []
-        self.close = controls.button("Close", self._close_one, "svc-main")
-        self.stop = controls.button("Stop", self._stop, tip="stop as Ctrl-C does")
-        self.check = controls.button("Check again", self._close_one, "svc-link")
-        self.all_due = controls.button("Close every month that is due", self._close_all, "svc-link")
-        self.again = controls.button("Read the lake again", self._read_again, "svc-link")
+        self.close = controls.button(say("Close"), self._close_one, "svc-main")
+        self.stop = controls.button(say("Stop"), self._stop, tip=say("stop as Ctrl-C does"))
+        self.check = controls.button("", self._close_one, "svc-link")
+        every, again = say("Close every month that is due"), say("Read the lake again")
+        self.all_due = controls.button(every, self._close_all, "svc-link")
+        self.again = controls.button(again, self._read_again, "svc-link")
         self.head, self.progress, self.outcome, self.later = (controls.html() for _ in range(4))
         top = controls.row(self.head, controls.html("", "svc-space"), handing.box)
         main = controls.row(self.close, self.stop, self.progress)
@@ -53,29 +60,31 @@ class CloseBox:
         """Offer what can be done with the month that is shown."""
         tile, is_idle = self._desk.tile, not self.is_running
         is_done = tile.kind == "sealed"
-        self.head.value = _head(tile)
-        again = " again" if tile.kind == "changed" else ""
-        self.close.description = f"Close {tile.period.month_name}{again}"
+        self.head.value = self._head(tile)
+        say, name = self._looks.text, tile.period.month_name
+        close = "Close {MONTH} again" if tile.kind == "changed" else "Close {MONTH}"
+        self.close.description = say(close, MONTH=name)
         self.close.button_style = "primary"
         self.close.disabled = not (is_idle and tile.can_be_closed)
         self.close.layout.display = "none" if is_done else ""
-        self.check.description = f"Check {tile.period.month_name} again"
+        self.check.description = say("Check {MONTH} again", MONTH=name)
         self.check.layout.display = "" if is_done else "none"
         self.check.disabled = self.all_due.disabled = self.again.disabled = not is_idle
         self.stop.disabled = is_idle
         self.stop.layout.display = "none" if is_idle else ""
-        self.later.value = looks.line_html(self._hint(), is_told=True)
+        self.later.value = self._looks.line(self._hint(), is_told=True)
         self._handing.show(is_idle=is_idle)
         self._books.show(is_idle=is_idle)
 
     def _hint(self) -> str:
         """Say what comes after a close, or before one."""
         if later := self._desk.chosen_later:
-            return f"{self._title(later)} is shown when the close is over"
+            title = self._title(later)
+            return Message("{MONTH} is shown when the close is over", MONTH=title)
         first = self._desk.first_open
         if first is None or self.is_running or self._desk.tile.is_sealed:
             return ""
-        return f"Close {first.period.title} first: each seal names that of the month before."
+        return Message(_FIRST, MONTH=first.period.title)
 
     def clear(self) -> None:
         """Take away the outcome of the last close."""
@@ -92,13 +101,14 @@ class CloseBox:
         self.clear()
         self._handing.clear()
         self._books.clear()
-        self.note(f"closing {self._title(label) if label else 'every month that is due'}")
+        is_one = Message("closing {MONTH}", MONTH=self._title(label)) if label else ""
+        self.note(is_one or "closing every month that is due")
         try:
             self.run = self._desk.close(label, self._tell)
             self.run.start()
         except SvcError as error:
             self.note("")
-            self.outcome.value = looks.line_html(sentence_of(error), is_told=True)
+            self.outcome.value = self._looks.line(sentence_of(error), is_told=True)
         self.show()
 
     def _stop(self) -> None:
@@ -118,7 +128,7 @@ class CloseBox:
             self._results.append(said)
             self.outcome.value = "".join(map(self._outcome, self._results))
         elif kind == "failed":
-            self.outcome.value += looks.line_html(said, is_told=True)
+            self.outcome.value += self._looks.line(said, is_told=True)
         else:
             self._end()
 
@@ -133,9 +143,9 @@ class CloseBox:
 
     def note(self, text: str) -> None:
         """Word the running step, and for how long it runs; empty when it is done."""
-        passed = f" \N{MIDDLE DOT} {monotonic() - self._began:.0f} s" if self.is_running else ""
-        passed *= bool(text)
-        self.progress.value = looks.line_html(text + passed, is_told=True)
+        passed = Message("{seconds} s", seconds=f"{monotonic() - self._began:.0f}")
+        is_timed = bool(text) and self.is_running
+        self.progress.value = self._looks.line(text, passed if is_timed else "", is_told=True)
 
     def _title(self, label: str) -> str:
         """Return the name of a month by its label, or by that of its folder."""
@@ -147,19 +157,20 @@ class CloseBox:
         title = self._title(result.label)
         if result.seal:
             first = (
-                f"{title} was checked: the records still give what was sealed."
+                Message(_CHECKED, MONTH=title)
                 if result.state == "unchanged"
-                else f"{title} is sealed, version {result.version}. {_NEXT}"
+                else Message(_SEALED, MONTH=title, version=result.version)
             )
             place = f"{result.folder.parent.name}/{result.folder.name}"
-            rest = [*rest, f"It lies in {place}; its seal is {result.seal}"]
-        lines = [looks.line_html(first, is_told=True)]
-        lines += [f'<div class="svc-quiet">{looks.line_html(text)}</div>' for text in rest]
+            seal = Message("It lies in {place}; its seal is {seal}", place=place, seal=result.seal)
+            rest = [*rest, seal]
+        lines = [self._looks.line(first, is_told=True)]
+        lines += [f'<div class="svc-quiet">{self._looks.line(text)}</div>' for text in rest]
         return f'<div class="svc-told svc-{result.state}">{"".join(lines)}</div>'
 
-
-def _head(tile: MonthState) -> str:
-    """Return the month that is shown, its state, and what there is to know of it."""
-    state = f'<span class="svc-{tile.kind}">{SIGNS[tile.kind]} {escape(tile.word)}</span>'
-    note = f'<span class="svc-quiet">{escape(tile.note)}</span>'
-    return f'<div class="svc-title"><b>{escape(tile.period.title)}</b> {state} {note}</div>'
+    def _head(self, tile: MonthState) -> str:
+        """Return the month that is shown, its state, and what there is to know of it."""
+        title, word, note = map(self._looks.html, (tile.period.title, tile.word, tile.note))
+        state = f'<span class="svc-{tile.kind}">{SIGNS[tile.kind]} {word}</span>'
+        note = f'<span class="svc-quiet">{note}</span>'
+        return f'<div class="svc-title"><b>{title}</b> {state} {note}</div>'

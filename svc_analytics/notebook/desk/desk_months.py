@@ -25,12 +25,15 @@ from svc_analytics.closing.states.month_states import (
 from svc_analytics.closing.states.stated import statement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.formatting.display import in_languages
+from svc_analytics.formatting.display import names_of
 from svc_analytics.instants import now
 from svc_analytics.interrupts import check_stop, stopped_by
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.messages import Message, clauses
 from svc_analytics.notebook.agreement import Claim, compared
 from svc_analytics.notebook.desk.findings import Finding, accept, findings_of
+from svc_analytics.notebook.desk.looks import Looks
 from svc_analytics.notebook.desk.records import MonthRecords
 from svc_analytics.notebook.desk.runs import CloseRun, Tell
 from svc_analytics.notebook.errors import sentence_of
@@ -45,8 +48,14 @@ class DeskMonths:
     """The months of a lake. Each is read anew after whatever is done: others close months too."""
 
     def __init__(
-        self, lake: Lakehouse, zone: str, calendar: str | None, settings: Settings | None
+        self,
+        lake: Lakehouse,
+        zone: str,
+        calendar: str | None,
+        settings: Settings | None,
+        language: Language = ENGLISH,
     ) -> None:
+        self.looks = Looks(language)
         self.lake, self.zone, self.calendar = lake, zone, calendar or GREGORIAN
         self._settings = settings
         self._lock = RLock()  # who holds it reads the lake: a person, or the thread that compares
@@ -122,9 +131,10 @@ class DeskMonths:
         if not self._claims:
             return []
         try:
-            return in_languages([compared(made, self._claims)], made.merchant)
+            return self.looks.with_own([compared(made, self._claims)], made.merchant)
         except AssertionError as error:
-            return [f"{WARNING} {text}" for text in in_languages(error.args, made.merchant)]
+            texts = [Message("{MARK} {COLUMN}", MARK=WARNING, COLUMN=text) for text in error.args]
+            return self.looks.with_own(texts, made.merchant)
 
     @property
     def findings(self) -> list[Finding]:
@@ -189,7 +199,7 @@ class DeskMonths:
     def hand_over(self, form: str) -> Path:
         """Return a form of the newest sealed version of the month, made where it lacks."""
         with self._at_once():
-            return readable_file(self.lake, self.tile.versions[-1], form)
+            return readable_file(self.lake, self.tile.versions[-1], form, self.looks.language)
 
     def books(self) -> Books:
         """Return the entries of the month that is shown, by the chart of accounts of its lake."""
@@ -209,7 +219,14 @@ class DeskMonths:
     def read_to(self) -> str:
         """Up to when the lake was read, for people."""
         read = read_until(self.lake)
-        return "" if read is None else f"read up to {self.tile.period.moment(read)}"
+        if read is None:
+            return ""
+        return Message("read up to {MOMENT}", MOMENT=self.tile.period.moment(read))
+
+    @property
+    def names(self) -> str:
+        """The merchant's names, that in the language of the desk first."""
+        return names_of(self.lake.merchant, own=self.looks.language.code)
 
     @property
     def first_open(self) -> MonthState | None:
@@ -225,7 +242,7 @@ class DeskMonths:
             return ""
         manifest = seals.read_manifest(self.tile.versions[-1])
         texts = balance_notes(self.lake, manifest, self.tile.period)
-        return f"Note: {'; '.join(texts)}." if texts else ""
+        return Message("Note: {NOTES}.", NOTES=clauses(*texts)) if texts else ""
 
     @property
     def changes(self) -> StatementDiff | None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.messages import Message
+from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.desk.records import Wanted
 from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
 from svc_analytics.notebook.picked import heading
+
+_CHANGED = "What changed from version {old} to version {new}"
 
 
 class FigureBox:
@@ -19,7 +22,7 @@ class FigureBox:
     def __init__(self, desk: DeskMonths, drill: Callable[[Wanted], object]) -> None:
         import ipywidgets  # an optional extra
 
-        self._desk, self._drill = desk, drill
+        self._desk, self._drill, self._looks = desk, drill, desk.looks
         self._tables: dict[str, StatementTable] = {}
         self.head, self.table = controls.html(), PressTable(self._press)
         self.table.box.add_class("svc-figures")
@@ -35,14 +38,15 @@ class FigureBox:
             {} if statement is None else {one.title: one for one in statement_tables(statement)}
         )
         if statement is None:
-            self.head.value = looks.line_html(self._desk.problem, is_told=True)
+            self.head.value = self._looks.line(self._desk.problem, is_told=True)
         else:
-            texts = [*heading(statement).lines, self._desk.notes, *self._desk.agreement]
-            lines = "".join(map(looks.line_html, texts))
+            head = heading(statement, is_both=self._looks.language.is_english)
+            texts = [*head.lines, self._desk.notes, *self._desk.agreement]
+            lines = "".join(map(self._looks.line, texts))
             self.head.value = f'<div class="svc-quiet">{lines}</div>{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)
-        if list(self.which.options) != titles:
-            self.which.options = titles
+        if [title for _, title in self.which.options] != titles:
+            self.which.options = [(self._looks.text(title), title) for title in titles]
             self.which.value = chosen if chosen in titles else next(iter(titles), None)
         self.which.layout.display = "" if titles else "none"
         self._show_table()
@@ -56,7 +60,9 @@ class FigureBox:
         if self.shown is None:
             self.table.show()
             return
-        self.table.show(content_of(self.shown.table, self.shown.title, names=self.shown.name))
+        self.table.show(
+            content_of(self.shown.table, self.shown.title, self._looks, names=self.shown.name)
+        )
 
     def _press(self, row: int, column: int) -> None:
         wanted = self.shown and self.shown.wanted(row, column)
@@ -69,5 +75,5 @@ class FigureBox:
         changes, count = self._desk.changes, len(self._desk.tile.versions)
         if changes is None:
             return ""
-        title = f"What changed from version {count - 1} to version {count}"
-        return f"<details><summary>{title}</summary>{changes._repr_html_()}</details>"
+        title = Message(_CHANGED, old=count - 1, new=count)
+        return self._looks.folded(title, self._looks.page(changes._display()))

@@ -2,13 +2,13 @@
 // because the file took long to make, the link is there to press.
 
 function render({ model, el }) {
-    model.on("msg:custom", ({ name, type, isPage }, [content] = []) => {
+    model.on("msg:custom", ({ name, type, isPage, text }, [content] = []) => {
         el.querySelectorAll("a").forEach((link) => URL.revokeObjectURL(link.href));
         el.replaceChildren();
         if (!name) return;
         const link = document.createElement("a");
         link.href = URL.createObjectURL(new Blob([content], { type }));
-        link.textContent = isPage ? "open it" : "save a copy";
+        link.textContent = text;
         Object.assign(link, isPage ? { target: "_blank", rel: "noopener" } : { download: name });
         el.append(link);
         link.click();

@@ -6,13 +6,18 @@ from collections.abc import Callable
 
 from svc_analytics.errors import SvcError
 from svc_analytics.formatting.display import text_table
-from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.messages import Message
+from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN, Finding, last_name
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.errors import sentence_of
 
 MOST_FINDINGS = 500  # in the table; the statement has them all
+_NONE = "No findings. Every record passed every check."
+_BLOCKING = {0: "none blocks the close", 1: "1 blocks the close"}
+_COUNTED = "{FOUND}, {WEIGHT}"
+_CUT = "{FOUND}; the first {count} are shown"
 
 
 class FindingBox:
@@ -27,11 +32,13 @@ class FindingBox:
         self.head, self.answer = controls.html(), controls.html()
         self.table = PressTable(lambda row, _: self._choose(row))
         self.table.box.add_class("svc-findings")
-        self.reason = controls.field("accept, because", "why nothing is wrong with it")
-        self.name = controls.field("your name", "the statement prints it", last_name(desk.lake))
+        self._looks, say = desk.looks, desk.looks.text
+        self.reason = controls.field(say("accept, because"), say("why nothing is wrong with it"))
+        printed = say("the statement prints it")
+        self.name = controls.field(say("your name"), printed, last_name(desk.lake))
         self.reason.layout.flex, self.reason.layout.min_width = "1 1 24em", "16em"
-        self.accept = controls.button("accept this finding", self._accept)
-        self.record = controls.button("show its record", self._open)
+        self.accept = controls.button(say("accept this finding"), self._accept)
+        self.record = controls.button(say("show its record"), self._open)
         actions = controls.row(self.reason, self.name, self.accept, self.record)
         self._parts = controls.column(self.table.box, actions)
         self.box = controls.column(self.head, self._parts, self.answer)
@@ -41,8 +48,8 @@ class FindingBox:
         """List the findings of the month that is shown; those that block it come first."""
         findings = self._desk.findings
         self._found, self._place = findings[:MOST_FINDINGS], 0
-        title = looks.heading_html("Findings") if findings else ""
-        self.head.value = title + looks.line_html(_count_text(findings))
+        title = self._looks.heading("Findings") if findings else ""
+        self.head.value = title + self._looks.line(_count_text(findings))
         self._parts.layout.display = "" if findings else "none"
         self._show_table()
 
@@ -57,7 +64,7 @@ class FindingBox:
 
     def _show_table(self) -> None:
         shown = text_table("", COLUMNS_SHOWN, (each.cells for each in self._found))
-        self.table.show(content_of(shown, "findings", chosen=self._place))
+        self.table.show(content_of(shown, "findings", self._looks, chosen=self._place))
         found = self.chosen
         self.accept.disabled = found is None or bool(found.accepted)
         self.record.disabled = found is None or not found.record_id
@@ -77,11 +84,12 @@ class FindingBox:
         try:
             self._desk.accept(finding, self.reason.value, self.name.value)
         except SvcError as error:
-            self.answer.value = looks.line_html(sentence_of(error), is_told=True)
+            self.answer.value = self._looks.line(sentence_of(error), is_told=True)
             return
         self.reason.value = ""
-        text = f"accepted: {finding.check} {finding.record_id}".strip()
-        self.answer.value = looks.line_html(text, is_told=True)
+        accepted = f"{finding.check} {finding.record_id}".strip()
+        text = Message("accepted: {why}", why=accepted)
+        self.answer.value = self._looks.line(text, is_told=True)
         self._done()
 
     def _open(self) -> None:
@@ -92,9 +100,9 @@ class FindingBox:
 def _count_text(findings: list[Finding]) -> str:
     """Return how many findings there are, and how many of them block the close."""
     if not findings:
-        return "\N{CHECK MARK} No findings. Every record passed every check."
-    blocking = sum(each.is_blocking and not each.accepted for each in findings)
-    count = "1 finding" if len(findings) == 1 else f"{len(findings):,} findings"
-    weight = {0: "none blocks the close", 1: "1 blocks the close"}
-    cut = f"; the first {MOST_FINDINGS:,} are shown" if len(findings) > MOST_FINDINGS else ""
-    return f"{count}, {weight.get(blocking, f'{blocking:,} block the close')}{cut}"
+        return Message("{MARK} {COLUMN}", MARK="\N{CHECK MARK}", COLUMN=_NONE)
+    count, blocking = len(findings), sum(each.is_open_block for each in findings)
+    found = Message("{count} finding" if count == 1 else "{count} findings", count=f"{count:,}")
+    weight = _BLOCKING.get(blocking, "{count} block the close")
+    text = Message(_COUNTED, FOUND=found, WEIGHT=Message(weight, count=f"{blocking:,}"))
+    return Message(_CUT, FOUND=text, count=f"{MOST_FINDINGS:,}") if count > MOST_FINDINGS else text

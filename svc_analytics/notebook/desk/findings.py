@@ -11,6 +11,7 @@ from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.typed_files import append_row
+from svc_analytics.messages import KEPT, Message, kept
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.acknowledgements import (
     COLUMNS,
@@ -37,13 +38,19 @@ class Finding:
     @property
     def state(self) -> str:
         """Whether it blocks the close, is only a note, or was accepted, why and by whom."""
-        return f"accepted: {self.accepted}" if self.accepted else _WEIGHTS[self.is_blocking]
+        accepted = Message("accepted: {why}", why=self.accepted)
+        return accepted if self.accepted else Message(_WEIGHTS[self.is_blocking])
+
+    @property
+    def is_open_block(self) -> bool:
+        """Whether it blocks the close, and nobody accepted it."""
+        return self.is_blocking and not self.accepted
 
     @property
     def cells(self) -> list[str]:
         """Its row in a table: `COLUMNS_SHOWN` are the columns."""
-        texts = (self.state, label(self.check), self.record_id, self.detail)
-        return list(map(single_line, texts))
+        texts = (self.state, Message(label(self.check)), self.record_id, self.detail)
+        return [text if isinstance(text, Message) else single_line(text) for text in texts]
 
 
 def findings_of(statement: Statement) -> list[Finding]:
@@ -54,9 +61,9 @@ def findings_of(statement: Statement) -> list[Finding]:
 
 def _finding(row: dict[str, Any]) -> Finding:
     reason, by = row["acknowledged_reason"], row["acknowledged_by"]
-    accepted = f"{reason} ({by})" if by else ""
+    accepted = single_line(f"{reason} ({by})") if by else ""
     is_blocking = row["severity"] == "blocking"
-    text = str(row["detail"] or "")
+    text = kept(str(row["detail"] or ""), row.get(KEPT))
     key, content = row["record_id"] or "", row["content"] or ""
     return Finding(row["check_name"], key, is_blocking, text, accepted, content)
 

@@ -7,7 +7,8 @@ from importlib.resources import files
 from typing import Any
 
 from svc_analytics.errors import SvcError
-from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.messages import Message
+from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.errors import sentence_of
 
@@ -25,9 +26,10 @@ class HandOver:
     """Writes what is asked for beside the seal, says where, and lets the browser have it."""
 
     def __init__(self, desk: DeskMonths) -> None:
-        self._desk = desk
+        self._desk, self._looks = desk, desk.looks
         self.buttons = {
-            name: controls.button(text, self._maker(name)) for name, (text, _) in _BUTTONS.items()
+            name: controls.button(desk.looks.text(text), self._maker(name))
+            for name, (text, _) in _BUTTONS.items()
         }
         self.said, self.link = controls.html(), _kind()()
         self.box = controls.row(*self.buttons.values())
@@ -39,7 +41,7 @@ class HandOver:
         is_sealed = self._desk.tile.is_sealed
         for name, button in self.buttons.items():
             button.disabled = not (is_sealed and is_idle)
-            button.tooltip = _BUTTONS[name][0] if is_sealed else _FIRST
+            button.tooltip = self._looks.text(_BUTTONS[name][0] if is_sealed else _FIRST)
 
     def clear(self) -> None:
         """Take away what was said of another month."""
@@ -52,15 +54,18 @@ class HandOver:
     def _make(self, name: str) -> None:
         text, kind = _BUTTONS[name]
         self.clear()
-        self.said.value = looks.line_html(f"{text}: being made", is_told=True)
+        self.said.value = self._looks.line(Message("{FORM}: being made", FORM=text), is_told=True)
         try:
             path = self._desk.hand_over(name)
             content = path.read_bytes()
         except (SvcError, OSError) as error:
-            self.said.value = looks.line_html(sentence_of(error), is_told=True)
+            self.said.value = self._looks.line(sentence_of(error), is_told=True)
             return
-        self.said.value = looks.line_html(f"{text}: {path}", is_told=True)
-        opened = {"name": path.name, "type": kind, "isPage": name == "html"}
+        self.said.value = self._looks.line(
+            Message("{FORM}: {path}", FORM=text, path=path), is_told=True
+        )
+        link = self._looks.text("open it" if name == "html" else "save a copy")
+        opened = {"name": path.name, "type": kind, "isPage": name == "html", "text": link}
         self.link.send(opened, [content])
 
 

@@ -1,28 +1,88 @@
-"""How the close desk looks: its style, and lines of text."""
+"""How the close desk looks and speaks: its style, and its texts in the language of the desk."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from importlib.resources import files
+from typing import Any
 
-from svc_analytics.formatting.sanitize import escape_invisible, single_line
+from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.display import Display, in_languages
+from svc_analytics.formatting.display_html import table_html
+from svc_analytics.formatting.display_table import DisplayTable, cell_text
+from svc_analytics.formatting.sanitize import escape_invisible, single_line, visible
+from svc_analytics.language.catalogue import ENGLISH, Language, is_number
+from svc_analytics.messages import Message
+from svc_analytics.render.page.words import PageWords
 
 PLAIN = "svc-desk-plain"  # the page that is read without a kernel
 STYLE = f"<style>{(files('svc_analytics.notebook.desk') / 'desk.css').read_text('utf-8')}</style>"
+_BETWEEN = " \N{MIDDLE DOT} "
 
 
-def line_html(text: str, *, is_told: bool = False) -> str:
-    """Return a text as a line; one that is told is read out when it changes."""
-    role = ' role="status" aria-live="polite"' if is_told else ""
-    shown = escape(escape_invisible(single_line(text)))
-    return f'<div dir="auto"{role}>{shown}</div>' if text else ""
+@dataclass(frozen=True)
+class Looks:
+    """Writes the texts of the desk in its language: plain for buttons, and as HTML."""
 
+    language: Language = ENGLISH
 
-def heading_html(text: str) -> str:
-    """Return a heading within the panel."""
-    return f"<h4>{escape(single_line(text))}</h4>"
+    @cached_property
+    def _words(self) -> PageWords:
+        return PageWords(self.language)
 
+    def text(self, english: str, **values: object) -> str:
+        """Return words of ours for a button or a field, which hold no elements."""
+        return self.language.text(Message(english, **values) if values else english)
 
-def sql_html(sql: str) -> str:
-    """Return SQL to open; it can be copied."""
-    return f"<details><summary>SQL of this figure</summary><pre>{escape(sql)}</pre></details>"
+    def cell(self, cell: Cell, *, is_ours: bool) -> str:
+        """Return the text of a cell; one of other people stays as it is, where it is not ours."""
+        text = escape_invisible(cell_text(cell))
+        if self.language.is_english or not text:
+            return text
+        if is_number(cell.text):
+            return self.language.number(text)
+        is_ours = is_ours or cell.is_fixed or isinstance(cell.text, Message)
+        return self.language.text(visible(cell.text)) if is_ours else text
+
+    def line(self, *parts: str, is_told: bool = False) -> str:
+        """Return texts as a line; one that is told is read out when it changes."""
+        role = ' role="status" aria-live="polite"' if is_told else ""
+        shown = _BETWEEN.join(self.html(part) for part in parts if part)
+        return f'<div dir="auto"{role}>{shown}</div>' if shown else ""
+
+    def with_own(self, texts: Sequence[str], merchant: dict[str, Any]) -> list[str]:
+        """Return texts of ours; in an English desk also those in the merchant's own language."""
+        return in_languages(texts, merchant) if self.language.is_english else [*texts]
+
+    def heading(self, text: str) -> str:
+        """Return a heading within the panel."""
+        return f"<h4>{self.html(text)}</h4>"
+
+    def folded(self, title: str, html: str) -> str:
+        """Return HTML to open by its title."""
+        return f"<details><summary>{self.html(title)}</summary>{html}</details>"
+
+    def sql(self, sql: str) -> str:
+        """Return SQL to open; it can be copied."""
+        return self.folded("SQL of this figure", f"<pre>{escape(sql)}</pre>")
+
+    def table(self, table: DisplayTable) -> str:
+        """Return a table to read."""
+        return table_html(table, self._words.table_words)
+
+    def page(self, shown: Display) -> str:
+        """Return a title, its lines and its tables, as they are read without a kernel."""
+        lines = "".join(map(self.line, shown.lines))
+        tables = "".join(map(self.table, shown.tables))
+        return (
+            f'<div dir="{self.language.direction}">{self.heading(shown.title)}{lines}{tables}</div>'
+        )
+
+    def html(self, text: str) -> str:
+        """Return words of ours as HTML; those of other people are isolated within them."""
+        if self.language.is_english:
+            return escape(escape_invisible(single_line(text)))
+        return self._words.said(text if isinstance(text, Message) else single_line(text))

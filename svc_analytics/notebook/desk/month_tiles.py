@@ -6,12 +6,15 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
+from svc_analytics.messages import Message
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
+from svc_analytics.notebook.desk.looks import Looks
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.month_state import SIGNS, MonthState
 
 MOST_TILES = 12
+_ENGLISH = Looks()
 _SHORT = 3  # letters of a month's name
 
 
@@ -27,7 +30,7 @@ class MonthTiles:
         self._tiles.add_class("svc-months")
         self.tiles: dict[str, Any] = {}
         self.earlier = ipywidgets.Dropdown(
-            description="all months", style={"description_width": "initial"}
+            description=desk.looks.text("all months"), style={"description_width": "initial"}
         )
         self.earlier.observe(self._pick, "value")
         self.box = controls.column(self._tiles, self.earlier)
@@ -39,7 +42,7 @@ class MonthTiles:
             self._show()
 
     def _show(self) -> None:
-        chosen = self._desk.tile.label
+        chosen, looks = self._desk.tile.label, self._desk.looks
         newest = {tile.label for tile in self._desk.tiles[:MOST_TILES]} | {chosen}
         shown = [tile for tile in reversed(self._desk.tiles) if tile.label in newest]
         if [*self.tiles] != [tile.label for tile in shown]:
@@ -47,13 +50,11 @@ class MonthTiles:
             self._tiles.children = tuple(self.tiles.values())
         for tile in shown:
             made = self.tiles[tile.label]
-            made.description, made.tooltip = tile_text(tile), f"{tile.period.title}: {tile.note}"
+            made.description = tile_text(tile, looks)
+            made.tooltip = looks.text("{TITLE}: {NOTE}", TITLE=tile.period.title, NOTE=tile.note)
             made._dom_classes = _looks(tile, is_chosen=tile.label == chosen)
         self._is_quiet = True
-        self.earlier.options = [
-            (f"{tile.period.title} {SIGNS[tile.kind]} {tile.word}", tile.label)
-            for tile in self._desk.tiles
-        ]
+        self.earlier.options = [(_named(tile, looks), tile.label) for tile in self._desk.tiles]
         self.earlier.value = chosen
         self._is_quiet = False
         self.earlier.layout.display = "" if len(self._desk.tiles) > MOST_TILES else "none"
@@ -66,7 +67,7 @@ class MonthTiles:
             self._choose(event["new"])
 
 
-def tile_text(state: MonthState) -> str:
+def tile_text(state: MonthState, looks: Looks = _ENGLISH) -> str:
     """Return the name of a month, its state in a sign and a word, and one thing of it more.
 
     >>> from svc_analytics.periods import month
@@ -75,20 +76,29 @@ def tile_text(state: MonthState) -> str:
     ✓ sealed
     version 2
     """
-    period = state.period
-    name = period.month_name[:_SHORT] if period.calendar == GREGORIAN else period.month_name
-    return f"{name} {period.label[:4]}\n{SIGNS[state.kind]} {state.kind}\n{_detail(state)}"
+    period, kind = state.period, state.kind
+    name, word = looks.text(period.title), looks.text(state.word if kind == "late" else kind)
+    if looks.language.is_english:
+        is_long = period.calendar == GREGORIAN
+        name = f"{period.month_name[:_SHORT] if is_long else period.month_name} {period.label[:4]}"
+        word = kind
+    return f"{name}\n{SIGNS[kind]} {word}\n{looks.text(_detail(state))}"
 
 
-def _detail(state: MonthState) -> str:
+def _named(state: MonthState, looks: Looks) -> str:
+    return f"{looks.text(state.period.title)} {SIGNS[state.kind]} {looks.text(state.word)}"
+
+
+def _detail(state: MonthState) -> Message:
     closes = state.period.day_name(state.closes_at)
     if state.kind == "running":
-        return f"closes {closes}"
+        return Message("closes {DAY}", DAY=closes)
     if state.kind in ("sealed", "changed"):
-        return f"version {state.version}"
+        return Message("version {version}", version=state.version)
     if state.kind == "blocked":
-        return "1 reason" if len(state.reasons) == 1 else f"{len(state.reasons)} reasons"
-    return f"since {closes}"
+        count = len(state.reasons)
+        return Message("{count} reason" if count == 1 else "{count} reasons", count=count)
+    return Message("since {DAY}", DAY=closes)
 
 
 def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:

@@ -7,9 +7,11 @@ from typing import Any
 from svc_analytics.arguments import check
 from svc_analytics.config import Settings
 from svc_analytics.errors import install
-from svc_analytics.formatting.display import Display, in_languages, names_of, text_table
+from svc_analytics.formatting.display import Display, text_table
 from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.language.catalogue import Language
+from svc_analytics.messages import Message
 from svc_analytics.notebook.agreement import Claim
 from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.books_box import BooksBox
@@ -36,20 +38,24 @@ def desk(
     *,
     zone: str = "UTC",
     calendar: str | None = None,
+    lang: str = "en",
+    digits: str = "latin",
     settings: Settings | None = None,
 ) -> Desk:
     """Return the close desk: the months of a lake as tiles, and what there is to do with each.
 
     In a running notebook with ipywidgets, its buttons close a month, accept a finding, and lead
     from a figure to its records and their receipts. Elsewhere it is a page to read. `zone` and
-    `calendar` are as in `svc.statement`. `settings` are those of the environment unless given,
-    and needed only to close.
+    `calendar` are as in `svc.statement`, `lang` and `digits` as in its `save`: the desk, and the
+    forms that it hands over, are in that language. `settings` are those of the environment unless
+    given, and needed only to close.
 
     Returns:
         The desk, which a notebook displays; `statement` is that of the month that is shown.
 
     Raises:
-        ConfigError: for a zone or a calendar that does not exist, or a lake that holds nothing.
+        ConfigError: for a zone, a calendar or a language that does not exist, or a lake that holds
+            nothing.
         LakeError: when there is no lake.
 
     Examples:
@@ -57,7 +63,7 @@ def desk(
     """
     check_lake(lake)
     check("settings", settings, (Settings, type(None)), "what svc.read_settings gives, or nothing")
-    return Desk(DeskMonths(lake, zone, calendar, settings))
+    return Desk(DeskMonths(lake, zone, calendar, settings, Language(lang, digits)))
 
 
 class Desk:
@@ -85,7 +91,7 @@ class Desk:
         return repr(self._page())
 
     def _repr_html_(self) -> str:
-        return f'<div class="{looks.PLAIN}">{self._page()._repr_html_()}</div>'
+        return f'<div class="{looks.PLAIN}">{self._months.looks.page(self._page())}</div>'
 
     def _ipython_display_(self) -> None:
         """Display the page to read, and in a running notebook the panel in its place."""
@@ -115,23 +121,23 @@ class Desk:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _page(self) -> Display:
-        rows = [[tile.label, tile.word, tile.note] for tile in self._months.tiles]
+        rows = [[tile.period.title, tile.word, tile.note] for tile in self._months.tiles]
         months = text_table("months", ["month", "state", "note"], rows)
-        title = f"Close desk of {names_of(self._months.lake.merchant)}"
+        title = Message("Close desk of {names}", names=self._months.names)
         found = [each.cells for each in self._months.findings]
         tables = [months]
         if found:
             tables.append(text_table("findings", COLUMNS_SHOWN, found[:MOST_FINDINGS]))
         made = self._months.statement
         shown = [] if made is None else made._display().tables
-        lines = [self._lack, self._months.problem, *_proof(made), *self._months.agreement]
+        lines = [self._lack, self._months.problem, *self._proof(made), *self._months.agreement]
         return Display(title, [*filter(None, lines)], [*tables, *shown])
 
-
-def _proof(made: Statement | None) -> list[str]:
-    """Return the statuses of a sealed month below its name; no line of any other."""
-    proof = [] if made is None else in_languages(proof_lines(made), made.merchant)
-    return [made.period.title, *proof] if made and proof else []
+    def _proof(self, made: Statement | None) -> list[str]:
+        """Return the statuses of a sealed month below its name; no line of any other."""
+        said = self._months.looks.with_own
+        proof = [] if made is None else said(proof_lines(made), made.merchant)
+        return [made.period.title, *proof] if made and proof else []
 
 
 class Panel:
@@ -154,6 +160,7 @@ class Panel:
         parts = [part.box for part in (self.months, self.closing, self.findings)]
         self.box = controls.column(controls.html(looks.STYLE), self.head, *parts, made)
         self.box.add_class("svc-desk")
+        self.box.add_class(f"svc-{desk.looks.language.direction}")
         self._show_head()
         self.judging.start()
 
@@ -166,7 +173,7 @@ class Panel:
             return
         for part in (self.closing, self.findings, self.handing, self.books):
             part.clear()  # what was said there was said of another month
-        self.closing.note(f"reading {label}")
+        self.closing.note(Message("reading {MONTH}", MONTH=self._desk.month(label).title))
         self._desk.choose(label)
         self.closing.note("")
         self.follow()
@@ -182,8 +189,7 @@ class Panel:
 
     def _show_head(self) -> None:
         desk = self._desk
-        parts = (names_of(desk.lake.merchant), desk.zone, desk.read_to)
-        self.head.value = looks.line_html(" \N{MIDDLE DOT} ".join(filter(None, parts)))
+        self.head.value = desk.looks.line(desk.names, desk.zone, desk.read_to)
 
     def _show_months(self) -> None:
         self.months.show()

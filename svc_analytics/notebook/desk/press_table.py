@@ -12,8 +12,9 @@ from importlib.resources import files
 from typing import Any
 
 from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display_table import DisplayTable, cell_text
-from svc_analytics.formatting.sanitize import escape_invisible, single_line
+from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.sanitize import visible
+from svc_analytics.notebook.desk.looks import Looks
 
 Content = dict[str, Any]
 _NOTHING: Content = {}
@@ -88,6 +89,7 @@ def _kind() -> Any:
 def content_of(
     table: DisplayTable,
     label: str,
+    looks: Looks,
     *,
     names: Callable[[int, int], str] | None = None,
     orders: list[str] | None = None,
@@ -101,40 +103,48 @@ def content_of(
     blank = [""] * len(table.header)
     heads = zip(table.heads, table.meanings or blank, table.rights, orders or blank, strict=True)
     return {
-        "label": label,
-        "dir": "ltr",
+        "label": looks.text(label),
+        "dir": looks.language.direction,
         "head": [
-            {"text": text, "title": title, "right": right, "order": order}
+            {"text": looks.text(text), "title": looks.text(title), "right": right, "order": order}
             for text, title, right, order in heads
         ],
         "rows": [
             row
             for place in range(len(table.rows))
-            for row in _rows(table, place, names, is_chosen=place == chosen)
+            for row in _rows(table, place, names, looks, is_chosen=place == chosen)
         ],
-        "foot": [_cell(cell, "") for cell in table.footer],
+        "foot": [_cell(cell, "", looks, is_ours=True) for cell in table.footer],
     }
 
 
 def _rows(
-    table: DisplayTable, place: int, names: Callable[[int, int], str] | None, *, is_chosen: bool
+    table: DisplayTable,
+    place: int,
+    names: Callable[[int, int], str] | None,
+    looks: Looks,
+    *,
+    is_chosen: bool,
 ) -> Iterator[dict[str, Any]]:
     """Yield a row, and before it the heading that stands above it."""
     if place in table.headings:
-        yield {"heading": table.headings[place]}
+        yield {"heading": looks.text(table.headings[place])}
     called = [names(place, n) if names else "" for n in range(len(table.header))]
     yield {
         "place": place,
-        "title": single_line(table.hints.get(place, "")),
+        "title": looks.text(visible(table.hints.get(place, ""))),
         "press": names is None,
         "isChosen": is_chosen,
-        "cells": list(map(_cell, table.rows[place], called)),
+        "cells": [
+            _cell(cell, name, looks, is_ours=names is not None)
+            for cell, name in zip(table.rows[place], called, strict=True)
+        ],
     }
 
 
-def _cell(cell: Cell, name: str) -> dict[str, Any]:
-    text = escape_invisible(cell_text(cell))
-    shown = {"text": text, "title": escape_invisible(single_line(cell.hover))}
+def _cell(cell: Cell, name: str, looks: Looks, *, is_ours: bool) -> dict[str, Any]:
+    text = looks.cell(cell, is_ours=is_ours)
+    shown = {"text": text, "title": looks.text(visible(cell.hover))}
     if cell.is_foreign:
         shown["dir"] = "auto"
-    return shown | ({"press": True, "label": f"{name}: {text.strip()}"} if name else {})
+    return shown | ({"press": True, "label": f"{looks.text(name)}: {text.strip()}"} if name else {})

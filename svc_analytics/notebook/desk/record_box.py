@@ -10,15 +10,18 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.errors import SvcError
-from svc_analytics.formatting.display import display_table
-from svc_analytics.formatting.display_html import table_html
+from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import USD, kind_of, readable_text
 from svc_analytics.formatting.row_files import write_csv
 from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import display_text
 from svc_analytics.instants import readable_instant
-from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.language.catalogue import WORDED, is_number
+from svc_analytics.messages import Message
+from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
+from svc_analytics.notebook.desk.looks import Looks
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.desk.record_tables import record_table, shown_columns, value_text
 from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted
@@ -27,23 +30,37 @@ from svc_analytics.notebook.errors import sentence_of
 from svc_analytics.warehouse.definitions import find_figure, label_of
 
 HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the record
+_KINDS = {"payment": "Payment {names}", "payout": "Payout {names}", "refund": "Refund {names}"}
+_REFUND_OF = "Refund of {names}"
+_WITH_RECEIPT = "{TITLE} · receipt {VERDICT}"
+_FORMS = {
+    "payment": "its payment",
+    "payout": "its payout",
+    "refund": "its refund",
+    "receipt": "its receipt",
+}
 
 
 class RecordBox:
     """Records a page at a time: found and put in order by any column, over all of them."""
 
     def __init__(self, desk: DeskMonths) -> None:
-        self._desk, self._is_quiet = desk, False
+        self._desk, self._looks, self._is_quiet = desk, desk.looks, False
         self._wanted: Wanted | None = None
         self._page: RecordPage | None = None
         self._chosen: int | None = None  # the place of a row
         self.leave: Any = lambda: None  # leads the keys back to where they came from
         self.head, self.record = controls.html("", HEAD), controls.html("", RECORD)
-        self.find = controls.field("find", "order, customer, receipt, amount", is_live=True)
+        say = desk.looks.text
+        example = say("order, customer, receipt, amount")
+        self.find = controls.field(say("find"), example, is_live=True)
         self.find.observe(self._find, "value")
-        self.back = controls.button("Previous", lambda: self._turn(-1), tip="the page before")
-        self.on = controls.button("Next", lambda: self._turn(1), tip="the next page")
-        self.csv = controls.button("CSV", self._save, tip="save these records as a CSV file")
+        back, on, save = map(
+            say, ("the page before", "the next page", "save these records as a CSV file")
+        )
+        self.back = controls.button(say("Previous"), lambda: self._turn(-1), tip=back)
+        self.on = controls.button(say("Next"), lambda: self._turn(1), tip=on)
+        self.csv = controls.button("CSV", self._save, tip=save)
         self._count = controls.html()
         self.table = PressTable(
             self._press, order=self._reorder, turn=self._turn, leave=lambda: self.leave()
@@ -75,11 +92,13 @@ class RecordBox:
             with self._desk.records() as records:
                 found = records.find(kind, record_id)
         except SvcError as error:
-            self.record.value = looks.line_html(sentence_of(error), is_told=True)
+            self.record.value = self._looks.line(sentence_of(error), is_told=True)
             return
-        told = looks.line_html("" if found else f"the lake has no record {record_id}")
-        tables = "".join(_record_html(form, table) for form, table in found.items())
-        head = looks.heading_html(_title(found, record_id) if found else f"Record {record_id}")
+        lacks = Message("the lake has no record {record_id}", record_id=record_id)
+        told = self._looks.line("" if found else lacks)
+        tables = "".join(self._record_html(form, table) for form, table in found.items())
+        record = Message("Record {record_id}", record_id=record_id)
+        head = self._looks.heading(_title(found, record_id, self._looks) if found else record)
         self.record.value = f'{head}{told}<div class="svc-forms">{tables}</div>'
         self.table.reveal(f".{RECORD}")
 
@@ -102,7 +121,8 @@ class RecordBox:
     def _find(self, _: Any) -> None:
         """Show the records that hold what is typed, letter by letter."""
         if not self._is_quiet and self._page:
-            self._read(replace(self._page.view, text=self.find.value.strip(), skipped=0))
+            text = self._looks.language.latin(self.find.value.strip())
+            self._read(replace(self._page.view, text=text, skipped=0))
 
     def _reorder(self, place: int) -> None:
         """Put all records in the order of a column; pressed again, the other way round."""
@@ -131,30 +151,33 @@ class RecordBox:
             with self._desk.records() as records:
                 found = records.behind(self._wanted, view)
         except SvcError as error:
-            self.head.value = looks.line_html(sentence_of(error), is_told=True)
+            self.head.value = self._looks.line(sentence_of(error), is_told=True)
             return
         self._page, self._chosen = found, None
         self._show(found, self._wanted)
 
     def _show(self, page: RecordPage, wanted: Wanted) -> None:
-        figure = find_figure(wanted.figure)
+        figure, value = find_figure(wanted.figure), value_text(page.value, wanted)
         self.head.value = "".join(
             (
-                looks.heading_html(f"{called(wanted)}: {value_text(page.value, wanted)}"),
-                looks.line_html(figure.hint),
-                looks.sql_html(page.sql),
+                self._looks.heading(
+                    Message("{FIGURE}: {VALUE}", FIGURE=called(wanted), VALUE=value)
+                ),
+                self._looks.line(figure.hint),
+                self._looks.sql(page.sql),
             )
         )
         self._parts.layout.display = ""
         first, last = page.view.skipped + 1, page.view.skipped + len(page.table)
         self.back.disabled, self.on.disabled = first == 1, last >= page.count
-        span = f"{first:,} to {last:,} of {page.count:,} records"
-        self._count.value = looks.line_html(span if page.count else "no record", is_told=True)
+        counts = {"first": f"{first:,}", "last": f"{last:,}", "count": f"{page.count:,}"}
+        span = Message("{first} to {last} of {count} records", **counts)
+        self._count.value = self._looks.line(span if page.count else "no record", is_told=True)
         self._show_table(page, wanted)
 
     def _show_table(self, page: RecordPage, wanted: Wanted) -> None:
         shown, orders = record_table(page, wanted, self._standing), self._order_of(page)
-        content = content_of(shown, "records", orders=orders, chosen=self._chosen)
+        content = content_of(shown, "records", self._looks, orders=orders, chosen=self._chosen)
         self.table.show(content | {"count": page.count})
 
     def _order_of(self, page: RecordPage) -> list[str]:
@@ -169,29 +192,36 @@ class RecordBox:
         statement = self._desk.statement
         return Standing() if statement is None else standing_of(statement.tables["summary"])
 
+    def _record_html(self, form: str, table: pa.Table) -> str:
+        """Return a record as a table of names and values: every digit, but USD at two places."""
+        [row] = table.slice(0, 1).to_pylist()
+        cells = [
+            [Cell(label_of(field.name), is_fixed=True), _cell(row[field.name], field)]
+            for field in table.schema
+        ]
+        shown = DisplayTable(_FORMS[form], ["Name", "Value"], cells, len(cells))
+        return f"<div>{self._looks.table(shown)}</div>"
 
-def _title(tables: dict[str, pa.Table], record_id: str) -> str:
+
+def _title(tables: dict[str, pa.Table], record_id: str, looks: Looks) -> str:
     """Return a record's kind, the names that people know it by, and its receipt's verdict."""
     [kind, *_] = tables
     rows = {name: table.slice(0, 1).to_pylist()[0] for name, table in tables.items()}
     known = rows.get("payment", rows[kind])
     names = [*filter(None, (known.get("receipt_no"), known.get("reference_id")))] or [record_id]
     verdicts = [rows["receipt"]["verdict"]] if "receipt" in rows else []
-    verdict = [f"receipt {' '.join(each.split('_'))}" for each in verdicts]
-    of = "Refund of" if kind == "refund" and "payment" in rows else kind.capitalize()
-    known_by = " \N{MIDDLE DOT} ".join([*names, *verdict])
-    return f"{of} {known_by}"
+    is_of_payment = kind == "refund" and "payment" in rows
+    known_by = " \N{MIDDLE DOT} ".join(names)
+    title = Message(_REFUND_OF if is_of_payment else _KINDS[kind], names=known_by)
+    for each in verdicts:
+        verdict = each.replace("_", " ") if looks.language.is_english else each
+        title = Message(_WITH_RECEIPT, TITLE=title, VERDICT=verdict)
+    return title
 
 
-def _record_html(form: str, table: pa.Table) -> str:
-    """Return a record as a table of its names and values: every digit, but USD at two places."""
-    [row] = table.slice(0, 1).to_pylist()
-    texts = [_text(row[field.name], kind_of(field)) for field in table.schema]
-    pairs = pa.table({"name": [label_of(name) for name in row], "value": texts})
-    return f"<div>{table_html(display_table(pairs, f'its {form}', most=len(pairs)))}</div>"
-
-
-def _text(value: Any, kind: str) -> str:
+def _cell(value: Any, field: pa.Field) -> Cell:
     if isinstance(value, datetime):
-        return readable_instant(value)
-    return display_text(value) if value is None or kind != USD else readable_text(value, USD)
+        return Cell(readable_instant(value), is_fixed=True)
+    is_usd = value is not None and kind_of(field) == USD
+    text = readable_text(value, USD) if is_usd else display_text(value)
+    return Cell(text, is_fixed=is_number(text) or field.name in WORDED)

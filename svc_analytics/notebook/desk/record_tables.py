@@ -12,6 +12,8 @@ from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import RATE, RATIO, USD, kind_of_unit, unit_name
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.instants import readable_instant
+from svc_analytics.language.catalogue import WORDED
+from svc_analytics.messages import Message
 from svc_analytics.notebook.desk.records import RecordPage, Wanted
 from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, NUMERATOR, record_columns
 from svc_analytics.warehouse.definitions import find_figure, label_of
@@ -31,7 +33,8 @@ def value_text(value: Any, wanted: Wanted) -> str:
         return "unknown"
     if isinstance(value, datetime):
         return readable_instant(value)
-    return f"{_number(value, kind).text} {unit_name(kind, wanted.coin)}".rstrip()
+    number, unit = _number(value, kind).text, unit_name(kind, wanted.coin)
+    return Message("{number} {UNIT}", number=number, UNIT=unit) if unit else number
 
 
 def shown_columns(table: pa.Table) -> list[str]:
@@ -48,11 +51,16 @@ def record_table(page: RecordPage, wanted: Wanted, standing: Standing) -> Displa
     exact = display_table(chosen, exact=True, label_of=_label)
     made = exact.rows, display_table(chosen, label_of=_label).rows
     rows = [
-        [short if name.startswith("usd_") else whole for name, whole, short in row]
+        [_shown(name, short if name.startswith("usd_") else whole) for name, whole, short in row]
         for row in (zip(called, *cells, strict=True) for cells in zip(*made, strict=True))
     ]
     *rows, footer = lined_up([*rows, _footer(page, wanted, columns)])
     return replace(exact, rows=rows, footer=footer)
+
+
+def _shown(name: str, cell: Cell) -> Cell:
+    """Return a cell; one of words of ours is marked as such, to be translated."""
+    return replace(cell, is_fixed=True) if name in WORDED else cell
 
 
 def _number(value: Any, kind: str) -> Cell:
@@ -72,7 +80,7 @@ def _footer(page: RecordPage, wanted: Wanted, columns: list[str]) -> list[Cell]:
         for part, name in zip((NUMERATOR, DENOMINATOR), figure.operands, strict=False)
     }
     cells = [_made(made.get(column), units.get(column, "")) for column in columns]
-    return [Cell(_footer_name(page, figure)), *cells[1:]]
+    return [Cell(_footer_name(page, figure), is_fixed=True), *cells[1:]]
 
 
 def _footer_name(page: RecordPage, figure: Figure) -> str:

@@ -16,10 +16,13 @@ from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.interrupts import check_stop, stopped_by
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
 from svc_analytics.notebook.errors import sentence_of
 from svc_analytics.schema import Stream
 
 STOPPED = "Stopped. What the lake holds is sound: close again to go on."
+_PAGE = "read {count} records in {pages} page: {STREAM}"
+_PAGES = "read {count} records in {pages} pages: {STREAM}"
 PAUSE = 0.1  # seconds between two words on pages: a person reads no faster
 
 # `note` and a text, `closed` and a result, or `failed` and a line.
@@ -108,6 +111,9 @@ class _Pages:
             return
         self._said_at = monotonic()
         is_known = reached is not None and reached > BEGINNING
-        place = f", back to {format_instant(reached)[:10]}" if is_known and reached else ""
-        pages = "1 page" if self._pages == 1 else f"{self._pages:,} pages"
-        self.say(f"read {self._rows:,} records in {pages}: {stream.words}{place}")
+        text = _PAGE if self._pages == 1 else _PAGES
+        counts = {"count": f"{self._rows:,}", "pages": f"{self._pages:,}"}
+        said = Message(text, **counts, STREAM=stream.words)
+        if is_known and reached:
+            said = Message("{READ}, back to {day}", READ=said, day=format_instant(reached)[:10])
+        self.say(said)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from svc_analytics.formatting.display import display_table, lined_up
 from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.standing import Standing, attach, standing_of
+from svc_analytics.messages import Message, joined
 from svc_analytics.notebook.desk.records import Wanted
 from svc_analytics.periods import Period, midnight, month
 from svc_analytics.render.face.all_coins import ALL_COINS
@@ -60,7 +61,8 @@ class StatementTable:
 
 def called(wanted: Wanted) -> str:
     """Return the name of a figure, its coin and its time."""
-    return ", ".join(filter(None, [label_of(wanted.figure), wanted.coin, wanted.title]))
+    parts = filter(None, [label_of(wanted.figure), wanted.coin, wanted.title])
+    return joined("list.comma", [*parts])
 
 
 def statement_tables(statement: Statement) -> Iterator[StatementTable]:
@@ -157,7 +159,7 @@ def _of_cohort(period: Period, row: Row, column: str) -> Wanted | None:
         f"payment_paid_at >= {first} and payment_paid_at < {last} and payment_currency = currency"
     )
     figure = "refunds_count" if column == "refunds_count" else "refunds_paid"
-    title = f"paid in {paid.label}, refunded in {settled.label}"
+    title = Message("paid in {old}, refunded in {new}", old=paid.label, new=settled.label)
     return Wanted(figure, row["currency"], settled, narrowed, title)
 
 

@@ -6,13 +6,11 @@ from functools import partial
 import pyarrow as pa
 
 from svc_analytics import charts
-from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import Display
-from svc_analytics.formatting.display_html import TableWords, table_html
+from svc_analytics.formatting.display_html import table_html
 from svc_analytics.formatting.display_table import ON_PAGES
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
-from svc_analytics.language.catalogue import ENGLISH, Language, is_number
-from svc_analytics.messages import Message
+from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.page.front import page_symbols, style_text
 from svc_analytics.render.page.template import load_template
 from svc_analytics.render.page.words import PageWords
@@ -29,7 +27,7 @@ def comparison_page(
     With a change of each coin in USD, it is drawn above the tables.
     """
     words = PageWords(language)
-    own = replace(TableWords() if language.is_english else _table_words(words), pointed=ON_PAGES)
+    own = replace(words.table_words, pointed=ON_PAGES)
     folded = [(table.title, table_html(replace(table, title=""), own)) for table in shown.folded]
     page = load_template("comparison.html").render(
         lang="en" if language.is_both else language.code,
@@ -52,15 +50,3 @@ def _chart(change: pa.Table, title: str, language: Language) -> str:
     """Return the change from one period to the other as a picture, coin by coin."""
     look = Look((_WIDTH, _HEIGHT + _BAR * len(change)), language=language)
     return draw_svg("change", partial(charts.usd_change, table=change), title, look)
-
-
-def _table_words(words: PageWords) -> TableWords:
-    """Return how a table is written in the language of a page."""
-
-    def cell(each: Cell) -> str:
-        is_worded = each.is_number and not is_number(each.text)
-        if is_worded or isinstance(each.text, Message):
-            return words.said(each.text)
-        return words.cell(each)
-
-    return TableWords(words.said, words.told, cell)

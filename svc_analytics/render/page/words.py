@@ -13,6 +13,7 @@ from jinja2.filters import do_forceescape as escape
 from jinja2.filters import do_mark_safe as as_html
 
 from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.display_html import TableWords
 from svc_analytics.formatting.sanitize import escape_invisible, visible
 from svc_analytics.language.catalogue import Language, is_number
 from svc_analytics.language.isolation import END, LEFT_TO_RIGHT, RIGHT_TO_LEFT, isolate
@@ -43,6 +44,19 @@ class PageWords:
             "kept": self.kept,
             "cell_text": self.cell,
         }
+
+    @property
+    def table_words(self) -> TableWords:
+        """How a table is written in the language."""
+        if self.language.is_english:
+            return TableWords()
+        return TableWords(self.said, self.told, self._of_table)
+
+    def _of_table(self, cell: Cell) -> str:
+        is_worded = cell.is_number and not is_number(cell.text)
+        if is_worded or isinstance(cell.text, Message):
+            return self.said(cell.text)
+        return self.cell(cell)
 
     def words(self, english: str, **values: object) -> str:
         """Return words of the template itself, which need no escaping, with their values."""
