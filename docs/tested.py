@@ -23,15 +23,14 @@ def rings() -> list[tuple[str, int, int]]:
     functions = _functions()
     kills = sum(map(len, test_kills.ALL))
     flips = test_flips.FLIPS * test_flips.SEEDS
-    parts = len(test_crash_points.FAILINGS)
     return [
         ("test functions, most of them with several cases", functions["usual"], functions["all"]),
         ("random inputs of each property", EXAMPLES["usual"], EXAMPLES["thorough"]),
         ("simulated lives of a lake, by seed", *_seeds(test_seeds)),
         ("the same, of several machines at one bucket", *_seeds(test_machines)),
         ("commands killed at any moment, and run again", len(test_kills.USUAL), kills),
-        ("parts of the calls of the disk that fail, each call once",
-         parts, parts * test_crash_points.PARTS),
+        ("parts of the calls of the disk that fail or are the last, each call once",
+         len(test_crash_points.USUAL), len(test_crash_points.ALL)),
         ("bits flipped in the files of a lake", test_flips.USUAL, flips),
         ("lakes of which each figure is reckoned a second time",
          len(test_full_scan.QUICK), test_full_scan.SEEDS),

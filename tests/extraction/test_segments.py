@@ -7,8 +7,8 @@ import pytest
 
 from svc_analytics.extraction import scheduler
 from svc_analytics.extraction.scheduler import SegmentQueue
-from svc_analytics.extraction.segments import FARTHER, KEPT_PAGES, Segment
-from svc_analytics.instants import BEGINNING, HOUR
+from svc_analytics.extraction.segments import KEPT_PAGES, Segment
+from svc_analytics.instants import HOUR
 from svc_analytics.schema import PAYMENTS
 
 START, END = 1_000 * HOUR, 1_100 * HOUR
@@ -25,14 +25,9 @@ def queue_after(
     *,
     waited: float = 9.0,
     out_of_order: bool = False,
-    quiet: int = 0,
-    start: int = START,
 ) -> SegmentQueue:
-    """A queue with 100 hours of one stream, of which one page of that many hours was read.
-
-    Nothing is in its newest `quiet` hours.
-    """
-    queue = SegmentQueue([Segment.of(PAYMENTS, (start, END + quiet * HOUR))])
+    """A queue with 100 hours of one stream, of which one page of that many hours was read."""
+    queue = SegmentQueue([Segment.of(PAYMENTS, (START, END))])
     segment = queue.take()
     assert segment
     instants = END - np.arange(11, dtype=np.int64) * int(hours * HOUR) // 10
@@ -48,24 +43,9 @@ def read_an_hour(queue: SegmentQueue, segment: Segment) -> None:
     queue.advance(segment, page, np.zeros(10, np.bool_), is_last=False)
 
 
-def kept_pages(queue: SegmentQueue, end: int) -> int:
-    """How many pages of an hour are left of the part that was read down to there."""
-    (start,) = (first for first, last in active(queue) if last == end + 1 or last == end)
-    return round((end - start) / HOUR)
-
-
 def active(queue: SegmentQueue) -> list[tuple[int, int]]:
     """What the workers have yet to read, oldest first."""
     return sorted((segment.start, segment.end) for segment in queue._active)
-
-
-def test_an_idle_worker_takes_the_older_half() -> None:
-    """Ten hours were read: of the ninety left, the newcomer takes the older forty-five."""
-    queue = queue_after(10)
-    older = queue.take()
-    middle = START + 45 * HOUR + 1  # the instant of the last row seen is read again
-    assert older and (older.start, older.end) == (START, middle)
-    assert active(queue) == [(START, middle), (middle, END - 10 * HOUR + 1)]
 
 
 def test_of_a_long_rest_the_first_keeps_a_bounded_part() -> None:
@@ -75,21 +55,6 @@ def test_of_a_long_rest_the_first_keeps_a_bounded_part() -> None:
     assert older and older.start == START
     kept = (END - 0.1 * HOUR - older.end) / (0.1 * HOUR)
     assert KEPT_PAGES - 1 < kept < KEPT_PAGES + 1
-
-
-def test_time_before_the_newest_record_tells_nothing_of_the_rest() -> None:
-    """A shop closed a thousand hours ago, ten hours a page: half of the ninety left is taken."""
-    older = queue_after(10, quiet=1_000).take()
-    assert older and older.end == START + 45 * HOUR + 1
-
-
-def test_of_an_open_end_each_keeps_twice_what_the_one_before_kept() -> None:
-    """A page an hour: the first keeps 32, the next 64, so that the beginning is soon passed."""
-    queue = queue_after(1, start=BEGINNING)
-    second = queue.take()
-    assert second and kept_pages(queue, END - HOUR) == KEPT_PAGES
-    read_an_hour(queue, second)
-    assert queue.take() and kept_pages(queue, second.end) == FARTHER * KEPT_PAGES
 
 
 def test_a_part_shows_first_whether_bounds_are_heeded() -> None:

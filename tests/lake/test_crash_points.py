@@ -1,11 +1,10 @@
 """Every call of the disk that a publication makes fails once, fails for ever, and is the last.
 
 The same publication is made again and again, each time with another of its calls
-chosen (faults E1, E2, E5, E6, G1); so is the one that begins a lake, and the making of
-`analytics.duckdb`. What a kill or a power cut leaves is taken from one recording of the
-disk. After each, every file is one that it also was
-without the failure, nothing is lost or doubled, and the next run gives the lake that
-a run without failures gives, to the byte: and so in every view.
+chosen (faults E1, E2, E5, E6, G1); so is one that spills, the one that begins a lake, and the
+making of `analytics.duckdb`. What a kill or a power cut leaves is taken from one recording of
+the disk. After each, every file is one that it also was without the failure, nothing is lost
+or doubled, and the next run gives the lake that a run without failures gives, to the byte.
 
 Each kind of failure has some of the calls in every run, each kind others, and all of them in
 the deep ring.
@@ -15,14 +14,11 @@ import os
 import random
 import resource
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow.parquet as pq
@@ -31,22 +27,18 @@ import pytest
 from svc_analytics.errors import LakeError
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.database import write_views
-from svc_analytics.warehouse.warehouse import open_warehouse
-from tests.simulation.disk import FULL, Disk, failure
+from tests.simulation.disk import FULL, Disk, Fate, failure
 from tests.simulation.simulate import quick_folder
-from tests.simulation.virtual import Killed
 from tests.support.publishing import after, before, begin, contents, read_all
-from tests.support.rings import rings, sample
+from tests.support.rings import rings
 
-PARTS = 64  # tests that share the calls of one kind of failure
-SPILLED = 152  # the same, of a publication that spills: it makes many more
-KILLED = 5  # of so many calls one is that at which the system kills a process
-USUALLY_KILLED = 90  # the same, in every run
+# Tests that share the calls of one kind of failure; one that spills makes many more.
+PARTS = {"bench": 64, "nothing": 64, "spilling": 304}
+HOME = Path("deep", "data")  # of a lake, below the root of its disk
 UNTOUCHED = {record["id"] for record in before().payments} - {before().payments[3]["id"]}
 MOVED = before().payments[20]["id"]
 
 Contents = dict[str, bytes]
-Failing = Callable[[Disk, int], None]
 
 
 @dataclass
@@ -59,7 +51,7 @@ class Bench:
     spills: bool = False  # whether months wait on disk while they are read
     calls: int = 0
     replaced: list[str] = field(default_factory=list)
-    begun: int = 0  # the call by which the lake has its description
+    last: int = 0  # of the calls that are chosen
     moments: list[Disk] = field(default_factory=list)  # the disk when each call was to be made
     goal: Contents = field(default_factory=dict)
     states: dict[str, set[bytes]] = field(default_factory=dict)
@@ -71,14 +63,14 @@ class Bench:
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
         if self.start.exists():
-            shutil.copytree(self.start, place / "data")
-        return place / "data"
+            shutil.copytree(self.start, place / HOME)
+        return place / HOME
 
     def take_at(self, call: int) -> tuple[Path, Disk]:
         """Copy the disk as a kill leaves it just before a call; return the path of its lake."""
         place = self.folder / "disk"
         shutil.rmtree(place, ignore_errors=True)
-        return place / "data", self.moments[call - 1].copy(place)
+        return place / HOME, self.moments[call - 1].copy(place)
 
     def rehearse(self) -> None:
         """Make the publication once without failures, noting the disk before each of its calls."""
@@ -89,13 +81,15 @@ class Bench:
                 self.states.setdefault(name, set()).add(body)
             self.moments.append(disk.copy(self.folder / "moments" / str(len(self.moments))))
 
-        disk = Disk(lake.parent, note)
+        disk = Disk(self.folder / "disk", note)
         with disk.installed():
             read_all(lake, after(), spills=self.spills)
         note()
-        self.calls, self.goal = len(disk.calls), contents(lake)
+        self.calls = self.last = len(disk.calls)
+        self.goal = contents(lake)
         self.replaced = [path for kind, path in disk.calls if kind == "replace"]
-        self.begun = disk.calls.index(("replace", "data/lake.json")) + 1
+        if not self.start.exists():  # what follows its description is a publication as any
+            self.last = disk.calls.index(("replace", f"{HOME}/lake.json")) + 1
 
 
 @pytest.fixture(scope="module")
@@ -126,141 +120,92 @@ def nothing() -> Iterator[Bench]:
         yield bench
 
 
-def fail_once(disk: Disk, call: int) -> None:
+def failing_once(call: int) -> Fate:
     """Let one call fail before it does anything."""
 
     def fate(number: int, kind: str, path: str) -> None:
         if number == call:
             raise failure(FULL[call % len(FULL)], path)
 
-    disk.fate = fate
+    return fate
 
 
-def fail_late(disk: Disk, call: int) -> None:
+def fails_once(bench: Bench, call: int) -> Path:
+    return publish(bench, failing_once(call))
+
+
+def fails_when_done(bench: Bench, call: int) -> Path:
     """Let one call do its work, and say that it failed."""
     code = FULL[(call + 2) % len(FULL)]  # another than where it fails before
-    disk.fate = lambda number, kind, path: failure(code, path) if number == call else None
+    return publish(bench, lambda number, _, path: failure(code, path) if number == call else None)
 
 
-def fail_for_ever(disk: Disk, call: int) -> None:
+def fails_for_ever(bench: Bench, call: int) -> Path:
     """Let a call fail, and all that follow."""
 
     def fate(number: int, kind: str, path: str) -> None:
         if number >= call:
             raise failure(FULL[(call + 4) % len(FULL)], path)
 
-    disk.fate = fate
+    return publish(bench, fate)
 
 
-def kill(disk: Disk, call: int) -> None:
-    """Let a call be the last that is not made: nothing after it reaches the disk."""
-
-    def fate(number: int, kind: str, path: str) -> None:
-        if number >= call:
-            raise Killed
-
-    disk.fate = fate
+def is_killed(bench: Bench, call: int) -> Path:
+    """Let a call be the first that is not made any more."""
+    return bench.take_at(call)[0]
 
 
-FAILINGS: dict[str, Failing] = {
-    "fails once": fail_once,
-    "fails when done": fail_late,
-    "fails for ever": fail_for_ever,
-}
+def loses_power(bench: Bench, call: int) -> Path:
+    """The same, and of what was not synced any part is dropped, kept or torn, in any order."""
+    lake, disk = bench.take_at(call)
+    check(bench, lake)
+    disk.lose_power(random.Random(call))
+    return lake
 
 
-@pytest.mark.parametrize(
-    ("kind", "part"),
-    rings(zip(FAILINGS, range(PARTS), strict=False), product(FAILINGS, range(PARTS))),
-)
-def test_each_call_of_a_publication(bench: Bench, kind: str, part: int) -> None:
-    """E1, E2, E5, E6: whichever call fails, and however, the next run makes it good."""
-    for call in range(1 + part, bench.calls + 1, PARTS):
-        lake = bench.take()
-        disk = Disk(lake.parent)
-        FAILINGS[kind](disk, call)
-        publish(lake, disk)
-        check(bench, lake)
-        check_recovery(bench, lake)
+FATES = {of.__name__: of for of in (fails_once, fails_when_done, fails_for_ever)}
+FATES |= {of.__name__: of for of in (is_killed, loses_power)}
+USUAL = [*(("bench", fate, part) for part, fate in enumerate(FATES)),
+         ("spilling", "is_killed", 24), ("spilling", "loses_power", 176),
+         ("nothing", "fails_when_done", 0), ("nothing", "loses_power", 32)]  # fmt: skip
+ALL = [(name, *of) for name in PARTS for of in product(FATES, range(PARTS[name]))]
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("kind", "part"),
-    rings([("fails for ever", 35)], product(FAILINGS, range(SPILLED))),
-)
-def test_each_call_of_a_publication_that_spills(spilling: Bench, kind: str, part: int) -> None:
-    """E1, E2, E5, E6: of what waited on disk too, nothing is lost, doubled or left over."""
-    for call in range(1 + part, spilling.calls + 1, SPILLED):
-        lake = spilling.take()
-        disk = Disk(lake.parent)
-        FAILINGS[kind](disk, call)
-        publish(lake, disk, spills=True)
-        check(spilling, lake)
-        check_recovery(spilling, lake)
-
-
-@pytest.mark.parametrize("part", rings([24], range(SPILLED)))
-def test_a_kill_and_a_power_cut_at_any_call_of_a_spill_lose_nothing(
-    spilling: Bench, part: int
+@pytest.mark.parametrize(("name", "fate", "part"), rings(USUAL, ALL))
+def test_each_call_of_a_publication(
+    request: pytest.FixtureRequest, name: str, fate: str, part: int
 ) -> None:
-    """E1, G1: what the dead run spilled is published, or void and read again."""
-    for call in range(1 + part, spilling.calls + 1, SPILLED):
-        lake, disk = spilling.take_at(call)
-        check(spilling, lake)
-        if call % 2:
-            disk.lose_power(random.Random(call))
-            check(spilling, lake)
-        check_recovery(spilling, lake)
-
-
-@pytest.mark.parametrize("part", rings([1], range(3)))
-def test_a_kill_and_a_power_cut_at_any_call_lose_nothing(bench: Bench, part: int) -> None:
-    """E1, G1: of what was not synced any part is dropped, kept or torn, in any order."""
-    for call in range(1 + part, bench.calls + 1, 3):
-        lake, disk = bench.take_at(call)
+    """E1, E2, E5, E6, G1: whatever befalls which call, the next run makes it good."""
+    bench: Bench = request.getfixturevalue(name)
+    for call in range(1 + part, bench.last + 1, PARTS[name]):
+        lake = FATES[fate](bench, call)
         check(bench, lake)
-        disk.lose_power(random.Random(call))
-        check(bench, lake)
-
-
-@pytest.mark.parametrize("part", rings([3], range(PARTS)))
-def test_the_next_run_makes_a_kill_at_each_call_good(bench: Bench, part: int) -> None:
-    """E1: it finds what the dead run began, and completes it."""
-    for call in range(1 + part, bench.calls + 1, PARTS):
-        lake, _ = bench.take_at(call)
         check_recovery(bench, lake)
 
 
-@pytest.mark.parametrize("part", rings([0], range(PARTS)))
-def test_the_next_run_makes_a_power_cut_at_each_call_good(bench: Bench, part: int) -> None:
-    """G1: whatever the cut has left of it."""
-    for call in range(1 + part, bench.calls + 1, PARTS):
-        lake, disk = bench.take_at(call)
-        disk.lose_power(random.Random(call))
-        check_recovery(bench, lake)
+def test_a_power_cut_at_every_third_call_loses_nothing(bench: Bench) -> None:
+    """G1: more calls than above, without the run that follows."""
+    for call in range(2, bench.calls + 1, 3):
+        check(bench, loses_power(bench, call))
 
 
-@pytest.mark.parametrize("part", rings([0], range(PARTS)))
-def test_each_call_that_begins_a_lake(nothing: Bench, part: int) -> None:
-    """E1, E5, G1: half a beginning is no lake, and the next run makes a whole one of it."""
-    fates = [*FAILINGS.values(), kill, kill]  # after the second the power goes too
-    for call in range(1 + part, nothing.begun + 1, PARTS):
-        lake = nothing.take()
-        disk = Disk(lake.parent)
-        fates[call % len(fates)](disk, call)
-        publish(lake, disk)
-        if call % len(fates) == len(fates) - 1:
-            disk.lose_power(random.Random(call))
-        check(nothing, lake)
-        check_recovery(nothing, lake)
+@pytest.mark.parametrize("name", ["bench", "nothing"])
+def test_a_power_cut_takes_nothing_of_a_run_that_is_over(
+    request: pytest.FixtureRequest, name: str
+) -> None:
+    """G1: months, quarantine and older versions are safe, and so are the folders they lie in."""
+    bench: Bench = request.getfixturevalue(name)
+    goal = {file: body for file, body in bench.goal.items() if not file.startswith(".")}
+    for seed in range(6):
+        lake, disk = bench.take_at(bench.calls + 1)
+        disk.lose_power(random.Random(seed))
+        assert goal.items() <= contents(lake).items()
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("step", rings([9], [1]))
-@pytest.mark.parametrize("failing", sample([kill, fail_once], 2), ids=["is the last", "fails once"])
 def test_each_call_that_makes_the_file_for_other_tools(
-    bench: Bench, failing: Failing, step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """E1, E5: analytics.duckdb is not there or is whole, and no failure stands in its way."""
     monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path))  # in which no other process makes room
@@ -269,9 +214,8 @@ def test_each_call_that_makes_the_file_for_other_tools(
     while is_made:  # until a call is chosen that is not made any more
         call += step
         lake = Lakehouse(bench.take())
-        disk = Disk(lake.path.parent)
-        failing(disk, call)
-        with suppress(Killed, LakeError), disk.installed():
+        disk = Disk(lake.path.parent, failing_once(call))
+        with suppress(LakeError), disk.installed():
             write_views(lake)
         path = lake.path / "analytics.duckdb"
         assert not path.exists() or rows_outside(path) == len(before().payments) - 1
@@ -314,42 +258,15 @@ def test_where_too_few_files_may_be_open_no_file_is_blamed(bench: Bench, count: 
     check_recovery(bench, lake)
 
 
-@pytest.mark.parametrize("step", rings([USUALLY_KILLED], [KILLED]))
-def test_a_process_that_the_system_kills_leaves_the_disk_as_recorded(
-    bench: Bench, step: int, tmp_path: Path
-) -> None:
-    """E1: what a kill leaves by the recording was checked above; a real SIGKILL leaves the same."""
-    calls = range(1, bench.calls + 1, step)
-    for call in calls:
-        shutil.copytree(bench.start, tmp_path / str(call) / "data")
-    kill_processes(tmp_path, calls)
-    for call in calls:
-        recorded = bench.moments[call - 1].root / "data"
-        assert contents(tmp_path / str(call) / "data") == contents(recorded), call
-
-
-@pytest.mark.thorough
-def test_a_recovered_lake_has_the_views_of_one_that_never_failed(bench: Bench) -> None:
-    """Views are made of files alone: the same files are the same rows in every view."""
-    lake, _ = bench.take_at(bench.calls * 2 // 3)
-    read_all(lake, after())
-    recovered = views(lake)
-    shutil.rmtree(lake)
-    for name, body in bench.goal.items():
-        (lake / name).parent.mkdir(parents=True, exist_ok=True)
-        (lake / name).write_bytes(body)
-    assert recovered == views(lake)
-
-
-def publish(lake: Path, disk: Disk, *, spills: bool = False) -> None:
+def publish(bench: Bench, fate: Fate) -> Path:
     """Publish as far as it goes; what fails is said in one line that names the lake."""
+    lake = bench.take()
     try:
-        with disk.installed():
-            read_all(lake, after(), spills=spills)
-    except Killed:
-        pass
+        with Disk(bench.folder / "disk", fate).installed():
+            read_all(lake, after(), spills=bench.spills)
     except LakeError as error:
         assert str(lake) in str(error) and "\n" not in str(error)
+    return lake
 
 
 def check(bench: Bench, lake: Path) -> None:
@@ -380,26 +297,7 @@ def check_recovery(bench: Bench, lake: Path) -> None:
     bench.recovered.add(state)
 
 
-def kill_processes(folder: Path, calls: range) -> None:
-    """Let a process publish in each of the folders, and be killed at the call of its name."""
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
-    command = [sys.executable, "-m", "tests.support.publishing", str(folder), *map(str, calls)]
-    subprocess.run(command, env=environment, check=True)
-
-
 def rows_outside(path: Path) -> int:
     """Count the payments as another tool does."""
     with duckdb.connect(path, read_only=True) as connection:
         return len(connection.sql("from payments").fetchall())
-
-
-def views(lake: Path) -> dict[str, list[dict[str, Any]]]:
-    """The rows of every view that users ask."""
-    with open_warehouse(Lakehouse(lake)) as warehouse:
-        listed = warehouse.query_readonly("select view_name from duckdb_views() where not internal")
-        names = listed["view_name"].to_pylist()
-        marts = [name for name in names if not name.startswith("stg_")]  # those name the snapshot
-        return {
-            name: warehouse.query_readonly(f"from {name} order by all").to_pylist()
-            for name in marts
-        }

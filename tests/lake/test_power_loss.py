@@ -1,12 +1,10 @@
 """Power cuts: what a run has published is safe, and what is torn is found and read anew."""
 
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.config import Settings
@@ -18,8 +16,6 @@ from tests.simulation.disk import Disk
 from tests.simulation.virtual import Killed
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, ids, payout, spread
-
-CUTS = range(6)
 
 
 @pytest.fixture
@@ -35,11 +31,6 @@ def desk(service: FakeService, settings: Settings, tmp_path: Path) -> Desk:
 
 def disk_of(desk: Desk) -> Path:
     return desk.lake.path.parents[1]
-
-
-def rows_beside(desk: Desk, folder: str) -> int:
-    files = (desk.lake.path / folder).glob("*.parquet")
-    return sum(pq.read_metadata(path).num_rows for path in files)
 
 
 @contextmanager
@@ -61,19 +52,6 @@ def killed_at(disk: Disk, kind: str, path: str) -> Iterator[None]:
 def restate(desk: Desk) -> None:
     """Change a payment, so that the next run keeps its older version."""
     desk.service.payments[20]["amount"] = "11"
-
-
-@pytest.mark.parametrize("seed", CUTS)
-def test_a_power_cut_takes_nothing_of_a_run_that_is_over(desk: Desk, seed: int) -> None:
-    """G1: rows, quarantine and older versions are safe, and so are the folders they lie in."""
-    disk = Disk(disk_of(desk))
-    with disk.installed():
-        desk.extract()
-        restate(desk)
-        desk.extract(rereads=True)
-    disk.lose_power(random.Random(seed))
-    assert len(desk.ids()) == len(desk.service.payments) - 1
-    assert rows_beside(desk, "quarantine/payments") == rows_beside(desk, "changes/payments") == 1
 
 
 def test_a_killed_run_has_its_months_read_by_the_next(desk: Desk) -> None:

@@ -4,10 +4,7 @@ Months are added, rewritten and left by a record; one record is changed, one set
 and one read rightly at last; leftovers of an earlier run are removed. Time stands still.
 """
 
-import os
-import signal
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
@@ -24,7 +21,6 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.runs import run_file
 from svc_analytics.lake.writing import spill
 from svc_analytics.signing.secrets import Secret
-from tests.simulation.disk import Disk
 from tests.simulation.stand_ins import installed
 from tests.simulation.virtual import World
 from tests.support.fake_service import (
@@ -113,27 +109,3 @@ def contents(lake: Path) -> dict[str, bytes]:
     files = (path for path in lake.rglob("*") if path.is_file())
     found = {path.relative_to(lake).as_posix(): path.read_bytes() for path in files}
     return {name: body for name, body in found.items() if name not in (".lock", ".writer")}
-
-
-def kill_each(folder: Path, calls: Iterable[int]) -> None:
-    """Publish in each folder named by a number, in a process killed at that call of the disk."""
-    for call in calls:
-        child = os.fork()
-        if not child:
-            _publish_and_die(folder / str(call), call)
-        if os.WTERMSIG(os.waitpid(child, 0)[1]) != signal.SIGKILL:
-            raise SystemExit(f"the process was to die at call {call}, and did not")
-
-
-def _publish_and_die(folder: Path, call: int) -> None:
-    def fate(number: int, kind: str, path: str) -> None:
-        if number == call:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    with Disk(folder, fate).installed():
-        read_all(folder / "data", after())
-    os._exit(0)
-
-
-if __name__ == "__main__":
-    kill_each(Path(sys.argv[1]), map(int, sys.argv[2:]))
