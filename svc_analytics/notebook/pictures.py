@@ -161,7 +161,7 @@ def _picture(
 
 def _drawn(
     title: str,
-    parts: Mapping[str, Callable[..., None]],
+    parts: Mapping[str, partial[None]],
     table: Any,
     standing: str,
     size: tuple[float, float],

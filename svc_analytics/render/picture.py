@@ -1,9 +1,11 @@
 """Charts as SVG or PNG pictures: the same bytes for the same chart."""
 
+import pickle
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from html import escape
 from io import StringIO
 from typing import Any
@@ -67,16 +69,35 @@ class Look:
     language: Language = ENGLISH  # of its texts, but not of the caption
 
 
-def draw_svg(name: str, draw: Callable[[Axes], None], title: str, look: Look) -> str:
-    """Return a chart as an `<svg>` element, with ids that begin with `name`."""
-    out = StringIO()
-    save_picture(out, "svg", draw, look, salt=name)
+@dataclass(frozen=True)
+class _Chart:
+    """A chart by all that it is made of: equal ones are drawn alike."""
+
+    name: str
+    draw: Callable[[Axes], None] = field(compare=False)
+    title: str
+    look: Look
+    content: bytes  # of its function, table and options
+
+
+def draw_svg(name: str, draw: partial[None], title: str, look: Look) -> str:
+    """Return a chart as an `<svg>` element, with ids that begin with `name`.
+
+    A close draws those of a page, and its proof draws them again: what was drawn last is kept.
+    """
+    return _svg(_Chart(name, draw, title, look, pickle.dumps((draw, title))))
+
+
+@lru_cache(maxsize=64)
+def _svg(chart: _Chart) -> str:
+    out, look = StringIO(), chart.look
+    save_picture(out, "svg", chart.draw, look, salt=chart.name)
     drawn = out.getvalue()
     if look.language.has_right_to_left:  # its words isolate the values in them
         isolated = rf"\1{RIGHT_TO_LEFT}\2{END}\3"
         drawn = _FROM_THE_RIGHT.sub(isolated, drawn).translate(_ISOLATES)
-    told = look.language.text(visible(title))
-    return _embed(escape_invisible(drawn), name, told)
+    told = look.language.text(visible(chart.title))
+    return _embed(escape_invisible(drawn), chart.name, told)
 
 
 def save_picture(

@@ -8,7 +8,7 @@ stands for the columns of its first source, with their comments, and before all 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import chain
@@ -57,8 +57,8 @@ class Model:
         """Whether it names month files, by placeholders such as `{payments}`."""
         return bool(_PLACEHOLDER.search(self.sql))
 
-    @property
-    def columns(self) -> dict[str, str]:
+    @cached_property
+    def columns(self) -> Mapping[str, str]:
         """The meaning of each column, in order."""
         final = (
             self.sql[self.sql.rindex("\nselect") :]

@@ -3,6 +3,7 @@
 from datetime import date
 from decimal import Decimal
 from functools import partial
+from io import StringIO
 from typing import Any
 
 import matplotlib as mpl
@@ -16,7 +17,7 @@ from svc_analytics import charts
 from svc_analytics.charts.axes import amounts
 from svc_analytics.charts.ticks import tick_texts
 from svc_analytics.formatting.standing import Standing, attach
-from svc_analytics.render.picture import Look, draw_svg
+from svc_analytics.render.picture import Look, draw_svg, save_picture
 from tests.support.artists import hatched_places
 
 DAYS = pa.table(
@@ -158,8 +159,25 @@ def test_ticks_of_one_axis_have_the_same_places(axes: Axes) -> None:
 def test_a_picture_has_the_same_bytes_whatever_the_user_has_set() -> None:
     """No date in it, and no setting of a notebook changes it."""
     draw = partial(charts.net_settlement_daily, table=DAYS, currency="btc")
-    first = draw_svg("a", draw, 'Net "settlement"', Look())
+    first, second = StringIO(), StringIO()
+    save_picture(first, "svg", draw, Look(), salt="a")
     with mpl.rc_context({"font.size": 20, "axes.grid": True}):
-        assert draw_svg("a", draw, 'Net "settlement"', Look()) == first
-    assert "dc:date" not in first and "&quot;settlement&quot;" in first
-    assert first.startswith("<svg") and draw_svg("b", draw, "", Look()) != first
+        save_picture(second, "svg", draw, Look(), salt="a")
+    assert first.getvalue() == second.getvalue()
+    assert "dc:date" not in first.getvalue()
+
+
+def test_a_picture_is_drawn_anew_where_anything_of_it_is_another() -> None:
+    """What was drawn last is kept: by its ids, title, size, coin and rows."""
+    draw = partial(charts.net_settlement_daily, table=DAYS, currency="btc")
+    made = [
+        draw_svg("a", draw, 'Net "settlement"', Look()),
+        draw_svg("b", draw, 'Net "settlement"', Look()),
+        draw_svg("a", draw, "Net", Look()),
+        draw_svg("a", draw, 'Net "settlement"', Look((3.55, 2.1))),
+        draw_svg("a", partial(draw, currency="eth"), 'Net "settlement"', Look()),
+        draw_svg("a", partial(draw, table=DAYS[:1]), 'Net "settlement"', Look()),
+    ]
+    assert len(set(made)) == len(made)
+    assert made[0].startswith("<svg") and "&quot;settlement&quot;" in made[0]
+    assert draw_svg("a", draw, 'Net "settlement"', Look()) == made[0]
