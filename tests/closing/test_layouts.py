@@ -13,9 +13,9 @@ from svc_analytics import verify_statement
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification.facts import is_this_release
 from svc_analytics.render.figures import summary_groups
-from tests.closing.test_forgeries import OTHER, forge
 from tests.closing.test_releases import another_release, same
 from tests.support.closings import Closer
+from tests.support.forged_folders import OTHER, Change, Manifest, forge
 from tests.support.rings import sample
 
 Edit = Callable[[str], str]
@@ -101,10 +101,10 @@ FORGERIES: dict[str, Edit] = {
 LANGUAGES = [("en", "latin"), ("fa", "fa"), ("en+fa", "latin")]
 
 
-def written(edit: Edit) -> Callable[[Path, dict[str, object]], None]:
+def written(edit: Edit) -> Change:
     """Change the page of a folder."""
 
-    def change(folder: Path, manifest: dict[str, object]) -> None:
+    def change(folder: Path, manifest: Manifest) -> None:
         page = (folder / "statement.html").read_text(encoding="utf-8")
         after = edit(page)
         assert after != page
@@ -117,8 +117,7 @@ def written(edit: Edit) -> Callable[[Path, dict[str, object]], None]:
 def test_a_page_of_another_layout_holds(closer: Closer, what: str) -> None:
     """Another release sealed it; this one lays the same out otherwise."""
     folder = closer.sealed(formats=("csv", "html"))
-    forge(folder, written(LAYOUTS[what]), OTHER)
-    found = verify_statement(folder)
+    found = forge(folder, written(LAYOUTS[what]), OTHER)
     assert (found.broken, found.unproven) == ((), ())
 
 
@@ -128,8 +127,8 @@ def test_a_page_of_another_layout_that_says_something_else_is_named(
 ) -> None:
     """No layout excuses a figure, a sign, a name or a link."""
     folder = closer.sealed(formats=("csv", "html"))
-    forge(folder, written(FORGERIES[what]), OTHER)
-    assert verify_statement(folder).broken[0].startswith("statement.html is not what the tables")
+    found = forge(folder, written(FORGERIES[what]), OTHER)
+    assert found.broken[0].startswith("statement.html is not what the tables")
 
 
 @pytest.mark.thorough

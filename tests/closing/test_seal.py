@@ -1,11 +1,9 @@
 """Sealed statements held to account: by their own hashes, their chain, and the lake."""
 
-import json
 import shutil
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,29 +11,21 @@ import pytest
 
 from svc_analytics import diff_statements, verify_statement
 from svc_analytics.closing.diff import as_texts, compare, read_tables
-from svc_analytics.closing.seals import read_manifest, seal_of
+from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import write_description
 from svc_analytics.lake.layout import LAYOUT
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.proofs.checkpoint import write_checkpoint
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.closings import Closer, figure, row_causes
 from tests.support.fake_service import payment, refund
+from tests.support.forged_folders import fact, forge
 
 
 @pytest.fixture
 def sealed(closer: Closer) -> Path:
     return closer.sealed()
-
-
-def rewrite(folder: Path, **more: Any) -> None:
-    """Change a manifest as a forger would, with a seal that fits."""
-    manifest = read_manifest(folder) | more
-    manifest["seal"] = seal_of(manifest)
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    write_checkpoint(folder, manifest)
 
 
 def test_a_sealed_statement_holds(sealed: Path) -> None:
@@ -57,8 +47,8 @@ def test_a_statement_sealed_in_persian_holds(closer: Closer) -> None:
 def test_a_language_that_the_manifest_names_wrongly_is_told(closer: Closer) -> None:
     """Pages in Persian are not those of a manifest that says both languages."""
     folder = closer.sealed(formats=("csv", "html"), lang="fa")
-    rewrite(folder, language={"code": "en+fa", "digits": "latin"})
-    assert not verify_statement(folder).holds
+    other = {"code": "en+fa", "digits": "latin"}
+    assert not forge(folder, fact(language=other), register="kept").holds
 
 
 @pytest.mark.thorough
@@ -140,7 +130,7 @@ def test_a_link_is_no_file_of_a_sealed_folder(sealed: Path) -> None:
 def test_a_seal_re_made_by_a_forger_breaks_the_chain(closer: Closer) -> None:
     """Whoever changes a month and its seal must change every later month too."""
     september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
-    rewrite(september, status="Final")
+    forge(september, fact(status="Final"), register="kept")
     [text] = verify_statement(october).broken
     assert text.startswith("the statement of the month before, with the seal ")
 
