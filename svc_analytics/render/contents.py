@@ -10,12 +10,16 @@ import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cache
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from svc_analytics.formatting.cells import DASH
+from svc_analytics.formatting.numbers import ROUNDED
 from svc_analytics.render.workbook.sums import is_added_up
 
 Row = tuple[str, ...]
@@ -40,6 +44,11 @@ _COUNTED = "{http://schemas.openxmlformats.org/officeDocument/2006/docPropsVType
 _PLACE = re.compile(r"[^!,]+!\$?[A-Z]*\$?\d*:\$?[A-Z]*\$?\d*")
 _FORMULA = f"{_MAIN}f"
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(E[+-]?\d{1,3})?")
+_TOLD_BY_HEAD = re.compile(f"[\u2066-\u2069]*{ROUNDED}[\u2066-\u2069]* ")
+# Formats by their number in every workbook.
+_BUILT_IN = {"0": f"0.{15 * '0'}", "1": "0", "2": "0.00", "3": "#,##0", "4": "#,##0.00"}
+_MINUS = re.compile(r"(?<!\$)-")  # no part of a format's language
+_SHOWN = re.compile(r"0(?:\.(0+))?(%?)")
 _HEADS = {f"{_MAIN}{name}" for name in ("oddHeader", "oddFooter")}
 
 
@@ -221,15 +230,16 @@ def _number_formats(styles: bytes) -> list[str]:
     codes = {each.get("numFmtId"): each.get("formatCode") for each in root.iter(f"{_MAIN}numFmt")}
     looks = root.find(f"{_MAIN}cellXfs")
     used = [each.get("numFmtId", "") for each in looks] if looks is not None else []
-    return [codes.get(each) or f"id {each}" for each in used]
+    return [codes.get(each) or _BUILT_IN.get(each) or f"id {each}" for each in used]
 
 
 def _read_sheet(body: bytes, formats: list[str], shared: list[str], found: Contents) -> None:
     root = _parsed(body)
     found.rows.append(())
     found.formulas.append(_formulas(root))
+    told: set[int] = set()
     for row in root.iter(f"{_MAIN}row"):
-        found.rows.append(tuple(_placed(row, formats, shared)))
+        found.rows.append(tuple(_placed(row, formats, shared, told)))
     for each in root.iter():
         found.parts.add(each.tag.removeprefix(_MAIN))
         if each.tag in _HEADS:
@@ -259,14 +269,24 @@ def _shown(cell: ElementTree.Element) -> str:
     return "".join("".join(each.itertext()) for each in cell if each.tag != _FORMULA)
 
 
-def _placed(row: ElementTree.Element, formats: list[str], shared: list[str]) -> list[str]:
-    """Return the cells of a row, each in its column: one that is empty may be left out."""
+def _placed(
+    row: ElementTree.Element, formats: list[str], shared: list[str], told: set[int]
+) -> list[str]:
+    """Return the cells of a row, each in its column: one that is empty may be left out.
+
+    `told` are the columns whose head, the last text above but for dashes, tells that its numbers
+    are rounded.
+    """
     cells: list[str] = []
     for each in row:
-        gap = _column(each.get("r", "")) - len(cells)
-        if gap > _MOST_COLUMNS:
+        place = _column(each.get("r", ""))
+        if place - len(cells) > _MOST_COLUMNS:
             raise ValueError("a cell stands beyond the last column")
-        cells += [""] * gap + [_cell(each, formats, shared)]
+        text = _cell(each, formats, shared, is_told=place in told)
+        if not _is_number(each) and text not in (*_BLANK, DASH):
+            told.discard(place)
+            told.update([place] * bool(_TOLD_BY_HEAD.match(text)))
+        cells += [""] * (place - len(cells)) + [text]
     return cells
 
 
@@ -282,11 +302,45 @@ def _column(reference: str) -> int:
     return place - 1
 
 
-def _cell(cell: ElementTree.Element, formats: list[str], shared: list[str]) -> str:
-    """Return a cell's text, or its number with the format that it is shown in."""
+def _cell(
+    cell: ElementTree.Element, formats: list[str], shared: list[str], *, is_told: bool
+) -> str:
+    """Return a cell's text, or its number with the format that it is shown in.
+
+    Behind a number of which the format hides digits stands the mark of a rounded number, if its
+    own format has that, as those of earlier releases do, or else the head of its column.
+    """
     text = _shown(cell)
     if cell.get("t") == "s":
         return shared[int(text)]
     if cell.get("t", "n") != "n" or not text:
         return text
-    return f"{text} [{formats[int(cell.get('s', 0))] if formats else ''}]"
+    form = formats[int(cell.get("s", 0))] if formats else ""
+    bare = _without_mark(form)
+    is_marked = (is_told or bare != form) and _hides_digits(bare, text)
+    return f"{text} [{bare}]{ROUNDED * is_marked}"
+
+
+@cache
+def _without_mark(form: str) -> str:
+    """Return a format without the mark of a rounded number, and without the part that it needed.
+
+    >>> _without_mark('"≈"#,##0.00;"≈"-#,##0.00'), _without_mark("#,##0.00;-#,##0.00")
+    ('#,##0.00', '#,##0.00;-#,##0.00')
+    """
+    bare = form.replace(f'"{ROUNDED}"', "")
+    positive, _, negative = bare.partition(";")
+    return positive if bare != form and _MINUS.sub("", negative) == positive else bare
+
+
+def _hides_digits(form: str, number: str) -> bool:
+    """Whether a format does not show every digit that a cell holds.
+
+    >>> _hides_digits("#,##0.00_0", "2.125"), _hides_digits("0.00%", "0.0125")
+    (True, False)
+    """
+    match = _SHOWN.search(form)
+    if not match:  # such as that of a day
+        return False
+    places = len(match[1] or "") + 2 * len(match[2])
+    return Decimal(number) != round(Decimal(number), places)

@@ -116,6 +116,7 @@ FORGERIES: dict[str, Change] = {
     "statement.xlsx is not (one letter)": content("statement.xlsx", "x"),
     "statement.xlsx is not (an amount)": workbook("<v>48.5</v>", "<v>58.5</v>"),
     "statement.xlsx is not (number formats)": workbook("#,##0", "&quot;999,999&quot;", "xl/styles"),
+    "statement.xlsx is not (no mark of rounding)": workbook("≈ ", ""),
     "statement.xlsx is not (a macro)": macro,
     "statement.xlsx is not (a coin)": workbook("<t>usdt</t>", "<t>btc</t>", "xl/worksheets/sheet1"),
     "summary.csv is not": text("summary.csv", "usdt,1,", "usdt,2,"),

@@ -37,16 +37,21 @@ def sheet_of(book: openpyxl.Workbook, table: str) -> Worksheet:
     return found
 
 
+def bare(cell: Any) -> str:
+    """The text of a head, without the mark of rounded numbers."""
+    return str(cell.value).removeprefix("≈ ")
+
+
 def columns_of(sheet: Worksheet) -> dict[str, list[Any]]:
     """The cells below each head, which stands below the caption."""
-    return {str(column[1].value): list(column[2:]) for column in sheet.iter_cols()}
+    return {bare(column[1]): list(column[2:]) for column in sheet.iter_cols()}
 
 
 def figures_of(book: openpyxl.Workbook) -> dict[str, dict[str, Any]]:
     """The cells of the first sheet: of each figure by its label, by the heads of the columns."""
     rows = list(book["Statement"].iter_rows())
     start = next(place for place, row in enumerate(rows) if row[0].value == "Figure")
-    heads = [str(cell.value) for cell in rows[start]]
+    heads = [bare(cell) for cell in rows[start]]
     figures = [row for row in rows[start:] if any(cell.value is not None for cell in row[1:])]
     return {str(row[0].value): dict(zip(heads, row, strict=True)) for row in figures}
 
@@ -127,7 +132,7 @@ def test_the_figures_stand_in_the_order_of_the_page_and_what_leaves_has_a_minus(
     rows = [[cell.value for cell in row] for row in book["Statement"].iter_rows()]
     labels = [row[0] for row in rows]
     start = labels.index("Figure")
-    assert rows[start][1:6] == ["btc", "eth", "sol", "usdt", "All coins, USD"]
+    assert rows[start][1:6] == ["btc", "≈ eth", "sol", "usdt", "≈ All coins, USD"]
     names = ["Sales after fees", "Refunds debited", "Net movement", "Closing position", "Ratios"]
     places = [labels.index(name, start) for name in names]
     assert places == sorted(places)
@@ -151,6 +156,19 @@ def test_a_sum_is_a_formula_where_a_spreadsheet_gives_every_digit(folder: Path) 
     assert coins["All coins, USD"].value == "=SUM({0}{4},{1}{4},{2}{4},{3}{4})".format(
         *"BCDE", coins["btc"].row
     )
+
+
+def test_a_rounded_number_is_marked_by_its_head_or_beside_exact_ones_by_itself(
+    folder: Path,
+) -> None:
+    """All of eth has more digits than a cell; of usdt, what 57.500001 is worth in USD."""
+    found = figures_of(open_book(folder))
+    assert "≈" not in found["Closing position"]["eth"].number_format
+    worth = found["Position in USD"]["usdt"]
+    assert (worth.value, worth.number_format[:3]) == (57.500001, '"≈"')
+    gross = columns_of(open_book(folder)["Movements"])["Gross"]
+    marks = {cell.value: "≈" in cell.number_format for cell in gross}
+    assert (marks[1], marks[100.000001]) == (True, False)  # 1.000000000000000003 eth
 
 
 def test_each_sheet_names_the_merchant_and_the_month_on_paper(folder: Path) -> None:

@@ -26,6 +26,7 @@ from svc_analytics.closing.verification.sources import Cell, Sources
 from svc_analytics.closing.verification.tokens import Value, known_texts, values_of
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.display import label
+from svc_analytics.formatting.numbers import ROUNDED
 from svc_analytics.language.catalogue import Language
 from svc_analytics.language.words import name_keys
 from svc_analytics.render.contents import ID, Contents, Row
@@ -79,10 +80,11 @@ class Known:
 
     def named(self, text: str) -> str | None:
         """Return the figure or column of a label, whatever stands behind its comma."""
+        text = text.removeprefix(f"{ROUNDED} ")
         while text:
             if text in self.labels:
                 return self.labels[text]
-            text = text.rpartition(", ")[0]
+            text = max((text.rpartition(comma)[0] for comma in (", ", "، ")), key=len)
         return None
 
     def coin_in(self, text: str) -> str | None:

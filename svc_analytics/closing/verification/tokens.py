@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Context, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from svc_analytics.formatting.numbers import ROUNDED
 from svc_analytics.language.catalogue import jalali_day
@@ -25,21 +25,15 @@ _TOKEN = re.compile(rf"{ROUNDED}?[\w.,:+-]*\d[\w.,:+%-]*")
 _NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?%?")
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)?T?((\d\d:\d\d)(:\d\d)?(\.\d+)?)?(Z|\+00(:00)?)?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_IN_SHEET = re.compile(r"(-?[\d.]+(?:E[+-]?\d+)?) \[(.*)\]")
-_IN_SHEETS = Context(prec=15)  # the digits that a cell of a workbook keeps
+# A cell's number, its format, and a mark if that, or the head of its column, tells it is rounded.
+_IN_SHEET = re.compile(rf"(-?[\d.]+(?:E[+-]?\d+)?) \[(.*)\]({ROUNDED}?)")
+_IN_SHEETS = Context(prec=15, rounding=ROUND_HALF_UP)  # the digits that a cell of a workbook keeps
 _NO_DATE = datetime(1899, 12, 30)  # day 0 of a workbook
 _DAY_SECONDS = 86400
-# Formats by their number in every workbook, and the parts of a format that change no digit.
-_BUILT_IN = {
-    "id 0": f"0.{15 * '0'}",
-    "id 1": "0",
-    "id 2": "0.00",
-    "id 3": "#,##0",
-    "id 4": "#,##0.00",
-}
+# The parts of a format that change no digit.
 _LOOK = re.compile(r"\[\$-[0-9A-Fa-f]+\]|_.")
-_QUOTED = re.compile(rf'"([{ROUNDED}\N{{MINUS SIGN}}-])"')
-_DIGITS = re.compile(rf"{ROUNDED}?-?(?:#,##0|0)(?:\.(0+))?(%?)")
+_QUOTED = re.compile('"([\N{MINUS SIGN}-])"')
+_DIGITS = re.compile(r"-?(?:#,##0|0)(?:\.(0+))?(%?)")
 _CLOCK = re.compile(r"[ymdhs:. /-]+")
 
 
@@ -74,7 +68,7 @@ class Value:
 def values_of(text: str) -> Iterator[Value]:
     """Yield the values in a text, or in a cell of a page or a workbook."""
     if match := _IN_SHEET.fullmatch(text):
-        yield from _of_sheet(Decimal(match[1]), _BUILT_IN.get(match[2], match[2]), text)
+        yield from _of_sheet(Decimal(match[1]), match[2], text, is_rounded=bool(match[3]))
         return
     for token in _TOKEN.findall(text.translate(_LATIN)):
         bare = token.lstrip(ROUNDED).rstrip(".,:-").lstrip(".,:")
@@ -114,19 +108,19 @@ def _plain(number: Decimal) -> str:
     return f"{number.normalize(Context(prec=80)):f}" if number else "0"
 
 
-def _of_sheet(number: Decimal, look: str, cell: str) -> Iterator[Value]:
+def _of_sheet(number: Decimal, look: str, cell: str, *, is_rounded: bool) -> Iterator[Value]:
     """Yield the value of a cell, if its format shows it; else the cell, which nothing says."""
     look = _QUOTED.sub(r"\1", _LOOK.sub("", look)).replace("\N{MINUS SIGN}", "-")
     if _CLOCK.fullmatch(look):
         at = _NO_DATE + timedelta(seconds=int((number * _DAY_SECONDS).to_integral_value()))
         yield from map(Value, (f"{at:%Y-%m-%d}", *([f"{at:%H:%M:%S}"] if "h" in look else [])))
-    elif _shows(look, number):
+    elif _shows(look, number, is_rounded=is_rounded):
         yield Value(_plain(number), is_short=True)
     else:
         yield Value(cell)
 
 
-def _shows(look: str, number: Decimal) -> bool:
+def _shows(look: str, number: Decimal, *, is_rounded: bool) -> bool:
     """Whether a format shows a number with its sign, and every digit or that it is rounded."""
     positive, _, negative = look.partition(";")
     match = _DIGITS.fullmatch(positive)
@@ -134,4 +128,4 @@ def _shows(look: str, number: Decimal) -> bool:
     if not match or not is_known:
         return False
     places = len(match[1] or "") + 2 * len(match[2])
-    return ROUNDED in look or number == round(number, places)
+    return is_rounded or number == round(number, places)

@@ -16,7 +16,7 @@ from xlsxwriter.utility import xl_rowcol_to_cell
 
 from svc_analytics.formatting.cells import Cell, Number
 from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.numbers import COIN, RATIO, ROUNDED
+from svc_analytics.formatting.numbers import COIN, RATIO
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import is_number
 from svc_analytics.messages import Message
@@ -26,6 +26,7 @@ from svc_analytics.render.workbook.cells import (
     format_of,
     hides_digits,
     is_rounded_throughout,
+    marked,
     shown_places,
     whole_digits,
 )
@@ -72,8 +73,7 @@ class Block:
     def _write_heads(self, row: int) -> None:
         for place, (head, column) in enumerate(zip(self.table.header, self._columns, strict=True)):
             look = _HEAD | ({"align": "right"} if column.is_right else {"align": self.pen.start})
-            marked = Message("{MARK} {COLUMN}", MARK=ROUNDED, COLUMN=head)
-            self._write_text(row, place, marked if column.is_rounded else head, **look)
+            self._write_text(row, place, marked(head) if column.is_rounded else head, **look)
             if column.is_right:
                 exact = Message("{COLUMN}, exact", COLUMN=head)
                 self.pen.words(self.sheet, row, self._behind(place), exact, **look)

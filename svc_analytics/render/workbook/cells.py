@@ -42,8 +42,8 @@ _FIRST_YEAR = 1901  # Excel counts the days before it wrongly
 _FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
 HEADING = "#0B5394"  # the colour of the words above a group of rows
 ROUNDED_NOTE = Message(
-    "{mark} rounded for display. A cell keeps 15 digits; the columns at the right hold every "
-    "digit as text.",
+    "{mark} rounded for display: in a head, every number below it but counts. A cell keeps 15 "
+    "digits; the columns at the right hold every digit as text.",
     mark=ROUNDED,
 )
 _UNIT_OF_POINTS = "pp"
@@ -82,15 +82,18 @@ def whole_digits(value: Decimal | int) -> int:
     return len(str(abs(int(value))))
 
 
-def number_format(value: Decimal | int, kind: str, places: int, room: int = 0) -> str:
+def number_format(
+    value: Decimal | int, kind: str, places: int, room: int = 0, *, is_told: bool = False
+) -> str:
     """Return the Excel format of a number, with the mark where it hides digits.
 
-    It leaves room for `room` places, so that the points of a column stand in one line.
+    A head that is told has the mark for it. The format leaves room for `room` places, so that the
+    points of a column stand in one line.
 
     >>> number_format(Decimal("0.125"), "USD", 2), number_format(7, "count", 0, room=2)
     ('"≈"#,##0.00;"≈"-#,##0.00', '#,##0_._0_0')
     """
-    return format_of(kind, places, room, is_cut=hides_digits(value, places))
+    return format_of(kind, places, room, is_cut=not is_told and hides_digits(value, places))
 
 
 def hides_digits(value: Decimal | int, places: int) -> bool:
@@ -120,6 +123,11 @@ def is_rounded_throughout(numbers: Iterable[tuple[str, Decimal | int, bool]]) ->
     rounded = {kind for kind, is_cut in told if is_cut}
     exact = {kind for kind, is_cut in told if not is_cut}
     return bool(rounded) and COIN not in exact and exact <= rounded
+
+
+def marked(head: str) -> Message:
+    """Return the head of a column whose numbers are rounded."""
+    return Message("{MARK} {COLUMN}", MARK=ROUNDED, COLUMN=head)
 
 
 @cache

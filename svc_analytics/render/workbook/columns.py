@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ from svc_analytics.render.workbook.cells import (
     UNREADABLE,
     CellWriter,
     format_of,
+    is_rounded_throughout,
     shown_places,
 )
 from svc_analytics.warehouse.definitions import label_of
@@ -43,15 +45,18 @@ class Part:
 
     pen: CellWriter
     sheet: Any
-    rows: pa.RecordBatch
+    rows: pa.Table | pa.RecordBatch
     standing: Standing
     longest: dict[str, int]  # how many digits the amounts of a coin have before the point
 
-    def writer(self, column: pa.Field) -> WriteCell:
-        """Return the writer of a column's cells; an unknown value leaves its cell empty."""
+    def writer(self, column: pa.Field, *, is_told: bool = False) -> WriteCell:
+        """Return the writer of a column's cells; an unknown value leaves its cell empty.
+
+        Where the head tells that its numbers are rounded, none has the mark.
+        """
         values = self.rows.column(column.name)
         if is_exact_number(column):
-            return _Numbers(self, column, values).write
+            return _Numbers(self, column, values, is_told=is_told).write
         if pa.types.is_string(column.type) and column.name not in PERIODS:
             if not self.pen.language.is_english and column.name in WORDED:
                 words = words_of(self.rows, column, self.pen.language)
@@ -59,6 +64,11 @@ class Part:
             texts = column_texts(values, column)
             return _Texts(self, texts, self.pen.left_to_right).write
         return _Others(self, column, python_values(values, column.name)).write
+
+    def shown(self, column: pa.Field, coin: str, unit: str) -> tuple[str, int]:
+        """Return the kind of the numbers of a coin and unit, and how many places they show."""
+        kind, scale = kind_in_row({"unit": unit}, column), scale_of(self.standing.scales, coin)
+        return kind, shown_places(kind, scale, self.longest.get(coin, 1))
 
     def exact_writer(self, column: pa.Field) -> WriteCell:
         """Return the writer of every digit of a column's values, as text."""
@@ -77,11 +87,30 @@ class Part:
 
         return write
 
-    def column_or_empty(self, name: str) -> list[str]:
-        """Return a column's texts, empty ones where the table has no such column."""
-        if name not in self.rows.schema.names:
-            return [""] * self.rows.num_rows
-        return [str(value or "") for value in self.rows.column(name).to_pylist()]
+
+def texts_or_empty(rows: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
+    """Return a column of texts, empty ones where it has none, or the table has no such column."""
+    if name not in rows.schema.names:
+        return pa.array([""] * rows.num_rows, pa.string())
+    return pc.fill_null(rows.column(name).cast(pa.string()), "")
+
+
+def is_told_by_head(part: Part, column: pa.Field, texts: pa.ChunkedArray) -> bool:
+    """Whether the head of a column says that its numbers are rounded, so that no cell has to."""
+    if not (is_exact_number(column) and pa.types.is_decimal(column.type)):
+        return False
+    digits, places = significant_digits(texts), decimal_places(texts)
+    coins, units = (texts_or_empty(part.rows, name) for name in ("currency", "unit"))
+    found: list[tuple[str, int, bool]] = []
+    for coin, unit in product(pc.unique(coins).to_pylist(), pc.unique(units).to_pylist()):
+        kind, shown = part.shown(column, coin, unit)
+        own = pc.and_(pc.equal(coins, coin), pc.equal(units, unit))
+        is_cut = pc.or_(pc.greater(digits, EXACT_DIGITS), pc.greater(places, shown))
+        is_exact = pc.and_not(pc.greater(digits, 0), is_cut)
+        for cells, told in ((is_cut, True), (is_exact, False)):
+            if pc.any(pc.and_(own, cells)).as_py():
+                found.append((kind, 1, told))
+    return is_rounded_throughout(found)
 
 
 class _Texts:
@@ -111,13 +140,15 @@ class _Texts:
 class _Numbers:
     """Numbers with 15 digits, each in the format of its kind and its coin."""
 
-    def __init__(self, part: Part, column: pa.Field, values: pa.Array) -> None:
-        self._part, self._column = part, column
+    def __init__(self, part: Part, column: pa.Field, values: pa.Array, *, is_told: bool) -> None:
+        self._part, self._column, self._is_told = part, column, is_told
         self._values = python_values(values, column.name)
         texts = column_texts(values, column)
         self._digits = significant_digits(texts).to_pylist()
         self._places = decimal_places(texts).to_pylist()
-        self._coins, self._units = part.column_or_empty("currency"), part.column_or_empty("unit")
+        self._coins, self._units = (
+            texts_or_empty(part.rows, name).to_pylist() for name in ("currency", "unit")
+        )
         self._forms: dict[tuple[str, str], tuple[str, int]] = {}
 
     def write(self, index: int, row: int, place: int) -> None:
@@ -126,16 +157,13 @@ class _Numbers:
             return
         kind, places = self._form(self._coins[index], self._units[index])
         is_cut = self._digits[index] > EXACT_DIGITS or self._places[index] > places
-        form = format_of(kind, places, is_cut=is_cut)
+        form = format_of(kind, places, is_cut=is_cut and not self._is_told)
         self._part.pen.number(self._part.sheet, row, place, value, form)
 
     def _form(self, coin: str, unit: str) -> tuple[str, int]:
         """Return the kind of the numbers of a coin and unit, and how many places they show."""
         if (coin, unit) not in self._forms:
-            kind = kind_in_row({"unit": unit}, self._column)
-            scale = scale_of(self._part.standing.scales, coin)
-            places = shown_places(kind, scale, self._part.longest.get(coin, 1))
-            self._forms[coin, unit] = kind, places
+            self._forms[coin, unit] = self._part.shown(self._column, coin, unit)
         return self._forms[coin, unit]
 
 

@@ -15,7 +15,13 @@ from svc_analytics.messages import Message
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
 from svc_analytics.render.face.face import Face
-from svc_analytics.render.workbook.cells import CellWriter, number_format, shown_places
+from svc_analytics.render.workbook.cells import (
+    CellWriter,
+    hides_digits,
+    marked,
+    number_format,
+    shown_places,
+)
 from svc_analytics.render.workbook.tables import set_up_print
 from svc_analytics.warehouse.definitions import label_of
 
@@ -67,7 +73,14 @@ def _write_amounts(
 ) -> int:
     """Write the amounts of both currencies beside each other; return the row below."""
     other = Message("{CURRENCY}, external rates", CURRENCY=external.rates.name)
-    _write_heads(pen, sheet, 3, ("Figure", "Coin", "USD", other))
+    places = (shown_places(USD, None, 1), external.rates.places)
+    columns = ([each.usd for each in rows], [each.other for each in rows])
+    told = [_is_told(values, shown) for values, shown in zip(columns, places, strict=True)]
+    heads = [
+        marked(head) if is_told else head
+        for head, is_told in zip(("USD", other), told, strict=True)
+    ]
+    _write_heads(pen, sheet, 3, ("Figure", "Coin", *heads))
     for place, head in enumerate(("USD", other), _BEHIND):
         pen.words(sheet, 3, place, Message("{COLUMN}, exact", COLUMN=head), bold=True, bottom=1)
     for row, each in enumerate(rows, 4):
@@ -76,8 +89,8 @@ def _write_amounts(
             pen.text(sheet, row, 1, each.coin, **pen.left_to_right)
         else:
             pen.words(sheet, row, 1, "All coins")
-        _write_number(pen, sheet, row, _USD, each.usd, shown_places(USD, None, 1))
-        _write_number(pen, sheet, row, _OTHER, each.other, external.rates.places)
+        _write_number(pen, sheet, (row, _USD), each.usd, places[0], is_told=told[0])
+        _write_number(pen, sheet, (row, _OTHER), each.other, places[1], is_told=told[1])
         for place, value in enumerate((each.usd, each.other), _BEHIND):
             exact = pen.language.number(value_text(value))
             pen.text(sheet, row, place, exact, **pen.left_to_right | {"align": "right"})
@@ -94,7 +107,7 @@ def _write_rates(pen: CellWriter, sheet: Any, external: ExternalFigures, row: in
         if pen.language.has_jalali:
             pen.jalali(sheet, place, 1, each.day)
         places = len(value_text(each.rate).partition(".")[2])
-        _write_number(pen, sheet, place, _USD, each.rate, places)
+        _write_number(pen, sheet, (place, _USD), each.rate, places)
         pen.text(sheet, place, _OTHER, each.source)
         exact = pen.language.number(value_text(each.rate))
         pen.text(sheet, place, _BEHIND, exact, **pen.left_to_right | {"align": "right"})
@@ -106,11 +119,22 @@ def _write_heads(pen: CellWriter, sheet: Any, row: int, heads: tuple[str, ...]) 
         pen.words(sheet, row, place, head, bold=True, bottom=1, align=align)
 
 
+def _is_told(values: list[Value], places: int) -> bool:
+    """Whether the head of a column of amounts tells that these are rounded."""
+    return any(value is not None and hides_digits(value, places) for value in values)
+
+
 def _write_number(
-    pen: CellWriter, sheet: Any, row: int, column: int, value: Value, places: int
+    pen: CellWriter,
+    sheet: Any,
+    place: tuple[int, int],
+    value: Value,
+    places: int,
+    *,
+    is_told: bool = False,
 ) -> None:
     """Write a number with its first 15 digits; one that is unknown is a dash."""
     if value is None:
-        pen.text(sheet, row, column, DASH, align="right")
+        pen.text(sheet, *place, DASH, align="right")
         return
-    pen.number(sheet, row, column, value, number_format(value, COIN, places))
+    pen.number(sheet, *place, value, number_format(value, COIN, places, is_told=is_told))

@@ -6,7 +6,7 @@ text behind it. A sum that a spreadsheet gives to the last digit is a formula of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -25,6 +25,9 @@ from svc_analytics.render.figures import FigureCells, summary_groups
 from svc_analytics.render.workbook.cells import (
     HEADING,
     CellWriter,
+    hides_digits,
+    is_rounded_throughout,
+    marked,
     number_format,
     shown_places,
     whole_digits,
@@ -57,7 +60,7 @@ class FigureRows:
     def write(self, row: int) -> int:
         """Write heads, groups and figures; return the row below."""
         self._write_heads(row)
-        for group, rows in [*self.face.groups.items(), *self._details().items()]:
+        for group, rows in self._groups:
             row += 1
             self.pen.words(self.sheet, row, 0, group, bold=True, font_color=HEADING)
             for each in rows:
@@ -65,6 +68,28 @@ class FigureRows:
                 self._write_row(row, each)
                 row += self._write_jalali(row + 1, each)
         return row + 1
+
+    @cached_property
+    def _groups(self) -> list[tuple[str, list[FaceRow]]]:
+        return [*self.face.groups.items(), *self._details().items()]
+
+    @cached_property
+    def _told(self) -> set[int]:
+        """The columns whose heads tell that their numbers are rounded."""
+        rows = [row for _, rows in self._groups for row in rows]
+        columns = {
+            place: [(row.name, value) for row in rows for value in _numbers(row, place)]
+            for place in range(1, len(self.coins) + 2)
+        }
+        return {
+            place
+            for place, numbers in columns.items()
+            if is_rounded_throughout(
+                (kind, value, hides_digits(value, places))
+                for name, value in numbers
+                for kind, places in [self._shown(name, place, value)]
+            )
+        }
 
     @cached_property
     def coins(self) -> list[str]:
@@ -77,11 +102,13 @@ class FigureRows:
         if not self.coins:
             return
         for place, coin in enumerate(self.coins, 1):
-            self.pen.text(self.sheet, row, place, coin, **self._right | look)
+            head = marked(coin) if place in self._told else coin
+            self.pen.text(self.sheet, row, place, head, **self._right | look)
             exact = Message("{coin}, every digit", coin=coin)
             self.pen.words(self.sheet, row, self._behind(place), exact, **look)
         last = len(self.coins) + 1
-        self.pen.words(self.sheet, row, last, ALL_COINS, **look | {"align": "right"})
+        head = marked(ALL_COINS) if last in self._told else ALL_COINS
+        self.pen.words(self.sheet, row, last, head, **look | {"align": "right"})
         exact = Message("{COLUMN}, exact", COLUMN=ALL_COINS)
         self.pen.words(self.sheet, row, self._behind(last), exact, **look)
 
@@ -163,20 +190,28 @@ class FigureRows:
 
     def _form(self, name: str, place: int, value: Number) -> str:
         """Return the number format of a figure; the points of a coin's column are in one line."""
-        if place > len(self.coins):
-            is_count = isinstance(value, int)
-            return number_format(value, COUNT if is_count else USD, 0 if is_count else 2, 2)
-        values = self.cells.rows[place - 1]
-        kind = COUNT if name == UNPRICED else kind_of(self._field(name))
-        longest, scale = self._longest(values), self.cells.scales.get(self.coins[place - 1])
-        room = max(shown_places(COIN, scale, longest), shown_places(RATE, None, longest))
-        return number_format(value, kind, shown_places(kind, scale, longest), room)
+        kind, places = self._shown(name, place, value)
+        room = 2
+        if place <= len(self.coins):
+            room = max(self._places(COIN, place), self._places(RATE, place))
+        return number_format(value, kind, places, room, is_told=place in self._told)
 
-    def _longest(self, values: Mapping[str, Any]) -> int:
+    def _shown(self, name: str, place: int, value: Number) -> tuple[str, int]:
+        """Return the kind of a figure in a column, and how many places of it are shown."""
+        if place > len(self.coins):
+            return (COUNT, 0) if isinstance(value, int) else (USD, 2)
+        kind = COUNT if name == UNPRICED else kind_of(self._field(name))
+        return kind, self._places(kind, place)
+
+    def _places(self, kind: str, place: int) -> int:
+        scale = self.cells.scales.get(self.coins[place - 1])
+        return shown_places(kind, scale, self._longest(place))
+
+    def _longest(self, place: int) -> int:
         """Count the digits before the point of a coin's largest amount."""
         amounts = (
             value
-            for name, value in values.items()
+            for name, value in self.cells.rows[place - 1].items()
             if isinstance(value, Decimal) and kind_of(self._field(name)) == COIN
         )
         return max(map(whole_digits, amounts), default=1)
@@ -192,3 +227,10 @@ class FigureRows:
             if isinstance(value, datetime):
                 self.pen.jalali(self.sheet, row, place, value, align="right")
         return 1
+
+
+def _numbers(row: FaceRow, place: int) -> Iterator[Number]:
+    """Yield the number that a row has in a column, if it is one."""
+    value = row.values[place - 1] if place <= len(row.values) else row.total
+    if isinstance(value, Decimal | int) and not isinstance(value, bool):
+        yield value

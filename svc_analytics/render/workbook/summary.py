@@ -24,7 +24,14 @@ from svc_analytics.render.figures import FigureCells
 from svc_analytics.render.page.band import NOT_MEANINGFUL, Band, Tile
 from svc_analytics.render.page.front import front_lines
 from svc_analytics.render.standing import status_note, status_word
-from svc_analytics.render.workbook.cells import HEADING, ROUNDED_NOTE, CellWriter, number_format
+from svc_analytics.render.workbook.cells import (
+    HEADING,
+    ROUNDED_NOTE,
+    CellWriter,
+    format_of,
+    hides_digits,
+    marked,
+)
 from svc_analytics.render.workbook.figures import GAP, FigureRows
 from svc_analytics.render.workbook.tables import set_up_print
 from svc_analytics.warehouse.definitions import label_of
@@ -103,14 +110,16 @@ def _write_headline(pen: CellWriter, sheet: Any, band: Band, row: int) -> int:
     tiles = list(band.tiles())
     if not tiles:
         return row
+    values = [band.face.coins.usd(tile.name) for tile in tiles]
+    is_told = any(value is not None and hides_digits(value, 2) for value in values)
     pen.words(sheet, row, 0, ALL_COINS, bold=True, font_color=HEADING)
-    for place, tile in enumerate(tiles, row + 1):
+    pen.words(sheet, row, 1, marked(USD) if is_told else USD, bold=True, align="right")
+    for place, (tile, value) in enumerate(zip(tiles, values, strict=True), row + 1):
         pen.words(sheet, place, 0, label_of(tile.name), bold=True)
-        value = band.face.coins.usd(tile.name)
         if value is None:
             pen.text(sheet, place, 1, DASH, bold=True, align="right")
         else:
-            pen.number(sheet, place, 1, value, number_format(value, USD, 2), bold=True)
+            pen.number(sheet, place, 1, value, format_of(USD, 2, is_cut=False), bold=True)
         for beside, text in enumerate(_told(tile, band), 2):
             pen.words(sheet, place, beside, text)
     return row + len(tiles) + 2

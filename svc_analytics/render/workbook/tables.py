@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -22,9 +22,16 @@ from svc_analytics.render.workbook.cells import (
     LINE_HEIGHT,
     CellWriter,
     lines_in,
+    marked,
     whole_digits,
 )
-from svc_analytics.render.workbook.columns import Part, WriteCell, significant_digits, words_of
+from svc_analytics.render.workbook.columns import (
+    Part,
+    WriteCell,
+    is_told_by_head,
+    significant_digits,
+    words_of,
+)
 from svc_analytics.warehouse.definitions import label_of
 
 HEAD = 1  # the row of the column heads, below the caption
@@ -52,6 +59,7 @@ class _Column:
     head: str
     width: float
     has_exact: bool
+    is_told: bool = False  # whether its head tells that its numbers are rounded
     is_jalali: bool = False  # the Jalali days of the column before it
 
 
@@ -59,14 +67,15 @@ def write_table(pen: CellWriter, page: Page) -> None:
     """Write a table as a sheet, printed one page wide."""
     sheet = pen.sheet(page.name)
     fields = [field for field in page.table.schema if field.name != KEPT]
-    columns = [column for field in fields for column in _lay_out(pen, field, page)]
+    whole = Part(pen, sheet, page.table, page.standing, _longest(page.table))
+    columns = [column for field in fields for column in _lay_out(whole, field, page.zone)]
     behind = [place for place, column in enumerate(columns) if column.has_exact]
     title, standing = map(pen.language.text, (page.title, page.standing.text))
     pen.text(sheet, 0, 0, f"{title}: {standing}", **pen.own | {"bold": True})
     _write_heads(pen, sheet, columns, behind)
-    longest, row = _longest(page.table), HEAD + 1
+    row = HEAD + 1
     for rows in page.table.to_batches(max_chunksize=BATCH):
-        part = Part(pen, sheet, rows, page.standing, longest)
+        part = replace(whole, rows=rows)
         writers = [_writer(part, column) for column in columns]
         writers += [part.exact_writer(columns[source].field) for source in behind]
         for index in range(rows.num_rows):
@@ -77,34 +86,37 @@ def write_table(pen: CellWriter, page: Page) -> None:
 
 
 def _writer(part: Part, column: _Column) -> WriteCell:
-    return part.jalali_writer(column.field) if column.is_jalali else part.writer(column.field)
+    if column.is_jalali:
+        return part.jalali_writer(column.field)
+    return part.writer(column.field, is_told=column.is_told)
 
 
-def _lay_out(pen: CellWriter, field: pa.Field, page: Page) -> list[_Column]:
+def _lay_out(whole: Part, field: pa.Field, zone: str) -> list[_Column]:
     """Return the column of a field; in Persian that of its Jalali days stands beside it."""
-    column = _column(pen, field, page)
-    if not (pen.language.has_jalali and pa.types.is_temporal(field.type)):
+    column = _column(whole, field, zone)
+    if not (whole.pen.language.has_jalali and pa.types.is_temporal(field.type)):
         return [column]
     head = Message("{COLUMN}, Jalali", COLUMN=head_of(field, label_of))
     return [column, _Column(field, head, 15, has_exact=False, is_jalali=True)]
 
 
-def _column(pen: CellWriter, field: pa.Field, page: Page) -> _Column:
+def _column(whole: Part, field: pa.Field, zone: str) -> _Column:
     """Return a column's head and width, and whether a value has more digits than a cell keeps."""
-    texts = chunked_texts(page.table[field.name], field)
+    texts, language = chunked_texts(whole.rows[field.name], field), whole.pen.language
+    is_told = is_told_by_head(whole, field, texts)
     head = head_of(field, label_of)
     if pa.types.is_timestamp(field.type):
-        zone = "UTC" if field.type.tz else page.zone
-        head = Message("{COLUMN}, {UNIT}", COLUMN=head, UNIT=zone)
+        head = Message("{COLUMN}, {UNIT}", COLUMN=head, UNIT="UTC" if field.type.tz else zone)
         is_long = pc.match_substring(texts, ".")
     else:
         is_long = pc.greater(significant_digits(texts), EXACT_DIGITS)
     is_exact = is_exact_number(field) or pa.types.is_timestamp(field.type)
     has_exact = is_exact and pc.any(is_long).as_py() is True
-    if not pen.language.is_english and field.name in WORDED:
-        texts = pa.chunked_array([words_of(page.table, field, pen.language)])
+    if not language.is_english and field.name in WORDED:
+        texts = pa.chunked_array([words_of(whole.rows, field, language)])
     width = _width(field, _most_letters(texts, field), has_exact=has_exact)
-    return _Column(field, head, max(width, min(len(head) + 3, 24), NARROWEST), has_exact)
+    width = max(width, min(len(head) + 3, 24), NARROWEST)
+    return _Column(field, head, width, has_exact, is_told)
 
 
 def _most_letters(texts: pa.ChunkedArray, field: pa.Field) -> int:
@@ -135,7 +147,8 @@ def _write_heads(
     for place, column in enumerate(columns):
         align = "right" if is_exact_number(column.field) else pen.start
         sheet.set_column(place, place, column.width)
-        pen.words(sheet, HEAD, place, column.head, align=align, **look)
+        head = marked(column.head) if column.is_told else column.head
+        pen.words(sheet, HEAD, place, head, align=align, **look)
     for place, source in enumerate(behind, len(columns)):
         sheet.set_column(place, place, 32, None, {"level": 1, "hidden": True})
         pen.words(
