@@ -171,6 +171,7 @@ FORGERIES: dict[str, Change] = {
     "start in the manifest is": fact(start="2026-10-02T00:00:00Z"),
     "end in the manifest is": fact(end="2026-10-31T00:00:00Z"),
     "it is of merchant 2": fact(merchant={"id": "2"}),
+    "summary.parquet is not (a table)": content("summary.parquet", "PAR1"),
 }
 WORDS: dict[str, Change] = {
     "definitions.csv": text("definitions.csv", "Gross sales", "Turnover"),

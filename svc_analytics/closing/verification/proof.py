@@ -175,6 +175,15 @@ def _check_seals(proof: Proof, period: Period) -> None:
     _look_up(proof)
     _check_tree(proof)
     proof.broken += broken_chain(manifest, period, folders, proof.register)
+    try:
+        _check_periods(proof, period, folders)
+    except LakeError as error:  # of a file that fits its hash, and is no table
+        proof.unproven.append(f"it was not compared with the periods beside it: {error}")
+
+
+def _check_periods(proof: Proof, period: Period, folders: list[Path]) -> None:
+    """Compare it with the periods before and after it, and a longer one with its months."""
+    manifest = proof.manifest
     newest = newest_sealed(period, folders, manifest["merchant"].get("id"))
     if newest and newest[1]["version"] == manifest["version"]:
         now = ends_of(proof.new) if proof.new else None
