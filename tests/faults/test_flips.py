@@ -18,9 +18,10 @@ from click.testing import CliRunner
 from svc_analytics.cli.app import cli
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.config import Settings
-from svc_analytics.errors import SvcError
+from svc_analytics.errors import LakeError, SvcError
 from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.receipts.verify_files import open_payments
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.signing.secrets import Secret
 from svc_analytics.statements.statement import statement
@@ -127,6 +128,11 @@ def read_again(desk: Desk) -> Answer:
     return rows, asked("select * exclude (extracted_at) from coverage order by all")(desk)
 
 
+def find_payments(desk: Desk) -> Answer:
+    with open_payments(desk.lake):
+        pass
+
+
 DOORS: dict[str, Callable[[Desk], Answer]] = {
     "statement": stated,
     "statement-verify": held,
@@ -141,6 +147,9 @@ DOORS: dict[str, Callable[[Desk], Answer]] = {
     "receipts": verified,
     "extract": read_again,
 }
+# The others that read months.
+READERS = {name: DOORS[name] for name in DOORS if name not in ("statement-verify", "views")}
+READERS |= {"tokens in files": find_payments, "close": lambda desk: Closer(desk).close("2026-10")}
 QUICK = ("statement", "sql payments", "extract")  # those of every run
 
 
@@ -230,6 +239,23 @@ def test_no_flipped_bit_is_a_silent_answer(
     for name, bit, found in flips(house, seed, count, doors):
         wrong = {door: what for door, what in found.items() if what not in GOOD}
         assert not wrong, (name, bit, wrong)
+
+
+@pytest.mark.parametrize("door", READERS)
+def test_a_bit_of_another_month_stops_every_reader(house: House, door: str) -> None:
+    """J5: October opens with what August holds; nothing is left of a snapshot that is refused."""
+    path = house.path / "payments" / "2026-08.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    try:
+        with pytest.raises(
+            LakeError, match=r"payments/2026-08\.parquet is torn or altered: move it"
+        ):
+            READERS[door](house.desk)
+        assert not list(house.path.glob(".snapshot-*"))
+    finally:
+        house.restore()
 
 
 LOST = [

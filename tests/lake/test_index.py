@@ -1,41 +1,60 @@
-"""The index of a lake: what is looked up is found, and what two months share is listed."""
+"""The index of a lake: what is looked up is found, and what two months share is listed.
+
+So are the payments that refunds return, kept beside the lake: nothing of either is the only copy.
+"""
 
 import random
 from collections import defaultdict
-from collections.abc import Callable
 from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.files import atomic_write
+from svc_analytics.lake import month_file
 from svc_analytics.lake.footer import Shared
-from svc_analytics.lake.index import hash_file, hash_pile, recent, shared
+from svc_analytics.lake.index import hash_file, hash_pile, parent_sources, parents, recent, shared
 from svc_analytics.lake.index.hash_file import HashFile, entries_of, write_hash_file
 from svc_analytics.lake.index.hash_pile import HashPile, share_any
 from svc_analytics.lake.index.hashes import Hashes, hash_texts
 from svc_analytics.lake.index.month_index import MonthIndex, Texts, read_rows_with
+from svc_analytics.lake.index.parent_rows import PARENTS, PAYMENT
+from svc_analytics.lake.index.parents import parents_in
+from svc_analytics.lake.writing import writer
 from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.schema import PAYMENTS
+from svc_analytics.warehouse.models import read_macros
 from tests.simulation.virtual import Killed
 from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, payment
+from tests.support.fake_service import FakeService, payment, payout, refund
 from tests.support.prepared import extracted
 from tests.support.rings import rings
 
 COLUMNS = ("receipt_no", "reference_id")
 GROUPS = 70
+UNKNOWN = payment(99, "2026-01-03T00:00:00Z")  # no list had it yet
 
 
 @pytest.fixture
 def held(service: FakeService, desk: Desk) -> Desk:
-    """Two payments a month from January to June; each has a number of its own."""
-    days = [f"2026-{month:02}-{day:02}T00:00:00Z" for month in range(1, 7) for day in (3, 4)]
+    """Three payments a month from January to October; each month refunds one of the month before.
+
+    The refund of February is rejected, and that of October is of a payment nobody knows.
+    """
+    days = [f"2026-{month:02}-{day:02}T00:00:00Z" for month in range(1, 11) for day in (3, 4, 5)]
     service.payments = [payment(n, at) for n, at in enumerate(days)]
+    service.payouts = [
+        refund(n, service.payments[3 * n - 6], f"2026-{n:02}-07T00:00:00Z") for n in range(2, 11)
+    ]
+    service.payouts[0]["amount"] = "1e3"
+    service.payouts[-1]["payment_id"] = UNKNOWN["id"]
+    service.payouts.append(payout(50, "2026-03-01T00:00:00Z"))
     return extracted(desk)
 
 
@@ -77,82 +96,131 @@ def misses(desk: Desk, chance: random.Random) -> list[str]:
     return wrong
 
 
-def one_of(service: FakeService, chance: random.Random) -> Any:
-    return chance.choice(service.payments)
+def scanned(desk: Desk) -> list[dict[str, Any]]:
+    """The parents of all payout records, found by reading every payment, divided by the macros."""
+    columns = ", ".join(f"payments.{name}" for name in PAYMENT.names[1:])
+    query = f"""
+        with named as (
+            select id as payout_id, payment_id, amount as returned_amount
+            from '{desk.lake.path}/payout_records/*.parquet'
+            union all
+            select null, decode(body)::json ->> '$.payment_id', null
+            from '{desk.lake.path}/quarantine/payout_records/rejected.parquet'
+            where resolved_at is null
+        )
+        select
+            payout_id, payment_id, returned_amount, {columns},
+            muldiv18(fee_amount, returned_amount, charged_amount) as fee_kept,
+            muldiv18(usd_value, returned_amount, amount) as usd_when_paid
+        from named
+        inner join '{desk.lake.path}/payments/*.parquet' as payments on payments.id = payment_id
+        order by payment_id, payout_id
+    """
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone='UTC'")
+        connection.execute(read_macros())
+        return connection.sql(query).to_arrow_table().to_pylist()
 
 
-def at(chance: random.Random) -> str:
-    return f"2026-{chance.randint(1, 7):02}-{chance.randint(5, 28):02}T00:00:00Z"
+def given(desk: Desk) -> list[dict[str, Any]]:
+    """The parents that a reader sees."""
+    with desk.lake.snapshot() as folder:
+        files = sorted(parents_in(desk.lake, folder).glob("*.pq"))
+        tables = [pq.read_table(file).cast(PARENTS) for file in files]
+    order = [("payment_id", "ascending"), ("payout_id", "ascending")]
+    return pa.concat_tables(tables).sort_by(order).to_pylist()
 
 
-def sell(service: FakeService, chance: random.Random, count: int = 1, **more: Any) -> None:
-    first = 100 + len(service.payments)
-    service.payments += [payment(first + n, at(chance), **more) for n in range(count)]
+CHANGES = ("shared", "new pair", "restated", "numberless", "moved", "known", "refund", "good")
 
 
-STEPS: dict[str, Callable[[FakeService, random.Random], Any]] = {
-    "a payment with a number of another": lambda service, chance: sell(
-        service,
-        chance,
-        **{name: one_of(service, chance)[name] for name in chance.sample(COLUMNS, 1)},
-    ),
-    "two at once with one new number": lambda service, chance: sell(
-        service, chance, 2, receipt_no=f"new {len(service.payments)}"
-    ),
-    "a payment restated to a number of another": lambda service, chance: one_of(
-        service, chance
-    ).update(receipt_no=one_of(service, chance)["receipt_no"]),
-    "a payment without a number": lambda service, chance: one_of(service, chance).update(
-        receipt_no=None
-    ),
-    "a payment that moves": lambda service, chance: one_of(service, chance).update(
-        paid_at=at(chance)
-    ),
-}
+def change(what: str, service: FakeService, chance: random.Random) -> None:
+    """Let payments and refunds come, or say something else."""
+    number, some = 100 + len(service.payments), chance.choice(service.payments)
+    at = f"2026-{chance.randint(1, 10):02}-{chance.randint(5, 28):02}T00:00:00Z"
+    match what:
+        case "shared":  # a number with another payment
+            column = chance.choice(COLUMNS)
+            service.payments.append(payment(number, at, **{column: some[column]}))
+        case "new pair":
+            new = {"receipt_no": f"new {number}"}
+            service.payments += [payment(number, at, **new), payment(number + 1, at, **new)]
+        case "restated":
+            some["receipt_no"] = chance.choice(service.payments)["receipt_no"]
+        case "numberless":
+            some["receipt_no"] = None
+        case "moved":
+            some["paid_at"] = at
+        case "known" if UNKNOWN not in service.payments:
+            service.payments.append(UNKNOWN)
+        case "refund":
+            service.payouts.append(refund(200 + len(service.payouts), some, at))
+        case "good":  # what was rejected
+            service.payouts[0]["amount"] = "5"
 
 
-SPOILT: tuple[Callable[[bytes], bytes | None], ...] = (
-    lambda text: None,  # it is gone
-    lambda text: b"",
-    lambda text: text[:-8],
-    lambda text: bytes(len(text)),
-    lambda text: text[:-1] + bytes([text[-1] ^ 1]),
-    lambda text: text.replace(b"duckdb", b"other"),  # of another engine
-)
+LOSSES = ("lost", "empty", "cut short", "zeros", "a bit", "another's", "of another engine")
 
 
 def spoil(desk: Desk, chance: random.Random) -> None:
-    """Do something to the files of hashes, of which none is needed; as often nothing."""
-    change = chance.choice((*SPOILT, *[lambda text: text] * len(SPOILT)))
-    for path in (desk.lake.path / ".ids").rglob("*.hashes"):
-        changed = change(path.read_bytes())
-        path.unlink() if changed is None else path.write_bytes(changed)
+    """Do something to all files of hashes and parents, of which none is needed; or nothing."""
+    loss, before = chance.choice((*LOSSES, *[""] * len(LOSSES))), b""
+    for path in sorted(desk.lake.path.glob(".[ip]*/**/*")):
+        if path.is_dir():
+            continue
+        text = path.read_bytes()
+        path.unlink()
+        if loss != "lost":
+            path.write_bytes(spoilt(loss, text, before, chance))
+        before = text
+
+
+def spoilt(loss: str, text: bytes, other: bytes, chance: random.Random) -> bytes:
+    match loss:
+        case "empty":
+            return b""
+        case "cut short":
+            return text[:-8]
+        case "zeros":
+            return bytes(len(text))
+        case "a bit":
+            place = chance.randrange(len(text))
+            return text[:place] + bytes([text[place] ^ 1]) + text[place + 1 :]
+        case "another's":
+            return other
+        case "of another engine":
+            return text.replace(b"duckdb", b"other")
+    return text
 
 
 @pytest.mark.parametrize("seed", rings([0], range(8)))
-def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_happens(
+def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_is_lost(
     held: Desk, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a run is killed between two files, hashes are spoilt, or few fit in memory."""
-    chance = random.Random(seed)
-    write, written = MonthFiles.write, 0
+    """Also where a run is killed between two files or before it keeps the parents."""
+    chance, refresh, write, left = random.Random(seed), parents.refresh_parents, MonthFiles.write, 0
 
     def write_few(self: MonthFiles, *args: Any, **more: Any) -> None:
-        nonlocal written
-        if written == 0:
+        nonlocal left
+        if left == 0:
             raise Killed
-        written -= 1
+        left -= 1
         write(self, *args, **more)
 
     monkeypatch.setattr(MonthFiles, "write", write_few)
-    for written in [*(chance.choice([1, 2, 3, 1_000]) for _ in range(5)), 1_000]:  # noqa: B007
-        for name in chance.sample(sorted(STEPS), 3):
-            STEPS[name](held.service, chance)
+    monkeypatch.setattr(hash_file, "_ENTRIES", 2)
+    monkeypatch.setattr(month_file, "ROW_GROUP", 2)
+    for left in [*(chance.choice([1, 2, 3, 1_000]) for _ in range(5)), 1_000]:  # noqa: B007
+        for what in chance.sample(CHANGES, 3):
+            change(what, held.service, chance)
         monkeypatch.setattr(recent, "MOST", chance.choice([5, 4_000_000]))
+        is_kept = chance.random() < 0.6
+        monkeypatch.setattr(writer, "refresh_parents", refresh if is_kept else lambda lake: None)
         with suppress(Killed):
             held.extract(workers=1, rereads=True)
         spoil(held, chance)
         assert not unlisted(held) and not misses(held, chance)
+        assert given(held) == scanned(held)
     assert len(held.rows()) == len(held.service.payments)
 
 
@@ -161,7 +229,7 @@ def test_a_month_lists_the_numbers_of_its_new_rows_that_other_months_hold(
 ) -> None:
     """Of three it says that there are many, and goes on saying it: more than two are not listed."""
     monkeypatch.setattr(shared, "MOST", 2)
-    numbers = [each["receipt_no"] for each in held.service.payments[2:5]]
+    numbers = [each["receipt_no"] for each in held.service.payments[3:12:3]]
     held.service.payments.append(payment(90, "2026-06-20T00:00:00Z", receipt_no=numbers[0]))
     held.extract(rereads=True)
     assert listed(held)["2026-06"] == {"receipt_no": (numbers[0],), "reference_id": ()}
@@ -226,10 +294,88 @@ def test_a_month_that_was_replaced_is_not_read_by_the_index_of_the_old_one(
     held: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reader holds no lock: what it opens may be newer than what it looked up."""
-    wanted = Texts.of(pa.chunked_array([[held.service.payments[2]["id"]]]))
+    wanted = Texts.of(pa.chunked_array([[held.service.payments[3]["id"]]]))
     stale = ("of before", hash_file.Matches(np.array([0]), [7]))
     monkeypatch.setattr(MonthIndex, "_look_up", lambda *args: stale)
     assert len(MonthIndex(held.lake, PAYMENTS).rows("2026-02", "id", wanted)) == 1
+
+
+@pytest.fixture
+def looked_in(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """In which months of payments parents are looked for from now on, and how many."""
+    found: list[tuple[str, int]] = []
+    real = MonthIndex.rows
+
+    def rows(self: MonthIndex, label: str, column: str, texts: Any, *rest: Any) -> pa.Table:
+        if self._stream.name == "payments" and "usd_value" in (rest[0] if rest else ()):
+            found.append((label, len(texts.hashes)))
+        return real(self, label, column, texts, *rest)
+
+    monkeypatch.setattr(MonthIndex, "rows", rows)
+    return found
+
+
+def test_readers_see_the_payments_of_all_payout_records(held: Desk) -> None:
+    """Those of the rejected one too; of the ten, one is of a payment that is not in the lake."""
+    assert given(held) == scanned(held) and len(given(held)) == 9 - 1
+    kept = {path.stem for path in (held.lake.path / ".parents").glob("*.parquet")}
+    assert kept == {"0000-00", "rejected", *(f"2026-{month:02}" for month in range(3, 10))}
+
+
+def test_what_is_kept_is_not_looked_for_again(held: Desk, looked_in: list[tuple[str, int]]) -> None:
+    """A new payment and its refund: it is looked for, and what October lacks, in November."""
+    held.service.payments.append(payment(60, "2026-11-20T11:20:00Z"))
+    held.service.payouts.append(refund(60, held.service.payments[-1], "2026-11-20T11:25:00Z"))
+    held.extract()
+    assert sorted(looked_in) == [("2026-11", 1), ("2026-11", 1)]
+    looked_in.clear()
+    assert given(held) == scanned(held) and not looked_in
+
+
+def test_only_parents_of_a_month_that_changed_are_looked_for_again(
+    held: Desk, looked_in: list[tuple[str, int]]
+) -> None:
+    """A payment of April is restated: the refund in May is of one beside it."""
+    held.service.payments[10]["amount"] = "12"
+    held.extract(rereads=True)
+    assert looked_in == [("2026-04", 1), ("2026-04", 1)]  # of May's refund, and of October's
+    assert given(held) == scanned(held)
+
+
+def test_parents_of_an_earlier_form_are_looked_for_again(
+    held: Desk, looked_in: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another release kept them, with other columns."""
+    with monkeypatch.context() as patch:
+        patch.setattr(parent_sources, "_FORM", parent_sources._FORM - 1)
+        held.extract()
+    looked_in.clear()
+    assert given(held) == scanned(held) and looked_in
+
+
+def test_parents_are_the_same_ones_piece_by_piece(
+    held: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A month's refunds are looked for some at a time: here 12 of 30, which return 20 payments."""
+    monkeypatch.setattr(parents, "PIECE", 12)
+    monkeypatch.setattr(month_file, "ROW_GROUP", 4)
+    paid = held.service.payments
+    held.service.payouts += [
+        refund(100 + n, paid[n % 20], f"2026-11-{1 + n // 2:02}T00:00:00Z") for n in range(30)
+    ]
+    held.extract(rereads=True)
+    assert given(held) == scanned(held)
+    kept = pq.ParquetFile(held.lake.path / ".parents" / "2026-11.parquet")
+    assert [kept.metadata.row_group(place).num_rows for place in range(3)] == [12, 12, 6]
+    late = payment(99, "2026-01-09T00:00:00Z")  # what is kept of the others stays as it is
+    held.service.payouts += [
+        refund(200 + n, late, f"2026-11-{2 + 9 * n:02}T01:00:00Z") for n in (0, 1)
+    ]
+    held.extract(rereads=True)
+    assert given(held) == scanned(held)
+    held.service.payments.append(late)
+    held.extract(rereads=True)
+    assert given(held) == scanned(held) and late["id"] in {row["payment_id"] for row in given(held)}
 
 
 # ---------- files of hashes
@@ -274,18 +420,17 @@ def test_every_row_group_of_every_hash_is_found_and_no_other(
 
 
 def test_no_flipped_bit_of_the_hashes_is_a_silent_answer(tmp_path: Path) -> None:
-    """It is found out where it lies in what is read, and else the answer is the same."""
-    path, held = tmp_path / "h", some_hashes(2_000)
+    """It is found out where it lies in what is read; so is a file of another version."""
+    path = tmp_path / "h"
+    held = np.sort(some_hashes(2_000))
     write(path, held)
     whole = path.read_bytes()
-    with HashFile.open(path, "v1") as hashes:
-        right = hashes.find(0, np.sort(held)).groups
     for place in range(0, len(whole), 97):
         flipped = bytearray(whole)
         flipped[place] ^= 1 << place % 8
         path.write_bytes(flipped)
         with pytest.raises(ValueError, match="hashes"), HashFile.open(path, "v1") as hashes:
-            assert hashes.find(0, np.sort(held)).groups != right
+            hashes.find(0, held)
     path.write_bytes(whole)
     with pytest.raises(ValueError, match="another version"), HashFile.open(path, "v2"):
         pass

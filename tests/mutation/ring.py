@@ -51,7 +51,7 @@ TARGETS: dict[str, Target] = {
         ("coverage.py", "lake/control_totals.py", "lake/merge.py", "lake/month_coverage.py"),
         (
             *("ground/test_coverage_sets.py", "lake/test_month_coverage.py", "lake/test_merge.py"),
-            *("lake/test_invariants.py", "lake/test_parents.py", "extraction/test_clock.py"),
+            *("lake/test_invariants.py", "lake/test_index.py", "extraction/test_clock.py"),
             *("extraction/test_extraction.py", "lake/test_runs.py", "lake/test_lake.py"),
         ),
     ),
