@@ -14,6 +14,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.render import formats
 from svc_analytics.render.page.pdf import print_page
 from svc_analytics.warehouse.definitions import definitions_table
+from tests.support.browsers import pdf_words
 from tests.support.form_material import Make, Save
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
@@ -93,3 +94,13 @@ def test_printing_loads_nothing(tmp_path: Path, asked: str) -> None:
     url = {"file": (tmp_path / "style.css").as_uri(), "data": f"data:text/css,{quote(style)}"}
     page = "<html lang=en><title>t</title><link rel=stylesheet href='{}'><p>words</p></html>"
     assert print_page(page.format(url[asked])) == print_page(page.format("file:///none"))
+
+
+@pytest.mark.usefixtures("printer")
+def test_a_persian_text_of_a_picture_runs_from_the_right_on_paper(tmp_path: Path) -> None:
+    """It was drawn letter by letter, from the left."""
+    file = tmp_path / "page.pdf"
+    file.write_bytes(print_page('<svg width="9em" height="2em"><text y="9">از ابتدا</text></svg>'))
+    words, _ = pdf_words(file)
+    last, _ = max(words, key=lambda word: word[1])  # that ends furthest to the right
+    assert len(words) == 2 and sorted(last) == sorted("از")

@@ -3,8 +3,18 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 EPOCH = "SOURCE_DATE_EPOCH"
+
+
+class _Whole(str):
+    """A text that counts as one letter: drawn letter by letter, Persian would be reversed."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[str]:
+        yield str(self)
 
 
 def print_page(page: str) -> bytes:
@@ -15,7 +25,7 @@ def print_page(page: str) -> bytes:
     from weasyprint import HTML  # an optional extra
     from weasyprint.urls import URLFetcher
 
-    with _fixed_clock():
+    with _fixed_clock(), _whole_texts():
         return bytes(HTML(string=page, url_fetcher=URLFetcher(allowed_protocols=())).write_pdf())
 
 
@@ -31,3 +41,24 @@ def _fixed_clock() -> Iterator[None]:
             del os.environ[EPOCH]
         else:
             os.environ[EPOCH] = before
+
+
+@contextmanager
+def _whole_texts() -> Iterator[None]:
+    """Draw each text of a picture whole, so that its letters join and run to their own side."""
+    from weasyprint import svg
+
+    before, tags = svg.text, dict(svg.TAGS)
+
+    def whole(picture: Any, node: Any, font_size: float) -> None:
+        if node.text:
+            node._etree_node.text = _Whole(node.text)
+        before(picture, node, font_size)
+
+    svg.text = whole
+    svg.TAGS.update({tag: whole for tag, drawn in tags.items() if drawn is before})
+    try:
+        yield
+    finally:
+        svg.text = before
+        svg.TAGS.update(tags)
