@@ -76,26 +76,6 @@ def test_files_get_a_verdict_a_line(filled: Path, run: Run) -> None:
     assert "6 receipts, 4 of them proven" in done.err
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
-def test_out_is_written_in_the_form_of_its_suffix(
-    filled: Path, run: Run, suffix: str
-) -> None:  # fmt: skip
-    """The same columns in each, and nothing on stdout."""
-    done = run("receipts", "verify", str(token_file()), "--out", f"out.{suffix}")
-    out = Path(f"out.{suffix}")
-    read = {
-        "csv": lambda: rows(out.read_text()),
-        "parquet": lambda: pq.read_table(out).to_pylist(),
-        "json": lambda: json.loads(out.read_text()),
-    }
-    assert done.code == 0 and done.out == ""
-    found = read[suffix]()
-    assert len(found) == 3
-    assert list(found[0]) == [
-        *("source", "line_no", "verdict", "reason", "payment_id", "receipt_no", "differences")
-    ]
-
-
 def test_no_cell_begins_a_formula(filled: Path, run: Run) -> None:
     """Facts are the forger's own text; a spreadsheet must not run them."""
     forged = signed(FACTS | {"payment_id": "=cmd()", "receipt_no": "@x\x1b[2J"}, "forged")
@@ -223,7 +203,11 @@ def test_the_tickets_columns_stand_in_the_answer(filled: Path, run: Run, suffix:
     }
     found = read[suffix]()
     agent = "'@Ana" if suffix == "csv" else "@Ana"
-    assert done.code == 3 and [list(row)[7:] for row in found] == [["ticket", "agent"]] * 2
+    assert done.code == 3 and done.out == ""
+    assert [*found[0]][:7] == [
+        *("source", "line_no", "verdict", "reason", "payment_id", "receipt_no", "differences")
+    ]
+    assert [list(row)[7:] for row in found] == [["ticket", "agent"]] * 2
     assert [(row["ticket"], row["agent"]) for row in found] == [("007", agent), ("008", "Bo")]
     assert found[1]["reason"] == "the signature is cut short: 34 of 43 characters"
     every = rows(run("receipts", "verify", "box.csv", "--keep").out)

@@ -14,10 +14,7 @@ from svc_analytics import verify_statement
 from svc_analytics.closing.register import read_register
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import (
-    ConfigError,
     LakeBusy,
-    LakeError,
-    PeriodNotClosed,
     Unavailable,
 )
 from svc_analytics.proofs.secret import require_secret
@@ -26,15 +23,6 @@ from tests.support.closings import Closer, figure, row_causes, table
 from tests.support.fake_service import payment, refusal
 
 MISSING = "refund_has_its_payment"
-
-
-@pytest.fixture
-def late(closer: Closer) -> dict[str, Any]:
-    """A payment of October that the service shows only after October was sealed."""
-    closer.sealed()
-    record = payment(99, "2026-10-20T10:00:00Z", "7", "0.5")
-    closer.desk.service.payments.append(record)
-    return record
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -51,15 +39,6 @@ def test_a_month_is_read_twice_before_it_is_sealed(closer: Closer) -> None:
     ]
 
 
-def test_closing_again_changes_nothing(closer: Closer) -> None:
-    """A sealed month that the lake still yields is done."""
-    [first] = closer.closed("2026-10")
-    before = content(first.folder)
-    again = closer.close()
-    assert (again.state, again.seal, again.needs_attention) == ("unchanged", first.seal, False)
-    assert content(first.folder) == before
-
-
 def test_the_same_lake_closes_to_the_same_bytes(closer: Closer, tmp_path: Path) -> None:
     """Two copies of a lake with its secret, closed apart: every file and the seal are one."""
     closer.desk.extract()
@@ -69,29 +48,6 @@ def test_the_same_lake_closes_to_the_same_bytes(closer: Closer, tmp_path: Path) 
     here = closer.close().folder
     closer.desk.lake = type(closer.desk.lake)(twin)
     assert content(closer.close().folder) == content(here)
-
-
-@pytest.mark.thorough
-def test_a_restated_month_is_what_the_next_one_is_chained_to(
-    closer: Closer, late: dict[str, Any]
-) -> None:
-    """The newest version of the month before carries the chain."""
-    newest = closer.close()
-    closer.desk.service.now = datetime(2026, 12, 5, tzinfo=UTC)
-    november = closer.close("2026-11")
-    assert read_manifest(november.folder)["previous_seal"] == newest.seal
-
-
-@pytest.mark.thorough
-def test_a_late_record_of_an_earlier_month_moves_positions_only(closer: Closer) -> None:
-    """No row of October differs; its opening position does, for September's sake."""
-    closer.sealed()
-    closer.desk.service.payments.append(payment(98, "2026-09-20T10:00:00Z", "7", "0.5"))
-    closer.desk.extract(rereads=True)
-    assert closer.close("2026-09").state == "sealed"
-    rows = table(closer.close().folder, "restatement")
-    assert row_causes(rows) == []
-    assert figure(rows, "opening_position") == ("0", "6.5", "6.5", "earlier_month")
 
 
 @pytest.mark.thorough
@@ -183,24 +139,6 @@ def test_one_late_record_while_reading_costs_a_third_pass(closer: Closer) -> Non
     assert closer.close().state == "sealed" and len(closer.asked) == 4
 
 
-@pytest.mark.parametrize(
-    ("month", "hours", "error", "said"),
-    [
-        ("2026-11", 24, PeriodNotClosed, "it ends at 2026-12-01T00:00:00Z"),
-        ("2026-10", 24 * 20, PeriodNotClosed, "close it from 2026-11-21T00:00:00Z on"),
-        ("2027-01", 24, ConfigError, "has not begun"),
-    ],
-    ids=["running", "within the grace hours", "future"],
-)
-def test_a_month_that_is_open_is_refused(
-    closer: Closer, month: str, hours: int, error: type[Exception], said: str
-) -> None:
-    """Nothing is written for it."""
-    with pytest.raises(error, match=said):
-        closer.close(month, grace_hours=hours)
-    assert not (closer.desk.lake.path / "statements").exists()
-
-
 @pytest.mark.thorough
 def test_grace_is_counted_to_the_instant(closer: Closer) -> None:
     """A day after its end, by the service's clock, a month may be closed."""
@@ -216,47 +154,10 @@ def test_a_service_that_is_away_leaves_the_month_alone(closer: Closer) -> None:
     assert not (closer.desk.lake.path / "statements").exists()
 
 
-@pytest.mark.thorough
-def test_all_due_catches_up_and_skips_what_is_sealed(closer: Closer) -> None:
-    """Sealed months that still hold are not even read again."""
-    closer.sealed("2026-08")
-    closer.asked.clear()
-    found = closer.close_all_due()
-    assert [one.state for one in found] == ["unchanged", "sealed", "sealed"]
-    assert len(closer.asked) == 1 + 2 * 2
-
-
-@pytest.mark.thorough
-def test_all_due_stops_where_a_month_cannot_be_sealed(closer: Closer) -> None:
-    """Later months would be chained to nothing."""
-    closer.desk.service.payments[1]["status"] = "disputed"
-    found = closer.close_all_due()
-    assert [one.state for one in found] == ["sealed", "provisional"]
-    assert not (closer.desk.lake.path / "statements" / "2026-10").exists()
-
-
 def test_all_due_of_an_empty_history_is_done(closer: Closer) -> None:
     """No record, no month."""
     closer.desk.service.payments, closer.desk.service.payouts = [], []
     assert closer.close_all_due() == []
-
-
-@pytest.mark.thorough
-def test_a_zone_has_a_chain_of_its_own(closer: Closer) -> None:
-    """2026-10 in Tehran is not chained to 2026-09 in UTC."""
-    closer.sealed("2026-09")
-    first = closer.close("2026-09", zone="Asia/Tehran")
-    second = closer.close("2026-10", zone="Asia/Tehran")
-    assert first.folder.name == "2026-09@Asia-Tehran"
-    assert read_manifest(second.folder)["previous_seal"] == first.seal
-
-
-def test_an_altered_seal_is_not_built_upon(closer: Closer) -> None:
-    """Closing again names the file, and touches nothing."""
-    folder = closer.sealed()
-    (folder / "lines.csv").write_text("forged\n")
-    with pytest.raises(LakeError, match=r"altered after it was sealed \(lines\.csv"):
-        closer.close()
 
 
 def test_a_note_laid_into_a_sealed_folder_stops_no_timer(closer: Closer) -> None:

@@ -38,10 +38,12 @@ def versions(closer: Closer) -> tuple[Path, Path]:
 
 def test_a_late_record_restates_the_month_beside_its_seal(versions: tuple[Path, Path]) -> None:
     """Version 2 names what came late and every figure it moved; version 1 stays as it was."""
-    rows = table(versions[1], "restatement")
-    assert row_causes(rows) == [(LATE["id"], "added", "late")]
-    assert figure(rows, "gross_sales") == ("100", "107", "7", "late")
-    assert verify_statement(versions[1]).holds
+    found = verify_statement(versions[0])
+    assert found.broken == () and not found.holds and verify_statement(versions[1]).holds
+    for rows in (table(versions[1], "restatement"), found.table.to_pylist()):
+        assert row_causes(rows) == [(LATE["id"], "added", "late")]
+        assert figure(rows, "gross_sales") == ("100", "107", "7", "late")
+        assert figure(rows, "usd_exposure")[3] == "late"
 
 
 @pytest.mark.thorough

@@ -1,34 +1,23 @@
 """Quarters and years are sealed over the seals of their months, and name them."""
 
-import csv
 import json
 import shutil
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from svc_analytics.closing.close import close
 from svc_analytics.closing.handover.package import package
+from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.extraction.plan import Request
 from svc_analytics.periods import month
-from tests.support.closings import Closer
+from tests.support.closings import Closer, table
 from tests.support.fake_service import payment
 
 QUARTER = ("2026-07", "2026-08", "2026-09")
-
-
-def manifest(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    return found
-
-
-def rows(folder: Path, table: str) -> list[dict[str, str]]:
-    with (folder / f"{table}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture
@@ -50,8 +39,8 @@ def test_a_quarter_is_refused_until_each_of_its_months_is_sealed(closer: Closer)
 
 def test_a_sealed_quarter_names_the_seals_and_digests_of_its_months(quarter: Path) -> None:
     """So whoever holds the quarter's seal holds its months' too."""
-    months = [manifest(quarter.with_name(label)) for label in QUARTER]
-    assert manifest(quarter)["month_seals"] == [
+    months = [read_manifest(quarter.with_name(label)) for label in QUARTER]
+    assert read_manifest(quarter)["month_seals"] == [
         {name: own[name] for name in ("label", "version", "content_digest", "seal")}
         for own in months
     ]
@@ -61,10 +50,10 @@ def test_a_sealed_quarter_names_the_seals_and_digests_of_its_months(quarter: Pat
 def test_the_flows_of_the_sealed_months_add_up_to_the_quarter(quarter: Path) -> None:
     """In plain decimals over the sealed files; opening and closing are the first's and last's."""
     months = [
-        {row["currency"]: row for row in rows(quarter.with_name(label), "summary")}
+        {row["currency"]: row for row in table(quarter.with_name(label), "summary")}
         for label in QUARTER
     ]
-    [stated] = rows(quarter, "summary")
+    [stated] = table(quarter, "summary")
     own = [coins["btc"] for coins in months if "btc" in coins]
     assert stated["currency"] == "btc" and len(own) == 2
     for name in (
@@ -106,7 +95,7 @@ def test_a_month_that_is_gone_or_altered_breaks_the_quarter(quarter: Path, close
 
 def test_a_seal_of_a_month_that_is_exchanged_is_found(quarter: Path, closer: Closer) -> None:
     """The manifest's own seal no longer fits, whatever it says of its months."""
-    facts = manifest(quarter)
+    facts = read_manifest(quarter)
     facts["month_seals"][0]["seal"] = "0" * 64
     (quarter / "manifest.json").write_text(json.dumps(facts), encoding="utf-8")
     assert "manifest.json differs from the seal" in verify_statement(quarter).broken
@@ -126,7 +115,7 @@ def test_a_late_payment_is_restated_in_its_month_before_the_quarter(
     assert states[:2] == ["restated", "restated"]  # September opens with what August left
     again = closer.close("2026-Q3")
     assert again.state == "restated" and again.folder.name == "2026-Q3-v2"
-    named = manifest(again.folder)["month_seals"][1]
+    named = read_manifest(again.folder)["month_seals"][1]
     assert (named["version"], named["label"]) == (2, "2026-08")
     assert verify_statement(again.folder, closer.desk.lake).holds
 

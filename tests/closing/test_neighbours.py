@@ -198,7 +198,11 @@ def test_a_chain_of_another_zone_meets_its_own(closer: Closer) -> None:
     waiting = closer.close("2026-10", **TEHRAN)
     command = "svc-analytics close --month 2026-09 --zone Asia/Tehran"
     assert waiting.state == "provisional" and waiting.reasons[0].text.endswith(command)
-    assert closer.close("2026-10").state == "sealed"
+    september = closer.close("2026-09", **TEHRAN)
+    october = closer.close("2026-10", **TEHRAN).folder
+    assert read_manifest(october)["previous_seal"] == september.seal
+    of_utc = closer.close("2026-10")
+    assert of_utc.state == "sealed" and read_manifest(of_utc.folder)["previous_seal"] is None
 
 
 @pytest.mark.thorough

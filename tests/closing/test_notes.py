@@ -1,9 +1,8 @@
 """What closing a month tells while it works, for a person who waits."""
 
 import svc_analytics as svc
-from svc_analytics.closing.close import close
-from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import parse_bound
+from tests.support.closings import Closer
 from tests.support.desks import Desk
 
 
@@ -20,10 +19,5 @@ def test_closing_a_month_tells_what_it_is_doing(desk: Desk) -> None:
     """In the order of the work."""
     told: list[str] = []
 
-    def read(request: Request) -> object:
-        return desk.extract(
-            start=request.start, end=request.end, rereads=request.rereads, confirms=request.confirms
-        )
-
-    close(desk.lake, "2026-09", formats=["csv", "json"], read=read, note=told.append)
+    Closer(desk).close("2026-09", formats=["csv", "json"], note=told.append)
     assert told == ["reading 2026-09 again", "stating 2026-09", "writing json"]

@@ -1,12 +1,9 @@
 """Sealed statements held to account: by their own hashes, their chain, and the lake."""
 
-import shutil
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics import diff_statements, verify_statement
@@ -144,20 +141,6 @@ def test_a_restated_month_does_not_break_the_chain(closer: Closer) -> None:
     assert verify_statement(october.folder).holds
 
 
-@pytest.mark.thorough
-def test_a_late_record_shows_as_the_restatement(closer: Closer, sealed: Path) -> None:
-    """The lake has learned more than the seal knows: what, and what it moves."""
-    late = payment(99, "2026-10-20T10:00:00Z", "7", "0.5")
-    closer.desk.service.payments.append(late)
-    closer.desk.extract(rereads=True)
-    found = verify_statement(sealed)
-    rows = found.table.to_pylist()
-    assert found.broken == () and not found.holds
-    assert row_causes(rows) == [(late["id"], "added", "late")]
-    assert figure(rows, "net_sales") == ("99", "105.5", "6.5", "late")
-    assert figure(rows, "usd_exposure")[3] == "late"
-
-
 def test_a_figure_forged_in_the_csv_is_not_taken_for_the_lakes_fault(sealed: Path) -> None:
     """Altered files are named and left out of the comparison with the lake."""
     (sealed / "summary.csv").write_text("forged\n")
@@ -197,17 +180,7 @@ def test_a_merchant_that_has_changed_its_name_keeps_its_seals(closer: Closer, se
     assert verify_statement(sealed).holds
 
 
-def test_without_a_lake_a_folder_is_held_against_itself(sealed: Path, tmp_path: Path) -> None:
-    """What a stranger who was sent the folder can prove, and what not."""
-    sent = shutil.copytree(sealed, tmp_path / "sent" / "2026-10")
-    shutil.rmtree(sealed.parent.parent)
-    found = verify_statement(sent)
-    assert found.broken == () and not found.holds
-    [text] = found.unproven
-    assert text.startswith(f"no lake in {tmp_path}/data: nothing was compared with records")
-
-
-def test_what_is_not_sealed_does_not_hold(closer: Closer, tmp_path: Path) -> None:
+def test_what_is_not_sealed_does_not_hold(closer: Closer) -> None:
     """A provisional statement promises nothing; what a later record changes of it is shown."""
     closer.desk.service.payments.pop(1)
     folder = closer.sealed()
@@ -215,9 +188,6 @@ def test_what_is_not_sealed_does_not_hold(closer: Closer, tmp_path: Path) -> Non
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
     closer.desk.extract(rereads=True)
     assert verify_statement(folder).table.num_rows
-    lake = closer.desk.lake = Lakehouse(tmp_path / "short")
-    closer.desk.extract(end=parse_bound(read_manifest(folder)["start"]))
-    assert "was read only up to 2026-10-01" in verify_statement(folder, lake).unproven[0]
 
 
 def test_a_folder_that_is_no_statement_is_named(tmp_path: Path) -> None:
@@ -252,19 +222,6 @@ def test_two_versions_are_compared_from_whatever_files_they_have(
     assert diff_statements(new, new).table.num_rows == 0
 
 
-@pytest.mark.thorough
-def test_what_is_added_to_the_old_figure_gives_the_new(closer: Closer, sealed: Path) -> None:
-    """Delta is exact to the 18th digit."""
-    closer.desk.service.payments.append(
-        payment(99, "2026-10-20T10:00:00Z", "0.000000000000000003", "0")
-    )
-    old, new, delta, _ = figure(
-        diff_statements(sealed, closer.close().folder).table.to_pylist(), "gross_sales"
-    )
-    assert Decimal(old) + Decimal(delta) == Decimal(new)
-    assert delta == "0.000000000000000003"
-
-
 def test_csv_and_parquet_read_back_alike(closer: Closer, tmp_path: Path) -> None:
     """Quotes, line ends and a lone carriage return included."""
     closer.desk.service.payments[2]["reference_id"] = 'a "b", c\rd\ne'
@@ -278,20 +235,13 @@ def test_csv_and_parquet_read_back_alike(closer: Closer, tmp_path: Path) -> None
 def test_tables_of_another_kind_are_compared_too() -> None:
     """A table with a name and a value per row speaks by its names; one without keys by rows."""
     old = {"figures": figures("rate_min", "0.1"), "notes": pa.table({"text": ["a", "b", "b"]})}
-    new = {"figures": figures("rate_min", "0.2"), "notes": pa.table({"text": ["a", "b"]})}
+    new = {"figures": figures("rate_min", "0.2" + "0" * 16 + "3")}
+    new |= {"notes": pa.table({"text": ["a", "b"]})}
     first, second = compare(as_texts(old), as_texts(new)).to_pylist()
-    assert (first["name"], first["currency"], first["delta"]) == ("rate_min", "btc", "0.1")
+    assert (first["name"], first["currency"]) == ("rate_min", "btc")
+    assert first["delta"] == "0.1" + "0" * 16 + "3"  # exact to the 18th digit
     assert (second["table_name"], second["change"]) == ("notes", "removed")
 
 
 def figures(name: str, value: str) -> pa.Table:
     return pa.table({"name": [name], "currency": ["btc"], "value": [value]})
-
-
-def test_parquet_says_what_each_column_means(closer: Closer) -> None:
-    """In the comments of its fields; the meaning is that of the SQL."""
-    path = closer.sealed() / "lines.parquet"
-    schema = pq.read_schema(path)
-    comments = {field.name: (field.metadata or {}).get(b"comment", b"") for field in schema}
-    assert comments["currency"] == b"coin slug"
-    assert all(comments.values())  # those that no SQL makes too, such as flags

@@ -101,6 +101,7 @@ def test_parquet_holds_the_same_meanings(folder: Path) -> None:
     for path in folder.glob("*.parquet"):
         for field, said in zip(pq.read_schema(path), told[path.stem], strict=True):
             comment = field.metadata[b"comment"].decode().rstrip(".")
+            assert comment, (path.stem, field)
             assert said["description"].lower().startswith(comment.lower()), (path.stem, field)
 
 

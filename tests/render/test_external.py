@@ -244,18 +244,6 @@ def words(page: Path) -> str:
     return " ".join(texts.split())
 
 
-def test_the_page_calls_each_such_figure_external_and_ends_with_its_rates(
-    make: Make, rates: Path, tmp_path: Path
-) -> None:
-    """The USD stays beside it, and each rate has its source."""
-    folder = make().in_currency("EUR", rates).save(tmp_path / "out", ["html"])
-    text = words(folder / "statement.html")
-    assert "Refunds 32,000.00 22,400.00 EUR, external rates" in text
-    assert "All coins, USD All coins, EUR, external rates" in text
-    assert "Day 1 USD in EUR Source" in text
-    assert "2026-10-10 1.25 ECB, by phone" in text
-
-
 def test_the_persian_page_shows_toman(make: Make, rates: Path, tmp_path: Path) -> None:
     """Without places, in Persian digits: 32,000 USD at 112,500 on the day of the refund."""
     rates.write_text(re.sub(r"EUR,[\d.]+", "IRT,112500", EUR))
