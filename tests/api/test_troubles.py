@@ -5,38 +5,20 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from socket import EAI_AGAIN, EAI_NONAME, create_server, gaierror, socket
+from socket import EAI_AGAIN, EAI_NONAME, create_server, gaierror
 from typing import Any
 
 import pytest
 
 from svc_analytics.api import transport
 from svc_analytics.api.client import Client
-from svc_analytics.config import Settings, read_settings
+from svc_analytics.config import read_settings
 from svc_analytics.errors import ApiError, ConfigError, KeyRefused, NoService, Unavailable
 from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY, FakeService, refusal
-from tests.support.loopback import Loopback
+from tests.support.loopback import PROFILE, Answering, answering, whole
 from tests.support.unit_material import Hours, both_keys, client_of
 
-PROFILE = b'{"id":"%s"}' % MERCHANT_ID.encode()
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
-GOOD = HEAD + b"Content-Length: %d\r\n\r\n" % len(PROFILE) + PROFILE
 EC = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-
-
-@contextmanager
-def answering(*answers: bytes, tls: ssl.SSLContext | None = None) -> Iterator[int]:
-    """Serve each connection the answers, one for each request; give the port."""
-
-    def converse(connection: socket) -> None:
-        with tls.wrap_socket(connection, server_side=True) if tls else connection as wrapped:
-            for answer in answers:
-                wrapped.recv(65_536)
-                wrapped.sendall(answer)
-
-    server = Loopback(converse)
-    yield server.port
-    server.close()
 
 
 def free_port() -> int:
@@ -92,16 +74,19 @@ def test_a_name_that_nobody_knows_differs_from_one_that_cannot_be_looked_up(
     assert is_advised(error, *words) and bool(words[1]) == bool(getattr(error, "advice", None))
 
 
-def test_a_port_that_speaks_no_tls_is_told_as_such() -> None:
-    with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
-        error = told(f"https://localhost:{port}")
-    assert is_advised(error, f"localhost:{port} speaks no TLS", "check the port of SVC_BASE_URL")
+def test_a_port_that_speaks_no_tls_is_told_as_such_and_gets_no_key() -> None:
+    """A10: https means https."""
+    with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as server:
+        error = told(f"https://localhost:{server.port}")
+    place = f"localhost:{server.port}"
+    assert is_advised(error, f"{place} speaks no TLS", "check the port of SVC_BASE_URL")
+    assert server.asked and not [head for head in server.asked if b"Bearer" in head]
 
 
 def test_a_web_site_in_the_place_of_the_service_is_told_as_such() -> None:
     page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi"
-    with answering(page) as port:
-        error = told(f"http://127.0.0.1:{port}")
+    with answering(page) as server:
+        error = told(server.base_url)
     assert is_advised(error, "the answer is text/html, not JSON", "check SVC_BASE_URL")
 
 
@@ -135,15 +120,16 @@ def test_a_proxy_at_whose_port_nothing_listens_is_named_and_not_the_service() ->
 )
 def test_a_proxy_that_refuses_is_told_at_once(status: str, advice: str) -> None:
     """Waiting mends neither a password nor a rule."""
-    with answering(b"HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n" % status.encode()) as port:
-        error = through(port)
+    with answering(b"HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n" % status.encode()) as server:
+        error = through(server.port)
     assert (type(error), error.exit_code) == (NoService, 1)
-    assert f"127.0.0.1:{port} answered {status[:3]}" in str(error) and advice in str(error)
+    assert f"127.0.0.1:{server.port} answered {status[:3]}" in str(error) and advice in str(error)
 
 
 def test_a_proxy_that_does_not_reach_the_service_may_do_so_later() -> None:
-    with answering(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n") as port:
-        assert is_advised(through(port), "answered 502", "SVC_BASE_URL, which the proxy may not")
+    with answering(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n") as server:
+        error = through(server.port)
+    assert is_advised(error, "answered 502", "SVC_BASE_URL, which the proxy may not")
 
 
 # ---------- certificates
@@ -165,39 +151,44 @@ def company(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def company_service(company: Path) -> Iterator[int]:
+def company_service(company: Path, certificate: str = "own") -> Iterator[Answering]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(company / "own.pem", company / "own.key")
-    with answering(GOOD, tls=context) as port:
-        yield port
-
-
-def settings_of(port: int, tmp_path: Path, **environ: str) -> Settings:
-    keys = {"SVC_CHECKOUT_KEY": CHECKOUT_KEY, "SVC_BASE_URL": f"https://localhost:{port}"}
-    return read_settings(environ=keys | environ, folder=tmp_path)
+    context.load_cert_chain(company / f"{certificate}.pem", company / f"{certificate}.key")
+    with answering(whole(PROFILE), context) as server:
+        yield server
 
 
 @pytest.mark.parametrize("name", ["SVC_CA_FILE", "SSL_CERT_FILE"])
 def test_an_own_authority_is_trusted_by_a_setting(company: Path, tmp_path: Path, name: str) -> None:
-    authority = {name: str(company / "ca.pem")}
-    with company_service(company) as port:
-        settings = settings_of(port, tmp_path, **authority)
+    with company_service(company) as server:
+        environ = {"SVC_BASE_URL": f"https://localhost:{server.port}"}
+        environ |= {"SVC_CHECKOUT_KEY": CHECKOUT_KEY, name: str(company / "ca.pem")}
+        settings = read_settings(environ=environ, folder=tmp_path)
         with Client(settings, limiter=Hours().limiter(5)) as client:
             assert client.me()[0]["id"] == MERCHANT_ID
 
 
-def test_without_it_the_line_names_the_setting(company: Path, tmp_path: Path) -> None:
-    """It fails at once: no waiting makes an authority known."""
-    with company_service(company) as port:
-        error = told(f"https://localhost:{port}")
-    assert (type(error), error.exit_code) == (NoService, 1)
+@pytest.mark.parametrize("certificate", ["own", "ca"], ids=["unknown authority", "self-signed"])
+def test_without_it_the_line_names_the_setting_and_no_key_leaves(
+    company: Path, certificate: str
+) -> None:
+    """A10: it fails at once, for no waiting makes an authority known, and sends not a byte."""
+    with company_service(company, certificate) as server:
+        error = told(f"https://localhost:{server.port}")
+    assert (type(error), error.exit_code, server.asked) == (NoService, 1, [])
+    assert "the certificate of localhost cannot be trusted" in str(error)
     assert "give its certificate by SVC_CA_FILE" in str(error) and "no key was sent" in str(error)
 
 
-def test_a_certificate_for_another_host_leads_to_the_address(company: Path) -> None:
-    with company_service(company) as port:
-        error = told(f"https://127.0.0.1:{port}", ca_file=str(company / "ca.pem"))
-    assert type(error) is NoService and "check the host of SVC_BASE_URL" in str(error)
+def test_a_certificate_for_another_host_leads_to_the_address_and_gets_no_key(
+    company: Path,
+) -> None:
+    """A10: trusted, but not for this host."""
+    with company_service(company) as server:
+        error = told(f"https://127.0.0.1:{server.port}", ca_file=str(company / "ca.pem"))
+    assert (type(error), server.asked) == (NoService, [])
+    assert "certificate of 127.0.0.1 cannot be trusted" in str(error)
+    assert "check the host of SVC_BASE_URL" in str(error)
 
 
 def test_the_usual_authorities_stay_beside_svc_ca_file_alone(company: Path) -> None:

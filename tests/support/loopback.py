@@ -1,11 +1,14 @@
 """A server on a loopback port of its own, for what only bytes on a socket can show."""
 
-from collections.abc import Callable, Iterator
+import ssl
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import SHUT_RDWR, create_server, socket
 from socketserver import BaseServer
 from threading import Thread
+
+from tests.support.fake_service import MERCHANT_ID
 
 
 class Loopback:
@@ -37,6 +40,48 @@ class Loopback:
     def _converse(self, connection: socket) -> None:
         with suppress(OSError), connection:
             self._talk(connection)
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
+PROFILE = b'{"id":"%s"}' % MERCHANT_ID.encode()
+
+
+def whole(body: bytes, *headers: bytes) -> bytes:
+    """Write a whole answer as it is sent."""
+    lines = b"".join(header + b"\r\n" for header in headers)
+    return HEAD + lines + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+Answer = bytes | Callable[[], Iterable[bytes]]  # whole, or in pieces
+
+
+class Answering(Loopback):
+    """Answers each connection once, and keeps what it was asked.
+
+    What stands in `first` is answered first. Pieces are sent until nobody listens any more.
+    """
+
+    def __init__(self, usual: Answer, tls: ssl.SSLContext | None = None) -> None:
+        self._usual, self._tls = usual, tls
+        self.first, self.asked, self.sent = list[Answer](), list[bytes](), 0
+        super().__init__(self._answer)
+
+    def _answer(self, plain: socket) -> None:
+        tls = self._tls
+        with tls.wrap_socket(plain, server_side=True) if tls else plain as connection:
+            self.asked.append(connection.recv(65_536))
+            answer = self.first.pop(0) if self.first else self._usual
+            for piece in [answer] if isinstance(answer, bytes) else answer():
+                connection.sendall(piece)
+                self.sent += len(piece)
+
+
+@contextmanager
+def answering(usual: Answer, tls: ssl.SSLContext | None = None) -> Iterator[Answering]:
+    """Answer until the block ends."""
+    server = Answering(usual, tls)
+    yield server
+    server.close()
 
 
 class Web(BaseHTTPRequestHandler):

@@ -16,8 +16,8 @@ from svc_analytics.sandbox.server import serve
 from svc_analytics.unattended import doctor
 from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.watch import Watch
-from tests.api.test_troubles import answering
 from tests.support.commands import Run, runner
+from tests.support.loopback import answering
 from tests.support.ssh_keys import make_key
 
 Points = Callable[[], dict[str, dict[str, str]]]
@@ -163,8 +163,8 @@ def test_the_certificate_of_the_service_is_looked_at(
     monkeypatch.setattr(doctor, "now", lambda: parse_bound(at))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(SELF_SIGNED)
-    with answering(tls=context) as port:
-        settings = Settings(base_url=f"https://localhost:{port}", ca_file=trusted)
+    with answering(b"", context) as server:
+        settings = Settings(base_url=f"https://localhost:{server.port}", ca_file=trusted)
         [point] = doctor._certificate(settings)
     assert (point.name, point.state) == ("TLS", state)
     assert text in point.text and step in point.next_step and bool(step) == bool(point.next_step)
