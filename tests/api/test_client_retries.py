@@ -7,7 +7,6 @@ from typing import Any
 import httpx
 import pytest
 
-from svc_analytics.api import transport
 from svc_analytics.api.rate_limiter import FIRST_CONTACT, LONGEST_HOLD
 from svc_analytics.errors import (
     ApiError,
@@ -112,19 +111,20 @@ def test_final_refusal_is_not_tried_again(
     assert len(service.requests) == 1
 
 
-@pytest.mark.parametrize("patience", [30.0, 120.0, 900.0])
+@pytest.mark.parametrize("patience", [1.0, 120.0, 3600.0])
 def test_patience_ends_in_unavailable(patience: float) -> None:
-    """A5: a service that stays away for the whole patience is Unavailable, exit code 75."""
+    """A5: a service that stays away for all of it, and not a moment less, is Unavailable: 75."""
     service = FakeService(intercept=lambda request: refusal(503, "MAINTENANCE_MODE"))
     hours, start = Hours(), Hours().now
     with pytest.raises(Unavailable) as gave_up:
         client_of(service, hours, patience).me()
     assert (gave_up.value.exit_code, gave_up.value.status) == (75, 503)
     assert (gave_up.value.codes, gave_up.value.path) == (("MAINTENANCE_MODE",), "/me")
-    assert patience <= hours.now - start <= patience + 1
+    assert patience <= hours.now - start <= patience + 0.001
 
 
-def test_wrong_address_is_told_soon() -> None:
+@pytest.mark.parametrize("patience", [5.0, 3600.0])
+def test_wrong_address_is_told_soon(patience: float) -> None:
     """A service that never answered is given up within seconds, whatever the patience."""
 
     def refuse(request: httpx.Request) -> httpx.Response:
@@ -132,8 +132,8 @@ def test_wrong_address_is_told_soon() -> None:
 
     hours, start = Hours(), Hours().now
     with pytest.raises(Unavailable, match="Name or service not known"):
-        client_of(FakeService(intercept=refuse), hours, 3600).me()
-    assert hours.now - start <= FIRST_CONTACT + 1
+        client_of(FakeService(intercept=refuse), hours, patience).me()
+    assert hours.now - start <= min(patience, FIRST_CONTACT) + 0.001
 
 
 def test_client_that_rested_is_as_patient_as_before() -> None:
@@ -144,14 +144,4 @@ def test_client_that_rested_is_as_patient_as_before() -> None:
     hours.now += 600
     service.intercept = once(refusal(503, "SERVICE_UNAVAILABLE"))
     client.me()
-    assert len(service.requests) == 3
-
-
-def test_answer_that_drips_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """H6: a byte a second never trips a read timeout; the whole answer has a limit too."""
-    clock = iter(range(0, 10_000_000, 50))
-    monkeypatch.setattr(transport, "monotonic", lambda: float(next(clock)))
-    drips = [httpx.Response(200, headers=JSON, content=iter([b" "] * 100)) for _ in range(2)]
-    service = FakeService(intercept=once(*drips))
-    client_of(service).me()
     assert len(service.requests) == 3

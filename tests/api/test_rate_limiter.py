@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from svc_analytics.api.adaptive_rate import BETA, FIRST_GUESS, LEAST
 from svc_analytics.api.rate_limiter import (
-    FIRST_CONTACT,
     FIRST_PAUSE,
     FIRST_REST,
     LONGEST_HOLD,
@@ -198,23 +197,6 @@ def until_given_up(limiter: RateLimiter) -> Unavailable:
         except Unavailable as error:
             return error
     raise AssertionError("it never gave up")
-
-
-@pytest.mark.parametrize("patience", [1.0, 120.0, 3600.0])
-def test_patience_ends_in_the_given_error(hours: Hours, patience: float) -> None:
-    """A5: without any progress it gives up exactly when the patience is spent, not sooner."""
-    limiter, start = hours.limiter(patience), hours.now
-    limiter.mark_reachable()
-    assert until_given_up(limiter) is TROUBLE
-    assert start + patience <= hours.now <= start + patience + 0.001
-
-
-@pytest.mark.parametrize("patience", [5.0, 3600.0])
-def test_service_that_never_answered_is_given_up_sooner(hours: Hours, patience: float) -> None:
-    """A wrong address is told within seconds, whatever the patience."""
-    limiter, start = hours.limiter(patience), hours.now
-    until_given_up(limiter)
-    assert hours.now <= start + min(patience, FIRST_CONTACT) + 0.001
 
 
 def test_progress_renews_the_patience(hours: Hours) -> None:
