@@ -2,7 +2,16 @@
 
 import json
 
-from svc_analytics.sandbox import Clock, Scenario, Service, seed
+from svc_analytics.sandbox import Clock, Refusal, Scenario, Service, seed
+
+
+def refused(operation, *arguments, **named):
+    """What an operation is refused with: status and codes; nothing if it is done."""
+    try:
+        operation(*arguments, **named)
+    except Refusal as refusal:
+        return refusal.status, *refusal.codes
+    return ()
 
 
 class Shop:

@@ -86,25 +86,6 @@ def test_binding_events_have_exactly_their_fields(shop):
         assert event == {**ids, "type": f"binding.{name}", "status": status}
 
 
-@pytest.mark.parametrize("body", [None, {}, {"reason": ""}, {"reason": 7}], ids=str)
-def test_revoking_takes_a_reason(shop, revoke, refusal, body):
-    """Required, and a text."""
-    shop.bind()
-    assert refusal(revoke, body) == (422, "VALIDATION_FAILED")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [{"action": "reject"}, {"action": "reject", "reason": ""}, {"action": "keep"}, {}],
-    ids=str,
-)
-def test_review_takes_an_action_and_rejecting_a_reason(shop, refusal, body):
-    """approve or reject; the latter with a reason that says something."""
-    shop.bind(supplied="Somebody Else")
-    call = shop.service.bindings.review
-    assert refusal(call, shop.checkout, "C-1", body) == (422, "VALIDATION_FAILED")
-
-
 def test_the_business_does_not_bind_itself(shop, refusal):
     """It could never pay."""
     assert refusal(shop.bind, "owner") == (422, "PAY_SELF_PAYMENT")

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from svc_analytics.instants import HOUR
-from svc_analytics.sandbox import Refusal, Store
+from svc_analytics.sandbox import Store
 from svc_analytics.sandbox.core.coins import BASIS_POINTS, half_up
 from svc_analytics.sandbox.state.wallet import BUSINESS
-from tests.sandbox.shop import Shop
+from tests.sandbox.shop import Shop, refused
 
 UNITS = st.integers(1, 40_000_000)  # of USDT: up to 40
 
@@ -28,15 +28,6 @@ UNBOUND = {
 }
 WRONG_STATE = (409, "PAY_BINDING_STATE")
 AT_ITS_END = (409, "PAY_SESSION_STATE")
-
-
-def refused(operation, *arguments, **named):
-    """What an operation is refused with: status and codes; nothing if it is done."""
-    try:
-        operation(*arguments, **named)
-    except Refusal as refusal:
-        return refusal.status, *refusal.codes
-    return ()
 
 
 class Money(RuleBasedStateMachine):

@@ -1,11 +1,13 @@
 """The published description, compared with real answers."""
 
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 from svc_analytics.sandbox.http.openapi import describe
 from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
+from tests.sandbox.shop import refused
 
 DOCUMENT = describe(ROUTES)
 SCHEMAS = DOCUMENT["components"]["schemas"]
@@ -94,11 +96,64 @@ def test_each_refusal_names_the_codes_of_its_route():
     assert named == CODES - BESIDE | merchant | of_http
 
 
-@pytest.mark.parametrize(
-    ("operation", "status"),
-    [("sessions.create", 201), ("pay_out", 201), ("refund", 201), ("sessions.cancel", 200)],
-)
-def test_what_is_made_is_a_201(operation, status):
+def test_what_is_made_is_a_201():
     """Sessions, payouts and refunds are created; a cancelled session is not."""
-    [route] = [route for route in ROUTES if route.operation == operation]
-    assert route.status == status
+    made = {route.operation for route in ROUTES if route.status == 201}
+    assert made == {"sessions.create", "pay_out", "refund"}
+    assert {route.status for route in ROUTES} == {200, 201}
+
+
+def least(schema):
+    """The smallest value that a schema allows."""
+    if "$ref" in schema:
+        return least(SCHEMAS[schema["$ref"].rpartition("/")[2]])
+    if "properties" in schema:
+        return {name: least(schema["properties"][name]) for name in schema["required"]}
+    if "items" in schema:
+        return [least(schema["items"])]
+    return schema.get("const", "1")
+
+
+def edges(field):
+    """Values at the limits of a member and just beyond them, each with whether it is allowed."""
+    if "maxLength" in field:
+        start, most = "https://h/" if "pattern" in field else "", field["maxLength"]
+        yield from [(f"{start:x<{most}}", True), (f"{start:x<{most + 1}}", False)]
+        yield "", not field.get("minLength", "pattern" in field)
+    elif "const" in field or "pattern" in field or field.get("format") == "uuid":
+        yield "five", False
+    if "maximum" in field:
+        lowest, highest = field["minimum"], field["maximum"]
+        yield from [(lowest, True), (highest, True), (lowest - 1, False), (highest + 1, False)]
+    if "items" in field:
+        yield from [([], False), (least(field) * (field["maxItems"] + 1), False)]
+        item = least(field)[0]
+        yield from [([{**item, name: 7}], False) for name in item]
+    yield from [(7 if "integer" not in field["type"] else "7", False)]
+    yield None, "null" in field["type"]
+
+
+def changed(schema):
+    """Bodies in which one member is at an edge, each with whether the schema allows it."""
+    good = least(schema)
+    for name, field in schema["properties"].items():
+        yield from [({**good, name: value}, is_allowed) for value, is_allowed in edges(field)]
+        if "properties" in field:
+            yield from [({**good, name: inner}, is_good) for inner, is_good in changed(field)]
+
+
+WRITES = [route for route in ROUTES if route.body]
+
+
+@pytest.mark.parametrize("route", WRITES, ids=lambda route: route.operation)
+def test_each_member_of_a_body_is_held_to_its_described_limits(shop, route):
+    """Length, range, count, form and type of each: what is at a limit passes, what is not fails."""
+    shop.platform.settings["payout_scope"] = "any"
+    names = [shop.paid()["id"]] * bool(route.id_name)
+    key = shop.payout if route.classes == ("payout",) else shop.checkout
+    schema = SCHEMAS[route.body]
+    for each in schema.get("oneOf", [schema]):
+        for body, is_allowed in [(None, False), *changed(each)]:
+            codes = refused(attrgetter(route.operation)(shop.service), key, *names, body)
+            flaws = {"VALIDATION_FAILED", "PAY_CUSTOMER_REQUIRED"} & {*codes}
+            assert (not flaws) == is_allowed, (body, codes)

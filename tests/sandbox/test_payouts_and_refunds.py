@@ -11,7 +11,6 @@ import pytest
 from svc_analytics.instants import DAY, MINUTE
 from svc_analytics.sandbox.state.wallet import BUSINESS, OUTSIDE
 
-INVALID = (422, "VALIDATION_FAILED")
 NOBODY = "7c3a2828-e243-4264-94c9-68ce0bd58683"
 NO_RECIPIENT = (422, "PAY_RECIPIENT_INVALID")
 DISABLED = (403, "MERCHANT_PAYOUTS_DISABLED")
@@ -122,13 +121,6 @@ def test_reference_of_the_past_or_of_a_refund_is_taken(shop, refusal):
 @pytest.mark.parametrize(
     ("changes", "answer"),
     [
-        ({"amount": 5}, INVALID),
-        ({"amount": "five"}, INVALID),
-        ({"reference": "x" * 129}, INVALID),
-        ({"comment": "x" * 513}, INVALID),
-        ({"payer_id": "no uuid"}, INVALID),
-        ({"recipient_token": "x" * 2049}, INVALID),
-        ({"recipient_token": "x", "recipient_confirm": "x" * 129}, INVALID),
         ({"amount": "0"}, (422, "PAY_AMOUNT_INVALID")),
         ({"amount": "-5"}, (422, "PAY_AMOUNT_INVALID")),
         ({"amount": "5.0000001"}, (422, "PAY_AMOUNT_INVALID")),
@@ -142,7 +134,7 @@ def test_reference_of_the_past_or_of_a_refund_is_taken(shop, refusal):
     ids=lambda value: str(value)[:50],
 )
 def test_each_rule_of_a_payout_has_its_code(shop, refusal, changes, answer):
-    """Schema, amount, coin and recipient; neither way to one is refused like both."""
+    """Amount, coin and recipient; neither way to one is refused like both."""
     assert refusal(shop.pay_out, **changes) == answer
 
 
@@ -191,24 +183,12 @@ def test_wallet_must_cover_a_refund(shop, refusal):
     assert refusal(shop.refund, payment, "0.000001") == POOR
 
 
-@pytest.mark.parametrize(
-    ("body", "answer"),
-    [
-        ({"reference_id": "r", "amount": "20.000001"}, (422, "PAY_REFUND_EXCEEDS_PAYMENT")),
-        ({"reference_id": "r", "amount": "0"}, (422, "PAY_AMOUNT_INVALID")),
-        ({"reference_id": "r", "amount": 1}, INVALID),
-        ({"amount": "1"}, INVALID),
-        ({"reference_id": "r"}, INVALID),
-        ({"reference_id": "r", "amount": "1", "comment": "x" * 513}, INVALID),
-    ],
-    ids=lambda value: str(value)[:50],
-)
-def test_each_rule_of_a_refund_has_its_code(shop, refusal, body, answer):
-    """Cap, amount and schema; a payment that is not there is told like any other object."""
-    refund, payment = shop.service.refund, shop.paid()
-    assert refusal(refund, shop.payout, payment["receipt_no"], body) == answer
-    body = {"reference_id": "r", "amount": "1"}
-    unknown = refusal(refund, shop.payout, "SVC-999999999", body)
+def test_each_rule_of_a_refund_has_its_code(shop, refusal):
+    """Cap and amount; a payment that is not there is told like any other object."""
+    number = {"id": shop.paid()["receipt_no"]}
+    assert refusal(shop.refund, number, "20.000001") == (422, "PAY_REFUND_EXCEEDS_PAYMENT")
+    assert refusal(shop.refund, number, "0") == (422, "PAY_AMOUNT_INVALID")
+    unknown = refusal(shop.refund, {"id": "SVC-999999999"}, "1")
     assert unknown == (404, "PAY_SESSION_NOT_FOUND")
 
 
