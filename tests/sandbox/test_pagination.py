@@ -32,8 +32,10 @@ def test_pages_hold_every_record_once_newest_first(service, pages, name, habit):
     assert [row["id"] for row in reversed(rows)] == [row["id"] for row in service.records(stream)]
 
 
-def test_page_holds_as_many_rows_as_asked(service, payout_key):
+def test_page_holds_as_many_rows_as_asked(service, payout_key, refusal):
     """Limits: list limit 1 to 100, default 25."""
+    for beyond in ("0", "101"):
+        assert refusal(service.payments, payout_key, {"limit": beyond}) == INVALID
     sizes = {limit: len(service.payments(payout_key, {"limit": limit})["data"]) for limit in "17"}
     assert sizes == {"1": 1, "7": 7}
     assert len(service.payments(payout_key, {})["data"]) == 25
