@@ -84,8 +84,7 @@ def test_a_port_that_speaks_no_tls_is_told_as_such_and_gets_no_key() -> None:
 
 
 def test_a_web_site_in_the_place_of_the_service_is_told_as_such() -> None:
-    page = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 2\r\n\r\nhi"
-    with answering(page) as server:
+    with answering(whole(b"hi").replace(b"application/json", b"text/html")) as server:
         error = told(server.base_url)
     assert is_advised(error, "the answer is text/html, not JSON", "check SVC_BASE_URL")
 
