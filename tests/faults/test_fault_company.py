@@ -72,6 +72,7 @@ def test_writers_side_by_side_double_nothing(
     with at_once(*[lambda: filled.extract(workers=2)] * 4) as failed:
         pass
     assert all(isinstance(error, LakeBusy) for error in failed) and len(failed) < 4
+    assert all("is writing to" in str(error) for error in failed)
     assert patience == 0 or not failed
     filled.extract()
     assert_same(filled)
@@ -104,9 +105,10 @@ def test_where_a_file_system_knows_no_locks_one_writes_all_the_same(
     (filled.lake.path / ".lock").unlink()
     with (
         open_writer(filled.lake, {"id": filled.lake.merchant_id}, 0),
-        pytest.raises(LakeBusy, match=f"process {os.getpid()}"),
+        pytest.raises(LakeBusy, match=f"^process {os.getpid()} is writing to") as told,
     ):
         filled.extract()
+    assert told.value.exit_code == 75
     filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
     filled.extract()
     assert_same(filled)

@@ -156,19 +156,19 @@ def test_a_list_without_an_end_is_noticed(
     assert desk.lake.coverage(PAYMENTS).read == ()
 
 
+@pytest.mark.parametrize("is_slow", [False, True], ids=["at once", "a second each"])
 def test_many_empty_pages_are_no_end(
-    october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    october: FakeService,
+    desk: Desk,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    is_slow: bool,
 ) -> None:
-    """B2: a service may show nothing for 400 pages and then the rest; it takes no time."""
-    monkeypatch.setattr(stall, "STALLED_PAGES", 50)
-    october.empty_every, october.page_size = 2, lambda page: 0 if page < 400 else 10
-    desk.extract(workers=1)
-    assert_same(desk)
-
-
-@pytest.mark.usefixtures("seconds_pass")
-def test_slow_empty_pages_are_no_end(october: FakeService, desk: Desk) -> None:
-    """B2: nor is it one if each takes a second, the patience being a minute."""
+    """B2: a service may show nothing for 400 pages and then the rest; the patience is a minute."""
+    if is_slow:
+        request.getfixturevalue("seconds_pass")
+    else:
+        monkeypatch.setattr(stall, "STALLED_PAGES", 50)
     october.empty_every, october.page_size = 2, lambda page: 0 if page < 400 else 10
     desk.extract(workers=1)
     assert_same(desk)

@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,7 +15,6 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics import charts
-from svc_analytics.cli import app
 from svc_analytics.closing.differences import diff_statements
 from svc_analytics.config import Settings
 from svc_analytics.formatting.sanitize import escape_formula, unescape_formula
@@ -26,6 +24,7 @@ from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.view_builder import quote
 from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.commands import Run, runner
 from tests.support.desks import Desk
 from tests.support.fake_service import (
     BASE_URL,
@@ -185,23 +184,7 @@ def test_notebooks_show_no_markup_of_others(desk: Desk, made: Statement) -> None
     assert harmless(svc.draw(charts.net_settlement_daily, made.daily, *coins)._repr_html_())
 
 
-Run = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command line in this process; give its code, and all that it said."""
-
-    def call(*words: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["svc-analytics", *words])
-        with pytest.raises(SystemExit) as ended:
-            app.main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out + said.err
-
-    return call
-
-
+run = pytest.fixture(runner)
 COMMANDS: dict[str, tuple[str, ...]] = {
     "sql": ("sql", "select reference_id, currency, payer_id from payments"),
     "status": ("status",),
@@ -218,8 +201,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize(("command",), sample([(each,) for each in COMMANDS.values()], 4))
 def test_a_terminal_is_not_told_what_to_do(desk: Desk, run: Run, command: tuple[str, ...]) -> None:
     """No escape sequence and nothing that turns a line reaches a person's screen."""
-    code, said = run(*command, "--data-dir", str(desk.lake.path))
-    assert code in (0, 1, 3) and said and "Traceback" not in said and "internal" not in said
+    done = run(*command, "--data-dir", str(desk.lake.path))
+    said = done.out + done.err
+    assert done.code in (0, 1, 3) and said and "Traceback" not in said and "internal" not in said
     assert not NOT_SHOWN.search(said)
 
 
@@ -245,12 +229,12 @@ def test_a_lake_lives_in_a_folder_of_any_name(tmp_path: Path, run: Run, name: st
     lake = tmp_path / name / "data"
     Desk(service, settings, Lakehouse(lake)).extract()
     place = str(lake)
-    assert "every rule holds" in run("check", "--data-dir", place)[1]
+    assert "every rule holds" in run("check", "--data-dir", place).out
     month = ("statement", "--month", "2026-10")
     write_views(Lakehouse(lake))
     for command in (("status",), ("sql", "from payments"), month):
-        code, said = run(*command, "--data-dir", place)
-        assert code == 0, said
+        done = run(*command, "--data-dir", place)
+        assert done.code == 0, done.err
     with duckdb.connect(lake / "analytics.duckdb", read_only=True) as connection:
         assert connection.sql("select count(*) from payments").fetchall() == [(3,)]
     assert rows_of(lake / "statements" / "2026-10" / "summary.csv")[0]["gross_sales"] == "30"

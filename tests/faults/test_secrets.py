@@ -4,7 +4,6 @@ import base64
 import io
 import json
 import logging
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,10 +11,10 @@ from pathlib import Path
 import pytest
 import tqdm.auto
 
-from svc_analytics.cli import app
 from svc_analytics.instants import to_micros
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.server import Running
+from tests.support.commands import runner
 from tests.support.desks import machine_clock_at
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -38,7 +37,7 @@ def connected(running: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
     return running
 
 
-Run = Callable[..., tuple[int, str]]
+Chatty = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
@@ -46,18 +45,15 @@ def run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
-) -> Run:
+) -> Chatty:
     """Run a command at its chattiest; give its code, and all that it and its libraries said."""
 
     def call(*words: str) -> tuple[int, str]:
         caplog.set_level(logging.DEBUG)
-        monkeypatch.setattr(sys, "argv", ["svc-analytics", *words, "-vv"])
-        with pytest.raises(SystemExit) as ended:
-            app.main()
-        said = capsys.readouterr()
+        done = runner(monkeypatch, capsys)(*words, "-vv")
         logged = caplog.text + "".join(repr(vars(record)) for record in caplog.records)
         caplog.clear()
-        return int(ended.value.code or 0), said.out + said.err + logged
+        return done.code, done.out + done.err + logged
 
     return call
 
@@ -110,7 +106,7 @@ GOOD: tuple[tuple[str, ...], ...] = (
 
 
 @pytest.mark.usefixtures("kept")
-def test_no_command_and_no_file_tells_a_secret(connected: Running, run: Run) -> None:
+def test_no_command_and_no_file_tells_a_secret(connected: Running, run: Chatty) -> None:
     """The whole path of a month, with every library's log at its chattiest."""
     Path("tokens.txt").write_text("v1.e30.AAAA\n")
     line = {"received_at": "2026-11-10T00:00:00Z", "signature": "t=1,v1=00", "body_base64": "e30="}
@@ -152,7 +148,7 @@ BAD: dict[str, dict[str, Callable[[dict[str, str]], str]]] = {
 @pytest.mark.parametrize("changes", BAD.values(), ids=BAD.keys())
 def test_no_error_tells_a_secret(
     connected: Running,
-    run: Run,
+    run: Chatty,
     monkeypatch: pytest.MonkeyPatch,
     changes: dict[str, Callable[[dict[str, str]], str]],
 ) -> None:
@@ -167,7 +163,7 @@ def test_no_error_tells_a_secret(
 
 
 def test_no_progress_bar_tells_a_secret(
-    connected: Running, run: Run, monkeypatch: pytest.MonkeyPatch
+    connected: Running, run: Chatty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A terminal is shown how many rows there are, and of what."""
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from filelock import FileLock
 
-from svc_analytics.errors import ConfigError, LakeBusy, LakeError
+from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake import month_file
 from svc_analytics.lake.control_totals import control_totals
 from svc_analytics.lake.footer import MonthFileFooter, read_footer
@@ -130,53 +130,35 @@ def test_a_file_that_lists_no_shared_values_is_read(filled: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("layout", "said"), [(LAYOUT + 1, "newer svc-analytics"), (1, "extract into a new folder")]
+    ("layout", "release", "said"),
+    [
+        (LAYOUT + 1, None, "newer svc-analytics"),
+        (LAYOUT + 1, "3.4.0", r"newer svc-analytics, 3\.4\.0: install that release"),
+        (1, None, "extract into a new folder"),
+    ],
 )
-def test_another_layout_is_refused(filled: Desk, layout: int, said: str) -> None:
-    """G4: an older tool does not guess at a newer lake."""
-    write_description(filled.lake.storage, {"layout": layout, "merchant": filled.lake.merchant})
+def test_another_layout_is_refused(
+    filled: Desk, layout: int, release: str | None, said: str
+) -> None:
+    """G4: an older tool does not guess at a newer lake; who wrote it last stands in lake.json."""
+    document = json.loads((filled.lake.path / "lake.json").read_text(encoding="utf-8"))
+    assert document.pop("tool_version") == tool_version() and document.pop("sha256")
+    document |= {"layout": layout} | ({"tool_version": release} if release else {})
+    write_description(filled.lake.storage, document)
     with pytest.raises(LakeError, match=said):
         _ = filled.lake.merchant_id
 
 
-def test_a_newer_lake_names_the_release_that_it_needs(filled: Desk) -> None:
-    """The one that wrote it last stands in `lake.json`."""
-    path, storage = filled.lake.path / "lake.json", filled.lake.storage
-    document = json.loads(path.read_text(encoding="utf-8"))
-    assert document.pop("tool_version") == tool_version() and document.pop("sha256")
-    write_description(storage, document | {"layout": LAYOUT + 1, "tool_version": "3.4.0"})
-    with pytest.raises(LakeError, match=r"newer svc-analytics, 3\.4\.0: install that release"):
-        _ = filled.lake.merchant_id
-
-
-def test_one_writer_at_a_time(filled: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """E3: a second writer is told who holds the lake, and that later will do."""
-    monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", 0.1)
-    with (
-        open_writer(filled.lake, PROFILE, 0),
-        pytest.raises(LakeBusy, match=r"^process \d+ is writing to") as caught,
-    ):
-        filled.extract()
-    assert caught.value.exit_code == 75
-
-
 def test_a_snapshot_stands_still_while_months_are_replaced(filled: Desk) -> None:
-    """E4: readers see one published state from beginning to end."""
+    """E4: readers see one published state, which no writer removes while they live."""
     with filled.lake.snapshot() as folder:
         before = pq.read_table(folder / "payments" / "2026-11.pq")
         filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
-        filled.extract()
-        assert pq.read_table(folder / "payments" / "2026-11.pq").equals(before)
-    assert not list(filled.lake.path.glob(".snapshot-*"))
-
-
-def test_a_readers_snapshot_is_not_removed_while_it_lives(filled: Desk) -> None:
-    """A writer removes the snapshots of dead readers only."""
-    with filled.lake.snapshot() as folder:
         worker = threading.Thread(target=filled.extract)
         worker.start()
         worker.join()
-        assert (folder / "payments" / "2026-10.pq").exists()
+        assert pq.read_table(folder / "payments" / "2026-11.pq").equals(before)
+    assert not list(filled.lake.path.glob(".snapshot-*"))
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
