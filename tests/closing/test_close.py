@@ -109,6 +109,16 @@ def test_a_blocking_finding_keeps_a_month_unsealed_until_it_is_accepted(closer: 
     assert finding["acknowledged_by"] == "Mina"
 
 
+def test_what_is_not_sealed_does_not_hold(closer: Closer) -> None:
+    """A provisional statement promises nothing; what a later record changes of it is shown."""
+    closer.desk.service.payments.pop(1)
+    folder = closer.sealed()
+    assert verify_statement(folder).broken == ("it is not sealed",)
+    closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
+    closer.desk.extract(rereads=True)
+    assert verify_statement(folder).table.num_rows
+
+
 @pytest.mark.thorough
 def test_a_service_that_keeps_changing_the_month_is_not_sealed(closer: Closer) -> None:
     """Two passes in a row must agree; three are tried."""

@@ -92,7 +92,6 @@ FORGERIES: dict[str, Edit] = {
     ),
     "a day moved": put(">2026-10-05<", ">2026-10-06<"),
     "a coin's days under another coin": put("Gross sales, usdt", "Gross sales, btc"),
-    "the merchant": put(r'(<bdi dir="auto">)Shop', r"\1Bazaar"),
     "a link": put("<h2>Charts", '<a href="https://example.com">Figures</a><h2>Charts'),
     "what a press does": put("<h2>Charts", '<h2 onclick="x()">Charts'),
 }
