@@ -1,8 +1,9 @@
 """Make the pictures of the pages again: `python docs/pictures.py`.
 
-It needs Chromium and pdftoppm on the machine. They show the merchant that `svc-analytics demo`
-makes up, on 20 November 2026, so that the same code makes the same pictures; only the close desk
-tells the months as of today. What a person looks at is printed by the commands themselves.
+It needs Chromium, pdftoppm and LibreOffice on the machine. They show the merchant that
+`svc-analytics demo` makes up, on 20 November 2026, so that the same code makes the same pictures;
+only the close desk tells the months as of today. What a person looks at is printed by the commands
+themselves.
 """
 
 import io
@@ -62,6 +63,13 @@ ALL = [
         height=760,
     ),
     Picture(
+        "workbook",
+        "compare 2026-09 2026-10 --out sheets --format xlsx",
+        "sheets/comparison.xlsx",
+        height=480,
+        width=780,
+    ),
+    Picture(
         "provisional",
         "statement --this-month --out november --format html",
         "november/statement.html",
@@ -97,10 +105,28 @@ def main() -> None:
 
 def shot_of(browser: Browser, picture: Picture, running: Running) -> bytes:
     """Return a picture of a page, of the desk or of paper, as PNG."""
+    if picture.page.endswith(".xlsx"):
+        return shoot_sheet(picture)
     if picture.page.endswith(".pdf"):
         command = ["pdftoppm", "-png", "-r", "80", "-f", "1", "-l", "1", picture.page]
         return subprocess.run(command, check=True, capture_output=True).stdout  # noqa: S603
     return shoot(browser, picture) if picture.command else shoot_desk(browser, picture, running)
+
+
+def shoot_sheet(picture: Picture) -> bytes:
+    """Return the beginning of a workbook's first sheet, within its margins, as PNG."""
+    book = Path(picture.page)
+    place = [
+        "--outdir",
+        str(book.parent),
+        f"-env:UserInstallation={Path('office').absolute().as_uri()}",
+    ]
+    office = ["soffice", "--headless", "--convert-to", "pdf", *place, str(book)]
+    subprocess.run(office, check=True, capture_output=True)  # noqa: S603
+    seen = ["-x", "25", "-y", "55", "-W", str(picture.width), "-H", str(picture.height)]
+    paper = ["pdftoppm", "-png", "-r", "100", "-f", "1", "-l", "1", *seen]
+    command = [*paper, str(book.with_suffix(".pdf"))]
+    return subprocess.run(command, check=True, capture_output=True).stdout  # noqa: S603
 
 
 def shoot(browser: Browser, picture: Picture) -> bytes:

@@ -259,6 +259,11 @@ class CellWriter:
         return "right" if self.language.direction == "rtl" else "left"
 
     @property
+    def indent(self) -> dict[str, Any]:
+        """The look of a text away from the edge; LibreOffice indents only some at the right."""
+        return {"indent": 1} if self.start == "left" else {}
+
+    @property
     def own(self) -> dict[str, Any]:
         """The look of a text of ours: in a sheet from right to left it runs so too."""
         return {"reading_order": 2, "align": "right"} if self.start == "right" else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from itertools import product
 from typing import Any
@@ -24,18 +24,21 @@ from svc_analytics.messages import KEPT, TEXTS, kept
 from svc_analytics.render.workbook.cells import (
     DAY_FORMAT,
     EXACT_DIGITS,
+    LINE_HEIGHT,
     LONGEST_TEXT,
     RICH,
     UNREADABLE,
     CellWriter,
     format_of,
     is_rounded_throughout,
+    lines_in,
     shown_places,
 )
 from svc_analytics.warehouse.definitions import label_of
 from svc_analytics.warehouse.figures import read_figures
 
 WriteCell = Callable[[int, int, int], None]  # of a row of the table: to this row and place
+_WRAPPED = 58  # letters of a line of the widest column
 _ODD = f"{FORMULA}|^{RICH}|[{''.join(map(chr, UNREADABLE))}]"
 
 
@@ -48,9 +51,15 @@ class Part:
     rows: pa.Table | pa.RecordBatch
     standing: Standing
     longest: dict[str, int]  # how many digits the amounts of a coin have before the point
+    lines: dict[int, int] = field(default_factory=dict)  # of the rows that are higher than one
 
-    def writer(self, column: pa.Field, *, is_told: bool = False) -> WriteCell:
-        """Return the writer of a column's cells; an unknown value leaves its cell empty.
+    def heighten(self, row: int, lines: int) -> None:
+        """Make a row high enough for lines of text."""
+        self.lines[row] = max(lines, self.lines.get(row, 1))
+        self.sheet.set_row(row, LINE_HEIGHT * self.lines[row])
+
+    def writer(self, column: pa.Field, look: dict[str, Any], *, is_told: bool = False) -> WriteCell:
+        """Return the writer of a column's cells, its texts in a look; an unknown value is empty.
 
         Where the head tells that its numbers are rounded, none has the mark.
         """
@@ -60,9 +69,9 @@ class Part:
         if pa.types.is_string(column.type) and column.name not in PERIODS:
             if not self.pen.language.is_english and column.name in WORDED:
                 words = words_of(self.rows, column, self.pen.language)
-                return _Texts(self, words, self.pen.own).write
+                return _Texts(self, words, self.pen.own | look).write
             texts = column_texts(values, column)
-            return _Texts(self, texts, self.pen.left_to_right).write
+            return _Texts(self, texts, self.pen.left_to_right | look).write
         return _Others(self, column, python_values(values, column.name)).write
 
     def shown(self, column: pa.Field, coin: str, unit: str) -> tuple[str, int]:
@@ -125,10 +134,13 @@ class _Texts:
         self._odd = odd.to_pylist() if pc.any(odd).as_py() else None
         self._look = look
         self._style = None
+        self._is_wrapped = "text_wrap" in look
 
     def write(self, index: int, row: int, place: int) -> None:
         if not (text := self._texts[index]):
             return
+        if self._is_wrapped and len(text) > _WRAPPED:
+            self._part.heighten(row, lines_in(text, _WRAPPED))
         if self._odd and self._odd[index]:
             self._part.pen.text(self._part.sheet, row, place, text, **self._look)
             return

@@ -116,11 +116,6 @@ class FigureRows:
         return place + len(self.coins) + 1 + GAP
 
     @property
-    def _indent(self) -> dict[str, Any]:
-        """The look of a label; LibreOffice indents only some that stand at the right."""
-        return {"indent": 1} if self.pen.start == "left" else {}
-
-    @property
     def _right(self) -> dict[str, Any]:
         return {"align": "right"} | self.pen.left_to_right
 
@@ -141,7 +136,7 @@ class FigureRows:
 
     def _write_row(self, row: int, each: FaceRow) -> None:
         head = UNPRICED_LABEL if each.name == UNPRICED else self.cells.head(each.name).text
-        self.pen.words(self.sheet, row, 0, head, **self._indent | _LOOKS[each.weight])
+        self.pen.words(self.sheet, row, 0, head, **self.pen.indent | _LOOKS[each.weight])
         self._written[each.name] = {}
         for place, value in enumerate(each.values, 1):
             self._write_cell(row, place, each, value)
@@ -222,7 +217,7 @@ class FigureRows:
         if not (self.pen.language.has_jalali and is_instant):
             return 0
         head = Message("{COLUMN}, Jalali", COLUMN=self.cells.head(each.name).text)
-        self.pen.words(self.sheet, row, 0, head, **self._indent)
+        self.pen.words(self.sheet, row, 0, head, **self.pen.indent)
         for place, value in enumerate(each.values, 1):
             if isinstance(value, datetime):
                 self.pen.jalali(self.sheet, row, place, value, align="right")

@@ -121,7 +121,7 @@ def _write_headline(pen: CellWriter, sheet: Any, band: Band, row: int) -> int:
         else:
             pen.number(sheet, place, 1, value, format_of(USD, 2, is_cut=False), bold=True)
         for beside, text in enumerate(_told(tile, band), 2):
-            pen.words(sheet, place, beside, text)
+            pen.words(sheet, place, beside, text, **pen.indent)
     return row + len(tiles) + 2
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as field_of
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from svc_analytics.formatting.numbers import COIN, kind_of
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import is_exact_number, is_ratio
 from svc_analytics.language.catalogue import WORDED
-from svc_analytics.messages import KEPT, Message
+from svc_analytics.messages import KEPT, TEXTS, Message
 from svc_analytics.render.workbook.cells import (
     EXACT_DIGITS,
     LINE_HEIGHT,
@@ -61,6 +62,7 @@ class _Column:
     has_exact: bool
     is_told: bool = False  # whether its head tells that its numbers are rounded
     is_jalali: bool = False  # the Jalali days of the column before it
+    look: dict[str, Any] = field_of(default_factory=dict)  # of its texts
 
 
 def write_table(pen: CellWriter, page: Page) -> None:
@@ -69,6 +71,7 @@ def write_table(pen: CellWriter, page: Page) -> None:
     fields = [field for field in page.table.schema if field.name != KEPT]
     whole = Part(pen, sheet, page.table, page.standing, _longest(page.table))
     columns = [column for field in fields for column in _lay_out(whole, field, page.zone)]
+    columns = [_look(pen, *pair) for pair in zip(columns, [None, *columns], strict=False)]
     behind = [place for place, column in enumerate(columns) if column.has_exact]
     title, standing = map(pen.language.text, (page.title, page.standing.text))
     pen.text(sheet, 0, 0, f"{title}: {standing}", **pen.own | {"bold": True})
@@ -88,7 +91,20 @@ def write_table(pen: CellWriter, page: Page) -> None:
 def _writer(part: Part, column: _Column) -> WriteCell:
     if column.is_jalali:
         return part.jalali_writer(column.field)
-    return part.writer(column.field, is_told=column.is_told)
+    return part.writer(column.field, column.look, is_told=column.is_told)
+
+
+def _look(pen: CellWriter, column: _Column, before: _Column | None) -> _Column:
+    """Return a column with the look of its texts: a long sentence is broken into lines.
+
+    One that follows a number keeps away from it.
+    """
+    look: dict[str, Any] = (
+        {"text_wrap": True} if column.field.name in TEXTS and column.width >= WIDEST else {}
+    )
+    if before and is_exact_number(before.field) and not is_exact_number(column.field):
+        look |= pen.indent
+    return replace(column, look=look)
 
 
 def _lay_out(whole: Part, field: pa.Field, zone: str) -> list[_Column]:
@@ -146,9 +162,10 @@ def _write_heads(
         sheet.set_row(HEAD, LINE_HEIGHT * max(lines, default=1))
     for place, column in enumerate(columns):
         align = "right" if is_exact_number(column.field) else pen.start
+        own = {"align": align} | ({"indent": 1} if "indent" in column.look else {})
         sheet.set_column(place, place, column.width)
         head = marked(column.head) if column.is_told else column.head
-        pen.words(sheet, HEAD, place, head, align=align, **look)
+        pen.words(sheet, HEAD, place, head, **own, **look)
     for place, source in enumerate(behind, len(columns)):
         sheet.set_column(place, place, 32, None, {"level": 1, "hidden": True})
         pen.words(
