@@ -20,8 +20,6 @@ from svc_analytics.formatting.numbers import RATE, coin_scales, kind_of, unit_na
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.standing import attach, standing_of
 from svc_analytics.formatting.values import is_exact_number, rows_of
-from svc_analytics.language.catalogue import Language
-from svc_analytics.language.isolation import without_isolates
 from svc_analytics.language.words import merchant_names
 from svc_analytics.messages import Message
 
@@ -147,17 +145,6 @@ def names_of(merchant: dict[str, Any], most: int | None = None, own: str = "") -
     names = [single_line(name) for _, name in merchant_names(merchant, own)]
     cut = (f"{name[: most - 1]}…" if most and len(name) > most else name for name in names)
     return " · ".join(cut) or str(merchant["id"])
-
-
-def in_languages(texts: Sequence[str], merchant: dict[str, Any]) -> list[str]:
-    """Return texts of ours, and the same in each other language that a merchant has a name in.
-
-    >>> in_languages([Message("proof.not_signed")], {"id": "m", "display_name_fa": "دکان"})
-    ['not signed', 'امضا نشده']
-    """
-    others = [Language(code) for code, _ in merchant_names(merchant) if code]
-    translated = (each.translation(text) for each in others for text in texts)
-    return [*texts, *map(without_isolates, filter(None, translated))]
 
 
 def select_known(names: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -5,21 +5,11 @@ up to U+2069. A page turns them into elements.
 """
 
 LEFT_TO_RIGHT, RIGHT_TO_LEFT, END = "\u2066", "\u2067", "\u2069"
-_MARKS = str.maketrans({LEFT_TO_RIGHT: "\u200e", RIGHT_TO_LEFT: "\u200f", END: "\u200e"})
 
 
 def isolate(text: str) -> str:
     """Return a number, an id or a word of another script, isolated within Persian."""
     return f"{LEFT_TO_RIGHT}{text}{END}" if text else ""
-
-
-def without_isolates(text: str) -> str:
-    """Return a text with marks of one character for isolates, which notebooks show as codes.
-
-    >>> without_isolates(isolate("usdt")) == "\u200eusdt\u200e"
-    True
-    """
-    return text.translate(_MARKS)
 
 
 def isolate_right_to_left(text: str) -> str:

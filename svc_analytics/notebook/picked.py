@@ -11,7 +11,6 @@ from svc_analytics.formatting.display import (
     Display,
     arrow_of,
     display_table,
-    in_languages,
     names_of,
 )
 from svc_analytics.formatting.values import value_text
@@ -198,9 +197,7 @@ class Picked:
         function selects. Raises `AssertionError` that names the first that differs. What
         is unknown is not compared.
         """
-        return self.show(
-            lambda st, _: Display("", in_languages([compared(st, claims)], st.merchant))
-        )
+        return self.show(lambda st, _: Display("", [compared(st, claims)]))
 
     def choose(self, **changes: Any) -> None:
         """Pick another month, zone, calendar or coin; every cell follows.
@@ -278,17 +275,12 @@ def running_cell() -> tuple[str | None, int]:
     return parent.get("metadata", {}).get("cellId"), getattr(shell, "execution_count", 0)
 
 
-def heading(statement: Statement, mistake: str = "", *, is_both: bool = True) -> Display:
-    """Return merchant, month, local bounds and statuses of a statement; first, what is wrong.
-
-    The statuses stand in the merchant's own language too, where it is both.
-    """
+def heading(statement: Statement, mistake: str = "") -> Display:
+    """Return merchant, month, local bounds and statuses of a statement; first, what is wrong."""
     period = statement.period
     unknown = [each.text for each in statement.unknown]
     title = f"{period.title} · {names_of(statement.merchant)}"
-    statuses = proof_lines(statement)
-    proof = in_languages(statuses, statement.merchant) if is_both else statuses
-    lines = [period.local_bounds, status_note(statement), *proof, *unknown]
+    lines = [period.local_bounds, status_note(statement), *proof_lines(statement), *unknown]
     return Display(title, [mistake, *lines] if mistake else lines)
 
 

@@ -30,7 +30,7 @@ from svc_analytics.bucket.address import local_path
 from svc_analytics.coverage import Coverage
 from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.files import program_digest
-from svc_analytics.formatting.display import Display, in_languages, names_of
+from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import attach
@@ -181,7 +181,7 @@ class Statement(Displayable):
             f"{period.title}: {period.local_bounds}; "
             f"{len(self.tables['lines']):,} movements; data as of {format_instant(self.as_of)}",
             status_note(self),
-            *in_languages(proof_lines(self), self.merchant),
+            *proof_lines(self),
         ]
         lines += [unknown.text for unknown in self.unknown]
         lines += describe_pricing(self.tables) + describe_balances(self.tables)

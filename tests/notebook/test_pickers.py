@@ -192,9 +192,7 @@ def test_checks_compare_to_the_last_digit(picked: Picked) -> None:
         payments_count="receipts",
     )
     count = 3 * len(picked.coins[1:])
-    english, persian = repr(agreed).splitlines()
-    assert english == f"the figures agree: {count} were added up again from their records"
-    assert persian == f"رقم‌ها می‌خواند: \u200e{count}\u200e رقم دوباره از رکوردهای خود جمع زده شد"
+    assert repr(agreed) == f"the figures agree: {count} were added up again from their records"
     with pytest.raises(AssertionError, match=r"net_sales of btc is .*, but lines.net adds up to"):
         picked.check(net_sales="lines.net")
 

@@ -67,7 +67,7 @@ class DeskMonths:
         self.statement: Statement | None = None
         self.problem = ""  # why there is no statement
         self._claims: dict[str, Claim] = {}
-        self.agreement: list[str] = []  # whether the figures are what their claims say
+        self.agreement = ""  # whether the figures are what their claims say
         self.chosen_later = ""  # the month to show once a close is over
         self.tiles = self._read_tiles()
         self.tile = _first_to_close(self.tiles)
@@ -80,7 +80,7 @@ class DeskMonths:
 
     def _choose(self, label: str) -> None:
         self._close_records()
-        self.statement, self.problem, self.agreement = None, "", []
+        self.statement, self.problem, self.agreement = None, "", ""
         try:
             made = statement(self.lake, label, zone=self.zone, calendar=self.calendar)
         except SvcError as error:
@@ -127,14 +127,13 @@ class DeskMonths:
         self.agreement = self._agreement(self.statement)
         return compared(self.statement, claims)
 
-    def _agreement(self, made: Statement) -> list[str]:
+    def _agreement(self, made: Statement) -> str:
         if not self._claims:
-            return []
+            return ""
         try:
-            return self.looks.with_own([compared(made, self._claims)], made.merchant)
+            return compared(made, self._claims)
         except AssertionError as error:
-            texts = [Message("{MARK} {COLUMN}", MARK=WARNING, COLUMN=text) for text in error.args]
-            return self.looks.with_own(texts, made.merchant)
+            return Message("{MARK} {COLUMN}", MARK=WARNING, COLUMN=error.args[0])
 
     @property
     def findings(self) -> list[Finding]:

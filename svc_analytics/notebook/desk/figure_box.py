@@ -40,8 +40,7 @@ class FigureBox:
         if statement is None:
             self.head.value = self._looks.line(self._desk.problem, is_told=True)
         else:
-            head = heading(statement, is_both=self._looks.language.is_english)
-            texts = [*head.lines, self._desk.notes, *self._desk.agreement]
+            texts = [*heading(statement).lines, self._desk.notes, self._desk.agreement]
             lines = "".join(map(self._looks.line, texts))
             self.head.value = f'<div class="svc-quiet">{lines}</div>{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from importlib.resources import files
-from typing import Any
 
 from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display import Display, in_languages
+from svc_analytics.formatting.display import Display
 from svc_analytics.formatting.display_html import table_html
 from svc_analytics.formatting.display_table import DisplayTable, cell_text
 from svc_analytics.formatting.sanitize import escape_invisible, single_line, visible
@@ -52,10 +50,6 @@ class Looks:
         role = ' role="status" aria-live="polite"' if is_told else ""
         shown = _BETWEEN.join(self.html(part) for part in parts if part)
         return f'<div dir="auto"{role}>{shown}</div>' if shown else ""
-
-    def with_own(self, texts: Sequence[str], merchant: dict[str, Any]) -> list[str]:
-        """Return texts of ours; in an English desk also those in the merchant's own language."""
-        return in_languages(texts, merchant) if self.language.is_english else [*texts]
 
     def heading(self, text: str) -> str:
         """Return a heading within the panel."""

@@ -130,13 +130,12 @@ class Desk:
             tables.append(text_table("findings", COLUMNS_SHOWN, found[:MOST_FINDINGS]))
         made = self._months.statement
         shown = [] if made is None else made._display().tables
-        lines = [self._lack, self._months.problem, *self._proof(made), *self._months.agreement]
+        lines = [self._lack, self._months.problem, *self._proof(made), self._months.agreement]
         return Display(title, [*filter(None, lines)], [*tables, *shown])
 
     def _proof(self, made: Statement | None) -> list[str]:
         """Return the statuses of a sealed month below its name; no line of any other."""
-        said = self._months.looks.with_own
-        proof = [] if made is None else said(proof_lines(made), made.merchant)
+        proof = [] if made is None else proof_lines(made)
         return [made.period.title, *proof] if made and proof else []
 
 
