@@ -1,7 +1,5 @@
 """The published description attacked from outside: what it promises is what is served."""
 
-import shutil
-
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, seed, settings
@@ -9,26 +7,14 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from svc_analytics.sandbox import Store, create_app
+from svc_analytics.sandbox import create_app
 from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
-from tests.sandbox.shop import Shop
 
 CHECKS = list(HealthCheck)
 EXAMPLES = [5, pytest.param(100, marks=pytest.mark.thorough)]  # requests a route
 
 
-@pytest.fixture(scope="module")
-def shop(new_shop, tmp_path_factory):
-    """A shop of all these tests, where things have happened: reading its description is slow."""
-    path = shutil.copy(new_shop, tmp_path_factory.mktemp("attacked"))
-    with Store(path) as store:
-        shop = Shop(store)
-        shop.platform.settings["payout_scope"] = "any"
-        shop.known = st.sampled_from([shop.paid()["id"], "order-a", shop.pay_out()["id"], "C-1"])
-        yield shop
-
-
-@pytest.fixture(scope="module")
+@pytest.fixture
 def description(shop):
     """The description as the app serves it, to be used with the key that reaches a route."""
     description = schemathesis.openapi.from_asgi("/openapi.json", create_app(shop.service))
@@ -47,14 +33,16 @@ def description(shop):
 
 @pytest.fixture
 def attack(shop, description):
-    """Sends requests to one operation; returns the answers."""
+    """Sends requests to one operation of a shop where things have happened; returns the answers."""
+    shop.platform.settings["payout_scope"] = "any"
+    known = st.sampled_from([shop.paid()["id"], "order-a", shop.pay_out()["id"], "C-1"])
 
     def run(route, mode, examples):
         operation, answers = description[PREFIX + route.path][route.method], []
 
         @seed(1405)
         @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=CHECKS)
-        @given(operation.as_strategy(generation_mode=mode), st.none() | shop.known)
+        @given(operation.as_strategy(generation_mode=mode), st.none() | known)
         def send(case, name):
             if name and route.id_name and mode is GenerationMode.POSITIVE:
                 case.path_parameters[route.id_name] = name
