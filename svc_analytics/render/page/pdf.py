@@ -1,11 +1,13 @@
 """A page printed as PDF: the same page gives the same bytes."""
 
 import os
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 EPOCH = "SOURCE_DATE_EPOCH"
+_FROM_THE_RIGHT = re.compile("[\u0590-\u08ff]")  # letters of languages that run so
 
 
 class _Whole(str):
@@ -25,7 +27,8 @@ def print_page(page: str) -> bytes:
     from weasyprint import HTML  # an optional extra
     from weasyprint.urls import URLFetcher
 
-    with _fixed_clock(), _whole_texts():
+    whole = _whole_texts() if _FROM_THE_RIGHT.search(page) else nullcontext()
+    with _fixed_clock(), whole:
         return bytes(HTML(string=page, url_fetcher=URLFetcher(allowed_protocols=())).write_pdf())
 
 
@@ -45,7 +48,10 @@ def _fixed_clock() -> Iterator[None]:
 
 @contextmanager
 def _whole_texts() -> Iterator[None]:
-    """Draw each text of a picture whole, so that its letters join and run to their own side."""
+    """Draw each text of a picture whole, so that its letters join and run to their own side.
+
+    The library has no setting for it: a page without such letters does without its inner names.
+    """
     from weasyprint import svg
 
     before, tags = svg.text, dict(svg.TAGS)
