@@ -183,7 +183,7 @@ def spoilt(loss: str, text: bytes, other: bytes, chance: random.Random) -> bytes
             return text[:-8]
         case "zeros":
             return bytes(len(text))
-        case "a bit":
+        case "a bit" if text:
             place = chance.randrange(len(text))
             return text[:place] + bytes([text[place] ^ 1]) + text[place + 1 :]
         case "another's":

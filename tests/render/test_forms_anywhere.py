@@ -14,7 +14,8 @@ from tests.support.form_material import LEDGER, Make
 
 AGAIN = """
 import os, sys
-from svc_analytics import open_lake, statement
+from svc_analytics import open_lake
+from svc_analytics.statements.statement import statement
 
 os.umask(0o077)
 made = statement(open_lake(sys.argv[1]), "2026-10", zone="Asia/Tehran", metadata=["کارت"])
