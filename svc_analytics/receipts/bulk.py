@@ -22,7 +22,6 @@ from svc_analytics.schema import MONEY
 from svc_analytics.signing.receipts import (
     BY_NEWEST,
     BY_OLDER,
-    MONEY_FACTS,
     NO_PAYMENT,
     OLDER_BUT_EQUAL,
     UNSIGNED_BUT_EQUAL,
@@ -30,7 +29,7 @@ from svc_analytics.signing.receipts import (
     verify_receipt,
 )
 from svc_analytics.signing.secrets import Secret, SigningSecret, oldest_date, valid_until
-from svc_analytics.signing.token_form import FACTS, MAX_TOKEN_LENGTH, SIGNATURE
+from svc_analytics.signing.token_form import FACTS, MAX_TOKEN_LENGTH, MONEY_FACTS, SIGNATURE
 
 FOREVER = (1 << 63) - 1
 NO_KEY = -1

@@ -17,8 +17,8 @@ import pybase64
 from svc_analytics.errors import DataError
 from svc_analytics.money import SCALE
 from svc_analytics.schema import MONEY
-from svc_analytics.signing.receipts import MONEY_FACTS, parse_receipt
-from svc_analytics.signing.token_form import FACTS, MAX_TOKEN_LENGTH, SIGNATURE
+from svc_analytics.signing.receipts import parse_receipt
+from svc_analytics.signing.token_form import FACTS, MAX_TOKEN_LENGTH, MONEY_FACTS, SIGNATURE
 
 TRIMMED = -1  # amounts without trailing zeros
 _MILLIONTH = pa.scalar(Decimal("0.000001"), MONEY)

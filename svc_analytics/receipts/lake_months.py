@@ -24,7 +24,7 @@ from svc_analytics.lake.month_file import read_groups
 from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier
 from svc_analytics.receipts.verdict_files import count_verdicts, read_verdicts
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.receipts import FactDifference
+from svc_analytics.signing.differences import FactDifference
 
 LONGEST_FACT = 200
 _PARTS = 50  # of a month, about: each opens the file, which takes long where it has many groups

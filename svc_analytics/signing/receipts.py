@@ -13,15 +13,14 @@ import hmac
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import DataError
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.ids import canonical_id
-from svc_analytics.instants import format_instant, parse_instant
+from svc_analytics.instants import parse_instant
 from svc_analytics.messages import Message, clauses
-from svc_analytics.money import format_amount, parse_amount
+from svc_analytics.money import parse_amount
+from svc_analytics.signing.differences import FactDifference, compare_facts, tell_differences
 from svc_analytics.signing.secrets import (
     Secret,
     Secrets,
@@ -30,13 +29,11 @@ from svc_analytics.signing.secrets import (
     oldest_date,
     parse_ring,
 )
-from svc_analytics.signing.token_form import FACTS, MalformedToken, split_token
+from svc_analytics.signing.token_form import FACTS, MONEY_FACTS, MalformedToken, split_token
 
 if TYPE_CHECKING:
     from svc_analytics.formatting.display import Display
 
-MONEY_FACTS = frozenset({"amount", "charged_amount", "net_amount"})
-ID_FACTS = frozenset({"payment_id", "merchant_id"})  # UUIDs: capitals are no other id
 # The verdicts that count: attested by a signature; proven by it, or else by the record.
 # The SQL macros is_attested and is_proven say the same.
 ATTESTED = ("valid", "valid_previous_secret")
@@ -62,15 +59,6 @@ class Receipt:
     def paid_at(self) -> int:
         """The instant of payment that the receipt states, in UTC microseconds."""
         return parse_instant(self.facts["paid_at"])[0]
-
-
-@dataclass(frozen=True)
-class FactDifference:
-    """One fact on which a receipt and the record disagree."""
-
-    fact: str
-    in_receipt: str
-    in_record: str | None
 
 
 @dataclass(frozen=True)
@@ -178,28 +166,18 @@ def _classify(
     ring: Sequence[SigningSecret],
     record: Mapping[str, Any] | None,
 ) -> Verdict:
-    differences = () if record is None else compare_facts(receipt, record)
+    differences = () if record is None else compare_facts(receipt.facts, record)
     if signer is None or is_after_expiry(signer, ring, receipt.paid_at):
         return _classify_unsigned(receipt, signer, ring, record, differences)
     if record is None:
         return Verdict("unknown_payment", clauses(SIGNED, NO_PAYMENT), receipt)
     if differences:
-        names = ", ".join(difference.fact for difference in differences)
-        reason = clauses(SIGNED, Message("receipt.record_differs_in", fields=names))
+        reason = clauses(SIGNED, *tell_differences(differences, receipt.facts["currency"]))
         return Verdict("facts_mismatch", reason, receipt, differences)
     notes = _notes(receipt, record)
     if signer is ring[0]:
         return Verdict("valid", clauses(BY_NEWEST, *notes), receipt)
     return Verdict("valid_previous_secret", clauses(BY_OLDER, *notes), receipt)
-
-
-def compare_facts(receipt: Receipt, record: Mapping[str, Any]) -> tuple[FactDifference, ...]:
-    """Return the facts that differ; amounts and instants are compared by value."""
-    return tuple(
-        FactDifference(fact, receipt.facts[fact], _as_text(fact, record.get(fact)))
-        for fact in FACTS
-        if not _is_equal(fact, receipt.facts[fact], record.get(fact))
-    )
 
 
 def _mac(signed: str, secret: Secret) -> str:
@@ -240,29 +218,6 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return payload
 
 
-def _is_equal(fact: str, stated: str, recorded: Any) -> bool:
-    try:
-        if fact in MONEY_FACTS:
-            amount = recorded if isinstance(recorded, Decimal) else parse_amount(recorded)
-            return parse_amount(stated) == amount
-        if fact == "paid_at":
-            at = recorded if isinstance(recorded, int) else parse_instant(recorded)[0]
-            return parse_instant(stated)[0] == at
-        if fact in ID_FACTS:
-            return canonical_id(stated) == canonical_id(str(recorded))
-    except DataError:
-        return False  # the record breaks the contract, so it does not hold this fact
-    return bool(stated == recorded)
-
-
-def _as_text(fact: str, recorded: Any) -> str | None:
-    if fact == "paid_at" and isinstance(recorded, int):
-        return format_instant(recorded)
-    if isinstance(recorded, Decimal):
-        return format_amount(recorded)
-    return None if recorded is None else str(recorded)
-
-
 def _notes(receipt: Receipt, record: Mapping[str, Any]) -> list[Message]:
     """Describe tolerated differences: amounts with other zeros, additional facts."""
     notes = [
@@ -294,6 +249,7 @@ def _classify_unsigned(
     if record is None:
         return Verdict("unknown_payment", clauses(OLDER, NO_PAYMENT), receipt)
     if differences:
-        reason = clauses(OLDER, Message("receipt.record_differs"))
+        told = tell_differences(differences, receipt.facts["currency"])
+        reason = clauses(OLDER, Message("receipt.record_differs"), *told)
         return Verdict("facts_mismatch", reason, receipt, differences)
     return Verdict("proven_by_record", OLDER_BUT_EQUAL, receipt)

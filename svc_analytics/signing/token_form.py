@@ -18,6 +18,7 @@ FACTS = (
     *("payment_id", "receipt_no", "merchant_id", "reference_id", "currency"),
     *("amount", "charged_amount", "fee_bearer", "net_amount", "paid_at"),
 )
+MONEY_FACTS = frozenset({"amount", "charged_amount", "net_amount"})
 
 _TOKEN = re.compile(rf"v1\.([A-Za-z0-9_-]+={{0,2}})\.([A-Za-z0-9_-]{{{SIGNATURE}}})(=?)\Z")
 _BEGUN = re.compile(r"v1\.([A-Za-z0-9_-]+={0,2})(?:\.([A-Za-z0-9_-]*))?\Z")

@@ -31,9 +31,9 @@ from svc_analytics.lake.month_file import read_groups
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.receipts import MONEY_FACTS, sign_receipt
+from svc_analytics.signing.receipts import sign_receipt
 from svc_analytics.signing.secrets import Secret, SigningSecret
-from svc_analytics.signing.token_form import FACTS
+from svc_analytics.signing.token_form import FACTS, MONEY_FACTS
 from tests.benchmarks.bounds import Bound, both_times, note, weighed
 
 MERCHANT_ID = "11111111-1111-4111-8111-111111111111"

@@ -15,6 +15,7 @@ from svc_analytics.render.bridge import TREND
 from svc_analytics.render.comparison import COMPARISON
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.page import front, page
+from svc_analytics.signing.token_form import FACTS
 from svc_analytics.statements.change.change import CHANGES, PARTS, RECORDS
 from svc_analytics.statements.change.parts import LABELS, OF
 from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, NUMERATOR
@@ -88,6 +89,7 @@ def displayed() -> Iterator[str]:
     yield from map(label_of, (CONTRIBUTION, NUMERATOR, DENOMINATOR, "asserted_at", "balance"))
     for view in ("payments", "payout_records", "refunds", "receipt_status", "ledger_entries"):
         yield from map(label_of, next(m for m in read_models() if m.name == view).columns)
+    yield from map(label_of, FACTS)
     yield from (saying.of(count) for saying in SAYINGS.values() for count in (1, 2))
     yield from (f"{{count}} {text}" for text in sayings())
 

@@ -131,7 +131,7 @@ def test_what_the_service_proved_stays_proven_where_a_file_has_no_messages(
     replace_file(lake.storage.write(path), online.schema, [online], about=about)
     assert verify_lake(lake, KEPT).checked == 2  # facts_mismatch and malformed
     assert statuses(lake)[PAYMENTS["bad_signature"]["id"]] == "valid"
-    assert count_codes([path])["receipt.record_differs_in"] == 1
+    assert count_codes([path])["receipt.amount_differs"] == 1
 
 
 def test_a_torn_file_of_verdicts_is_made_anew(lake: Lakehouse) -> None:

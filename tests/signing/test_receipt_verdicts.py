@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, format_instant, parse_instant
-from svc_analytics.signing.receipts import MONEY_FACTS, verify_receipt
+from svc_analytics.language.catalogue import Language
+from svc_analytics.signing.receipts import verify_receipt
 from svc_analytics.signing.secrets import parse_secrets
-from svc_analytics.signing.token_form import FACTS
+from svc_analytics.signing.token_form import FACTS, MONEY_FACTS
 from tests.support.receipt_material import FACTS as RECORD
 from tests.support.receipt_material import token_of
 from tests.support.unit_material import examples
@@ -135,7 +136,25 @@ def test_every_fact_is_compared(fact: str, missing: bool) -> None:
     assert [(d.fact, d.in_receipt, d.in_record) for d in found.differences] == [
         (fact, RECORD[fact], value)
     ]
-    assert fact in found.reason
+    assert f"{fact.replace('_', ' ')}: the receipt says " in found.reason
+    held = "nothing" if value is None else value
+    assert found.reason.endswith(f"the record says {held}")
+
+
+def test_a_reason_says_what_both_say_of_the_first_facts() -> None:
+    """In either language; one receipt of another payment differs in nearly all, which are named."""
+    record = RECORD | {"charged_amount": "1173.313283"} | dict.fromkeys(FACTS[:3], "other\n\ud800")
+    found = verify_receipt(token_of(RECORD, "new"), DATED_RING, record)
+    said = "receipt no: the receipt says SVC-000042, the record says other ?"
+    assert said in found.reason and found.reason.endswith("the record differs in charged_amount")
+    alone = verify_receipt(
+        token_of(RECORD, "new"), DATED_RING, RECORD | {"charged_amount": "1173.313283"}
+    ).reason
+    stated = "charged amount: the receipt says 12.50 usdt, the record says 1,173.313283"
+    assert alone == f"correctly signed; {stated}"
+    persian = Language("fa", "fa").translation(alone) or ""
+    assert "مبلغ دریافتی: رسید \u2066۱۲٫۵۰\u2069 \u2066usdt\u2069 می‌گوید" in persian
+    assert "\u2066۱٬۱۷۳٫۳۱۳۲۸۳\u2069" in persian
 
 
 EQUAL = {

@@ -255,7 +255,7 @@ def record_was_not_restated(view: View) -> Iterator[Found]:
     for stream, row in view.books.changes:
         if row["is_restatement"]:
             at = row["paid_at" if stream == "payments" else "settled_at"]
-            detail = f"restated; first read {instant_text(row['extracted_at'])}"
+            detail = f"restated; first read {readable(row['extracted_at'])}"
             yield row["id"], at, row["currency"], detail
 
 
@@ -289,16 +289,19 @@ def _refunds(view: View) -> Iterable[tuple[Row, Row | None]]:
 def refund_is_not_before_its_payment(view: View) -> Iterator[Found]:
     for row, paid in _refunds(view):
         if paid and row["settled_at"] < paid["paid_at"]:
-            settled, before = instant_text(row["settled_at"]), instant_text(paid["paid_at"])
+            settled, before = readable(row["settled_at"]), readable(paid["paid_at"])
             yield _record(row, f"settled {settled}, payment {row['payment_id']} was paid {before}")
 
 
 def settled_in_the_month_created(view: View) -> Iterator[Found]:
     for row in view.books.records:
         created, settled = row["created_at"], row["settled_at"]
-        if settled < created or month_of(settled) != month_of(created):
-            told = f"created {instant_text(created)}, settled {instant_text(settled)}"
-            yield _record(row, told)
+        if settled < created:
+            told = f"settled {readable(settled)}, before it was created"
+            yield _record(row, f"{told}: {readable(created)}")
+        elif month_of(settled) != month_of(created):
+            told = f"created {moment_text(created)}, settled {moment_text(settled)}"
+            yield _record(row, f"{told}: in UTC it is counted in {from_micros(settled):%B}")
 
 
 def status_is_known(view: View) -> Iterator[Found]:
@@ -313,9 +316,8 @@ def time_was_read_without_gap(view: View) -> Iterator[Found]:
         spans = view.books.spans(stream)
         for start, end in gaps(spans, min(spans, default=(0, 0))[0], view.books.read_to):
             if spans and start > min(spans)[0]:
-                first, last = instant_text(start), instant_text(end)
-                detail = f"{stream} not read from {first} to {last}"
-                yield f"{stream} {first}", start, None, detail
+                detail = f"not read from {readable(start)} to {readable(end)}"
+                yield f"{stream} {instant_text(start)}", start, None, f"{stream} {detail}"
 
 
 def instant_text(at: int) -> str:
@@ -323,6 +325,17 @@ def instant_text(at: int) -> str:
     moment = from_micros(at)
     fraction = f".{moment.microsecond:06d}".rstrip("0") if moment.microsecond else ""
     return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}+00"
+
+
+def readable(at: int) -> str:
+    """Write an instant for people, with seconds if it has any."""
+    return instant_text(at).removesuffix("+00").removesuffix(":00") + "Z"
+
+
+def moment_text(at: int) -> str:
+    """Write an instant as people do, without its seconds."""
+    moment = from_micros(at)
+    return f"{moment.day} {moment:%B %Y %H:%M}"
 
 
 RULES: tuple[Callable[[View], Iterator[Found]], ...] = tuple(

@@ -8,8 +8,8 @@ select
     null::varchar as currency,
     'finding.coverage' as code,
     stream,
-    instant_text(max(span_end)) as reached,
-    instant_text(claimed_at) as claimed,
+    readable_instant(max(span_end)) as reached,
+    readable_instant(claimed_at) as claimed,
     digest(fact(micros(max(span_end)))) as content,
     claimed_at as seen_at
 from stg_spans

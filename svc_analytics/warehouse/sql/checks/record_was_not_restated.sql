@@ -8,7 +8,7 @@ select
     occurred_at,
     stg_changes.currency,
     'finding.restated' as code,
-    instant_text(stg_changes.extracted_at) as instant,
+    readable_instant(stg_changes.extracted_at) as instant,
     stg_changes.content,
     coalesce(replaced_at, payments.extracted_at, payout_records.extracted_at) as seen_at
 from stg_changes

@@ -8,9 +8,9 @@ select
     settled_at as occurred_at,
     currency,
     'finding.before_payment' as code,
-    instant_text(settled_at) as settled,
+    readable_instant(settled_at) as settled,
     payment_id,
-    instant_text(payment_paid_at) as paid,
+    readable_instant(payment_paid_at) as paid,
     digest(fact(content) || fact(micros(payment_paid_at))) as content,
     extracted_at as seen_at
 from int_settled_refunds(starts_at, ends_at)

@@ -8,9 +8,15 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'finding.created_settled' as code,
-    instant_text(created_at) as created,
-    instant_text(settled_at) as settled,
+    case when settled_at < created_at then 'finding.settled_before_created'
+        else 'finding.created_settled' end as code,
+    moment_text(created_at) as created,
+    moment_message(created_at) as created_message,
+    moment_text(settled_at) as settled,
+    moment_message(settled_at) as settled_message,
+    month_name(settled_at) as counted_in,
+    readable_instant(created_at) as created_exactly,
+    readable_instant(settled_at) as settled_exactly,
     content,
     extracted_at as seen_at
 from payout_records

@@ -9,8 +9,8 @@ select
     null::varchar as currency,
     'finding.gap' as code,
     stream,
-    instant_text(gap_start) as since,
-    instant_text(gap_end) as until,
+    readable_instant(gap_start) as since,
+    readable_instant(gap_end) as until,
     digest(fact(micros(gap_start)) || fact(micros(gap_end))) as content,
     null::timestamptz as seen_at
 from int_coverage_gaps
