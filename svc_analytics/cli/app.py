@@ -22,12 +22,11 @@ from svc_analytics.cli.console import (
     notes_of,
 )
 from svc_analytics.cli.json_lines import FORMS, VARIABLE, check_form, stderr_in_form
-from svc_analytics.cli.startup import load_client
 from svc_analytics.cli.variables import default_map, note_origins, option_settings
 from svc_analytics.environment import here
 from svc_analytics.errors import EXIT_INTERRUPTED, ConfigError, SvcError
 from svc_analytics.instants import now
-from svc_analytics.lake.loading import load_arrow_alone
+from svc_analytics.lake.loading import load_arrow_alone, without
 
 _FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames
 _CALLERS = (
@@ -102,6 +101,8 @@ COMMANDS = {
     "views": ("cli.commands.lake:views", "Write analytics.duckdb and list its views."),
     "webhooks": ("cli.commands.webhooks:webhooks", "Verify saved webhook deliveries."),
 }
+
+_PRINTER = "pygments"
 
 
 class _LazyGroup(click.Group):
@@ -236,3 +237,12 @@ def _require_utf8() -> None:
     if encoding.lower() != "utf-8" and any(not word.isascii() for word in sys.argv):
         message = f"this locale's encoding is {encoding}, and a word is not ASCII"
         raise ConfigError(f"{message}: set PYTHONUTF8=1")
+
+
+def load_client() -> None:
+    """Load the client of the service while httpx finds no `pygments`, unless either is loaded."""
+    if {"httpx", _PRINTER} & sys.modules.keys():
+        return
+    with without(_PRINTER):
+        import svc_analytics.api.client  # noqa: F401
+    gc.freeze()

@@ -8,17 +8,19 @@ from datetime import UTC, datetime
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 
-from svc_analytics.engines.guards import guard_sums
 from svc_analytics.engines.medians import count_to_the_middle
 from svc_analytics.engines.portable import FORMATS
 from svc_analytics.engines.trees import OUR_DIALECT, Tree, change, without_filters, write_out
-from svc_analytics.engines.words import own_words
+from svc_analytics.engines.words import RAISES, own_words
 from svc_analytics.instants import to_micros
 
 Rule = Callable[[Tree], Tree]
 _KINDS = exp.DataType.Type
 _CLOCKS = (_KINDS.TIMESTAMP, _KINDS.TIMESTAMPNTZ)
 _INSTANTS = (_KINDS.TIMESTAMPTZ, _KINDS.TIMESTAMPLTZ)
+
+WRAPPED = "a sum is not what its parts add up to: the engine wrapped it around"
+TOLERANCE = "1e-9"  # of the sum of all parts without sign, beside one unit for each part
 
 
 def prepare(tree: Tree, dialect: str) -> Tree:
@@ -118,3 +120,44 @@ _SPARK: tuple[Rule, ...] = (
     *(_month_text, _days_listed, _instant, _at_zone, _clock_is_utc, _turned),
 )
 _RULES = {"spark": _SPARK, "databricks": _SPARK}
+
+
+def guard_sums(tree: Tree, dialect: str) -> Tree:
+    """Guard each sum of a query: one that is not what its parts add up to raises an error."""
+
+    def put(node: Tree) -> Tree:
+        if isinstance(node, exp.Window) and isinstance(node.this, exp.Sum):
+            return _guarded(node, node.this, dialect)
+        if isinstance(node, exp.Sum) and not isinstance(node.parent, exp.Window):
+            return _guarded(node, node, dialect)
+        return node
+
+    return change(tree, put)
+
+
+def _guarded(whole: Tree, summed: exp.Sum, dialect: str) -> Tree:
+    """Return a sum, or the error that it wrapped; `whole` is the sum with its window, if any."""
+    part = summed.this
+
+    def over(function: Tree) -> Tree:
+        if whole is summed:
+            return function
+        copy = whole.copy()
+        copy.set("this", function)
+        return copy
+
+    as_float = exp.cast(exp.cast(part.copy(), "decimal(38, 0)"), "double")
+    exact = exp.cast(whole.copy(), "double")
+    apart = _size(exp.paren(exp.Sub(this=exact, expression=over(exp.Sum(this=as_float)))))
+    count, size = over(exp.Count(this=part.copy())), over(exp.Sum(this=_size(as_float.copy())))
+    share = exp.Mul(this=exp.cast(exp.Literal.string(TOLERANCE), "double"), expression=size)
+    bound = exp.Add(this=share, expression=count.copy())
+    is_empty = exp.EQ(this=count, expression=exp.Literal.number(0))
+    is_right = exp.Or(this=is_empty, expression=exp.LTE(this=apart, expression=bound))
+    error = exp.Anonymous(this=RAISES[dialect], expressions=[exp.Literal.string(WRAPPED)])
+    return exp.Case(ifs=[exp.If(this=is_right, true=whole.copy())], default=error)
+
+
+def _size(number: Tree) -> Tree:
+    """Return a float without its sign, by a name that no rule for amounts writes anew."""
+    return exp.Anonymous(this="abs", expressions=[number])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from svc_analytics.engines.guards import guard_sums
+from svc_analytics.engines.dialects import guard_sums
 from svc_analytics.engines.medians import count_to_the_middle
 from svc_analytics.engines.support import SqlSupport, is_counted, models, reads_records
 from svc_analytics.engines.trees import inner_steps, parse

@@ -11,7 +11,8 @@ from itertools import chain, repeat
 import httpx
 import pytest
 
-from svc_analytics.cli import extraction_report, reports
+from svc_analytics.cli import reports
+from svc_analytics.cli.commands.extract import extraction_json, extraction_text
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction.clock import RunClock
@@ -220,10 +221,8 @@ def test_a_lake_that_claims_the_future_heals(misled: Desk, passed: timedelta) ->
     service.payments.append(payment(900, f"{NOW + timedelta(hours=1):%FT%TZ}"))
     run = misled.extract()
     assert run.needs_attention and run.retracted.keys() == {"payments", "payout_records"}
-    assert "had been called read before that time had come" in extraction_report.extraction_text(
-        misled.lake, run
-    )
-    assert json.loads(extraction_report.extraction_json(misled.lake, run))["retracted"]["payments"]
+    assert "had been called read before that time had come" in extraction_text(misled.lake, run)
+    assert json.loads(extraction_json(misled.lake, run))["retracted"]["payments"]
     assert_same(misled)
     assert covered(misled) == (service.now - minutes(5), service.now)
     assert "coverage_does_not_claim_the_future" not in findings(misled)

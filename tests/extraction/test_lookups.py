@@ -14,7 +14,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.cli.extraction_report import extraction_text
+from svc_analytics.cli.commands.extract import extraction_text
 from svc_analytics.errors import ConfigError, KeyRefused
 from svc_analytics.extraction import lookups
 from svc_analytics.extraction.lookups import LookupResult

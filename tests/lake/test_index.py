@@ -19,7 +19,7 @@ import pytest
 from svc_analytics.files import atomic_write
 from svc_analytics.lake import month_file
 from svc_analytics.lake.footer import Shared
-from svc_analytics.lake.index import hash_file, hash_pile, parent_sources, parents, recent, shared
+from svc_analytics.lake.index import hash_file, hash_pile, parents, recent, shared
 from svc_analytics.lake.index.hash_file import HashFile, entries_of, write_hash_file
 from svc_analytics.lake.index.hash_pile import HashPile, share_any
 from svc_analytics.lake.index.hashes import Hashes, hash_texts
@@ -347,7 +347,7 @@ def test_parents_of_an_earlier_form_are_looked_for_again(
 ) -> None:
     """Another release kept them, with other columns."""
     with monkeypatch.context() as patch:
-        patch.setattr(parent_sources, "_FORM", parent_sources._FORM - 1)
+        patch.setattr(parents, "_FORM", parents._FORM - 1)
         held.extract()
     looked_in.clear()
     assert given(held) == scanned(held) and looked_in

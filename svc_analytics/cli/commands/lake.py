@@ -1,14 +1,15 @@
 """`status`, `check`, `sql`, `views`: what the lake holds, its findings, and queries on it."""
 
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import click
 import pyarrow as pa
 
 from svc_analytics.cli import reports
 from svc_analytics.cli.console import echo_note, echo_progress, table_text
-from svc_analytics.cli.dbt_sources import dbt_sources
 from svc_analytics.cli.options import (
     LakeOptions,
     as_value,
@@ -31,6 +32,16 @@ from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
+
+_HEAD = """\
+# Written by svc-analytics views --dbt. DuckDB's profile names analytics.duckdb or a bundle.
+version: 2
+sources:
+  - name: svc_analytics
+    description: Records of the Merchant Payments API, and what follows from them.
+    schema: main
+    tables:
+"""
 
 
 @click.command()
@@ -210,3 +221,31 @@ def _written(lake: Lakehouse) -> str:
     """Write the views of a lake for other tools; return where they are."""
     with lake.snapshot():  # other tools check no checksums, so it is done here
         return str(write_views(lake))
+
+
+def dbt_sources(views: Iterable[dict[str, Any]]) -> str:
+    """Return the YAML that names each view, as `describe_views` gives them; a macro is no table."""
+    tables = (view for view in views if "(" not in view["view"])
+    return _HEAD + "".join(line for view in tables for line in _table(view))
+
+
+def _table(view: dict[str, Any]) -> Iterator[str]:
+    meaning = _text(f"{view['meaning']} Grain: {view['grain']}.")
+    yield f"      - name: {view['view']}\n"
+    yield f"        description: {meaning}\n"
+    yield "        columns:\n"
+    for column in view["columns"]:
+        yield f"          - name: {column['name']}\n"
+        yield f"            description: {_text(column['comment'])}\n"
+        if column["type"]:
+            yield f"            data_type: {column['type']}\n"
+
+
+def _text(text: str) -> str:
+    """Write a text in quotes: what JSON quotes, YAML reads. Jinja reads braces in it, as dbt does.
+
+    >>> _text('say "no": {{ x }}')
+    '"say \\\\"no\\\\": { { x } }"'
+    """
+    quoted = json.dumps(text, ensure_ascii=False)
+    return quoted.replace("{{", "{ {").replace("}}", "} }")

@@ -6,12 +6,14 @@ writer keeps them at the end of a run. A reader takes those that are true of its
 makes the others there: it always sees the true ones.
 """
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Any, Self
 
 import msgspec
 import numpy as np
@@ -21,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
-from svc_analytics.files import make_folder
+from svc_analytics.files import make_folder, write_json
 from svc_analytics.lake.checksums import DAMAGE, check_signature, read_signature
 from svc_analytics.lake.index.month_index import MonthIndex, Texts, open_groups
 from svc_analytics.lake.index.parent_rows import (
@@ -32,16 +34,60 @@ from svc_analytics.lake.index.parent_rows import (
     payments_among,
     with_payments,
 )
-from svc_analytics.lake.index.parent_sources import ParentFile, ParentSources
-from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.lake import Lake, digest_of
 from svc_analytics.lake.layout import ORIGIN, PARENTS_FOLDER, quarantine_path
 from svc_analytics.lake.side_files import read_side_file, replace_file
 from svc_analytics.lake.snapshot import link_file
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
+from svc_analytics.storage import Storage
 
 _SOURCES = "sources.json"
 PIECE = 50_000  # payout records whose payments are looked for together, and held in memory
 REJECTED = "rejected"  # in place of a month: the payout records that could not be held
+
+_FORM = 3  # of the kept files; before, they had no row for each payout record
+
+
+@dataclass(frozen=True)
+class ParentFile:
+    """Of one file of payout records: the version that its parents are of, and where they lie."""
+
+    of: str
+    homes: list[str]  # the months of payments that hold them
+    has_missing: bool  # whether some were not found
+    signature: str  # of the file that keeps them; empty where there is none to keep
+
+
+@dataclass(frozen=True)
+class ParentSources:
+    """The versions of all files of payments, and what was found in them."""
+
+    payments: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, ParentFile] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read what is noted; nothing where it cannot be read, was altered, or has another form."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            document: dict[str, Any] = json.loads(path.read_bytes())
+            if document.pop("sha256") == digest_of(document) and document["form"] == _FORM:
+                files = {label: ParentFile(**of) for label, of in document["files"].items()}
+                return cls(document["payments"], files)
+        return cls()
+
+    def write(self, storage: Storage, path: Path) -> None:
+        """Note it, with a hash by which it vouches for itself."""
+        document = {"form": _FORM, **asdict(self)}
+        write_json(storage.write(path), document | {"sha256": digest_of(document)})
+
+    def is_true(self, label: str, of: str, payments: Mapping[str, str]) -> bool:
+        """Tell whether a file's parents are those of this version of it, and of the payments."""
+        file = self.files.get(label)
+        if file is None or file.of != of:
+            return False
+        if file.has_missing:  # they may be in any file that changed
+            return payments == self.payments
+        return all(payments.get(home) == self.payments[home] for home in file.homes)
 
 
 def refresh_parents(lake: Lake) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from threading import Thread
 from typing import Any
 
 from svc_analytics.arguments import check
@@ -11,6 +13,7 @@ from svc_analytics.formatting.display import Display, text_table
 from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
+from svc_analytics.log import LOG
 from svc_analytics.messages import Message
 from svc_analytics.notebook.agreement import Claim
 from svc_analytics.notebook.desk import controls, looks
@@ -21,7 +24,6 @@ from svc_analytics.notebook.desk.figure_box import FigureBox
 from svc_analytics.notebook.desk.finding_box import FindingBox
 from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN
 from svc_analytics.notebook.desk.hand_over import HandOver
-from svc_analytics.notebook.desk.judging import Judging
 from svc_analytics.notebook.desk.month_tiles import MonthTiles
 from svc_analytics.notebook.desk.record_box import RecordBox
 from svc_analytics.notebook.errors import ipython_shell
@@ -31,6 +33,32 @@ from svc_analytics.statements.statement import Statement
 
 MOST_FINDINGS = 50  # on the page without a kernel
 LACK = f"the buttons of this desk need ipywidgets and anywidget: {install('lab')}"
+
+
+class Judging:
+    """Judges one month after another; `show` is called in the thread after each."""
+
+    def __init__(self, desk: DeskMonths, show: Callable[[], object]) -> None:
+        self._desk, self._show = desk, show
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        """Judge what is not judged yet, unless that is being done."""
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = Thread(target=self._work, daemon=True)
+            self._thread.start()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until all months are judged."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _work(self) -> None:
+        try:
+            while self._desk.judge_next():
+                self._show()
+        except Exception:  # a thread has nobody to tell: the next month that is chosen says it
+            LOG.exception("the months could not be compared with the lake")
 
 
 def desk(
