@@ -156,12 +156,16 @@ def _series(coins: Sequence[str]) -> list[tuple[str, Sequence[str]]]:
 
 
 def _label_months(axes: Axes, months: Sequence[str]) -> None:
-    """Label every month; its year stands below the first month and below each first of a year."""
+    """Label every month; its year stands below each first of a year, and below the first month.
+
+    There is no room for two years side by side: below the month before a January there is none.
+    """
     language = language_of(axes)
     texts = []
     for place, month in enumerate(months):
         name = month_short(month) if language.is_english else language.number(month[5:7])
-        year = language.number(month[:4]) if place == 0 or month.endswith("-01") else ""
+        is_first = place == 0 and not "".join(months[1:2]).endswith("-01")
+        year = language.number(month[:4]) if is_first or month.endswith("-01") else ""
         texts.append(f"{name}\n{year}" if year else name)
     axes.set_xticks(range(len(months)), labels=texts)
     axes.set_xlim(-0.6, max(len(months), 1) - 0.4)

@@ -175,11 +175,15 @@ class Language:
 
         >>> Language("fa").value("2026-10-23").translate({0x2066: "<", 0x2069: ">"})
         '<1405-08-01> (<2026-10-23>)'
+        >>> Language("fa").value("1405-08-01 (2026-10-23)").translate({0x2066: "<", 0x2069: ">"})
+        '<1405-08-01> (<2026-10-23>)'
         """
         if not is_number(text):
             return isolate(text)
-        shown, day = isolate(self.number(text)), self.day(text)
-        return f"{isolate(self.number(day))} ({shown})" if day else shown
+        day = self.day(text)
+        parts = (f"{day} ({text})" if day else text).removesuffix(")").split(" (")
+        first, *second = (isolate(self.number(part)) for part in parts)
+        return f"{first} ({second[0]})" if second else first
 
     def _message(self, message: Message) -> str | None:
         """Return a message in the other language; a value that has no words there is isolated."""

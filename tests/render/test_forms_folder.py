@@ -5,6 +5,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ import pytest
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.render import formats
+from svc_analytics.render.page import template
 from svc_analytics.render.page.pdf import print_page
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.browsers import pdf_words
@@ -104,3 +106,15 @@ def test_a_persian_text_of_a_picture_runs_from_the_right_on_paper(tmp_path: Path
     words, _ = pdf_words(file)
     last, _ = max(words, key=lambda word: word[1])  # that ends furthest to the right
     assert len(words) == 2 and sorted(last) == sorted("از")
+
+
+@pytest.mark.usefixtures("printer")
+def test_sheets_are_upright_again_behind_the_wide_ones() -> None:
+    """What each figure means stood on a wide sheet where the lines left room on theirs."""
+    templates = Path(template.__file__).parent / "templates"
+    style = re.sub(r"\{[{%].*?[%}]\}", "left", (templates / "statement.css").read_text("utf-8"))
+    body = '<section class="wide">lines</section><section>what each figure means</section>'
+    from weasyprint import HTML  # an optional extra
+
+    sheets = HTML(string=f"<style>{style}</style>{body}").render().pages
+    assert [sheet.width > sheet.height for sheet in sheets] == [True, False]

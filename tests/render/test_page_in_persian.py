@@ -69,6 +69,8 @@ def test_both_directions_hold_the_same_numbers(pages: dict[str, str]) -> None:
     assert latin == plain
     assert [text.translate(LATIN) for text in persian] == plain
     assert not any(re.search("[0-9]", text) for text in persian)
+    hints = re.findall('title="([^"]*)"', pages["fa fa"])
+    assert hints and not any(re.search(r"(?<![\w.-])[0-9]+(?![\w.-])", hint) for hint in hints)
 
 
 def numbers(page: str) -> list[str]:

@@ -22,6 +22,8 @@ from svc_analytics.messages import Message
 _MARKS = re.compile(f"([{LEFT_TO_RIGHT}{RIGHT_TO_LEFT}{END}])")
 # Words of another script within a text of the catalogue, such as the name of a command.
 _FOREIGN = re.compile(r"([+-]?[A-Za-z0-9_](?:[A-Za-z0-9_ .,:/%&'@#+*=-]*[A-Za-z0-9_%])?)")
+_NUMBERS = re.compile(r"(?<![\w.,-])[0-9]+(?![\w.,-]*[\w])")  # within words of ours
+_GAP, _WHOLE = re.compile(r"(?<=\d) (?=\d)"), "\N{NO-BREAK SPACE}"  # a day and its time: one line
 _LINE = 60  # letters: of a longer text in two languages, the second stands below
 _ISOLATED = as_html('<bdi dir="ltr">{}</bdi>')
 _FOREIGN_NAME = as_html("<bdi>{}</bdi>")
@@ -75,8 +77,10 @@ class PageWords:
         """Return the text of a title, or of pointing at an element: it holds no elements."""
         message = visible(Message(text, **values) if values else text)
         if not self.language.is_english and is_number(message):
-            message = isolate(self.language.number(message))
-        return escape(self.language.text(message))
+            return escape(isolate(self.language.number(message)))
+        shown = self.language.text(message)
+        own = _NUMBERS.sub(lambda found: self.language.number(found[0]), shown)
+        return escape(shown if self.language.is_both else own)
 
     def value(self, text: object) -> str:
         """Return a number, a day, an id or a name, isolated and in the digits of the language."""
@@ -85,9 +89,7 @@ class PageWords:
             return escape(shown)
         if not is_number(shown):
             return self.kept(shown)
-        if self.language.day(shown):
-            return self._elements(self.language.value(shown))
-        return _ISOLATED.format(self.language.number(shown))
+        return self._elements(self.language.value(shown))
 
     def kept(self, text: object) -> str:
         """Return a text of other people, or a digest: letter by letter, and isolated."""
@@ -133,7 +135,7 @@ class PageWords:
                 else:
                     depth.append(piece == RIGHT_TO_LEFT)
             else:
-                made += self._within(piece) if depth[-1] else escape(piece)
+                made += self._within(piece) if depth[-1] else escape(_GAP.sub(_WHOLE, piece))
         return made
 
     @cached_property
