@@ -188,7 +188,7 @@ def _distinct(name: str, currency: str) -> str:
 def _openings(summary: list[dict[str, Any]], day: date) -> Iterator[Entry]:
     for row in summary:
         if opening := row["opening_position"]:
-            postings = ((WALLET, opening), (OPENING, -opening))
+            postings = ((WALLET, opening), (OPENING, opening.copy_negate()))
             entry_id = f"opening:{row['currency']}"
             yield Entry(day, entry_id, "opening", row["currency"], postings)
 
@@ -214,12 +214,13 @@ def _entry(line: dict[str, Any]) -> Entry:
 def _known(line: dict[str, Any]) -> list[tuple[str, Decimal]]:
     """Return the postings that the contract's fields explain, without the remainder."""
     wallet = (WALLET, line["net"])
+    gross, fee = line["gross"].copy_negate(), line["fee"].copy_negate()
     if line["kind"] == "refund":
-        return [(SALES_RETURNS, -line["gross"]), wallet]
+        return [(SALES_RETURNS, gross), wallet]
     if line["kind"] == "payout":
-        return [(CUSTOMER_PAYOUTS, -line["gross"]), (PAYOUT_FEES, -line["fee"]), wallet]
-    fees = [(PAYMENT_FEES, -line["fee"])] if line["fee_bearer"] == "merchant" else []
-    return [wallet, *fees, (SALES, -line["gross"])]
+        return [(CUSTOMER_PAYOUTS, gross), (PAYOUT_FEES, fee), wallet]
+    fees = [(PAYMENT_FEES, fee)] if line["fee_bearer"] == "merchant" else []
+    return [wallet, *fees, (SALES, gross)]
 
 
 def _places(value: Decimal) -> int:

@@ -4,6 +4,7 @@ import csv
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -48,18 +49,35 @@ def test_beancount_sees_the_smallest_unit(save: Save) -> None:
     assert checked.returncode != 0 and "Balance failed" in checked.stderr + checked.stdout
 
 
-def test_amounts_beyond_beancounts_own_precision_are_written_exactly(save: Save) -> None:
-    """34 digits: Beancount would round its sum to 28, so the balance is a remark."""
-    path = save("journal", ledger=HUGE) / "journal.beancount"
-    balance = "balance Assets:Wallet  7999999999999998.999999999999999999 ~ 0 USDT"
-    assert f"; 2026-11-01 {balance}" in path.read_text(encoding="utf-8")
-    assert bean_check(path).returncode == 0
+def test_amounts_beyond_the_precision_of_decimals_are_written_exactly(save: Save) -> None:
+    """34 digits, as opening and in each kind of movement: Python and Beancount round to 28."""
+    folder = save("journal", ledger=HUGE)
+    rows = postings(folder)
+    assert all(sum(map(Fraction, amounts)) == 0 for amounts in by_entry(rows))
+    assert {row["account"] for row in rows if row["amount"].lstrip("-") == WIDEST} == {
+        *("Assets:Wallet", "Equity:Opening", "Income:Sales", "Income:Sales-Returns"),
+        "Liabilities:Customer-Payouts",
+    }
+    journal = (folder / "journal.beancount").read_text(encoding="utf-8")
+    assert f"; 2026-11-01 balance Assets:Wallet  {WIDEST} ~ 0 USDT" in journal
+    assert bean_check(folder / "journal.beancount").returncode == 0
 
 
+def by_entry(rows: list[dict[str, str]]) -> list[list[str]]:
+    entries: dict[str, list[str]] = {}
+    for row in rows:
+        entries.setdefault(row["entry_id"], []).append(row["amount"])
+    return list(entries.values())
+
+
+WIDEST = "7999999999999998.999999999999999999"
 HUGE = """
- kind     currency  amount                fee  at
- payment  usdt      7999999999999998      0    2026-10-01T09:00
- payment  usdt      0.999999999999999999  0    2026-10-02T09:00
+ kind     currency  amount                               fee  at                of
+ payment  usdt      7999999999999998.999999999999999999  0    2026-09-01T09:00
+ payment  usdt      7999999999999998.999999999999999999  0    2026-10-02T09:00
+ payment  usdt      7999999999999998.999999999999999999  0    2026-10-03T09:00
+ refund   usdt      7999999999999998.999999999999999999       2026-10-04T09:00  1
+ payout   usdt      7999999999999998.999999999999999999  0    2026-10-05T09:00
 """
 
 

@@ -100,8 +100,12 @@ def known_texts(texts: Iterable[str]) -> frozenset[str]:
 
 
 def negated(texts: Iterable[str]) -> set[str]:
-    """Return numbers with the other sign."""
-    return {_plain(-Decimal(each)) for each in texts if _NUMBER.fullmatch(each)}
+    """Return numbers with the other sign, with every digit.
+
+    >>> negated(["-7999999999999998.999999999999999999", "2026-10"])
+    {'7999999999999998.999999999999999999'}
+    """
+    return {_plain(Decimal(each).copy_negate()) for each in texts if _NUMBER.fullmatch(each)}
 
 
 def _plain(number: Decimal) -> str:
