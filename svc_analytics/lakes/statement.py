@@ -15,7 +15,6 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lakes.sums import TOTAL
 from svc_analytics.money import format_amount, group_digits
 from svc_analytics.periods import Period
-from svc_analytics.render.page.comparison import comparison_page
 from svc_analytics.render.standing import standing_text
 from svc_analytics.statements.statement import Statement
 
@@ -52,6 +51,8 @@ class GroupStatement(Displayable):
 
     def to_html(self) -> str:
         """Return the same as a page that stands alone."""
+        from svc_analytics.render.page.comparison import comparison_page  # loads matplotlib
+
         names = "; ".join(names_of(statement.merchant) for statement in self.statements.values())
         return comparison_page(self._display(), names)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import xlsxwriter
 
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.display import Display, label
@@ -19,10 +18,6 @@ from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import KEPT
 from svc_analytics.render.bridges import MovedTables
 from svc_analytics.render.folder import write_csv
-from svc_analytics.render.page.comparison import comparison_page
-from svc_analytics.render.workbook.cells import CellWriter
-from svc_analytics.render.workbook.compared import Face, write_face
-from svc_analytics.render.workbook.tables import Page, write_table
 from svc_analytics.storage import open_storage
 from svc_analytics.warehouse.definitions import label_of
 from svc_analytics.working_folders import restore_folders
@@ -94,6 +89,8 @@ def _write_tables(compared: Compared, folder: Path) -> None:
 
 
 def _write_page(compared: Compared, folder: Path) -> None:
+    from svc_analytics.render.page.comparison import comparison_page  # loads matplotlib
+
     text = comparison_page(compared.page, compared.names, compared.language, compared.change)
     (folder / f"{NAME}.html").write_text(text, encoding="utf-8", newline="\n")
 
@@ -105,6 +102,12 @@ def _write_json(compared: Compared, folder: Path) -> None:
 
 def _write_workbook(compared: Compared, folder: Path) -> None:
     """Write what the page says, then a sheet for each table; the same gives the same."""
+    import xlsxwriter
+
+    from svc_analytics.render.workbook.cells import CellWriter
+    from svc_analytics.render.workbook.compared import Face, write_face
+    from svc_analytics.render.workbook.tables import Page, write_table
+
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(str(folder / f"{NAME}.xlsx"), options) as workbook:
         made_at = from_micros(compared.made_at).replace(tzinfo=None)

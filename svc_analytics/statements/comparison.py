@@ -38,7 +38,6 @@ from svc_analytics.render.comparison import (
     figures_by_coin,
     with_messages,
 )
-from svc_analytics.render.page.comparison import comparison_page
 from svc_analytics.render.side_by_side import age_line, comparison_tables, head_lines, standings
 from svc_analytics.render.standing import standing_text
 from svc_analytics.statements.balance_assertions import read_assertions
@@ -121,6 +120,8 @@ class Comparison(Displayable):
 
     def to_html(self) -> str:
         """Return the same as a page that stands alone."""
+        from svc_analytics.render.page.comparison import comparison_page  # loads matplotlib
+
         return comparison_page(self.titled(), names_of(self.merchant), change=self.change)
 
     def save(

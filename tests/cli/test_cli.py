@@ -412,8 +412,8 @@ run("--help")
 loaded("pandas", "pyarrow", "duckdb", "httpx", "numpy")
 run("sql", "from payments limit 1", "--data-dir", folder)
 loaded("pandas")
-import svc_analytics.cli.commands.statement
-loaded("httpx")
+import svc_analytics.cli.commands.statement, svc_analytics.cli.commands.compare
+loaded("httpx", "matplotlib", "jinja2", "xlsxwriter")
 run("extract", "--help")
 loaded("httpx", "rich")
 import pandas, rich
@@ -421,7 +421,7 @@ import pandas, rich
 
 
 def test_a_command_loads_what_it_needs(filled: Path) -> None:
-    """Help needs no heavy module, and a statement, which reads the lake alone, no client.
+    """Help needs no heavy module, and figures in the terminal no client, picture or page.
 
     The client would print with `rich`, and Arrow load Pandas with its first array: whoever wants
     them still gets them.
