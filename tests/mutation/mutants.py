@@ -123,9 +123,11 @@ def _faults_of_operators(node: ast.AST) -> list[Fault]:
 
 def _faults_of_branches(node: ast.AST) -> list[Fault]:
     match node:
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+            return []  # what stands there computes nothing
         case ast.If() | ast.IfExp():
             return [_sets(node, "test", ast.Constant(value)) for value in (True, False)]
-        case ast.Return(value=ast.AST()):
+        case ast.Return(value=ast.AST() as value) if ast.unparse(value) != "None":
             return [_sets(node, "value", ast.Constant(None))]
         case ast.Expr(value=ast.Call()):
             return [_sets(node, "value", ast.Constant(...))]

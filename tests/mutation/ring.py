@@ -3,11 +3,14 @@
     python -m tests.mutation.ring --count 72 --seed 1    # or: pytest -m mutants
 
 Each mutant lies in a copy of the code. A process forked from one that has loaded the libraries
-runs the covering files of the usual ring until a test fails: the mutant is killed. One at which
-every test passes survived; one that takes too long is undecided, and counts as not killed.
+runs the part's tests of the usual ring until one fails: the mutant is killed. Those that reach its
+line are run first. One at which every test passes survived; one that takes too long is undecided,
+and counts as not killed.
 """
 
 import csv
+import json
+import math
 import os
 import random
 import shutil
@@ -15,7 +18,7 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +27,7 @@ from typing import NamedTuple, NoReturn
 import click
 import pytest
 
+from tests.mutation.covering import Near, Noted, file_seconds, tests_near
 from tests.mutation.mutants import Mutant, count_mutants, mutant_of
 
 ROOT = Path(__file__).parents[2]
@@ -31,8 +35,20 @@ PACKAGE = ROOT / "svc_analytics"
 RESULTS = Path(__file__).with_name("results.csv")
 EQUIVALENT = Path(__file__).with_name("equivalent.csv")  # what a person found to be no fault
 WANTED = 0.92  # of the mutants that are faults are killed
-LIMIT = 600  # seconds for one mutant
-LOADED = ("duckdb", "httpx", "jinja2", "numpy", "pandas", "pyarrow.parquet")
+PATIENCE = 5  # times as long as without a fault a part's tests may take at a mutant
+LOADED = (
+    "duckdb",
+    "httpx",
+    "hypothesis",
+    "jinja2",
+    "matplotlib.figure",
+    "pandas",
+    "pyarrow.parquet",
+)
+# A library of tests that no part needs takes as long to load as all of ours; what is loaded before
+# the tests begin is not rewritten, which would be a warning.
+OPTIONS = ("-n0", "-x", "-p", "no:cacheprovider", "-p", "no:schemathesis")
+OPTIONS += ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 
 
 class Target(NamedTuple):
@@ -45,19 +61,34 @@ class Target(NamedTuple):
 SQL = "warehouse/sql"
 STATEMENTS = "statements/test_statement.py", "statements/test_full_scan.py"
 TARGETS: dict[str, Target] = {
-    "money": Target(("money.py",), ("ground/test_money.py",)),
-    "signing": Target(("signing/*.py",), ("signing", "ground/test_config_secrecy.py")),
+    "money": Target(("money.py",), ("ground/test_money.py", "formatting/test_numbers.py")),
+    "signing": Target(
+        ("signing/*.py",),
+        ("signing", "ground/test_config_secrecy.py", "notebook/test_display.py"),
+    ),
     "lake": Target(
-        ("coverage.py", "lake/control_totals.py", "lake/merge.py", "lake/month_coverage.py"),
+        (
+            *("coverage.py", "lake/control_totals.py", "lake/derived.py", "lake/merge.py"),
+            *("lake/month_coverage.py", "lake/month_file.py"),
+        ),
         (
             *("ground/test_coverage_sets.py", "lake/test_month_coverage.py", "lake/test_merge.py"),
-            *("lake/test_invariants.py", "lake/test_index.py", "extraction/test_clock.py"),
-            *("extraction/test_extraction.py", "lake/test_runs.py", "lake/test_lake.py"),
+            *("lake/test_derived.py", "lake/test_invariants.py", "lake/test_index.py"),
+            *("extraction/test_clock.py", "extraction/test_extraction.py", "lake/test_runs.py"),
+            *("lake/test_lake.py", "lake/test_fault_files.py"),
         ),
     ),
     "closing": Target(
-        ("closing/register.py", "closing/seals.py", "closing/verification/proof.py"),
-        (*("closing/test_register.py", "closing/test_forgeries.py", "closing/test_seal.py"),),
+        (
+            *("closing/chain.py", "closing/register.py", "closing/seals.py"),
+            *("closing/verification/proof.py", "closing/verification/facts.py"),
+            *("closing/verification/tables.py", "closing/verification/forms.py"),
+        ),
+        (
+            *("closing/test_register.py", "closing/test_forgeries.py", "closing/test_seal.py"),
+            *("closing/test_altered_tables.py", "closing/test_neighbours.py"),
+            *("closing/test_forgery.py", "closing/test_package.py", "closing/test_notes.py"),
+        ),
     ),
     "checks": Target(
         (f"{SQL}/checks/*.sql",),
@@ -98,45 +129,75 @@ def draw(count: int, seed: int) -> list[Drawn]:
     return drawn
 
 
-def judge(drawn: Drawn, copy: Path) -> str:
-    """Say what becomes of a mutant, which lies in the copy of the code meanwhile."""
-    path = copy / drawn.file
-    path.write_text(drawn.mutant.text, "utf-8")
-    code = run_tests(drawn.target, copy)
-    shutil.copy(ROOT / drawn.file, path)
-    return {None: "undecided", 0: "survived"}.get(code, "killed")
+class Ring:
+    """A copy of the code, in which mutants are judged; what each part's tests reach is noted."""
+
+    def __init__(self, folder: Path, parts: Iterable[str]) -> None:
+        self.copy, self.notes = folder / "code", folder / "noted.json"
+        for name in ("svc_analytics", "tests", "docs", "notebooks"):
+            shutil.copytree(ROOT / name, self.copy / name)
+        shutil.copy(ROOT / "pyproject.toml", self.copy)
+        self.noted = {part: self._note(part) for part in parts}
+
+    def _note(self, part: str) -> dict[str, tuple[float, list[str]]]:
+        """Let a part's tests run without a mutant."""
+        package = self.copy / PACKAGE.name
+        files = {path for pattern in TARGETS[part].files for path in package.glob(pattern)}
+        code = self._run(tests_of(part), Noted(files), limit=math.inf)
+        assert code == 0, f"the tests of {part} fail without a mutant"
+        noted: dict[str, tuple[float, list[str]]] = json.loads(self.notes.read_text("utf-8"))
+        return noted
+
+    def judge(self, drawn: Drawn) -> str:
+        """Say what becomes of a mutant, which lies in the copy of the code meanwhile."""
+        path = self.copy / drawn.file
+        noted, is_sql = self.noted[drawn.target], path.suffix == ".sql"
+        near = tests_near(noted, str(path) if is_sql else f"{path}:{drawn.mutant.line}")
+        limit = PATIENCE * sum(seconds for seconds, _ in noted.values()) + PATIENCE * 20
+        path.write_text(drawn.mutant.text, "utf-8")
+        code = self._run(file_seconds(near), Near(near, others=False), limit) if near else 0
+        if code == 0:
+            code = self._run(tests_of(drawn.target), Near(near, others=True), limit)
+        shutil.copy(ROOT / drawn.file, path)
+        survived = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        return "undecided" if code is None else "survived" if code in survived else "killed"
+
+    def _run(self, tests: Iterable[str], plugin: Noted | Near, limit: float) -> int | None:
+        """Run tests in a process of their own; return its exit code, None past the limit."""
+        child = os.fork()
+        if not child:
+            self._be_tested([*tests], plugin)
+        until = time.monotonic() + limit
+        while time.monotonic() < until:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.1)
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return None
+
+    def _be_tested(self, tests: list[str], plugin: Noted | Near) -> NoReturn:
+        """Run tests of the copy of the code until one fails, and end this process."""
+        code = int(pytest.ExitCode.INTERNAL_ERROR)
+        try:
+            os.setsid()
+            os.chdir(self.copy)
+            sys.path[0] = os.environ["PYTHONPATH"] = str(self.copy)
+            for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
+                del sys.modules[name]  # they are imported again, from the copy
+            for output in (1, 2):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+            code = int(pytest.main([*OPTIONS, *tests], plugins=[plugin]))
+            if isinstance(plugin, Noted):
+                plugin.write(self.notes)
+        finally:
+            os._exit(code)
 
 
-def run_tests(target: str, copy: Path) -> int | None:
-    """Run a part's tests in a process of their own; return its exit code, None past the limit."""
-    child = os.fork()
-    if not child:
-        _be_tested([f"tests/{test}" for test in TARGETS[target].tests], copy)
-    until = time.monotonic() + LIMIT
-    while time.monotonic() < until:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        time.sleep(0.1)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
-
-
-def _be_tested(tests: list[str], copy: Path) -> NoReturn:
-    """Run tests of a copy of the code until one fails, and end this process."""
-    code = int(pytest.ExitCode.INTERNAL_ERROR)
-    try:
-        os.setsid()
-        os.chdir(copy)
-        sys.path[0] = os.environ["PYTHONPATH"] = str(copy)
-        for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
-            del sys.modules[name]  # they are imported again, from the copy
-        for output in (1, 2):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), output)
-        code = int(pytest.main(["-n0", "-x", "-p", "no:cacheprovider", *tests]))
-    finally:
-        os._exit(code)
+def tests_of(part: str) -> list[str]:
+    """Name the tests of a part, the quickest first."""
+    return [f"tests/{test}" for test in TARGETS[part].tests]
 
 
 def judge_all(mutants: list[Drawn]) -> Iterator[list[str]]:
@@ -145,16 +206,11 @@ def judge_all(mutants: list[Drawn]) -> Iterator[list[str]]:
         import_module(name)
     known = {tuple(row[:3]) for row in read_rows(EQUIVALENT)}
     with TemporaryDirectory() as folder:
-        copy = Path(folder) / "code"
-        for name in ("svc_analytics", "tests", "docs", "notebooks"):
-            shutil.copytree(ROOT / name, copy / name)
-        shutil.copy(ROOT / "pyproject.toml", copy)
-        for target in dict.fromkeys(drawn.target for drawn in mutants):
-            assert run_tests(target, copy) == 0, f"the tests of {target} fail without a mutant"
+        ring = Ring(Path(folder), dict.fromkeys(drawn.target for drawn in mutants))
         for drawn in mutants:
             target, file, (line, change, _) = drawn
             source = (ROOT / file).read_text("utf-8").splitlines()[line - 1].strip()
-            outcome = "equivalent" if (file, source, change) in known else judge(drawn, copy)
+            outcome = "equivalent" if (file, source, change) in known else ring.judge(drawn)
             yield [target, file, str(line), change, outcome]
 
 
