@@ -268,12 +268,16 @@ def test_a_chart_of_another_table_names_the_column_it_lacks() -> None:
 
 
 def test_a_verdict_says_what_differs_and_what_the_receipt_states() -> None:
-    """The reason first; then the fact, in the receipt and in the record."""
+    """The reason first; then the facts that differ, in both; then all facts of the receipt."""
     changed = {**FACTS, "amount": "99"}
-    verdict = verify_receipt(signed(changed), RING, FACTS)
+    verdict = verify_receipt(signed(changed), RING, FACTS | {"reference_id": None})
     lines = str(verdict).splitlines()
     assert lines[0] == "Receipt: facts_mismatch" and lines[1].startswith("not proven: ")
-    assert re.search(r"amount +99 +12.50", str(verdict)) and ">99</td>" in verdict._repr_html_()
+    cells = [tuple(line.split()) for line in lines]
+    assert ("amount", "99", "12.50") in cells and ("reference_id", "order-42", "nothing") in cells
+    assert cells[-len(FACTS) :] == [*changed.items()] and ">99</td>" in verdict._repr_html_()
+    text = "Receipt: malformed\nnot proven: not of the form v1.<payload>.<signature>"
+    assert str(verify_receipt("nonsense", RING, None)) == text
 
 
 def test_an_extraction_says_what_it_read(desk: Desk) -> None:
