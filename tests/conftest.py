@@ -20,6 +20,7 @@ from svc_analytics.config import Settings
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.signing.secrets import Secret
 from tests.support import prepared
+from tests.support.commands import Run, runner
 from tests.support.desks import Desk
 from tests.support.fake_service import (
     BASE_URL,
@@ -144,6 +145,12 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_printer(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without WeasyPrint: a PDF takes ten times as long as all else of a package."""
     monkeypatch.setitem(sys.modules, "weasyprint", None)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line in this process, as `svc-analytics` would."""
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -40,7 +40,6 @@ from svc_analytics.warehouse.models import (
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.statements.test_statement import LEDGER
 from tests.support.desks import Desk
-from tests.support.ledgers import read_ledger
 from tests.support.rings import rings
 
 VERDICTS = [
@@ -64,7 +63,7 @@ max(amount) filter (where {rows})
 @pytest.fixture
 def warehouse(desk: Desk) -> Iterator[Warehouse]:
     """An open lake of a small ledger, read whole."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.extract()
     with open_warehouse(desk.lake) as opened:
         yield opened

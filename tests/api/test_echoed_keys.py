@@ -14,7 +14,7 @@ from svc_analytics.api.client import Client
 from svc_analytics.errors import SvcError
 from svc_analytics.signing.secrets import hide_keys_in
 from tests.api.test_client_secrecy import told
-from tests.support.commands import runner
+from tests.support.commands import Run
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 from tests.support.loopback import Loopback
 from tests.support.rings import sample
@@ -106,14 +106,14 @@ def test_no_error_repeats_what_a_proxy_repeats(
     "name", sample(["a header line without a colon", "a chunk's size", "a cursor"], 3)
 )
 def test_no_terminal_and_no_file_shows_the_key(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+    run: Run, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Not even with -vv, which prints the causes."""
     monkeypatch.setenv("SVC_CHECKOUT_KEY", CHECKOUT_KEY)
     monkeypatch.setenv("SVC_PAYOUT_KEY", PAYOUT_KEY)
     with repeating(PLACES[name], bytes.strip) as address:
         monkeypatch.setenv("SVC_BASE_URL", address)
-        done = runner(monkeypatch, capsys)("extract", "-vv", "--patience", "1")
+        done = run("extract", "-vv", "--patience", "1")
     files = "".join(path.read_text("latin-1") for path in Path().rglob("*") if path.is_file())
     assert done.code and done.err
     assert not any(secret in done.out + done.err + files for secret in NEVER)

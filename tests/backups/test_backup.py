@@ -17,7 +17,7 @@ from svc_analytics.lake.layout import TOLD_MARK
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.database import write_views
 from tests.simulation.simulate import quick_folder
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 from tests.support.kept_lakes import back_up, kept, restored
 from tests.support.sealed_months import MONTHS, closer_at
 
@@ -43,11 +43,6 @@ def place(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(made, tmp_path / "data")
     monkeypatch.setenv("SVC_DATA_DIR", str(tmp_path / "data"))
     return tmp_path
-
-
-@pytest.fixture
-def run(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 def test_a_restored_lake_has_the_same_bytes(place: Path) -> None:

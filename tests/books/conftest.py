@@ -18,7 +18,7 @@ def sealed_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def booked(sealed_lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def lake(sealed_lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A lake with two sealed months and a chart of accounts, in the working folder."""
     shutil.copytree(sealed_lake, tmp_path / "data")
     (tmp_path / "data" / "books.toml").write_text(starter(), encoding="utf-8")

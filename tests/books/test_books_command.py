@@ -16,20 +16,10 @@ from svc_analytics.errors import PeriodNotClosed
 from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 from tests.support.importers import IMPORTERS
 from tests.support.sealed_months import KEPT
 from tests.support.seeded_books import SCHEMA, accounts, summary
-
-
-@pytest.fixture
-def lake(booked: Path) -> Path:
-    return booked
-
-
-@pytest.fixture
-def run(lake: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 def test_a_sealed_month_is_written_for_a_system(run: Run, lake: Path) -> None:

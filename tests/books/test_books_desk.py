@@ -11,11 +11,6 @@ from svc_analytics.notebook.desk.panel import Panel
 
 
 @pytest.fixture
-def lake(booked: Path) -> Path:
-    return booked
-
-
-@pytest.fixture
 def panel(lake: Path) -> Iterator[Panel]:
     panel = Panel(svc.desk(Lakehouse(lake))._months, lambda: None)
     panel.choose("2026-10")

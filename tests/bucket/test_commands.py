@@ -24,7 +24,7 @@ from svc_analytics.sandbox.server import Running, serve
 from svc_analytics.sandbox.state.store import Store
 from tests.support import buckets
 from tests.support.buckets import Server
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 from tests.support.desks import machine_clock_at
 from tests.support.rings import sample
 
@@ -42,17 +42,11 @@ def service() -> Iterator[Running]:
 
 
 @pytest.fixture
-def call(
-    service: Running,
-    server: Server,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Run:
+def call(run: Run, service: Running, server: Server, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command line as on a machine with these settings, and an empty cache."""
     for name, value in (service.environment | {"SVC_DATA_DIR": URL}).items():
         monkeypatch.setenv(name, value)
-
-    return runner(monkeypatch, capsys)
+    return run
 
 
 @pytest.fixture(scope="module")

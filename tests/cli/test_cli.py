@@ -27,7 +27,7 @@ from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running, serve
 from svc_analytics.sandbox.state.store import Store
 from svc_analytics.storage import LocalStorage
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 from tests.support.desks import machine_clock_at
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
@@ -41,12 +41,6 @@ def running() -> Iterator[Running]:
         service = Service(store, Clock(to_micros(NOW)))
         with serve(service) as running, machine_clock_at(NOW):
             yield running
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command line in this process, as `svc-analytics` would."""
-    return runner(monkeypatch, capsys)
 
 
 def test_a_command_that_is_nearly_spelled_is_named(run: Run) -> None:

@@ -4,15 +4,14 @@ import json
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from svc_analytics.instants import to_micros
-from tests.support.closings import Closer, table
-from tests.support.commands import Run, runner
+from tests.support.closings import Closer, closer_by_commands, table
+from tests.support.commands import Run
 from tests.support.desks import Desk
-from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, payment
+from tests.support.fake_service import payment
 from tests.support.rings import sample
 
 OCTOBER = Path("data/statements/2026-10")
@@ -21,25 +20,12 @@ OCTOBER = Path("data/statements/2026-10")
 @pytest.fixture
 def closer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Closer:
     """What the commands extract comes from the model service."""
-    closer = Closer(desk)
-    closer.serve()
-
-    def extract(lake: Any, settings: Any, request: Any) -> Any:
-        return closer.read(request)
-
-    for name in ("extract", "read_again"):
-        monkeypatch.setattr(f"svc_analytics.extraction.update.{name}", extract)
-    for name, value in (("CHECKOUT", CHECKOUT_KEY), ("PAYOUT", PAYOUT_KEY)):
-        monkeypatch.setenv(f"SVC_{name}_KEY", value)
-    monkeypatch.setenv("SVC_BASE_URL", BASE_URL)
-    return closer
+    return closer_by_commands(desk, monkeypatch)
 
 
 @pytest.fixture
-def call(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Run:
-    return runner(monkeypatch, capsys)
+def call(closer: Closer, run: Run) -> Run:
+    return run
 
 
 def test_close_says_what_it_sealed_and_that_it_is_done(call: Run) -> None:

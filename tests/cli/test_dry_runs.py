@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.closings import Closer
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 from tests.support.desks import Desk, machine_clock_at
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
 
@@ -26,15 +26,13 @@ def closer(desk: Desk) -> Closer:
 
 
 @pytest.fixture
-def run(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Run]:
+def run(run: Run, closer: Closer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Commands on the desk's lake, with the settings of a service that is not there."""
     settings = {"BASE_URL": BASE_URL, "CHECKOUT_KEY": CHECKOUT_KEY, "PAYOUT_KEY": PAYOUT_KEY}
     for name, value in (settings | {"DATA_DIR": str(closer.desk.lake.path)}).items():
         monkeypatch.setenv(f"SVC_{name}", value)
     with machine_clock_at(NOW):
-        yield runner(monkeypatch, capsys)
+        yield run
 
 
 def lake_bytes(folder: Path) -> dict[str, tuple[str, int]]:

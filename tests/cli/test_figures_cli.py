@@ -8,14 +8,14 @@ from functools import partial
 import pytest
 
 from svc_analytics.warehouse.figures import figure_groups, stated_figures
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """`figures` on a terminal of 80 columns, in an empty folder."""
     monkeypatch.setenv("COLUMNS", "80")
-    return partial(runner(monkeypatch, capsys), "figures")
+    return partial(run, "figures")
 
 
 def test_the_glossary_fits_a_terminal(run: Run) -> None:

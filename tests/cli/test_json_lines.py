@@ -12,14 +12,9 @@ import pytest
 from svc_analytics.cli import app
 from svc_analytics.errors import Unavailable
 from tests.cli.test_json_output import validator
-from tests.support.commands import Outcome, Run, runner
+from tests.support.commands import Outcome, Run
 
 KEY = "svc_live_" + "0a" * 32
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 def events(done: Outcome) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.server import serve
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 from tests.support.documents import ROOT
 from tests.support.rings import rings
 from tests.support.ssh_keys import make_key
@@ -113,10 +113,9 @@ def other_lake(folder: Path, request: pytest.FixtureRequest) -> None:
         svc.demo_lake(folder / "demo", months=1, payments=40)
 
 
-@pytest.fixture
-def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+@pytest.fixture(autouse=True)
+def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    return runner(monkeypatch, capsys)
 
 
 def validator(name: str) -> "Draft202012Validator":

@@ -10,13 +10,8 @@ from typing import NoReturn
 import pytest
 
 from svc_analytics.cli import app
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 from tests.support.desks import Desk
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 @pytest.mark.parametrize(

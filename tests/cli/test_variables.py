@@ -16,9 +16,8 @@ from svc_analytics.environment import Text, is_known
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import cache_folder
 from svc_analytics.lakehouse import Lakehouse
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 from tests.support.desks import Desk
-from tests.support.ledgers import read_ledger
 from tests.support.prepared import extracted
 
 LEDGER = """
@@ -28,14 +27,9 @@ LEDGER = """
 
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
-
-
-@pytest.fixture
 def lake(desk: Desk) -> Lakehouse:
     """A payment at 22:00 of 31 August in UTC, which is September in Tehran."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     return extracted(desk).lake
 
 
@@ -43,26 +37,26 @@ def write(*lines: str) -> None:
     Path(".env").write_text("\n".join(lines) + "\n")
 
 
-def label(call: Run, *words: str) -> str:
+def label(run: Run, *words: str) -> str:
     """The label of the statement that a command makes."""
-    done = call("statement", "2026-09", "--json", "--out", "out", *words)
+    done = run("statement", "2026-09", "--json", "--out", "out", *words)
     return str(json.loads(done.out)["label"])
 
 
 @pytest.mark.thorough
 def test_an_option_comes_before_the_environment_and_that_before_dotenv(
-    call: Run, lake: Lakehouse, monkeypatch: pytest.MonkeyPatch
+    run: Run, lake: Lakehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The order of settings is the order of options."""
     words = ("--data-dir", str(lake.path))
     write("SVC_STATEMENT_ZONE=Asia/Tehran")
-    assert label(call, *words) == "2026-09@Asia-Tehran"
+    assert label(run, *words) == "2026-09@Asia-Tehran"
     Path("zone").write_text("Asia/Tokyo\n")
     monkeypatch.setenv("SVC_STATEMENT_ZONE_FILE", "zone")
-    assert label(call, *words) == "2026-09@Asia-Tokyo"
+    assert label(run, *words) == "2026-09@Asia-Tokyo"
     monkeypatch.setenv("SVC_STATEMENT_ZONE", "Europe/Lisbon")
-    assert label(call, *words) == "2026-09@Europe-Lisbon"
-    assert label(call, *words, "--zone", "UTC") == "2026-09"
+    assert label(run, *words) == "2026-09@Europe-Lisbon"
+    assert label(run, *words, "--zone", "UTC") == "2026-09"
 
 
 def every_option() -> Iterator[tuple[str, tuple[str, ...], click.Option]]:
@@ -109,20 +103,20 @@ MISSPELT = {
 
 @pytest.mark.parametrize(("line", "meant"), MISSPELT.items())
 def test_what_nothing_reads_in_dotenv_is_refused_with_the_near_miss(
-    call: Run, lake: Lakehouse, line: str, meant: str
+    run: Run, lake: Lakehouse, line: str, meant: str
 ) -> None:
     """Exit code 2 and one line; no value of it is shown, and nothing is written."""
     write(line)
-    done = call("statement", "2026-09", "--data-dir", str(lake.path), "--out", "out")
+    done = run("statement", "2026-09", "--data-dir", str(lake.path), "--out", "out")
     name, _, value = line.removeprefix("export ").partition("=")
     assert done.code == 2 and not Path("out").exists()
     assert done.lines[0].endswith(f"nothing reads {name}: did you mean {meant}?")
     assert len(done.lines) == 1 and not (value and value in done.err)
 
 
-def test_a_name_like_no_other_is_refused_without_a_guess(call: Run) -> None:
+def test_a_name_like_no_other_is_refused_without_a_guess(run: Run) -> None:
     write("SVC_HOUSE=green")
-    assert call("status").lines[0].endswith("nothing reads SVC_HOUSE")
+    assert run("status").lines[0].endswith("nothing reads SVC_HOUSE")
 
 
 def test_python_refuses_it_too() -> None:
@@ -132,25 +126,25 @@ def test_python_refuses_it_too() -> None:
         svc.read_settings()
 
 
-def test_help_is_shown_whatever_dotenv_holds(call: Run) -> None:
+def test_help_is_shown_whatever_dotenv_holds(run: Run) -> None:
     write("SVC_HOUSE=green")
-    assert call("statement", "--help").code == 0
+    assert run("statement", "--help").code == 0
 
 
-def test_names_for_a_later_version_and_of_other_programs_stand_in_nobodys_way(call: Run) -> None:
+def test_names_for_a_later_version_and_of_other_programs_stand_in_nobodys_way(run: Run) -> None:
     """What a later version reads may be there already; what is not ours is not looked at."""
     later = ("CA_FILE", "NOTIFY", "NOTIFY_FILE", "PING_URL", "METRICS_FILE", "SIGNING_KEY")
     write(*(f"SVC_{name}=x" for name in (*later, "TSA_URL")), "PORT=1", "MYSVC_PORT=1")
-    assert call("figures").code == 0
+    assert run("figures").code == 0
 
 
 def test_in_the_environment_a_near_miss_is_a_note_and_any_other_name_is_none(
-    call: Run, monkeypatch: pytest.MonkeyPatch
+    run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It also holds the variables of other programs: a cluster sets SVC_PORT for its services."""
     for name in ("SVC_PORT", "SVC_SERVICE_HOST", "SVC_STATMENT_ZONE", "SVC_FIGURES_JSN"):
         monkeypatch.setenv(name, "x")
-    done = call("figures")
+    done = run("figures")
     said = {line.partition("reads ")[2] for line in done.lines}
     assert done.code == 0 and said == {
         "SVC_STATMENT_ZONE: did you mean SVC_STATEMENT_ZONE?",
@@ -169,31 +163,31 @@ WRONG = {
 
 @pytest.mark.parametrize(("line", "option"), WRONG.items())
 def test_a_wrong_value_is_told_with_its_variable_and_dotenv(
-    call: Run, lake: Lakehouse, line: str, option: str
+    run: Run, lake: Lakehouse, line: str, option: str
 ) -> None:
     """As on the command line, and where it stands."""
     write(line)
-    done = call("statement", "2026-09", "--data-dir", str(lake.path), "--out", "out")
+    done = run("statement", "2026-09", "--data-dir", str(lake.path), "--out", "out")
     name = line.partition("=")[0]
     assert done.code == 2 and f"{option} is from {name} in .env" in done.err
 
 
-def test_a_wrong_setting_is_told_with_dotenv(call: Run) -> None:
+def test_a_wrong_setting_is_told_with_dotenv(run: Run) -> None:
     write("SVC_PATIENCE=soon")
-    assert call("extract").lines == [
+    assert run("extract").lines == [
         "svc-analytics: error: SVC_PATIENCE is not a number of seconds (in .env)"
     ]
 
 
-def test_v_says_which_options_variables_gave(call: Run) -> None:
+def test_v_says_which_options_variables_gave(run: Run) -> None:
     write("SVC_FIGURES_JSON=1")
-    assert "--json is from SVC_FIGURES_JSON in .env" in call("figures", "-v").err
-    assert call("figures").err == ""
+    assert "--json is from SVC_FIGURES_JSON in .env" in run("figures", "-v").err
+    assert run("figures").err == ""
 
 
-def test_a_flag_that_is_off_is_as_if_it_were_not_there(call: Run, lake: Lakehouse) -> None:
+def test_a_flag_that_is_off_is_as_if_it_were_not_there(run: Run, lake: Lakehouse) -> None:
     write("SVC_STATEMENT_LAST_MONTH=0", "SVC_STATEMENT_EXACT=no")
-    assert label(call, "--data-dir", str(lake.path)) == "2026-09"
+    assert label(run, "--data-dir", str(lake.path)) == "2026-09"
 
 
 def test_the_commands_whose_options_count_are_all_commands() -> None:

@@ -14,7 +14,6 @@ import pytest
 
 from tests.support.desks import Desk
 from tests.support.documents import PAGES, ROOT
-from tests.support.ledgers import read_ledger
 
 [PAGE] = [page for page in PAGES if page.name == "how-to-add.md"]
 FILES = re.findall(r'^ *```\w+ title="(.+?)"\n(.+?)^ *```$', PAGE.read_text("utf-8"), re.M | re.S)
@@ -34,7 +33,7 @@ LEDGER = """
 @pytest.fixture
 def statement(desk: Desk, tmp_path: Path) -> dict[str, Rows]:
     """The tables of October, made by the package with the files of the page in it."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.service.payouts[0]["comment"] = "rent"
     desk.extract()
     shutil.copytree(ROOT / "svc_analytics", tmp_path / "svc_analytics")

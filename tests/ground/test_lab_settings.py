@@ -15,7 +15,6 @@ from svc_analytics.lake.lake import known_months
 from svc_analytics.notebook.errors import INTERRUPTED
 from svc_analytics.notebook.runner import lab_environment
 from tests.support.desks import Desk
-from tests.support.ledgers import read_ledger
 
 LEDGER = """
  kind     currency  amount  fee  at                of  usd_value
@@ -35,7 +34,7 @@ def shell(monkeypatch: pytest.MonkeyPatch) -> InteractiveShell:
 @pytest.fixture
 def held(desk: Desk) -> Desk:
     """One payment of August, and all read up to October 20."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.extract(end=parse_bound("2026-10-20"))
     return desk
 

@@ -244,7 +244,7 @@ def test_a_receipt_of_another_month_has_its_verdict(
 @pytest.mark.parametrize("step", rings([9], [1]))
 def test_the_sql_beside_a_figure_gives_that_figure(desk: Desk, step: int) -> None:
     """Of every table: of the month, of each day in Tehran, of months of payment, and in USD."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.extract()
     made = svc.statement(desk.lake, OCTOBER, zone="Asia/Tehran")
     records, tables = MonthRecords(desk.lake, made.period), [*statement_tables(made)]
@@ -303,7 +303,7 @@ def test_the_records_found_are_saved_as_csv(panel: Panel) -> None:
 @pytest.mark.thorough
 def test_of_every_figure_the_desk_shows_records_that_make_it(desk: Desk) -> None:
     """The sums below the records are the figure, or, of a ratio, its two parts."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.extract()
     records = MonthRecords(desk.lake, svc.statement(desk.lake, OCTOBER).period)
     for figure in stated_figures():

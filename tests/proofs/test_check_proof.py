@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from svc_analytics.proofs import verify
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 from tests.support.forged_packages import PROOFS
 from tests.support.rings import sample
 from tests.support.strange_folders import Strange
@@ -22,14 +22,6 @@ def strange(tmp_path_factory: pytest.TempPathFactory) -> Strange:
     return Strange(tmp_path_factory.mktemp("strange"))
 
 
-@pytest.fixture
-def call(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Run:
-    monkeypatch.chdir(tmp_path)
-    return runner(monkeypatch, capsys)
-
-
 def written(facts: dict[str, Any]) -> str:
     Path("p.json").write_text(json.dumps(facts), encoding="utf-8")
     return "p.json"
@@ -37,27 +29,27 @@ def written(facts: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("what", ["nothing", *sample(PROOFS, 10)])
 def test_it_says_what_verify_py_says(
-    what: str, strange: Strange, call: Run, capsys: pytest.CaptureFixture[str]
+    what: str, strange: Strange, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Word for word, with its exit code; what is not of the form is refused before."""
     file = written(PROOFS[what](strange) if what != "nothing" else strange.proof)
     code = verify.main(["--proof", file, "--signers", str(strange.signers)])
     said = capsys.readouterr().out
-    done = call("prove", "--check", file, "--signers", str(strange.signers))
+    done = run("prove", "--check", file, "--signers", str(strange.signers))
     assert done.code == code == (what != "nothing")
     assert done.out == said or "is no proof of a line" in done.err
 
 
 def test_a_signature_of_nobodys_key_is_3_and_no_signature_is_told(
-    strange: Strange, call: Run
+    strange: Strange, run: Run
 ) -> None:
     """The proof itself held both times; a program reads the same in JSON."""
     file = written(strange.proof)
-    assert call("prove", "--check", file).code == 3
-    first, second = json.loads(call("prove", "--check", file, "--json").out)["checks"]
+    assert run("prove", "--check", file).code == 3
+    first, second = json.loads(run("prove", "--check", file, "--json").out)["checks"]
     assert (first["name"], first["status"], second["status"]) == ("proof", "held", "not checked")
     assert "whom do you trust? (--signers)" in second["text"]
-    unsigned = call("prove", "--check", written({**strange.proof, "signature": None}))
+    unsigned = run("prove", "--check", written({**strange.proof, "signature": None}))
     assert unsigned.code == 0 and "not checked  proof's signature: not signed" in unsigned.out
     assert "nobody signed it: compare its checkpoint" in unsigned.err
 
@@ -87,18 +79,18 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", [*BAD, *WRONG])
-def test_what_is_no_proof_is_refused_in_one_line(what: str, strange: Strange, call: Run) -> None:
+def test_what_is_no_proof_is_refused_in_one_line(what: str, strange: Strange, run: Run) -> None:
     content, said = BAD.get(what, (b"", ""))
     if what in WRONG:
         facts, said = WRONG[what]
         content = json.dumps({**strange.proof, **facts}).encode()
     Path("p.json").write_bytes(content)
-    done = call("prove", "--check", "p.json")
+    done = run("prove", "--check", "p.json")
     assert done.code == 1 and len(done.lines) == 1 and done.out == ""
     assert "p.json is no proof of a line: " in done.err and said in done.err
 
 
-def test_options_that_do_not_go_together_are_named(call: Run) -> None:
+def test_options_that_do_not_go_together_are_named(run: Run) -> None:
     """2, and nothing is read."""
     for words, said in {
         ("2026-10", "x", "--check", "p.json"): "--check FILE goes with --signers alone",
@@ -106,5 +98,5 @@ def test_options_that_do_not_go_together_are_named(call: Run) -> None:
         ("2026-10", "x", "--signers", "s"): "--signers goes with --check",
         ("--check", "none.json"): "cannot read none.json",
     }.items():
-        done = call("prove", *words)
+        done = run("prove", *words)
         assert done.code == 2 and said in done.err

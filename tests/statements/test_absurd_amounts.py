@@ -10,7 +10,6 @@ from svc_analytics.statements.statement import Statement, statement
 from tests.support.desks import Desk
 from tests.support.full_scan.comparison import differences, full_scan
 from tests.support.full_scan.rows import Books
-from tests.support.ledgers import read_ledger
 from tests.support.prepared import stated
 from tests.support.rings import sample
 
@@ -42,7 +41,7 @@ Make = Callable[..., Statement]
 @pytest.fixture
 def make(desk: Desk) -> Make:
     def build(month: str, ledger: str = LEDGER, **options: Any) -> Statement:
-        desk.service.payments, desk.service.payouts = read_ledger(ledger)
+        desk.serve(ledger)
         return stated(desk, month, **options)
 
     return build

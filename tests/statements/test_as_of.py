@@ -15,7 +15,6 @@ from svc_analytics.statements.reading import Basis, read_period
 from svc_analytics.statements.statement import Statement, statement
 from tests.support.closings import LEDGER
 from tests.support.desks import Desk
-from tests.support.ledgers import read_ledger
 from tests.support.prepared import extracted
 from tests.support.rings import sample
 
@@ -28,7 +27,7 @@ SEEN = {"first_seen_at", "extracted_at"}
 @pytest.fixture
 def books(desk: Desk) -> Desk:
     """A lake with the ledger of three months, read in November."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     return extracted(desk)
 
 

@@ -12,7 +12,6 @@ from svc_analytics.instants import parse_bound
 from svc_analytics.money import format_amount
 from svc_analytics.statements.change.change import Change
 from tests.support.desks import Desk
-from tests.support.ledgers import read_ledger
 from tests.support.prepared import extracted, prepared
 
 NOW = "2026-11-20T12:00:00Z"
@@ -40,7 +39,7 @@ def why(desk: Desk) -> Explain:
     """Extract a ledger, and explain what moved between two of its months."""
 
     def build(ledger: str = LEDGER, *months: str, **options: Any) -> Change:
-        desk.service.payments, desk.service.payouts = read_ledger(ledger)
+        desk.serve(ledger)
         named = months or ("2026-09", "2026-10")
 
         def make() -> Change:
@@ -218,7 +217,7 @@ def test_a_running_month_is_marked_where_its_changes_are_explained(why: Explain)
 
 def test_what_is_unknown_is_not_split(desk: Desk) -> None:
     """September was not read: no part of a change from it, and no sentence is asked for."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.extract(start=parse_bound("2026-10-01"))
     found = explain_change(desk.lake, "2026-09", "2026-10", now=parse_bound(NOW))
     assert parts(found, "net_settlement") == parts(found, "usd_exposure") == {}

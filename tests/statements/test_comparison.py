@@ -11,7 +11,6 @@ from svc_analytics.money import format_amount
 from svc_analytics.notebook.show import show
 from svc_analytics.statements.comparison import Comparison, compare
 from tests.support.desks import Desk
-from tests.support.ledgers import read_ledger
 from tests.support.prepared import extracted, prepared
 
 LEDGER = """
@@ -34,7 +33,7 @@ def months(desk: Desk) -> Compare:
     """Extract the ledger, and compare two of its months."""
 
     def build(*words: str, ledger: str = LEDGER, **options: Any) -> Comparison:
-        desk.service.payments, desk.service.payouts = read_ledger(ledger)
+        desk.serve(ledger)
 
         def make() -> Comparison:
             if not desk.lake.path.exists():
@@ -141,7 +140,7 @@ def test_what_was_not_read_before_a_month_without_rows_stays_unknown(
     desk: Desk, months: Compare
 ) -> None:
     """September has no movement, but what the wallet held at its end is not known."""
-    desk.service.payments, desk.service.payouts = read_ledger(LATER)
+    desk.serve(LATER)
     desk.extract(start=parse_bound("2026-08-30"))
     found = months("2026-09", "2026-10", ledger=LATER)
     assert change(found, "gross_sales")[:2] == ("0", "5")
@@ -153,7 +152,7 @@ def test_without_payout_records_a_month_without_rows_has_no_known_refunds(
     desk: Desk, months: Compare
 ) -> None:
     """That nothing was sold is known all the same."""
-    desk.service.payments, desk.service.payouts = read_ledger(LATER)
+    desk.serve(LATER)
     desk.extract(streams=("payments",))
     found = months("2026-09", "2026-10", ledger=LATER)
     assert change(found, "gross_sales")[:2] == ("0", "5")
@@ -163,7 +162,7 @@ def test_without_payout_records_a_month_without_rows_has_no_known_refunds(
 
 def test_what_is_unknown_is_never_a_difference_from_zero(desk: Desk, months: Compare) -> None:
     """September was not read: its sales are unknown, also of a coin that it does not name."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.extract(start=parse_bound("2026-10-01"))
     found = months("2026-09", "2026-10")
     for coin in ("btc", "usdt"):

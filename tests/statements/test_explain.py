@@ -16,7 +16,6 @@ from svc_analytics.warehouse.figures import other_figures, select_one, summary_f
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.statements.test_statement import LEDGER
 from tests.support.desks import Desk
-from tests.support.ledgers import read_ledger
 from tests.support.prepared import extracted
 
 # Unknown where nothing was verified, whatever the records at hand add up to.
@@ -29,7 +28,7 @@ OCTOBER = month("2026-10")
 @pytest.fixture
 def lake(service: Any, settings: Any, tmp_path: Any) -> Lakehouse:
     desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     return extracted(desk).lake
 
 

@@ -19,7 +19,6 @@ from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.full_scan import quotients
 from tests.support.full_scan.quotients import middle
-from tests.support.ledgers import read_ledger
 from tests.support.prepared import extracted
 from tests.support.rings import sample
 from tests.support.seeded_lakes import make_seeded_lake, state
@@ -117,7 +116,7 @@ def differing(made: Statement, lake: Lakehouse) -> list[Any]:
 @pytest.fixture
 def odd(desk: Desk) -> Lakehouse:
     """The odd ledger, with a refund whose payment is nowhere, and a balance that was read off."""
-    desk.service.payments, desk.service.payouts = read_ledger(ODD)
+    desk.serve(ODD)
     lost = "99999999-9999-4999-8999-999999999999"
     desk.service.payouts[2] |= {"payment_id": lost}
     desk.service.payments[3] |= {"fee_bearer": None}
@@ -153,7 +152,7 @@ def test_of_an_odd_time_every_figure_is_made_of_the_records_shown(
 @pytest.mark.parametrize("month", sample(["2026-08", "2026-09", "2026-10"], 3))
 def test_amounts_of_38_digits_add_up_to_the_figure(desk: Desk, month: str) -> None:
     """Where the figure fits too; where it does not, it is unknown and makes no claim."""
-    desk.service.payments, desk.service.payouts = read_ledger(LARGE)
+    desk.serve(LARGE)
     desk.extract()
     made = statement(desk.lake, month)
     assert made.tables["summary"].num_rows == 1 and differing(made, desk.lake) == []

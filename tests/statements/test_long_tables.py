@@ -15,7 +15,6 @@ from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse import warehouse
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
-from tests.support.ledgers import read_ledger
 from tests.support.prepared import stated
 from tests.support.seeded_lakes import make_seeded_lake, state
 
@@ -51,7 +50,7 @@ class FullDisk:
 @pytest.fixture
 def usual(desk: Desk) -> Statement:
     """A statement whose tables are in memory."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     return stated(desk, "2026-10")
 
 

@@ -47,7 +47,7 @@ def make(desk: Desk) -> Make:
     """Extract a ledger and make a statement of it, or take a copy of what was made so before."""
 
     def build(ledger: str = LEDGER, month: str = "2026-10", **options: Any) -> Statement:
-        desk.service.payments, desk.service.payouts = read_ledger(ledger)
+        desk.serve(ledger)
         return stated(desk, month, **options)
 
     return build
@@ -187,7 +187,7 @@ def test_without_payout_records_what_needs_them_is_unknown(make: Make, desk: Des
 
 def test_a_gap_inside_the_period_makes_its_figures_unknown(desk: Desk) -> None:
     """Half a month read is not a month's figures."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.extract(start=parse_instant("2026-10-04T00:00:00Z")[0])
     made = statement(desk.lake, "2026-10")
     assert row(made, "usdt")["gross_sales"] is None
@@ -197,7 +197,7 @@ def test_a_gap_inside_the_period_makes_its_figures_unknown(desk: Desk) -> None:
 
 def test_time_behind_the_newest_sweep_is_unknown_too(desk: Desk) -> None:
     """A month that is over and was read only to its 5th has no figures, and says why."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.service.now = datetime(2026, 10, 5, tzinfo=UTC)
     desk.extract()
     over = statement(desk.lake, "2026-10", now=_micros(2026, 11, 20))
@@ -210,7 +210,7 @@ def test_time_behind_the_newest_sweep_is_unknown_too(desk: Desk) -> None:
 
 def test_positions_need_the_proven_start_of_history(desk: Desk) -> None:
     """A whole month read gives its figures; positions also need all time before."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.extract(start=parse_instant("2026-10-01T00:00:00Z")[0])
     btc = row(statement(desk.lake, "2026-10"), "btc")
     assert btc["gross_sales"] == 2
@@ -283,7 +283,7 @@ def test_what_was_read_is_told_by_stream(desk: Desk) -> None:
 
 def test_a_stream_that_was_not_read_says_so(desk: Desk) -> None:
     """Nothing is known of how many there are; of half a month, what was read is told."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
     desk.extract(start=parse_instant("2026-10-04T00:00:00Z")[0])
     sold, moved = statement(desk.lake, "2026-10").tables["reading"].to_pylist()

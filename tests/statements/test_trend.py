@@ -17,7 +17,6 @@ from svc_analytics.statements.statement import statement
 from svc_analytics.statements.trend import monthly_figures
 from tests.statements.test_comparison import LEDGER, NOW
 from tests.support.desks import Desk
-from tests.support.ledgers import read_ledger
 from tests.support.prepared import extracted
 from tests.support.rings import sample
 
@@ -27,7 +26,7 @@ NOVEMBER = month("2026-11")
 @pytest.fixture
 def read(desk: Desk) -> Desk:
     """The ledger of the comparison, read whole."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     return extracted(desk)
 
 
@@ -67,7 +66,7 @@ def test_a_months_figure_is_that_of_its_statement(read: Desk, figure: str) -> No
 
 def test_months_that_were_not_read_are_unknown(desk: Desk) -> None:
     """NULL, and never zero."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.extract(start=parse_bound("2026-10-20"))
     assert [row[2] for row in trend(desk) if row[0] == "2026-10"] == [None, None]
 
@@ -109,7 +108,7 @@ def test_what_came_later_changes_no_trend(read: Desk) -> None:
 def test_a_statement_holds_the_months_of_the_year_before(desk: Desk) -> None:
     """Up to 24 months that end with its own, so that each has the same month a year earlier."""
     early = " payment  btc       10      0.1   2024-10-10T09:00\n"
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER + early)
+    desk.serve(LEDGER + early)
     made = statement(extracted(desk).lake, "2026-10", now=parse_bound(NOW))
     months = sorted(set(made.tables["trend"]["month"].to_pylist()))
     assert (len(months), months[0], months[-1]) == (24, "2024-11", "2026-10")
@@ -134,7 +133,7 @@ def test_a_longer_period_knows_the_one_before_as_its_own_statement_does(
     desk: Desk, label: str, before: str
 ) -> None:
     """What moved in its months, what it closed with: what the later one opens with."""
-    desk.service.payments, desk.service.payouts = read_ledger(OF_TWO_YEARS)
+    desk.serve(OF_TWO_YEARS)
     lake = extracted(desk).lake
     made, other = (statement(lake, each, now=parse_bound(NOW)) for each in (label, before))
     face, own = Face(made), AllCoins.of(other)

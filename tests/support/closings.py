@@ -5,11 +5,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from svc_analytics.closing.close import close, close_all_due
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from tests.support.desks import Desk
-from tests.support.ledgers import read_ledger
+from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
 from tests.support.prepared import prepared
 
 LEDGER = """
@@ -34,7 +36,7 @@ class Closer:
         return self.desk.extract(**asdict(request))
 
     def serve(self, ledger: str = LEDGER) -> None:
-        self.desk.service.payments, self.desk.service.payouts = read_ledger(ledger)
+        self.desk.serve(ledger)
 
     def close(self, month: str = "2026-10", **options: Any) -> CloseResult:
         return close(self.desk.lake, month, read=self.read, **options)
@@ -66,6 +68,19 @@ class Closer:
         self.desk.lake.path.mkdir(exist_ok=True)
         path = self.desk.lake.path / "acknowledgements.csv"
         path.write_text("\n".join(rows) + "\n")
+
+
+def closer_by_commands(desk: Desk, patch: pytest.MonkeyPatch) -> Closer:
+    """Let what the commands extract come from the model service, of three months."""
+    closer = Closer(desk)
+    closer.serve()
+    for name in ("extract", "read_again"):
+        to = f"svc_analytics.extraction.update.{name}"
+        patch.setattr(to, lambda lake, settings, request, **_: closer.read(request))
+    keys = {"BASE_URL": BASE_URL, "CHECKOUT_KEY": CHECKOUT_KEY, "PAYOUT_KEY": PAYOUT_KEY}
+    for name, value in keys.items():
+        patch.setenv(f"SVC_{name}", value)
+    return closer
 
 
 def table(folder: Path, name: str) -> list[dict[str, str]]:

@@ -17,6 +17,7 @@ from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.fake_service import FakeService
+from tests.support.ledgers import read_ledger
 
 
 def machine_clock_at(at: datetime) -> AbstractContextManager[Any]:
@@ -49,6 +50,10 @@ class Desk:
     settings: Settings
     lake: Lakehouse
     machine: Callable[[], int] | None = None
+
+    def serve(self, ledger: str) -> None:
+        """Let the service hold what a text table says."""
+        self.service.payments, self.service.payouts = read_ledger(ledger)
 
     def extract(
         self, *, workers: int = 4, on_page: OnPage | None = None, **request: Any

@@ -16,7 +16,7 @@ from svc_analytics.sandbox.server import serve
 from svc_analytics.unattended import doctor
 from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.watch import Watch
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 from tests.support.loopback import answering
 from tests.support.ssh_keys import make_key
 
@@ -38,16 +38,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dic
 
 
 @pytest.fixture
-def run(
-    served: tuple[Path, dict[str, str]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Run:
+def run(run: Run, served: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> Run:
     folder, settings = served
     monkeypatch.chdir(folder)
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    return runner(monkeypatch, capsys)
+    return run
 
 
 @pytest.fixture

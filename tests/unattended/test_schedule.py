@@ -16,7 +16,7 @@ from svc_analytics.unattended import scheduled_job
 from svc_analytics.unattended.schedule import Manager
 from svc_analytics.unattended.scheduled_job import Given, ScheduledJob, unit_name
 from svc_analytics.unattended.units import service, timer
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 
 GOLDEN = Path(__file__).parent / "golden"
 KEY, SECRET = "svc_live_" + "0a" * 32, "tiger-receipt"
@@ -71,11 +71,6 @@ def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Systemd:
     monkeypatch.setattr(scheduled_job, "try_as_user", lambda job: None)
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     return systemd
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 def files(folder: Path) -> dict[str, tuple[bytes, int]]:

@@ -12,7 +12,6 @@ from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.extraction.test_lookups import look_up
 from tests.support.desks import Desk
 from tests.support.fake_service import binding
-from tests.support.ledgers import read_ledger
 
 # Rows 1 and 8 have one payer, for payers go round by seven; a refund has that of its payment.
 LEDGER = """
@@ -33,7 +32,7 @@ RETURNED = ("refunds_count", "refunds_without_usd", "usd_refunded", "usd_refund_
 @pytest.fixture
 def sold(desk: Desk) -> Desk:
     """The ledger above at the service; nothing is read yet. The payment of row 7 has no payer."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.service.payments[-2]["payer_id"] = None
     return desk
 

@@ -18,7 +18,6 @@ from svc_analytics.warehouse.models import read_footings
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.statements.test_statement import LEDGER, Make, make
 from tests.support.desks import Desk
-from tests.support.ledgers import read_ledger
 
 __all__ = ["make"]  # a fixture
 
@@ -200,7 +199,7 @@ def test_a_table_that_does_not_foot_is_found(make: Make, desk: Desk, rule: Any) 
 
 def test_a_lake_without_records_has_empty_typed_tables(desk: Desk) -> None:
     """An empty month is a statement of no rows, with the same columns."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.extract()
     full = statement(desk.lake, "2026-10")
     empty = statement(desk.lake, "2026-08")

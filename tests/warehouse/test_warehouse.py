@@ -75,7 +75,7 @@ def extracted(ledger: str, folder: Path) -> Desk:
     """Read a ledger into a lake below a folder."""
     settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
     desk = Desk(FakeService(), settings, Lakehouse(folder / "data"))
-    desk.service.payments, desk.service.payouts = read_ledger(ledger)
+    desk.serve(ledger)
     desk.extract()
     return desk
 
@@ -233,7 +233,7 @@ def test_several_refunds_never_fan_out_their_payment(tmp_path: Path) -> None:
 
 def test_what_was_not_read_is_unknown_in_the_views(desk: Desk) -> None:
     """Without payout records, the monthly views say NULL where they are needed."""
-    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.serve(LEDGER)
     desk.settings = type(desk.settings)(desk.settings.base_url, desk.settings.checkout_key)
     desk.extract()
     known = "select count(net_sales), count(net_settlement), count(payouts_count) from "
@@ -474,7 +474,7 @@ def test_a_fee_off_its_days_tier_is_found(priced: Lakehouse) -> None:
 )
 def test_a_number_on_two_records_is_found(desk: Desk, name: str, where: str, field: str) -> None:
     """Both records are named."""
-    desk.service.payments, desk.service.payouts = read_ledger(PRICED)
+    desk.serve(PRICED)
     records = getattr(desk.service, where)
     records[1][field] = records[0][field]
     desk.extract()
