@@ -8,7 +8,6 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.server import serve
-from tests.cli.test_cli import run
 from tests.support.commands import Run
 
 

@@ -14,7 +14,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.lake import checksums
 from svc_analytics.sandbox.server import Running
-from tests.cli.test_cli import connected, extracted, filled, run, running
+from tests.cli.test_cli import connected, extracted, filled, running
 from tests.support.commands import Run
 from tests.support.receipt_material import FACTS, signed
 

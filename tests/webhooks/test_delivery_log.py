@@ -28,7 +28,7 @@ from svc_analytics.signing.webhooks import sign_webhook
 from svc_analytics.webhooks import delivery_log
 from svc_analytics.webhooks.findings import reconcile_log
 from svc_analytics.webhooks.reconcile import OUTPUT
-from tests.cli.test_cli import NOW, run
+from tests.cli.test_cli import NOW
 from tests.support.commands import Run
 from tests.support.desks import Desk, machine_clock_at
 from tests.support.fake_service import FakeService, payment, payout
