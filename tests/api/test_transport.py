@@ -3,6 +3,8 @@
 import gzip
 import json
 import logging
+import random
+import socket
 from collections.abc import Iterator
 
 import httpcore
@@ -10,9 +12,13 @@ import httpx
 import pytest
 
 from svc_analytics.api.client import Client
+from svc_analytics.api.connections import DeadlineBackend
+from svc_analytics.api.inflation import PIECE, inflate
+from svc_analytics.api.responses import RetryableError
 from svc_analytics.api.transport import _TROUBLES
 from svc_analytics.errors import ApiError, ConfigError, ProtocolError
-from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY
+from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY, FakeService, payment
+from tests.support.hostile_wire import KEPT, RawServer, Sent, answer, length, written
 from tests.support.loopback import HEAD, Answering, whole
 from tests.support.unit_material import Hours, both_keys
 
@@ -187,3 +193,119 @@ def test_no_library_logs_a_key(wire: Wire, caplog: pytest.LogCaptureFixture) -> 
     text = caplog.text + "".join(repr(vars(record)) for record in caplog.records)
     assert "httpcore" in text
     assert CHECKOUT_KEY[9:25] not in text and PAYOUT_KEY[11:27] not in text
+
+
+# ---------- connections end with their client, also those that were being opened when it was closed
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server
+
+
+def connect(backend: DeadlineBackend, listener: socket.socket) -> httpcore.NetworkStream:
+    return backend.connect_tcp("127.0.0.1", listener.getsockname()[1])
+
+
+def test_an_open_connection_is_closed_with_its_client(listener: socket.socket) -> None:
+    """Its pool may not know it yet."""
+    backend = DeadlineBackend(10)
+    opened = connect(backend, listener)
+    backend.close()
+    assert opened.get_extra_info("socket").fileno() == -1
+
+
+def test_a_connection_that_comes_too_late_is_closed(
+    listener: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client was closed while a thread waited for it."""
+    backend, opened = DeadlineBackend(10), []
+    real = socket.create_connection
+
+    def slowly(*args: object, **options: object) -> socket.socket:
+        opened.append(real(*args, **options))
+        backend.close()
+        return opened[0]
+
+    monkeypatch.setattr(socket, "create_connection", slowly)
+    with pytest.raises(httpcore.ConnectError, match="the client is closed"):
+        connect(backend, listener)
+    assert opened[0].fileno() == -1
+
+
+# ---------- a connection is used again only where nothing follows the answer on it
+
+
+OTHER = b'{"id":"another merchant"}'
+BEHIND = {
+    "nothing": b"",
+    "another answer": answer(OTHER, length(len(OTHER))),
+    "half of another answer": answer(OTHER, length(len(OTHER)))[:20],
+    "junk": b"\r\njunk",
+}
+
+
+@pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND.keys())
+def test_what_follows_an_answer_is_never_taken_for_the_next(behind: bytes) -> None:
+    """RFC 9112, 6.3: extra data must not be processed as a separate response."""
+    service, tries = FakeService([payment(1, "2026-10-05T00:00:00Z")]), list[str]()
+
+    def respond(request: httpx.Request) -> Sent:
+        tries.append(request.url.path)
+        head, body = written(service.handle(request))
+        return Sent(head + body + behind, KEPT)
+
+    server, hours = RawServer(respond), Hours()
+    settings = both_keys(base_url=server.base_url)
+    with Client(settings, limiter=hours.limiter()) as client:
+        for _ in range(3):
+            assert client.me()[0]["display_name"] == "Shop"
+            assert client.page("payments", {}).raw_records()
+    assert len(tries) == 6 and hours.waits == []
+    server.close()
+
+
+def test_a_connection_is_used_again_after_a_whole_answer() -> None:
+    """Else the test above proves little: opening connections takes most of a page's time."""
+    service, ports = FakeService(), list[int]()
+    server = RawServer(lambda request: Sent(b"".join(written(service.handle(request))), KEPT))
+    server.on_open = ports.append
+    with Client(both_keys(base_url=server.base_url), limiter=Hours().limiter()) as client:
+        for _ in range(5):
+            client.me()
+    server.close()
+    assert len(ports) == 1
+
+
+# ---------- gzip unfolded by hand
+
+
+BODIES = {
+    "nothing": b"",
+    "a little": b"{}",
+    "one piece": bytes(PIECE),
+    "a byte more": bytes(PIECE + 1),
+    "three pieces": bytes(3 * PIECE),
+    "dense": random.Random(1).randbytes(PIECE + 5),
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_bytes_come_back_whatever_the_cuts(body: bytes, size: int) -> None:
+    """Two members, cut into chunks of any size; no piece is larger than it may be."""
+    zipped = gzip.compress(body) + gzip.compress(body)
+    pieces = list(inflate(zipped[at : at + size] for at in range(0, len(zipped), size)))
+    assert b"".join(pieces) == body * 2
+    assert max(map(len, pieces)) <= PIECE
+
+
+def test_an_empty_answer_is_empty() -> None:
+    """A refusal may have no body at all, and say gzip."""
+    assert not list(inflate([]))
+
+
+def test_junk_behind_is_damage() -> None:
+    with pytest.raises(RetryableError, match="damaged"):
+        list(inflate([gzip.compress(b"{}") + b"junk"]))

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from os import environ
@@ -12,14 +13,19 @@ from pathlib import Path
 
 import pytest
 
+from svc_analytics.books.accounts import NeutralAccounts
 from svc_analytics.books.booked import note_booked, read_booked
+from svc_analytics.books.entries import Booking, make_entries
 from svc_analytics.books.export import Books, Way, make_books, preset_files
+from svc_analytics.books.movements import SALES, WALLET, Movements, Sum, read_movements
 from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.rollforward import roll_forward
 from svc_analytics.external_rates import ExternalRates
 from svc_analytics.storage import open_storage
 from tests.support.importers import IMPORTERS
-from tests.support.rings import rings
+from tests.support.rings import rings, sample
 from tests.support.seeded_books import RATES, Row, SeededMonth, accounts, chart_of, euro
+from tests.support.seeded_lakes import make_seeded_lake, state
 
 ACCOUNTS = {*(chart_of("beancount")).accounts.values(), *chart_of("beancount").wallet.values()}
 FEW, MANY = range(24), range(24, 1000)
@@ -187,3 +193,55 @@ def test_beancount_takes_the_entries_of_two_months_in_one_ledger(seed: int, tmp_
         [check, tmp_path / "main.beancount"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# ---------- amounts of 38 digits
+
+
+DAY = date(2026, 10, 9)
+WHOLE, TEXT = 12345678901234567890123456789012345678, "12345678901234567890.123456789012345678"
+MOVED = Movements(
+    {
+        (DAY, SALES, "xyz"): Sum(-WHOLE, -WHOLE, 1),
+        (DAY, WALLET, "xyz"): Sum(WHOLE, WHOLE, 1),
+    }
+)
+
+
+def test_a_roll_forward_keeps_38_digits() -> None:
+    """In units and in US dollars, whose sign is that of the wallet."""
+    summary = {"currency": "xyz", "opening_position": None, "closing_position": None}
+    summary |= {"implied_rate": None, "implied_rate_at": None}
+    [row] = roll_forward(MOVED, [summary], DAY, None)
+    assert (row["additions_units"], row["additions_value"]) == (TEXT, TEXT)
+    assert row["dispositions_units"] == "0"
+
+
+def test_a_description_keeps_38_digits() -> None:
+    """Sales are named without a sign."""
+    [entry] = make_entries(MOVED, Booking("2026-10", date(2026, 10, 31), NeutralAccounts({})))
+    assert entry.lines[0].description == f"Sales: 1 payment, {TEXT} xyz"
+
+
+# ---------- books of seeded lakes tie to the figures that the statement's own SQL has
+
+
+@pytest.mark.parametrize("seed", sample(range(40), 40))
+def test_units_and_dollars_are_those_of_the_statement(seed: int, tmp_path: Path) -> None:
+    """Sales in dollars where each has a price, and what the wallet gained, coin by coin."""
+    seeded = replace(make_seeded_lake(tmp_path / "lake", seed), as_of=None)
+    for period in seeded.asked[:3]:
+        made = state(seeded, period)
+        found = read_movements(made.tables["lines"])
+        lacking = {each.coin for each in found.unpriced}
+        for row in made.tables["summary"].to_pylist():
+            coin = row["currency"]
+            if row["rail_movement"] is not None:
+                assert found.units(WALLET, coin) == row["rail_movement"]
+            if row["usd_gross"] is not None and coin not in lacking:
+                sold = [
+                    each.usd
+                    for (_, figure, of), each in found.sums.items()
+                    if figure == SALES and of == coin
+                ]
+                assert -sum(sold, Decimal(0)) == row["usd_gross"]

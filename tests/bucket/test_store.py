@@ -1,13 +1,28 @@
 """What a store refuses is told in one line, with the exit code of what a person should do."""
 
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from svc_analytics.bucket.address import copy_folder, local_path, read_address
-from svc_analytics.bucket.store import Conflict, ObjectStore, Version, replace_object
+from svc_analytics.bucket.probe import probe
+from svc_analytics.bucket.store import (
+    LARGEST,
+    Conflict,
+    ObjectStore,
+    Version,
+    check_size,
+    replace_object,
+)
 from svc_analytics.errors import ConfigError, StoreError, StoreUnavailable
-from tests.support.buckets import MemoryStore, Server, answers
+from svc_analytics.lake.lake import Lake
+from svc_analytics.statements.statement import statement
+from tests.benchmarks.growth_lakes import END, NEWEST, Shape, make_lake
+from tests.support import buckets
+from tests.support.buckets import MemoryStore, Server, answers, keys_in
 
 
 def test_a_put_names_the_version_that_it_replaces(url: str) -> None:
@@ -107,3 +122,79 @@ def test_each_store_has_a_copy_of_its_own() -> None:
     there = here | {"AWS_ENDPOINT_URL": "http://127.0.0.1:9000"}
     folders = {copy_folder("s3://bucket/lake", each) for each in (here, there)}
     assert len(folders) == 2 and {folder.parent.as_posix() for folder in folders} == {"/cache"}
+
+
+# ---------- a store that breaks the conditions of a PUT is found out before anything is written
+
+
+BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
+    "ignores If-None-Match": (lambda: buckets.ignores("If-None-Match"), "16 of 16"),
+    "ignores If-Match": (lambda: buckets.ignores("If-Match"), "If-Match"),
+    "lets two racers win": (buckets.lets_two_win, "2 of 16"),
+    "keeps the old object": (buckets.keeps_the_old, "16 of 16"),
+    "answers 200 for failures": (buckets.reports_success, "16 of 16"),
+}
+
+
+def test_a_store_that_keeps_its_conditions_is_taken(url: str) -> None:
+    """moto, one request at a time: one of sixteen wins, each time."""
+    probe(ObjectStore(url), url)
+    assert ObjectStore(url).list() == {}  # what was put to find out is gone
+
+
+def test_a_store_in_memory_is_taken() -> None:
+    probe(MemoryStore(), "memory")
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_store_that_breaks_conditions_is_refused_by_name(
+    name: str, server: Server, url: str
+) -> None:
+    """Each says that it keeps them, and none is believed."""
+    make, said = BROKEN[name]
+    server.fault = make()
+    with pytest.raises(ConfigError, match="cannot hold a lake") as refused:
+        probe(ObjectStore(url), url)
+    assert url in str(refused.value) and said in str(refused.value)
+
+
+# ---------- an object that no PUT takes is refused before any of it is sent
+
+
+@pytest.mark.parametrize(
+    ("url", "most"), [("s3://b/lake", 5 * 1024**3), ("az://c/lake", 5000 * 1024**2)]
+)
+def test_the_largest_objects_are_those_of_the_stores(url: str, most: int) -> None:
+    """5 GiB of S3, 5000 MiB of Azure; Google's 5 TiB are more than a month has."""
+    check_size(url, "payments/2026-10.parquet", most)
+    with pytest.raises(StoreError, match=rf"{most + 1:,} bytes, and one PUT takes {most:,}: "):
+        check_size(url, "payments/2026-10.parquet", most + 1)
+    check_size("gs://b/lake", "payments/2026-10.parquet", most + 1)
+
+
+def test_a_month_that_is_too_large_is_not_sent(
+    url: str, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """September fits and is kept; October, ten times as large, is named with what to do."""
+    monkeypatch.setitem(LARGEST, "s3", 150_000)
+    with pytest.raises(StoreError) as refused:
+        make_lake(Lake(url), Shape(1_100, months=2, newest=0.9))
+    said = str(refused.value)
+    assert said.startswith(f"{url}/payments/2026-10.parquet would have ")
+    assert said.endswith("the bucket is as it was; keep this lake in a folder")
+    keys = keys_in(url.split("/")[2])
+    assert "lake/payments/2026-09.parquet" in keys and "lake/payments/2026-10.parquet" not in keys
+    assert max(size for method, _, size in server.requests if method == "PUT") < 150_000
+
+
+@pytest.mark.thorough
+def test_a_statement_that_is_too_large_is_not_sent(
+    url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is one object with all its files; in a folder of this machine it can be written."""
+    make_lake(Lake(url), Shape(40, months=2, newest=0.5))
+    made = statement(Lake(url), NEWEST.label, now=END)
+    monkeypatch.setitem(LARGEST, "s3", 1_000)
+    with pytest.raises(StoreError, match=r"statements/2026-10\.zip would have [\d,]+ bytes"):
+        made.save(Lake(url).path / "statements" / "2026-10")
+    assert (made.save(tmp_path / "2026-10") / "manifest.json").is_file()

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -14,8 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.shell_completion import ShellComplete
 
 from svc_analytics.cli import app
+from svc_analytics.cli.app import cli
+from svc_analytics.errors import ConfigError
 from svc_analytics.instants import now, to_micros
 from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import LAYOUT
@@ -26,9 +30,10 @@ from svc_analytics.sandbox.resources.seed import seed
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running, serve
 from svc_analytics.sandbox.state.store import Store
+from svc_analytics.statements.metadata import check_names
 from svc_analytics.storage import LocalStorage
 from tests.support.commands import Run
-from tests.support.desks import machine_clock_at
+from tests.support.desks import Desk, machine_clock_at
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -436,3 +441,57 @@ def test_interrupting_says_what_is_kept(
     monkeypatch.setattr("svc_analytics.extraction.update.extract", interrupt)
     done = run("extract")
     assert done.code == 130 and "kept" in done.err and len(done.lines) == 1
+
+
+# ---------- behind Tab a shell offers what there is
+
+
+def offered(*words: str, begun: str = "") -> list[str]:
+    """What a shell offers behind these words of a command line."""
+    complete = ShellComplete(cli, {}, "svc-analytics", "_SVC_ANALYTICS_COMPLETE")
+    return [item.value for item in complete.get_completions(list(words), begun)]
+
+
+def test_figures_are_offered_to_explain() -> None:
+    """By how their names begin."""
+    assert offered("statement", "--explain", begun="net_") == ["net_sales", "net_settlement"]
+
+
+def test_months_of_the_lake_are_offered(desk: Desk) -> None:
+    """Newest first; of a folder without a lake none, and no error."""
+    desk.extract()
+    lake = ["--data-dir", str(desk.lake.path)]
+    assert offered("statement", *lake, "--month")[0] == "2026-11"
+    assert offered("statement", "--data-dir", "none", "--month") == []
+
+
+@pytest.mark.parametrize("begun", ["02", "02-st"])
+def test_notebooks_are_offered(begun: str) -> None:
+    """By number or name."""
+    assert offered("notebook", begun=begun) == ["02-statement"]
+
+
+# ---------- locales that cannot write every letter
+
+
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+def test_a_word_that_the_locale_cannot_write_is_2_and_one_line(tmp_path: Path) -> None:
+    """A folder or a property would otherwise get another name, or none."""
+    words = [sys.executable, "-m", "svc_analytics", "statement", "--metadata", "کارت"]
+    done = subprocess.run(words, env=os.environ | ASCII, cwd=tmp_path, capture_output=True)
+    [line] = done.stderr.decode().splitlines()
+    assert done.returncode == 2 and line.endswith("a word is not ASCII: set PYTHONUTF8=1")
+
+
+def test_a_path_that_is_not_utf8_is_no_lake() -> None:
+    """The database would not find it."""
+    with pytest.raises(ConfigError, match="DuckDB needs a path in UTF-8"):
+        Lake("data\udcff")
+
+
+def test_a_property_that_is_not_utf8_is_refused() -> None:
+    """No file could hold its name."""
+    with pytest.raises(ConfigError, match="is not UTF-8"):
+        check_names(["cart\udcff"])

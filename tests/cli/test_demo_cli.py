@@ -1,4 +1,3 @@
-# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """After `demo`: what it suggests works in its folder, and needs no key from anywhere."""
 
 from pathlib import Path

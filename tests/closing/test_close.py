@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+import svc_analytics as svc
 from svc_analytics import verify_statement
 from svc_analytics.closing.register import read_register
 from svc_analytics.closing.seals import read_manifest
@@ -17,9 +18,11 @@ from svc_analytics.errors import (
     LakeBusy,
     Unavailable,
 )
+from svc_analytics.instants import parse_bound
 from svc_analytics.proofs.secret import require_secret
 from svc_analytics.working_folders import restore_folders
 from tests.support.closings import Closer, figure, row_causes, table
+from tests.support.desks import Desk
 from tests.support.fake_service import payment, refusal
 
 MISSING = "refund_has_its_payment"
@@ -217,3 +220,23 @@ def test_a_kill_leaves_the_old_folder_or_the_new(closer: Closer, move: str) -> N
     restore_folders(folder.parent)
     assert content(folder) == before
     assert closer.close().folder == folder
+
+
+# ---------- what closing a month tells while it works, for a person who waits
+
+
+def test_a_statement_tells_each_form_that_it_writes(desk: Desk) -> None:
+    """A workbook and a page take seconds each; tables take none."""
+    desk.extract(end=parse_bound("2026-10-20"))
+    told: list[str] = []
+    made = svc.statement(desk.lake, "2026-09")
+    made.save("out", formats=["csv", "json", "journal"], note=told.append)
+    assert told == ["writing json", "writing journal"]
+
+
+def test_closing_a_month_tells_what_it_is_doing(desk: Desk) -> None:
+    """In the order of the work."""
+    told: list[str] = []
+
+    Closer(desk).close("2026-09", formats=["csv", "json"], note=told.append)
+    assert told == ["reading 2026-09 again", "stating 2026-09", "writing json"]

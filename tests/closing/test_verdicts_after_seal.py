@@ -19,6 +19,7 @@ from tests.receipts.test_verify_lake import receipted
 from tests.support.closings import Closer, figure, table
 from tests.support.fake_service import Record
 from tests.support.receipt_material import SECRET
+from tests.support.rings import sample
 
 GOOD = [receipted(1, "2026-10-02T08:00:00Z"), receipted(2, "2026-10-03T08:00:00Z")]
 FORGED = receipted(3, "2026-10-04T08:00:00Z", "forged")
@@ -120,3 +121,38 @@ def test_a_month_with_receipts_that_were_checked_needs_no_note() -> None:
     results = [CloseResult("2026-10", a, Path(), 1, "s", receipts=b) for a, b in states]
     assert not [note for each in results for note in unchecked(None, each)]
     assert unchecked(None, replace(results[0], receipts="partly_checked"))
+
+
+# ---------- a balance that is written down after its month was sealed is a note on it
+
+
+HEAD = "at,currency,balance,note\n"
+OPENING, SEALED = "2026-10-02T00:00:00Z,btc,5", "2026-10-31T00:00:00Z,usdt,49"
+# What the file has when the month is sealed, what it has later, and what the note says of it.
+CHANGED = {
+    "corrected": ([OPENING], [OPENING, f"{OPENING}.5"], "5.5 btc"),
+    "written": ([], [OPENING], "was asserted after the sealing"),
+    "removed": ([OPENING, SEALED], [OPENING], "assertions.csv no longer has it"),
+}
+
+
+def write(closer: Closer, lines: list[str]) -> None:
+    closer.desk.lake.path.mkdir(exist_ok=True)
+    path: Path = closer.desk.lake.path / "assertions.csv"
+    path.write_text(HEAD + "".join(f"{line},\n" for line in lines))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"), sample(CHANGED.values(), 3), ids=CHANGED.keys()
+)
+def test_a_sealed_month_keeps_the_balances_that_it_names(
+    closer: Closer, before: list[str], after: list[str], said: str
+) -> None:
+    write(closer, before)
+    folder = closer.close().folder
+    assert not verify_statement(folder, closer.desk.lake).notes
+    write(closer, after)
+    checked, again = verify_statement(folder, closer.desk.lake), closer.close()
+    assert checked.holds and any(said in note for note in checked.notes)
+    assert (again.state, again.version, again.needs_attention) == ("unchanged", 1, False)
+    assert said in (again.note or "") and "compares what assertions.csv has now" in again.note

@@ -1,14 +1,23 @@
 """The README, the changelog and the reference say what the code can do, and no more."""
 
 import re
+import tomllib
 from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from svc_analytics import errors
 from svc_analytics.environment import SETTINGS, is_known
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.render.folder import FORMATS
+from svc_analytics.warehouse.figures import read_figures
+from tests.mutation.ring import WANTED
+from tests.support.constraints import EXTRAS, FILE, read_constraints
 from tests.support.desks import Desk
-from tests.support.documents import README, ROOT
+from tests.support.documents import PAGES, README, ROOT, name_of
 from tests.support.prepared import stated
 from tests.test_guards import commands
 
@@ -85,3 +94,118 @@ def test_the_changelog_is_short_and_names_every_command() -> None:
     words = set(re.findall(r"[\w-]+", changelog))
     assert {word for name, _ in commands() for word in name.split()} <= words
     assert version("svc-analytics") in changelog and len(changelog.splitlines()) <= 60
+
+
+# ---------- `constraints.txt`
+
+
+def test_each_line_is_a_name_and_a_version() -> None:
+    """No address, no host and no hash: it holds for whatever index a machine has."""
+    lines = FILE.read_text(encoding="utf-8").splitlines()
+    found = [line for line in lines if not line.startswith("#")]
+    assert len(found) > 100
+    for line in found:
+        assert re.fullmatch(r"[a-z0-9-]+==[0-9a-z.+!]+", line), line
+
+
+@pytest.mark.parametrize("extra", ["", *EXTRAS])
+def test_what_the_project_asks_for_is_named_within_its_bounds(extra: str) -> None:
+    """For the package itself and for each extra that users install."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    asked = project["optional-dependencies"][extra] if extra else project["dependencies"]
+    known = read_constraints()
+    for need in map(Requirement, asked):
+        assert need.specifier.contains(known[canonicalize_name(need.name)]), need
+
+
+# ---------- the Dockerfile of docs/
+
+
+LINES = (ROOT / "docs" / "Dockerfile").read_text(encoding="utf-8").splitlines()
+TEXT = "\n".join(LINES)
+
+
+def test_the_image_runs_without_root_and_its_file_is_short() -> None:
+    """The user is a number, which a cluster can prove not to be root's; the lake is a volume."""
+    assert len(LINES) <= 40
+    last = LINES[max(number for number, line in enumerate(LINES) if line.startswith("FROM")) :]
+    [user] = [line for line in last if line.startswith("USER")]
+    assert user == "USER 10001:10001" and last.index(user) < last.index("WORKDIR /lake")
+    assert {"VOLUME /lake", 'ENTRYPOINT ["svc-analytics"]'} <= set(last)
+
+
+def test_the_image_holds_no_secret() -> None:
+    """No whole folder is copied, in which a `.env` may lie, and no variable has a key."""
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", TEXT, re.MULTILINE)
+    sources = [name for line in copied for name in line.split()]
+    assert sources and all((ROOT / name).exists() and name not in (".", "docs") for name in sources)
+    named = set(re.findall(r"SVC_\w+", TEXT))
+    assert named == {"SVC_CACHE_DIR", "SVC_DATA_DIR"} <= set(SETTINGS)
+
+
+def test_the_image_installs_extras_that_exist_as_the_wheel_needs_them() -> None:
+    """And copies each folder and file that the wheel is made of."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    [extras] = re.findall(r'"/source\[(.+)\]"', TEXT)
+    assert set(extras.split(",")) <= {*project["project"]["optional-dependencies"]}
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    needed = {*wheel["packages"], *wheel["shared-data"], project["project"]["readme"], "LICENSE"}
+    assert all(re.search(rf"^COPY .*\b{name}\b", TEXT, re.MULTILINE) for name in needed)
+
+
+# ---------- the pages lead from one to the other, and to files and pictures that are there
+
+
+@pytest.mark.parametrize("page", [README, *PAGES], ids=name_of)
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    """And to a heading of it, where the link names one."""
+    for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text(encoding="utf-8")):
+        name, _, heading = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.is_file(), link
+        if target.suffix != ".md":
+            continue
+        titles = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+        made = [re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles]
+        assert not heading or heading in [*made, *read_figures()], link
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    """A page that no other page leads to is not found."""
+    reached: set[Path] = set()
+    waiting = {README}
+    while waiting:
+        page = waiting.pop()
+        reached.add(page)
+        links = re.findall(r"\]\((?!https?:)([^)#]+\.md)", page.read_text(encoding="utf-8"))
+        waiting |= {(page.parent / link).resolve() for link in links} - reached
+    assert not set(PAGES) - reached
+
+
+def test_the_files_that_pages_name_are_there() -> None:
+    """A page that sends a reader to a file was written for the code as it is."""
+    package = ROOT / "svc_analytics"
+    for page in (ROOT / "docs" / "pages").rglob("*.md"):
+        named = re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|sql|toml))`", page.read_text("utf-8"))
+        lost = [name for name in named if not ((ROOT / name).exists() or (package / name).exists())]
+        assert not lost, page
+
+
+def test_every_picture_is_shown_and_small() -> None:
+    """A picture that no page shows is forgotten when the program changes its look."""
+    pictures = {path.name: path for path in (ROOT / "docs" / "pages" / "pictures").iterdir()}
+    shown = {
+        name
+        for page in PAGES
+        for name in re.findall(r"pictures/([\w-]+\.png)\)", page.read_text(encoding="utf-8"))
+    }
+    made = re.findall(r'Picture\(\s*"([\w-]+)"', (ROOT / "docs" / "pictures.py").read_text("utf-8"))
+    assert set(pictures) == shown == {f"{name}.png" for name in made}
+    assert all(path.stat().st_size < 200_000 for path in pictures.values())
+
+
+def test_no_figure_of_the_tests_is_typed() -> None:
+    """Its page is made of what can be counted; the one number on it is the mutants' limit."""
+    page = (ROOT / "docs" / "pages" / "explanation" / "how-it-is-tested.md").read_text("utf-8")
+    assert re.findall(r"<!-- made: (\w+) -->", page) == ["rings", "mutants"]
+    assert re.findall(r"\b\d+\b", page) == [f"{100 * WANTED:.0f}"]

@@ -1,9 +1,11 @@
 """Whole columns as texts: the same, to the last character, as each value written by itself."""
 
+import os
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from svc_analytics.errors import QueryError
 from svc_analytics.formatting.columns import FEW, column_texts
+from svc_analytics.formatting.mapped_tables import drop_pages, map_table
 from svc_analytics.formatting.tables import to_csv, to_objects, to_safe_csv
 from svc_analytics.formatting.values import is_ratio, value_text
 from svc_analytics.money import EXACT
@@ -122,3 +125,39 @@ def test_totals_of_a_digest_are_exact_beyond_38_digits() -> None:
     table = pa.table({"currency": ["btc", "btc", "eth"], "net": amounts, "fee": unknown})
     totals = table_digest(table)["totals"]
     assert totals == {"btc": {"net": "199999999999999999999.999999999999999998"}, "eth": {}}
+
+
+# ---------- tables in files that the process maps
+
+
+ROWS = pa.table({"id": ["a", None, "c"], "net": pa.array([1, 2, None], pa.decimal128(38, 18))})
+
+
+def mapped(table: pa.Table, folder: Path) -> pa.Table:
+    return map_table(table.to_reader(max_chunksize=2), folder)
+
+
+@pytest.mark.parametrize("table", [ROWS, ROWS.slice(0, 0)], ids=["rows", "no rows"])
+def test_a_mapped_table_is_the_one_that_was_read(table: pa.Table, tmp_path: Path) -> None:
+    """And it stays so when its pages were dropped from memory."""
+    found = mapped(table, tmp_path)
+    assert found.equals(table)
+    drop_pages()
+    assert found.equals(table)
+
+
+def test_a_mapped_table_takes_no_memory_of_arrow(tmp_path: Path) -> None:
+    """A million numbers are eight megabytes."""
+    numbers = pa.table({"n": np.arange(1_000_000)})
+    before = pa.total_allocated_bytes()
+    found = map_table(numbers.to_reader(), tmp_path)
+    assert found.nbytes >= 8_000_000
+    assert pa.total_allocated_bytes() - before < 100_000
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the file has a name until it is closed")
+def test_the_file_has_no_name(tmp_path: Path) -> None:
+    """So a killed process leaves nothing behind."""
+    found = mapped(ROWS, tmp_path)
+    assert not any(tmp_path.iterdir())
+    assert found.num_rows == 3

@@ -15,12 +15,14 @@ import pytest
 from filelock import FileLock
 
 from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.instants import parse_instant
 from svc_analytics.lake import month_file
 from svc_analytics.lake.control_totals import control_totals
 from svc_analytics.lake.footer import MonthFileFooter, read_footer
 from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import LAYOUT, tool_version
 from svc_analytics.lake.month_file import ROW_GROUP, rewrite_month_file
+from svc_analytics.lake.status import lake_status
 from svc_analytics.lake.writing import writer
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.lakehouse import Lakehouse
@@ -271,3 +273,36 @@ def test_a_month_file_without_comments_is_read_and_rewritten(
     assert not pq.read_schema(path).field("amount").metadata and filled.rows() == before
     rewrite_month_file(filled.lake.storage, path, read_footer(path))
     assert pq.read_schema(path).field("amount").metadata and filled.rows() == before
+
+
+# ---------- the status of a lake
+
+
+def test_the_status_tells_what_is_there(desk: Desk, history: FakeService) -> None:
+    """400 payments every five hours from 25 August, in four months; nine refunds of one instant."""
+    desk.extract()
+    payments, payouts = lake_status(desk.lake).streams
+    paid = sorted(each["paid_at"] for each in history.payments)
+    assert (payments.rows, payments.months) == (400, 4)
+    assert (payments.first_at, payments.last_at) == tuple(
+        parse_instant(at)[0] for at in (paid[0], paid[-1])
+    )
+    assert payouts.rows == 9 and payouts.first_at == payouts.last_at
+
+
+def test_the_status_reads_no_record(desk: Desk, history: FakeService) -> None:
+    """Of ten years too: it looks at footers alone."""
+    desk.extract()
+    before = lake_status(desk.lake)
+    for file in desk.lake.path.glob("payments/2026-*.parquet"):
+        content = bytearray(file.read_bytes())
+        content[200] ^= 1
+        file.write_bytes(content)
+    assert lake_status(desk.lake) == before
+
+
+def test_a_lake_without_a_record_has_no_first_one(desk: Desk) -> None:
+    """And no last one."""
+    desk.extract()
+    for stream in lake_status(desk.lake).streams:
+        assert (stream.rows, stream.first_at, stream.last_at) == (0, None, None)

@@ -20,9 +20,8 @@ from svc_analytics.config import read_settings
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.sandbox.server import serve
 from svc_analytics.schema import PAYMENTS
-from tests.support.browsers import chromium, ready
+from tests.support.browsers import chromium, press, ready, tab_to, timed
 from tests.support.demos import demo_copy
-from tests.support.keys import press, tab_to, timed
 from tests.support.rings import rings
 
 PATIENCE = 120  # seconds, on a slow machine

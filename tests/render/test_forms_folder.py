@@ -12,8 +12,11 @@ from urllib.parse import quote
 import pytest
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.tables import to_objects
+from svc_analytics.messages import Message
 from svc_analytics.render import formats
 from svc_analytics.render.page import template
+from svc_analytics.render.document import Reason, Unknown, reason_facts, reasons_of
 from svc_analytics.render.page.pdf import print_page
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.browsers import pdf_words
@@ -118,3 +121,67 @@ def test_sheets_are_upright_again_behind_the_wide_ones() -> None:
 
     sheets = HTML(string=f"<style>{style}</style>{body}").render().pages
     assert [sheet.width > sheet.height for sheet in sheets] == [True, False]
+# ---------- a manifest keeps English and codes
+
+
+KEPT = "payout_records before 2026-10-01T00:00:00Z were not read"
+ODD = {"code": "text.clauses", "values": {"FIRST": {"code": "{0}"}, "REST": ""}}
+FACTS = {"figures": ["opening_position"], "coins": ["usdt"], "because": KEPT}
+
+
+def test_a_code_that_this_release_does_not_know_leaves_the_english() -> None:
+    """So does one whose places are others now, or that is no message at all."""
+    for message in ({"code": "unknown.gone"}, {"code": "text.clauses"}, {"code": 5}, ["text"], ODD):
+        assert Unknown.from_json(FACTS | {"message": message}).because == KEPT
+
+
+def test_an_earlier_release_is_told_in_its_own_words() -> None:
+    """Its manifest has no codes, and its page named the stream in words."""
+    told = Unknown.from_json(FACTS).text
+    assert told.endswith("unknown: payout records before 2026-10-01T00:00:00Z were not read")
+
+
+def test_messages_that_are_no_list_are_none() -> None:
+    """Anybody may hand in a manifest."""
+    for odd in (None, {}, "text", 5):
+        assert reasons_of({"reasons": ["typed"], "reason_messages": odd}) == (Reason("typed"),)
+
+
+def test_each_reason_keeps_its_own_message() -> None:
+    """Also behind one that has none."""
+    reasons = (Reason("typed"), Reason(Message("reason.still_changes", count=3)))
+    kept = reasons_of(reason_facts(reasons))
+    assert kept == reasons
+    assert [isinstance(one.text, Message) for one in kept] == [False, True]
+
+
+# ---------- a statement as one JSON document
+
+
+def test_the_document_holds_every_table_exactly(make: Make, tmp_path: Path) -> None:
+    """Each table is an array of objects whose decimals are the texts of the CSV."""
+    made = make()
+    folder = made.save(tmp_path / "out", ("json",))
+    document = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
+    assert document["tables"] == {name: to_objects(table) for name, table in made.tables.items()}
+    eth = next(row for row in document["tables"]["summary"] if row["currency"] == "eth")
+    assert eth["gross_sales"] == "1.000000000000000003" and eth["usd_gross"] is None
+
+
+def test_the_document_says_what_it_is(make: Make, tmp_path: Path) -> None:
+    """The header facts are the manifest's."""
+    made = make()
+    folder = made.save(tmp_path / "out", ("json",))
+    document = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    for name in ("merchant", "label", "zone", "start", "end", "as_of", "coverage", "status"):
+        assert document[name] == manifest[name], name
+    assert document["reasons"] == [] and document["calendar"] == "gregorian"
+
+
+def test_an_empty_month_is_a_document_too(save: Save) -> None:
+    """No rows are empty arrays, not missing ones; that nothing was there to read is told."""
+    folder = save("json", month="2026-08")
+    tables = json.loads((folder / "statement.json").read_text(encoding="utf-8"))["tables"]
+    assert [row["read_count"] for row in tables.pop("reading")] == [0, 0]
+    assert "lines" in tables and not any(tables.values())

@@ -6,7 +6,9 @@ import json
 import pytest
 
 from svc_analytics.instants import DAY, HOUR
-from svc_analytics.signing.receipts import verify_receipt
+from svc_analytics.sandbox.state.records import receipt_facts
+from svc_analytics.schema import PAYMENTS
+from svc_analytics.signing.receipts import sign_receipt, verify_receipt
 
 
 def test_payment_holds_every_figure_of_the_contract(shop):
@@ -155,3 +157,165 @@ def test_ceremony_belongs_to_an_open_session(shop, refusal):
     shop.clock.advance(HOUR)
     assert refusal(link, "order-b", payer_id) == (422, "PAY_SESSION_EXPIRED")
     assert shop.service.bindings.live("customer_id", "C-1") is None
+
+
+# ---------- receipts: signed as issued, verified as the contract says
+
+
+UNPROVEN = (422, "PAY_RECEIPT_INVALID")
+
+
+@pytest.fixture
+def newest(service):
+    return list(service.records("payments"))[-1]
+
+
+@pytest.fixture
+def facts(service, store, scenario, newest):
+    stored = store.find(PAYMENTS, "id", newest["id"], scenario.until)
+    return receipt_facts(stored, service.account)
+
+
+@pytest.fixture
+def secret(service, scenario):
+    return service.account.receipt_secret(scenario.until)
+
+
+@pytest.mark.parametrize("fact", ["amount", "merchant_id", "payment_id", "currency", "paid_at"])
+def test_rightly_signed_receipt_with_another_fact_is_refused(
+    service, checkout_key, facts, secret, refusal, fact
+):
+    """Verification also asks for a payment with matching facts."""
+    other = {"amount": "1", "paid_at": "2026-01-01T00:00:00Z"}.get(fact, "other")
+    token = sign_receipt({**facts, fact: other}, secret)
+    assert refusal(service.verify_receipt, checkout_key, {"receipt": token}) == UNPROVEN
+
+
+@pytest.mark.parametrize("place", [5, -50, -1], ids=["payload", "near_the_dot", "signature"])
+def test_tampered_receipt_is_refused(service, checkout_key, newest, refusal, place):
+    """One changed letter anywhere spoils a token."""
+    letters = list(newest["receipt"])
+    letters[place] = "A" if letters[place] != "A" else "B"
+    token = "".join(letters)
+    assert refusal(service.verify_receipt, checkout_key, {"receipt": token}) == UNPROVEN
+
+
+def test_padded_receipt_is_refused(service, checkout_key, refusal):
+    """The service wrote none of these, though they decode alike; every length is tried."""
+    lengths = set()
+    for payment in service.records("payments"):
+        head, payload, mac = payment["receipt"].split(".")
+        if len(payload) % 4 in lengths:
+            continue
+        lengths.add(len(payload) % 4)
+        for end in ("=", "=="):
+            for token in (f"{head}.{payload}{end}.{mac}", f"{head}.{payload}.{mac}{end}"):
+                assert refusal(service.verify_receipt, checkout_key, {"receipt": token}) == UNPROVEN
+    assert lengths == {0, 2, 3}
+
+
+def test_no_repr_shows_a_key_or_secret(service, payout_key):
+    """An account can be logged without giving its secrets away."""
+    shown = repr(service.account) + json.dumps(service.me(payout_key))
+    values = service.account.environment("x").values()
+    assert not [value for value in values if value != "x" and value.partition("@")[0] in shown]
+
+
+# ---------- bindings (contract, Customers and States)
+
+
+REASON = {"reason": "the customer asked for it"}
+
+
+@pytest.fixture
+def read(shop):
+    def call(customer_id="C-1"):
+        return shop.service.bindings.read(shop.checkout, customer_id)
+
+    return call
+
+
+@pytest.fixture
+def review(shop):
+    def call(action, customer_id="C-1", **more):
+        body = {"action": action, **more}
+        return shop.service.bindings.review(shop.checkout, customer_id, body)
+
+    return call
+
+
+@pytest.fixture
+def revoke(shop):
+    def call(body=REASON, customer_id="C-1"):
+        return shop.service.bindings.revoke(shop.checkout, customer_id, body)
+
+    return call
+
+
+def test_customer_without_a_binding_has_the_state_none(read):
+    """With `binding` null, whether the customer is known or not."""
+    assert read("nobody") == {"customer_id": "nobody", "state": "none", "binding": None}
+
+
+def test_matching_name_binds_at_once(shop, read):
+    """none to active; the account shows only as a masked name, never as an email."""
+    shop.bind()
+    answer = read()
+    binding = answer["binding"]
+    assert (answer["state"], binding["status"], binding["match_passed"]) == (*["active"] * 2, True)
+    assert binding["masked_name"] == "S*** R***"
+    assert binding["bound_at"] == binding["created_at"] == "2026-11-20T12:00:00Z"
+    assert "customers.example" not in str(answer)
+
+
+def test_other_name_awaits_the_review(shop, read, review):
+    """none to pending_review, and once approved to active, with its time on record."""
+    shop.bind(supplied="Somebody Else")
+    binding = read()["binding"]
+    assert (binding["status"], binding["match_passed"]) == ("pending_review", False)
+    assert (binding["bound_at"], binding["supplied_name"]) == (None, "Somebody Else")
+    approved = review("approve")["binding"]
+    assert (approved["status"], approved["reviewed_at"]) == ("active", "2026-11-20T12:00:00Z")
+    assert read()["state"] == "active"
+
+
+ENDS = {"rejected": "Somebody Else", "revoked": None}
+
+
+@pytest.mark.parametrize("supplied", ENDS.values(), ids=ENDS.keys())
+def test_rejected_or_revoked_binding_is_gone(shop, read, review, revoke, supplied):
+    """The reason is on record, no replacement can be named, and a fresh ceremony can follow."""
+    shop.bind(supplied=supplied)
+    omid = shop.people["omid"].payer_id
+    told = {**REASON, "payer_id": omid, "replacement": omid}
+    if supplied:
+        assert review("reject", **told)["binding"]["status"] == "revoked"
+    else:
+        assert revoke(told) == {"customer_id": "C-1", "state": "revoked"}
+    assert read()["state"] == "none" and shop.events()[-1]["type"] == "binding.revoked"
+    assert shop.platform.store.fetch("select reason from bindings") == [(REASON["reason"],)]
+    assert shop.bind("omid").status == "active"
+
+
+def test_binding_events_have_exactly_their_fields(shop):
+    """event_id, type, binding_id, customer_id, status."""
+    binding = shop.bind(supplied="Somebody Else")
+    shop.service.bindings.review(shop.checkout, "C-1", {"action": "approve"})
+    shop.service.bindings.revoke(shop.checkout, "C-1", REASON)
+    told = {"review": "pending_review", "completed": "active", "revoked": "revoked"}
+    for event, (name, status) in zip(shop.events(), told.items(), strict=True):
+        ids = {"event_id": event["event_id"], "binding_id": binding.id, "customer_id": "C-1"}
+        assert event == {**ids, "type": f"binding.{name}", "status": status}
+
+
+def test_the_business_does_not_bind_itself(shop, refusal):
+    """It could never pay."""
+    assert refusal(shop.bind, "owner") == (422, "PAY_SELF_PAYMENT")
+
+
+def test_native_name_matches_too(shop, read):
+    """A name in its own letters is compared with the account's native name."""
+    assert shop.bind(supplied="رحیمی سارا").status == "active"
+    binding = read()["binding"]
+    assert binding["supplied_name"] == binding["supplied_name_native"] == "رحیمی سارا"
+    assert binding["masked_name"] == "S*** R***"

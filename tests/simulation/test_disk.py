@@ -9,6 +9,8 @@ import pytest
 
 from svc_analytics.files import sync_folder
 from tests.simulation.disk import Disk
+from tests.simulation.stand_ins import Lock, Thread
+from tests.simulation.virtual import Stuck, World
 
 CUTS = 40  # power cuts of which each may leave something else
 
@@ -72,3 +74,34 @@ def test_what_lies_elsewhere_is_left_alone(folder: Path, tmp_path: Path) -> None
         write(tmp_path / "other", "text", is_synced=True)
         (tmp_path / "other").unlink()
     assert not disk.calls and not list(tmp_path.glob("other"))
+
+
+# ---------- the simulation's threads take turns, and happen again as they were
+
+
+def test_threads_that_wait_for_one_another_are_told() -> None:
+    world = World("stuck")
+    first, second = Lock(world), Lock(world)
+
+    def work(one: Lock, other: Lock) -> None:
+        with one:
+            world.sleep(1)
+            with other:
+                pass
+
+    Thread(world, target=work, args=(first, second)).start()
+    Thread(world, target=work, args=(second, first)).start()
+    with pytest.raises(Stuck, match="outlived"):
+        world.end_run()
+
+
+def test_a_loop_without_end_is_told() -> None:
+    world = World("loop")
+
+    def work() -> None:
+        while True:
+            world.sleep(0.001)
+
+    Thread(world, target=work).start()
+    with pytest.raises(Stuck):
+        world.end_run()

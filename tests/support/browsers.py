@@ -4,11 +4,14 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from typing import NoReturn
 
+import click
 import pytest
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
@@ -68,3 +71,32 @@ def run_all(page: Page, address: str) -> Locator:
     page.get_by_text("Run All Cells", exact=True).click()
     notebook.get_by_text("the figures agree").last.wait_for()
     return notebook
+
+
+# ---------- a person who works with the keys alone, in Chromium, and how long each answer took
+
+
+MOST_TABS = 60
+
+
+def tab_to(page: Page, wanted: Locator) -> None:
+    """Press Tab until the keys are where they are wanted."""
+    for _ in range(MOST_TABS):
+        if wanted.evaluate("each => each === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    pytest.fail(f"Tab does not lead to {wanted}")
+
+
+def press(page: Page, *keys: str) -> None:
+    """Press keys, one after the other."""
+    for key in keys:
+        page.keyboard.press(key)
+
+
+@contextmanager
+def timed(name: str) -> Iterator[None]:
+    """Print how long something took; `pytest -s` shows it."""
+    began = time.monotonic()
+    yield
+    click.echo(f"{name}: {time.monotonic() - began:.2f} s")

@@ -2,18 +2,29 @@
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.errors import LakeError
+from svc_analytics.instants import parse_instant
+from svc_analytics.lake.index import month_index
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.schema import PAYMENTS
+from svc_analytics.periods import read_label
+from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
+from svc_analytics.statements.reading import Basis, read_period
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse import sales
+from svc_analytics.warehouse.other_months import months_booked_in
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.desks import Desk
+from tests.support.fake_service import FakeService, payment, payout, refund
 from tests.support.flipped_bits import flip_column
+from tests.support.prepared import extracted
 from tests.support.seeded_lakes import make_seeded_lake
 
 SEED = 5  # payments in each month from 2026-05 to 2026-11
@@ -61,3 +72,113 @@ def test_a_full_disk_is_one_clear_line(lake: Lake, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(pq, "write_table", refuse)
     with pytest.raises(LakeError, match=r"No space left on device .* free some space there"):
         statement(lake, "2026-10")
+
+
+# ---------- what a statement reads of payout records in other months than its own
+
+
+@pytest.fixture
+def desk(service: FakeService, desk: Desk) -> Desk:
+    """Refunds in August and October of an August payment; a payout made in July, sent in October.
+
+    October's payout has the reference of August's, and July has one of an unknown status.
+    """
+    service.payments = [payment(1, "2026-08-03T00:00:00Z"), payment(2, "2026-10-03T00:00:00Z")]
+    service.payouts = [
+        payout(3, "2026-07-31T23:59:00Z", settled_at="2026-10-01T00:00:00Z"),
+        payout(4, "2026-07-05T00:00:00Z", status="pending"),
+        payout(5, "2026-08-05T00:00:00Z", reference_id="twice"),
+        refund(6, service.payments[0], "2026-08-07T00:00:00Z", amount="2"),
+        payout(7, "2026-10-05T00:00:00Z", reference_id="twice"),
+        refund(8, service.payments[0], "2026-10-07T00:00:00Z", amount="3"),
+    ]
+    return extracted(desk)
+
+
+def october(desk: Desk, table: str) -> list[dict[str, Any]]:
+    """A table of October's statement."""
+    return list(statement(desk.lake, "2026-10").tables[table].to_pylist())
+
+
+def cohorts_of_quarter(desk: Desk) -> list[dict[str, Any]]:
+    """The cohorts of the quarter that begins with October, without the trend of the year."""
+    quarter, clock = read_label("2026-Q4"), parse_instant("2026-11-20T00:00:00Z")[0]
+    reading = read_period(desk.lake, quarter, Basis(clock, (), has_trend=False))
+    return list(reading.tables["cohorts"].to_pylist())
+
+
+def test_cohorts_and_refunds_to_date_rest_on_other_months(desk: Desk) -> None:
+    """August's payment of 10.1: 2 came back in August, and 5 by the refund of October."""
+    cohorts = [
+        (row["payment_month"], row["refund_month"], row["refunds_paid"])
+        for row in october(desk, "cohorts")
+    ]
+    assert cohorts == [("2026-08", "2026-08", 2), ("2026-08", "2026-10", 3)]
+    assert [row["refunded_after"] for row in october(desk, "refunds")] == [5]
+
+
+def test_a_reference_that_another_month_has_too_is_found(desk: Desk) -> None:
+    found = {row["check_name"]: row["detail"] for row in october(desk, "checks")}
+    assert found["reference_is_unique"] == "reference twice stands on 2 records"
+
+
+def test_a_file_is_read_whole_when_one_of_its_records_was_booked_in_the_period(desk: Desk) -> None:
+    """The payout of July's last minute was sent on the first of October."""
+    footers = desk.lake.footers(PAYOUT_RECORDS)
+    assert months_booked_in(footers, {"2026-10"}) == {"2026-07", "2026-10"}
+    assert months_booked_in(footers, {"2026-11"}) == {"2026-11"}
+    assert len(october(desk, "payouts")) == 2
+
+
+def test_a_whole_record_of_unknown_nature_is_there(desk: Desk) -> None:
+    """July's, of which nobody knows whether it is money, beside the payment that tells the tier."""
+    period = tuple(parse_instant(f"2026-{month}-01T00:00:00Z")[0] for month in (11, 12))
+    with open_warehouse(desk.lake, period=period) as warehouse:
+        assert warehouse.sources.other_records == 1 + 1
+        found = warehouse.query("select status, debited_amount from payout_records").to_pylist()
+    assert [row["status"] for row in found] == ["pending"]
+
+
+def test_a_flipped_bit_of_what_is_read_is_told(desk: Desk) -> None:
+    path = desk.lake.month_path(PAYOUT_RECORDS, "2026-08")
+    flip_column(path, "amount")
+    with pytest.raises(LakeError) as caught:
+        statement(desk.lake, "2026-10")
+    assert str(caught.value).startswith(f"{path} is torn or altered")
+
+
+@pytest.mark.thorough
+def test_columns_that_no_figure_needs_are_not_read(desk: Desk) -> None:
+    """Figures cannot tell that one was altered, and rest on none; `check` reads them all."""
+    right = cohorts_of_quarter(desk)
+    flip_column(desk.lake.month_path(PAYOUT_RECORDS, "2026-08"), "payer_id")
+    assert cohorts_of_quarter(desk) == right != []
+    with pytest.raises(LakeError, match="is torn or altered"), open_warehouse(desk.lake):
+        pass
+
+
+SPOILT: list[Callable[[Path], None]] = [
+    lambda folder: flip_column(folder / "2026-08.parquet", "paid_at"),
+    lambda folder: (folder / "2026-08.parquet").unlink(),
+    lambda folder: (folder / "sources.json").unlink(),
+]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("spoil", SPOILT)
+def test_parents_that_are_not_kept_as_they_were_are_looked_for(
+    desk: Desk, spoil: Callable[[Path], None]
+) -> None:
+    right = october(desk, "cohorts")
+    spoil(desk.lake.path / ".parents")
+    assert october(desk, "cohorts") == right
+
+
+@pytest.mark.thorough
+def test_a_system_without_advice_reads_the_same(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not every system can be told to read nothing ahead."""
+    right = october(desk, "cohorts")
+    monkeypatch.delattr(month_index.os, "posix_fadvise")
+    assert october(desk, "cohorts") == right

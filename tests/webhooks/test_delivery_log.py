@@ -1,4 +1,3 @@
-# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """A saved log of deliveries: what is authentic, what repeats, and what the lake lacks."""
 
 import base64
