@@ -18,14 +18,10 @@ from hypothesis import settings as hypothesis_settings
 
 from svc_analytics.config import Settings
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.signing.secrets import Secret
 from tests.support import prepared
 from tests.support.commands import Run, runner
-from tests.support.desks import Desk
+from tests.support.desks import SETTINGS, Desk
 from tests.support.fake_service import (
-    BASE_URL,
-    CHECKOUT_KEY,
-    PAYOUT_KEY,
     FakeService,
     refund,
     spread,
@@ -155,7 +151,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
+    return SETTINGS
 
 
 @pytest.fixture

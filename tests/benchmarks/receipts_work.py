@@ -5,7 +5,6 @@ same ten facts.
 """
 
 import base64
-import hashlib
 import hmac
 import json
 import shutil
@@ -14,82 +13,33 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from statistics import median
-from uuid import UUID
 
 import pyarrow as pa
 
 from svc_analytics.config import Settings
-from svc_analytics.instants import (
-    BEGINNING,
-    DAY,
-    format_instant,
-    from_micros,
-    parse_instant,
-)
+from svc_analytics.instants import from_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.month_file import read_groups
-from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.receipts import sign_receipt
-from svc_analytics.signing.secrets import Secret, SigningSecret
+from svc_analytics.signing.secrets import SigningSecret
 from svc_analytics.signing.token_form import FACTS, MONEY_FACTS
+from tests.benchmarks.bare_server import MERCHANT_ID, SECRET, serve
 from tests.benchmarks.bounds import Bound, both_times, note, weighed
+from tests.benchmarks.extract_benchmark import extract_all
 
-MERCHANT_ID = "11111111-1111-4111-8111-111111111111"
-SECRET = "receipt secret of the benchmark"
-START = parse_instant("2024-01-01T00:00:00Z")[0]
-MONTHS = 24
-CHUNK = 20_000
 REPEATS = 3
 
 
 def settings() -> Settings:
-    return Settings(receipt_secrets=(SigningSecret(Secret(SECRET)),))
-
-
-def payment(number: int, tokens: int) -> dict[str, object]:
-    """Make the n-th payment, its receipt about 540 characters long."""
-    at = START + number * (MONTHS * 30 * DAY // tokens) // 1_000_000 * 1_000_000
-    amount = f"{number % 9000}.{number % 1_000_000:06d}"
-    facts = {
-        "payment_id": str(UUID(int=number * 2**60 + number)),
-        "receipt_no": f"SVC-{number:09d}",
-        "merchant_id": MERCHANT_ID,
-        "reference_id": f"order/{number:012d}/of-the-spring-catalogue-and-its-annex-b",
-        "currency": "usdt",
-        "amount": amount,
-        "charged_amount": amount,
-        "fee_bearer": "merchant",
-        "net_amount": amount,
-        "paid_at": format_instant(at),
-    }
-    row = {name: facts[name] for name in FACTS if name in PAYMENTS.schema.names}
-    return (
-        row
-        | {name: Decimal(amount) for name in MONEY_FACTS}
-        | {
-            "id": facts["payment_id"],
-            "status": "completed",
-            "fee_amount": Decimal(0),
-            "receipt": sign_receipt(facts, Secret(SECRET)),
-            "paid_at": at,
-            "extracted_at": START,
-        }
-    )
+    return Settings(receipt_secrets=(SigningSecret(SECRET),))
 
 
 def fill(folder: Path, tokens: int) -> Lake:
-    """Make a lake of signed payments."""
-    lake, end = Lake(folder), START + (MONTHS + 1) * 31 * DAY
-    with open_writer(lake, {"id": MERCHANT_ID}, end) as writer:
-        writer.begin_run(watermark=end, is_open_ended=True)
-        for start in range(0, tokens, CHUNK):
-            rows = [payment(n, tokens) for n in range(start, min(start + CHUNK, tokens))]
-            writer.buffer(PAYMENTS).add(pa.Table.from_pylist(rows, schema=PAYMENTS.record_schema))
-        writer.buffer(PAYMENTS).cover((BEGINNING, end))
-        writer.publish()
-    return lake
+    """Extract a lake of signed payments."""
+    with serve(tokens) as base_url:
+        extract_all(base_url, folder)
+    return Lake(folder)
 
 
 def verify_all(lake: Lake, workers: int = 1) -> int:
@@ -116,7 +66,8 @@ def verify_plainly(lake: Lake) -> int:
 def is_proven(row: dict[str, object]) -> bool:
     """Check one row as a reader of the contract would write it down."""
     version, payload, signature = str(row["receipt"]).split(".")
-    mac = hmac.new(SECRET.encode(), f"{version}.{payload}".encode(), hashlib.sha256).digest()
+    key, signed = SECRET.reveal().encode(), f"{version}.{payload}".encode()
+    mac = hmac.digest(key, signed, "sha256")
     if not hmac.compare_digest(base64.urlsafe_b64encode(mac).rstrip(b"=").decode(), signature):
         return False
     facts = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

@@ -7,7 +7,7 @@ After a flip each command must say what it said before, or name the file, or men
 
 import random
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,23 +17,16 @@ from click.testing import CliRunner
 
 from svc_analytics.cli.app import cli
 from svc_analytics.closing.verification.verify import verify_statement
-from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError, SvcError
 from svc_analytics.lake.status import lake_status
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.receipts.verify_files import open_payments
 from svc_analytics.receipts.verify_lake import verify_lake
-from svc_analytics.signing.secrets import Secret
 from svc_analytics.statements.statement import statement
 from tests.extraction.test_lookups import EVER, look_up
 from tests.receipts.test_verify_lake import KEPT, receipted
 from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import (
-    BASE_URL,
-    CHECKOUT_KEY,
-    PAYOUT_KEY,
-    FakeService,
     binding,
     payment,
     payout,
@@ -155,9 +148,7 @@ QUICK = ("statement", "sql payments", "extract")  # those of every run
 
 def build(folder: Path) -> Desk:
     """Four months: receipts, a refund, an older version, a rejected record, looked-up objects."""
-    settings = replace(Settings(BASE_URL), checkout_key=Secret(CHECKOUT_KEY),
-                       payout_key=Secret(PAYOUT_KEY), patience=60)  # fmt: skip
-    desk = Desk(FakeService(), settings, Lakehouse(folder / "data"))
+    desk = Desk.at(folder / "data")
     start, service = datetime(2026, 8, 3, tzinfo=UTC), desk.service
     times = [f"{start + n * timedelta(days=3):%Y-%m-%dT%H:%M:%SZ}" for n in range(35)]
     service.payments = [receipted(n, at) for n, at in enumerate(times)]

@@ -27,7 +27,6 @@ import pytest
 from svc_analytics.api import responses, transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.config import Settings
 from svc_analytics.errors import SvcError
 from svc_analytics.extraction import lookups, stall
 from svc_analytics.extraction import run as run_module
@@ -38,13 +37,11 @@ from svc_analytics.receipts.online import OnlineVerifier
 from svc_analytics.records import page
 from svc_analytics.schema import SIDE_STREAMS
 from svc_analytics.signing.receipts import PROVEN, Verdict
-from svc_analytics.signing.secrets import Secret
 from tests.simulation.simulate import quick_folder
 from tests.simulation.stand_ins import installed
 from tests.simulation.virtual import World
-from tests.support.desks import Desk, VirtualTime
+from tests.support.desks import SETTINGS, Desk, VirtualTime
 from tests.support.fake_service import (
-    BASE_URL,
     CHECKOUT_KEY,
     NOW,
     PAYOUT_KEY,
@@ -73,7 +70,6 @@ MOST_REQUESTS = 2_000  # of one run: a sound one takes a hundred
 MOST_RUNS = 6  # while the service is hostile
 CUSTOMERS = ["c-1", "c-2", "c-3"]
 UNSURE = Verdict("bad_signature", "not yet asked", None)
-SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
 DOORS = {"extract": 8, "look up": 1, "online": 1}
 
 

@@ -16,20 +16,15 @@ import pytest
 import svc_analytics as svc
 from svc_analytics import charts
 from svc_analytics.closing.differences import diff_statements
-from svc_analytics.config import Settings
 from svc_analytics.formatting.sanitize import escape_formula, unescape_formula
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.signing.secrets import Secret
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.view_builder import quote
 from svc_analytics.warehouse.warehouse import open_warehouse
-from tests.support.commands import Run, runner
+from tests.support.commands import Run
 from tests.support.desks import Desk
 from tests.support.fake_service import (
-    BASE_URL,
-    CHECKOUT_KEY,
-    PAYOUT_KEY,
     FakeService,
     payment,
     payout,
@@ -58,8 +53,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
         service.payments.append(payment(number, f"2026-10-02T00:00:{number:02}Z") | same)
         sent = {"id": f"sent {text}", "reference_id": text, "comment": text, "currency": coin}
         service.payouts.append(payout(number, f"2026-10-03T00:00:{number:02}Z") | sent)
-    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY))
-    desk = Desk(service, settings, Lakehouse(tmp_path_factory.mktemp("hostile") / "data"))
+    desk = Desk.at(tmp_path_factory.mktemp("hostile") / "data", service)
     desk.extract()
     return desk
 
@@ -184,7 +178,6 @@ def test_notebooks_show_no_markup_of_others(desk: Desk, made: Statement) -> None
     assert harmless(svc.draw(charts.net_settlement_daily, made.daily, *coins)._repr_html_())
 
 
-run = pytest.fixture(runner)
 COMMANDS: dict[str, tuple[str, ...]] = {
     "sql": ("sql", "select reference_id, currency, payer_id from payments"),
     "status": ("status",),
@@ -225,9 +218,8 @@ ODD = {"quotes": "a b'c\"d;e{f}دفتر$(id)%s&#~", "lines": "new\nline\t-- '; d
 def test_a_lake_lives_in_a_folder_of_any_name(tmp_path: Path, run: Run, name: str) -> None:
     """G5: every reader and writer takes its path as a name, and never as a part of SQL."""
     service = FakeService(payments=[payment(n, f"2026-10-0{n}T00:00:00Z") for n in (1, 2, 3)])
-    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY))
     lake = tmp_path / name / "data"
-    Desk(service, settings, Lakehouse(lake)).extract()
+    Desk.at(lake, service).extract()
     place = str(lake)
     assert "every rule holds" in run("check", "--data-dir", place).out
     month = ("statement", "--month", "2026-10")

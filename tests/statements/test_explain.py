@@ -26,8 +26,7 @@ OCTOBER = month("2026-10")
 
 
 @pytest.fixture
-def lake(service: Any, settings: Any, tmp_path: Any) -> Lakehouse:
-    desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
+def lake(desk: Desk) -> Lakehouse:
     desk.serve(LEDGER)
     return extracted(desk).lake
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 from unittest.mock import patch
 
 import duckdb
@@ -16,8 +17,11 @@ from svc_analytics.extraction import clock, run, scheduler
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lakehouse import Lakehouse
-from tests.support.fake_service import FakeService
+from svc_analytics.signing.secrets import Secret
+from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
 from tests.support.ledgers import read_ledger
+
+SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
 
 
 def machine_clock_at(at: datetime) -> AbstractContextManager[Any]:
@@ -50,6 +54,11 @@ class Desk:
     settings: Settings
     lake: Lakehouse
     machine: Callable[[], int] | None = None
+
+    @classmethod
+    def at(cls, folder: Path, service: FakeService | None = None) -> Self:
+        """Have a lake in a folder, and a service that holds nothing unless one is given."""
+        return cls(service or FakeService(), SETTINGS, Lakehouse(folder))
 
     def serve(self, ledger: str) -> None:
         """Let the service hold what a text table says."""

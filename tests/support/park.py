@@ -12,27 +12,22 @@ import json
 import lzma
 import tarfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from svc_analytics.config import Settings
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import parse_bound, to_micros
 from svc_analytics.lake.layout import tool_version
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.messages import Message
-from svc_analytics.signing.secrets import Secret
 from svc_analytics.statements.statement import Statement, statement
-from tests.support.desks import Desk
+from tests.support.desks import SETTINGS, Desk
 from tests.support.fake_service import (
-    BASE_URL,
-    CHECKOUT_KEY,
     NOW,
-    PAYOUT_KEY,
     FakeService,
     payment,
     payout,
@@ -99,89 +94,77 @@ LEAP = """
 """
 
 
-@dataclass
-class Maker:
-    """Makes one lake by hand: a service that tells it something, once or several times."""
-
-    desk: Desk
-
-    @classmethod
-    def at(cls, folder: Path, *, has_payouts: bool = True) -> "Maker":
-        key = Secret(PAYOUT_KEY) if has_payouts else None
-        settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), key, patience=60)
-        return cls(Desk(FakeService(), settings, Lakehouse(folder)))
-
-    def read(self, ledger: str) -> "Maker":
-        payments, others = read_ledger(ledger)
-        self.desk.service.payments += payments
-        self.desk.service.payouts += others
-        self.desk.extract()
-        return self
+def _read(desk: Desk, ledger: str) -> None:
+    """Let a lake made by hand be told a ledger, besides what its service holds already."""
+    payments, others = read_ledger(ledger)
+    desk.service.payments += payments
+    desk.service.payouts += others
+    desk.extract()
 
 
 def _ledger(ledger: str, folder: Path) -> None:
-    Maker.at(folder).read(ledger)
+    _read(Desk.at(folder), ledger)
 
 
 def _without_payouts(folder: Path) -> None:
-    Maker.at(folder, has_payouts=False).read(PLAIN)
+    _read(Desk(FakeService(), replace(SETTINGS, payout_key=None), Lakehouse(folder)), PLAIN)
 
 
 def _rejected(folder: Path) -> None:
     """An amount with a 19th place, and one whose currency is missing."""
-    maker = Maker.at(folder)
+    desk = Desk.at(folder)
     odd = payment(90, "2026-10-05T08:00:00Z", "0.0000000000000000001", "0", net_amount="0")
     bare = payment(91, "2026-10-06T08:00:00Z") | {"currency": None}
-    maker.desk.service.payments += [odd, bare]
-    maker.read(PLAIN)
+    desk.service.payments += [odd, bare]
+    _read(desk, PLAIN)
 
 
 def _restated(folder: Path) -> None:
     """A payment of the newest day has another amount when it is read again."""
-    maker = Maker.at(folder)
-    maker.desk.service.payments.append(payment(90, "2026-11-20T08:00:00Z", "10"))
-    maker.read(PLAIN)
-    maker.desk.service.payments[0] |= {"amount": "12", "charged_amount": "12", "net_amount": "11.9"}
-    maker.desk.extract()
+    desk = Desk.at(folder)
+    desk.service.payments.append(payment(90, "2026-11-20T08:00:00Z", "10"))
+    _read(desk, PLAIN)
+    desk.service.payments[0] |= {"amount": "12", "charged_amount": "12", "net_amount": "11.9"}
+    desk.extract()
 
 
 def _unlisted(folder: Path) -> None:
     """The service knows a payment of the newest day, and lists it no more."""
-    maker = Maker.at(folder)
+    desk = Desk.at(folder)
     gone = payment(90, "2026-11-20T08:00:00Z", "10")
-    maker.desk.service.payments.append(gone)
-    maker.read(PLAIN)
-    maker.desk.service.hidden.add(gone["id"])
-    maker.desk.extract()
+    desk.service.payments.append(gone)
+    _read(desk, PLAIN)
+    desk.service.hidden.add(gone["id"])
+    desk.extract()
 
 
 def _unknown_parent(folder: Path) -> None:
     """A refund of a payment that was made before the service's list begins."""
-    maker = Maker.at(folder)
-    maker.desk.service.payouts.append(
+    desk = Desk.at(folder)
+    desk.service.payouts.append(
         refund(90, payment(91, "2020-01-01T00:00:00Z"), "2026-10-05T08:00:00Z", "3")
     )
-    maker.read(PLAIN)
+    _read(desk, PLAIN)
 
 
 def _settled_later(folder: Path) -> None:
     """A payout is created in October and settled in November."""
-    maker = Maker.at(folder)
+    desk = Desk.at(folder)
     times = {"settled_at": "2026-11-01T00:00:03Z"}
-    maker.desk.service.payouts.append(payout(90, "2026-10-31T23:59:58Z", "9", "0.09", **times))
-    maker.read(PLAIN)
+    desk.service.payouts.append(payout(90, "2026-10-31T23:59:58Z", "9", "0.09", **times))
+    _read(desk, PLAIN)
 
 
 def _renamed(folder: Path) -> None:
-    maker = Maker.at(folder)
-    maker.read(PLAIN)
-    maker.desk.service.merchant |= {"display_name": "Bazaar", "display_name_fa": "بازار"}
-    maker.desk.extract()
+    desk = Desk.at(folder)
+    _read(desk, PLAIN)
+    desk.service.merchant |= {"display_name": "Bazaar", "display_name_fa": "بازار"}
+    desk.extract()
 
 
 def _typed(folder: Path) -> None:
     """People wrote down balances, and accepted a finding."""
-    Maker.at(folder).read(BREAKS)
+    _read(Desk.at(folder), BREAKS)
     at = "2026-11-01T00:00:00Z,usdt"
     (folder / "assertions.csv").write_text(
         f"at,currency,balance,note\n{at},5,read off\n", encoding="utf-8"
@@ -195,11 +178,10 @@ def _typed(folder: Path) -> None:
 
 def _gap(folder: Path) -> None:
     """Two runs left three days of October between them."""
-    maker = Maker.at(folder)
-    payments, maker.desk.service.payouts = read_ledger(PLAIN)
-    maker.desk.service.payments = payments
+    desk = Desk.at(folder)
+    desk.serve(PLAIN)
     for start, end in (("2026-08-01", "2026-10-10"), ("2026-10-13", "2026-11-20")):
-        maker.desk.extract(start=parse_bound(start), end=parse_bound(end))
+        desk.extract(start=parse_bound(start), end=parse_bound(end))
 
 
 OCTOBER, MEHR = ("2026-10", "UTC", None), ("1405-07", "Asia/Tehran", "jalali")

@@ -13,29 +13,23 @@ from unittest.mock import patch
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.config import Settings
 from svc_analytics.extraction import run, sweep, workers
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.runs import run_file
 from svc_analytics.lake.writing import spill
-from svc_analytics.signing.secrets import Secret
 from tests.simulation.stand_ins import installed
 from tests.simulation.virtual import World
+from tests.support.desks import SETTINGS
 from tests.support.fake_service import (
-    BASE_URL,
-    CHECKOUT_KEY,
     NOW,
-    PAYOUT_KEY,
     FakeService,
     payment,
     payout,
     refund,
     spread,
 )
-
-SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
 
 
 def before() -> FakeService:

@@ -12,13 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from svc_analytics.config import Settings
-from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.signing.secrets import Secret
 from tests.support.closings import Closer
 from tests.support.desks import Desk
-from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
-from tests.support.ledgers import read_ledger
 
 KEPT = Path(__file__).parents[1] / "closing" / "sealed_months"
 MONTHS = ("2026-09", "2026-10")
@@ -41,10 +36,9 @@ BALANCES = "at,currency,balance,note\n2026-10-01T00:00:00Z,usdt,700,read off by 
 
 def closer_at(lake: Path) -> Closer:
     """Return what closes months of a lake at a service that holds the ledger."""
-    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
-    payments, others = read_ledger(LEDGER)
-    service = FakeService(payments=payments, payouts=others)
-    return Closer(Desk(service, settings, Lakehouse(lake)))
+    closer = Closer(Desk.at(lake))
+    closer.serve(LEDGER)
+    return closer
 
 
 def make(lake: Path, formats: Sequence[str] = FORMS) -> None:

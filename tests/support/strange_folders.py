@@ -13,14 +13,11 @@ import pytest
 from svc_analytics.closing.handover import package as packing
 from svc_analytics.closing.handover.prove import prove_in_folder
 from svc_analytics.closing.seals import read_manifest, seal_of
-from svc_analytics.config import Settings
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.proofs.checkpoint import write_checkpoint
 from svc_analytics.proofs.stamp import Authority
-from svc_analytics.signing.secrets import Secret
 from tests.support.closings import Closer, table
 from tests.support.desks import Desk
-from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
 from tests.support.prepared import once
 from tests.support.ssh_keys import make_key
 from tests.support.stamping import StampAuthority, serving
@@ -126,8 +123,7 @@ def sealed_lake(place: Path) -> Lakehouse:
 
     A property of the second's second line holds a newline, a quote, and Persian.
     """
-    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
-    closer = Closer(Desk(FakeService(), settings, Lakehouse(place)))
+    closer = Closer(Desk.at(place))
     closer.serve(LEDGER)
     second = closer.desk.service.payments[2]
     second |= {"metadata": {"cart": 'second\n"رسید"'}, "receipt": "e30.e30.c2lnbmVk"}

@@ -1,5 +1,6 @@
 """What views and tables say where something is missing, or where records are odd."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -7,7 +8,6 @@ from typing import Any
 import duckdb
 import pytest
 
-from svc_analytics.config import Settings
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.database import write_views
 from tests.support.desks import Desk
@@ -30,18 +30,14 @@ def hold(desk: Desk, payments: list[Record], payouts: list[Record], **request: A
 
 def test_what_payers_got_back_is_unknown_where_refunds_were_never_read(desk: Desk) -> None:
     """Without a payout-class key nobody knows of refunds: that is not zero."""
-    desk.settings = Settings(
-        base_url=desk.settings.base_url, checkout_key=desk.settings.key("checkout")
-    )
+    desk.settings = replace(desk.settings, payout_key=None)
     hold(desk, [PAID], [refund(2, PAID, "2026-10-01T12:00:00Z")])
     assert desk.lake.sql("from payers")["refunds_paid"].isna().all()
 
 
 def test_a_rate_is_unknown_where_a_newer_payout_record_may_be_missing(desk: Desk) -> None:
     """Without a payout-class key a refund or a payout may be newer, at another rate."""
-    desk.settings = Settings(
-        base_url=desk.settings.base_url, checkout_key=desk.settings.key("checkout")
-    )
+    desk.settings = replace(desk.settings, payout_key=None)
     hold(desk, [PAID], [])
     [summary] = statement(desk.lake, "2026-09").tables["summary"].to_pylist()
     names = ("implied_rate", "implied_rate_at", "usd_exposure")

@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.cli.commands.lake import check
-from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.lake.footer import read_footer
@@ -26,7 +25,6 @@ from svc_analytics.lake.month_file import write_month_file
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.secrets import Secret
 from svc_analytics.warehouse import connection
 from svc_analytics.warehouse import warehouse as warehouse_module
 from svc_analytics.warehouse.database import write_views
@@ -40,7 +38,7 @@ from svc_analytics.warehouse.models import (
 from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.support.desks import Desk
-from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
+from tests.support.fake_service import CHECKOUT_KEY
 from tests.support.findings import findings_of
 from tests.support.full_scan.quotients import EXACT, ratio, share, worth
 from tests.support.ledgers import read_ledger
@@ -73,8 +71,7 @@ def regular(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
 
 def extracted(ledger: str, folder: Path) -> Desk:
     """Read a ledger into a lake below a folder."""
-    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
-    desk = Desk(FakeService(), settings, Lakehouse(folder / "data"))
+    desk = Desk.at(folder / "data")
     desk.serve(ledger)
     desk.extract()
     return desk
