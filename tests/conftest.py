@@ -21,11 +21,7 @@ from svc_analytics.lakehouse import Lakehouse
 from tests.support import prepared
 from tests.support.commands import Run, runner
 from tests.support.desks import SETTINGS, Desk
-from tests.support.fake_service import (
-    FakeService,
-    refund,
-    spread,
-)
+from tests.support.fake_service import FakeService, refund, spread
 from tests.support.readings import keep_readings
 
 EXAMPLES = {"usual": 25, "thorough": 2_000}

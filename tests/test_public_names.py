@@ -99,14 +99,7 @@ def test_an_option_that_does_not_exist_is_refused(name: str) -> None:
 def test_the_help_of_a_statement_answers_the_first_questions() -> None:
     """What do I get, which columns, in which unit, what can go wrong."""
     text = help_of(svc.statement) + help_of(svc.Statement)
-    for word in (
-        "summary",
-        "net_settlement",
-        "status",
-        "US dollars",
-        "UTC",
-        "has not begun",
-    ):
+    for word in ("summary", "net_settlement", "status", "US dollars", "UTC", "has not begun"):
         assert word in text, word
 
 

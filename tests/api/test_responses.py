@@ -17,13 +17,7 @@ from svc_analytics.api.responses import (
     read_profile,
     require_json,
 )
-from svc_analytics.errors import (
-    ApiError,
-    KeyRefused,
-    NotFound,
-    ProtocolError,
-    WrongKeyClass,
-)
+from svc_analytics.errors import ApiError, KeyRefused, NotFound, ProtocolError, WrongKeyClass
 from svc_analytics.instants import to_micros
 from svc_analytics.records.raw_json import InvalidJson
 from tests.support.unit_material import examples, raised_by

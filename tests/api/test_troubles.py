@@ -179,9 +179,7 @@ def test_without_it_the_line_names_the_setting_and_no_key_leaves(
     assert "give its certificate by SVC_CA_FILE" in str(error) and "no key was sent" in str(error)
 
 
-def test_a_certificate_for_another_host_leads_to_the_address_and_gets_no_key(
-    company: Path,
-) -> None:
+def test_a_certificate_for_another_host_leads_to_the_address_and_gets_no_key(company: Path) -> None:
     """A10: trusted, but not for this host."""
     with company_service(company) as server:
         error = told(f"https://127.0.0.1:{server.port}", ca_file=str(company / "ca.pem"))

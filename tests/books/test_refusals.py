@@ -164,19 +164,13 @@ def test_a_system_that_needs_a_setting_is_not_written_without(name: str, setting
 CHARTS = {
     ("odoo", '[odoo]\njournal = "M"\n[accounts]\nsales = "40-00 Sales"'): "line 4: accounts.sales "
     "cannot be '40-00 Sales': write its code, at most 64 letters, digits and points, as 4000",
-    (
-        "beancount",
-        '[accounts]\nsales = "4000"',
-    ): "line 2: accounts.sales cannot be '4000': write A",
+    ("beancount", '[accounts]\nsales = "4000"'): "line 2: accounts.sales cannot be '4000': write A",
     ("hledger", '[accounts]\nsales = "Sales  Coins"'): "accounts.sales cannot be 'Sales␣␣Coins'",
     (
         "xero",
         '[accounts]\nsales = "4000"',
     ): "books.toml: no tax code of wallet, sales: write default = ",
-    (
-        "datev",
-        '[datev]\n[tax]\ndefault = "19 %"',
-    ): "line 3: tax.default cannot be '19 %': write 4",
+    ("datev", '[datev]\n[tax]\ndefault = "19 %"'): "line 3: tax.default cannot be '19 %': write 4",
     ("erpnext", "\n[erpnext]"): 'line 2: write company below [erpnext], as company = "Acme Ltd"',
     ("csv", f'[tracking]\na = "{"x" * 101}"'): "line 2: tracking.a cannot be 'xxx",
     ("csv", f'[coins]\nbtc = "cash"\n[wallet]\ncash = "{"x" * 101}"'): "line 4: wallet.cash cannot",

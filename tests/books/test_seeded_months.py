@@ -201,10 +201,7 @@ def test_beancount_takes_the_entries_of_two_months_in_one_ledger(seed: int, tmp_
 DAY = date(2026, 10, 9)
 WHOLE, TEXT = 12345678901234567890123456789012345678, "12345678901234567890.123456789012345678"
 MOVED = Movements(
-    {
-        (DAY, SALES, "xyz"): Sum(-WHOLE, -WHOLE, 1),
-        (DAY, WALLET, "xyz"): Sum(WHOLE, WHOLE, 1),
-    }
+    {(DAY, SALES, "xyz"): Sum(-WHOLE, -WHOLE, 1), (DAY, WALLET, "xyz"): Sum(WHOLE, WHOLE, 1)}
 )
 
 

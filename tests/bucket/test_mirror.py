@@ -169,9 +169,7 @@ def test_a_statement_is_one_object_that_the_first_closer_puts(machines: Machines
     assert (bob.folder / "statements/2026-10/manifest.json").read_text() == "of ann"
 
 
-def test_a_lake_made_in_the_copy_is_put_whole_and_its_description_last(
-    machines: Machines,
-) -> None:
+def test_a_lake_made_in_the_copy_is_put_whole_and_its_description_last(machines: Machines) -> None:
     """Until it is all there, nobody takes it for a lake."""
     ann = machines.open("ann")
     for key in ("lake.json", MONTH, "statements/2026-10/manifest.json", ".ids/hashes"):

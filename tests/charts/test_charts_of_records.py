@@ -189,7 +189,7 @@ def test_rates_are_a_median_in_a_band_that_breaks_where_none_is_known(axes: Axes
     band, line = (patch.get_data() for patch in axes.patches)
     places = [None if rate != rate else rate for rate in line.values]
     assert places == [60.0, None, None, 62.0] and legend(axes) == {
-        *("lowest to highest", "median of the day", "unknown"),
+        *("lowest to highest", "median of the day", "unknown")
     }
     assert hatched_places(axes) == [at(2)]
     assert (band.values[0], band.baseline[0], band.values[3], band.baseline[3]) == (64, 59, 62, 61)

@@ -48,10 +48,7 @@ def test_a_date_is_its_midnight_in_the_zone(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (
-            ("2026-11-01", "xrp", "1"),
-            "no payment, refund .* knows btc, eth, sol, usdt;",
-        ),
+        (("2026-11-01", "xrp", "1"), "no payment, refund .* knows btc, eth, sol, usdt;"),
         (("2026-11-01", "btc", "31,907.35"), "write the balance as 31907.35, without separators"),
         (("2026-02-30", "btc", "1"), "'2026-02-30' is not a date or an instant"),
         (("0001-01-01", "btc", "1"), "0001-01-01T00:00:00Z is before 1970"),

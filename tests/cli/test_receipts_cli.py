@@ -112,9 +112,7 @@ def test_the_service_knows_payments_that_no_lake_covers(
 
 
 def test_a_webhook_secret_in_the_wrong_place_is_called_a_settings_error(
-    filled: Path,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
+    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The two secrets swapped: nothing is forged, the settings are wrong."""
     path = token_file()

@@ -14,10 +14,7 @@ import svc_analytics as svc
 from svc_analytics import verify_statement
 from svc_analytics.closing.register import read_register
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.errors import (
-    LakeBusy,
-    Unavailable,
-)
+from svc_analytics.errors import LakeBusy, Unavailable
 from svc_analytics.instants import parse_bound
 from svc_analytics.proofs.secret import require_secret
 from svc_analytics.working_folders import restore_folders

@@ -221,8 +221,7 @@ def test_without_the_register_a_forgery_is_named_too(closer: Closer, what: str) 
 
 
 @pytest.mark.parametrize(
-    "what",
-    sample(["coverage in the manifest is", "one amount", "a macro"], 3),
+    "what", sample(["coverage in the manifest is", "one amount", "a macro"], 3)
 )
 def test_nobody_builds_upon_a_forgery(closer: Closer, what: str) -> None:
     """Neither the next close nor a package takes it, with what is wrong in one line."""

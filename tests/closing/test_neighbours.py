@@ -46,9 +46,7 @@ def late_payment(at: str = "2026-09-30T10:00:00Z", coin: str = "btc") -> dict[st
 
 
 @pytest.mark.thorough
-def test_a_record_that_comes_while_october_is_read_restates_september_first(
-    closer: Closer,
-) -> None:
+def test_a_record_that_comes_while_october_is_read_restates_september_first(closer: Closer) -> None:
     """The reading of October reaches into September, which was found unchanged before it."""
     closer.closed("2026-08", "2026-09")
     late = payout(99, "2026-09-30T22:00:00Z", "2", "0.02", currency="btc")

@@ -63,11 +63,7 @@ def test_a_longer_period_asks_for_all_its_months_at_once(
 @pytest.mark.thorough
 @pytest.mark.parametrize(("label", "zone"), LONG, ids=[label for label, _ in LONG])
 def test_long_periods_have_the_same_digest(
-    engine: DuckEngine,
-    lakes: tuple[Lakehouse, Lakehouse],
-    seeded: Seeded,
-    label: str,
-    zone: str,
+    engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], seeded: Seeded, label: str, zone: str
 ) -> None:
     """A quarter, a year, a year to date; of both calendars, and of another zone."""
     here, there = digests(lakes, label, zone, seeded.now)

@@ -71,10 +71,7 @@ def minutes(count: int) -> timedelta:
 ROWS: dict[str, tuple[datetime | str, datetime, datetime, datetime]] = {
     "not told": ("", NOW, NOW - minutes(20), NOW),
     "garbage": ("yesterday", NOW, NOW - minutes(20), NOW),
-    "of the year 1601": (
-        "Mon, 01 Jan 1601 00:00:00 GMT",
-        *(NOW, NOW - minutes(20), NOW),
-    ),
+    "of the year 1601": ("Mon, 01 Jan 1601 00:00:00 GMT", *(NOW, NOW - minutes(20), NOW)),
     "agreed": (NOW, NOW, NOW - minutes(5), NOW),
     "ten minutes ahead": (NOW + minutes(10), NOW, NOW - minutes(5), NOW),
     "ten minutes behind": (NOW - minutes(10), NOW, NOW - minutes(15), NOW - minutes(10)),

@@ -11,10 +11,7 @@ import pytest
 from svc_analytics.api import transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.errors import (
-    ProtocolError,
-    Unavailable,
-)
+from svc_analytics.errors import ProtocolError, Unavailable
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction import stall
 from svc_analytics.extraction.plan import Request

@@ -26,13 +26,7 @@ from tests.extraction.test_lookups import EVER, look_up
 from tests.receipts.test_verify_lake import KEPT, receipted
 from tests.support.closings import Closer
 from tests.support.desks import Desk
-from tests.support.fake_service import (
-    binding,
-    payment,
-    payout,
-    refund,
-    session,
-)
+from tests.support.fake_service import binding, payment, payout, refund, session
 from tests.support.rings import rings
 
 USUAL, SEEDS, FLIPS = 1, 500, 20  # flips of every run; seeds of the deep ring, and flips of each

@@ -55,13 +55,7 @@ from tests.support.fake_service import (
     spread,
 )
 from tests.support.hostile_answers import AROUND, BOMB_SIZE, CHANGING, ENDLESS, SPOILERS, drawn
-from tests.support.hostile_wire import (
-    KEPT,
-    WIRE,
-    RawServer,
-    Sent,
-    written,
-)
+from tests.support.hostile_wire import KEPT, WIRE, RawServer, Sent, written
 from tests.support.model_ledger import assert_same
 from tests.support.receipt_material import FACTS, RING, signed
 from tests.support.rings import rings, sample

@@ -24,11 +24,7 @@ from svc_analytics.warehouse.view_builder import quote
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.commands import Run
 from tests.support.desks import Desk
-from tests.support.fake_service import (
-    FakeService,
-    payment,
-    payout,
-)
+from tests.support.fake_service import FakeService, payment, payout
 from tests.support.findings import findings_of
 from tests.support.hostile_texts import HOSTILE
 from tests.support.model_ledger import assert_same

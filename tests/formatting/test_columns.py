@@ -29,10 +29,7 @@ def decimals(places: int) -> st.SearchStrategy[Decimal]:
 
 
 KINDS = {
-    "amount": (
-        pa.decimal128(38, 18),
-        decimals(18),
-    ),
+    "amount": (pa.decimal128(38, 18), decimals(18)),
     "ratio": (pa.decimal128(38, 8), decimals(8)),
     "whole": (pa.decimal128(38, 0), st.integers(-MOST, MOST).map(Decimal)),
     "wide": (pa.decimal256(50, 8), decimals(8)),

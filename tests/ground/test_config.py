@@ -4,13 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.config import (
-    Settings,
-    check_base_url,
-    read_data_dir,
-    read_engine,
-    read_settings,
-)
+from svc_analytics.config import Settings, check_base_url, read_data_dir, read_engine, read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.signing.secrets import Secret

@@ -44,16 +44,11 @@ def test_the_lab_gets_the_settings_of_dotenv(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("SVC_BASE_URL", "https://shell.example")
     Path(".env").write_text("SVC_BASE_URL=https://file.example\nSVC_PATIENCE=9\nPATH=/nowhere\n")
     given = lab_environment(Path("lake"))
-    assert (given["SVC_BASE_URL"], given["SVC_PATIENCE"]) == (
-        "https://shell.example",
-        "9",
-    )
+    assert (given["SVC_BASE_URL"], given["SVC_PATIENCE"]) == ("https://shell.example", "9")
     assert given["SVC_DATA_DIR"] == str(Path.cwd() / "lake") and given["PATH"] != "/nowhere"
 
 
-def test_files_of_keys_are_found_from_the_notebooks_folder(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_files_of_keys_are_found_from_the_notebooks_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their paths are absolute; what the shell gives in a file, `.env` does not give beside it."""
     Path("key").write_text("svc_live_" + "0" * 64)
     Path(".env").write_text("SVC_CHECKOUT_KEY_FILE=key\nSVC_RECEIPT_SECRETS=of the file\n")

@@ -48,10 +48,7 @@ TOO_WIDE = {
     "19 decimals": ("0." + "0" * 18 + "1", "has 19 places after the point"),
     "19 decimals, the last a zero": ("1." + "0" * 19, "has 19 places after the point"),
     "21 digits": ("1" + "0" * 20, "too large: 21 digits before the point"),
-    "a million digits": (
-        "9" * 1_000_000,
-        "too large: 1,000,000 digits before the point",
-    ),
+    "a million digits": ("9" * 1_000_000, "too large: 1,000,000 digits before the point"),
 }
 
 

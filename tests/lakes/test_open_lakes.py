@@ -123,9 +123,7 @@ LATER = """
 
 
 @pytest.mark.parametrize(
-    "later",
-    sample([SECOND.replace("btc", "sol"), LATER], 2),
-    ids=["other coins", "another month"],
+    "later", sample([SECOND.replace("btc", "sol"), LATER], 2), ids=["other coins", "another month"]
 )
 def test_a_merchant_without_a_row_of_a_coin_adds_nothing_to_it(make: Make, later: str) -> None:
     """By hand: 3 - 0.03 - 1 are left of 3 btc, at 100 USD; 2 can be refunded, 0.01 was kept."""

@@ -203,7 +203,7 @@ def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(panel: Panel)
     assert "Sales after fees, btc: 11.88 btc" in head and "<pre>" in head
     assert "1 to 2 of 2 records" in panel.records._count.value
     assert [cell["text"].strip() for cell in panel.records.table.content["foot"]][:6] == [
-        *("Total", "", "", "", "", "11.88"),
+        *("Total", "", "", "", "", "11.88")
     ]
     panel.records.table.press(0, 0)
     shown = panel.records.record.value
@@ -539,12 +539,7 @@ def test_a_killed_desk_leaves_a_lake_that_the_next_one_closes(
 def test_the_page_reads_without_a_kernel(opened: CloseDesk) -> None:
     """Months, figures and their status, as HTML and as text; its checks agree."""
     page = opened._repr_html_()
-    for text in (
-        "2026-10",
-        "due",
-        "can be closed from 2026-12-02",
-        "Sales less fees and refunds",
-    ):
+    for text in ("2026-10", "due", "can be closed from 2026-12-02", "Sales less fees and refunds"):
         assert text in page and text in repr(opened)
     assert "the figures agree" in opened.check(net_sales="daily.net_sales")
 

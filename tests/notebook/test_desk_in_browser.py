@@ -67,10 +67,7 @@ def lab_at(
     """Run `svc-analytics lab` over a lake; yield where the desk is open in it."""
     names = ("RUNTIME", "CONFIG")
     private = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in names}
-    private |= {
-        "IPYTHONDIR": str(folder / "ipython"),
-        "PYTHONPATH": str(Path(__file__).parents[2]),
-    }
+    private |= {"IPYTHONDIR": str(folder / "ipython"), "PYTHONPATH": str(Path(__file__).parents[2])}
     own = [*options, "--data-dir", str(data), "--no-browser", "--allow-root"]
     words = [sys.executable, "-m", "svc_analytics", "lab", *own, "--ServerApp.port=0"]
     with (folder / "lab.log").open("w") as log:
@@ -119,10 +116,7 @@ def opened(page: Page, address: str) -> Locator:
 
 @pytest.mark.thorough
 def test_a_month_is_closed_and_looked_into_by_keys_alone(
-    page: Page,
-    address: str,
-    service: tuple[sandbox.Store, dict[str, str]],
-    tmp_path: Path,
+    page: Page, address: str, service: tuple[sandbox.Store, dict[str, str]], tmp_path: Path
 ) -> None:
     """A finding is accepted, the month sealed, a record seen, and the month restated.
 

@@ -147,9 +147,7 @@ def test_a_chain_that_names_another_checkpoint_than_a_folder_is_told(closer: Clo
     assert "chain.json is torn or altered: restore" in fault
 
 
-def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(
-    closer: Closer,
-) -> None:
+def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(closer: Closer) -> None:
     """Its checkpoints and roots are right; whoever has the roots alone would be misled."""
     folder = closer.closed("2026-09", "2026-10")[1].folder
     path = folder.parent / FILE

@@ -6,13 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from svc_analytics.proofs.merkle import (
-    Tree,
-    consistency,
-    is_consistent,
-    leaf_hash,
-    root_of,
-)
+from svc_analytics.proofs.merkle import Tree, consistency, is_consistent, leaf_hash, root_of
 from svc_analytics.proofs.verify import Result, root_by
 from tests.support.rings import rings
 

@@ -118,9 +118,7 @@ def test_verdicts_by_earlier_rules_are_found_anew(
     assert (verify_lake(lake, KEPT).checked, verify_lake(lake, KEPT).checked) == (4, 0)
 
 
-def test_what_the_service_proved_stays_proven_where_a_file_has_no_messages(
-    lake: Lakehouse,
-) -> None:
+def test_what_the_service_proved_stays_proven_where_a_file_has_no_messages(lake: Lakehouse) -> None:
     """An earlier release kept none: only what was not proven is verified again, for its code."""
     verify_lake(lake, KEPT)
     path = lake.path / "receipt_verdicts" / "2026-10.parquet"

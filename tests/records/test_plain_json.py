@@ -49,9 +49,7 @@ LEAVES = (
 )
 OBJECTS = st.deferred(
     lambda: st.lists(
-        st.tuples(TEXTS | SURROGATES, VALUES),
-        max_size=3,
-        unique_by=lambda item: as_held(item[0]),
+        st.tuples(TEXTS | SURROGATES, VALUES), max_size=3, unique_by=lambda item: as_held(item[0])
     ).map(written_object)
 )
 VALUES = st.recursive(

@@ -157,7 +157,7 @@ def test_ticks_of_one_axis_have_the_same_places(axes: Axes) -> None:
     """0.005 asks for three places, so 0 and 0.01 have them too."""
     amounts(axes.yaxis)
     assert axes.yaxis.get_major_formatter().format_ticks([0.0, 0.005, 0.01]) == [
-        *("0.000", "0.005", "0.010"),
+        *("0.000", "0.005", "0.010")
     ]
 
 

@@ -35,11 +35,7 @@ def made(make: Make) -> Statement:
 
 
 def opened(
-    browser: Browser,
-    made: Statement,
-    folder: Path,
-    size: tuple[int, int] = DESK,
-    lang: str = "en",
+    browser: Browser, made: Statement, folder: Path, size: tuple[int, int] = DESK, lang: str = "en"
 ) -> Page:
     """Open the page of a statement in a window of that size; it is written once."""
 
@@ -77,8 +73,7 @@ def test_the_page_begins_with_figures_and_never_moves_sideways(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("size", "lang"),
-    rings([(PHONE, "en+fa")], product([PHONE, TABLET, DESK], ["fa", "en+fa"])),
+    ("size", "lang"), rings([(PHONE, "en+fa")], product([PHONE, TABLET, DESK], ["fa", "en+fa"]))
 )
 def test_an_instant_in_two_calendars_leaves_the_labels_their_room(
     browser: Browser, made: Statement, tmp_path: Path, size: tuple[int, int], lang: str

@@ -56,8 +56,7 @@ def test_unknown_kind_is_refused_and_unknown_currency_is_empty(service, payout_k
 
 
 @pytest.mark.parametrize(
-    ("name", "column", "value"),
-    [("payments", "currency", "eth"), ("payouts", "kind", "refund")],
+    ("name", "column", "value"), [("payments", "currency", "eth"), ("payouts", "kind", "refund")]
 )
 def test_filter_keeps_exactly_the_rows_of_its_value(service, pages, name, column, value):
     """A filtered list is the whole list without the other rows."""

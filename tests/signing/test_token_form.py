@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.signing.receipts import verify_receipt
-from svc_analytics.signing.token_form import (
-    FACTS,
-    MalformedToken,
-    has_token_form,
-    split_token,
-)
+from svc_analytics.signing.token_form import FACTS, MalformedToken, has_token_form, split_token
 from tests.support.receipt_material import FACTS as RECORD
 from tests.support.receipt_material import RING, token_of
 from tests.support.unit_material import examples

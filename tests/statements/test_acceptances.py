@@ -58,10 +58,7 @@ CASES: dict[str, tuple[list[Record], list[Record]]] = {
     HELD: ([ODD | {"amount": "9."}], [ODD | {"amount": "9000000."}]),
     "status_is_known": ([ODD | {"status": "pending"}], [ODD | {"status": "reversed"}]),
     "kind_is_known": ([SENT | {"kind": "chargeback"}], [SENT | {"kind": "reversal"}]),
-    "amounts_are_not_negative": (
-        [ODD | {"usd_value": "-1"}],
-        [ODD | {"usd_value": "-98765"}],
-    ),
+    "amounts_are_not_negative": ([ODD | {"usd_value": "-1"}], [ODD | {"usd_value": "-98765"}]),
     "payout_debited_equals_amount_plus_fee": (
         [SENT | {"debited_amount": "4"}],
         [SENT | {"debited_amount": "98765"}],

@@ -26,13 +26,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.messages import Message
 from svc_analytics.statements.statement import Statement, statement
 from tests.support.desks import SETTINGS, Desk
-from tests.support.fake_service import (
-    NOW,
-    FakeService,
-    payment,
-    payout,
-    refund,
-)
+from tests.support.fake_service import NOW, FakeService, payment, payout, refund
 from tests.support.ledgers import read_ledger
 from tests.support.seeded_lakes import make_seeded_lake
 

@@ -22,14 +22,7 @@ from svc_analytics.lake.writing import spill
 from tests.simulation.stand_ins import installed
 from tests.simulation.virtual import World
 from tests.support.desks import SETTINGS
-from tests.support.fake_service import (
-    NOW,
-    FakeService,
-    payment,
-    payout,
-    refund,
-    spread,
-)
+from tests.support.fake_service import NOW, FakeService, payment, payout, refund, spread
 
 
 def before() -> FakeService:

@@ -81,7 +81,7 @@ LONG = Decimal("7999.123456789012345678")
 def test_csv_has_every_digit_but_writes_exponents() -> None:
     """Which some programs do not read as an amount: `sql --csv` writes none."""
     assert frame(LONG, TINY, Decimal(0))["net"].to_csv(index=False).split() == [
-        *("net", "7999.123456789012345678", "1E-18", "0E-18"),
+        *("net", "7999.123456789012345678", "1E-18", "0E-18")
     ]
 
 

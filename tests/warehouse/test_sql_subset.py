@@ -79,7 +79,7 @@ def test_views_for_users_stand_in_marts() -> None:
     assert set(public.values()) == {"staging", "marts"}
     assert {name for name, home in homes.items() if home == "marts"} <= public.keys()
     assert {name for name, home in public.items() if home == "staging"} == {
-        *("payments", "payout_records", "sessions", "bindings"),
+        *("payments", "payout_records", "sessions", "bindings")
     }
     assert not any(homes[model.name] == "marts" for model in read_models() if not model.is_public)
 

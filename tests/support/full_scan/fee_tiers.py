@@ -5,13 +5,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from tests.support.full_scan.knowledge import View
-from tests.support.full_scan.quotients import (
-    is_at_rate,
-    places_used,
-    ratio,
-    round_half_up,
-    total,
-)
+from tests.support.full_scan.quotients import is_at_rate, places_used, ratio, round_half_up, total
 from tests.support.full_scan.rows import DAY, Row
 from tests.support.full_scan.values import moved
 

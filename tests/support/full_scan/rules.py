@@ -81,10 +81,7 @@ def _divided(row: Row) -> str:
 
 
 def amounts_can_be_summed(view: View) -> Iterator[Found]:
-    sides = (
-        (view.books.sales, "paid_at", _payment),
-        (view.books.money, "created_at", _record),
-    )
+    sides = ((view.books.sales, "paid_at", _payment), (view.books.money, "created_at", _record))
     for rows, filed, of in sides:
         for coin in {row["currency"] for row in rows}:
             own = [row for row in rows if row["currency"] == coin]

@@ -6,15 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from tests.support.full_scan.knowledge import View
-from tests.support.full_scan.quotients import (
-    ZERO,
-    middle,
-    ratio,
-    share,
-    total,
-    total_known,
-    worth,
-)
+from tests.support.full_scan.quotients import ZERO, middle, ratio, share, total, total_known, worth
 from tests.support.full_scan.rows import Row
 
 Values = dict[str, Any]
