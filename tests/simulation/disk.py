@@ -12,11 +12,13 @@ import os
 import random
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 # Decides what becomes of a call: its place in the count, its kind, the path below the root.
 # It raises, for a call that fails; or returns an error, for one that fails when all is done.
@@ -89,24 +91,16 @@ class Disk:
     @contextmanager
     def installed(self) -> Iterator["Disk"]:
         """Let all calls of this process that change something below `root` pass here."""
-        changed: list[tuple[Any, str, Any]] = []
-
-        def put(place: Any, name: str, stand_in: Callable[..., Any]) -> None:
-            real = getattr(place, name)
-            changed.append((place, name, real))
-            setattr(place, name, lambda *args, **more: stand_in(real, *args, **more))
-
-        for name in ("replace", "rename", "link"):
-            put(os, name, getattr(self, f"_{name}"))
-        for name in ("unlink", "remove", "mkdir", "rmdir", "open", "fsync", "close"):
-            put(os, name, getattr(self, f"_{name}"))
-        put(io, "open", self._open_file)
-        put(builtins, "open", self._open_file)
+        names = ("replace", "rename", "link", "unlink", "remove", "mkdir", "rmdir", "open")
+        calls = [(os, name, getattr(self, f"_{name}")) for name in (*names, "fsync", "close")]
+        calls += [(place, "open", self._open_file) for place in (io, builtins)]
         try:
-            yield self
+            with ExitStack() as stack:
+                for place, name, stand_in in calls:
+                    own = partial(stand_in, getattr(place, name))
+                    stack.enter_context(patch.object(place, name, own))
+                yield self
         finally:
-            for place, name, real in changed:
-                setattr(place, name, real)
             self._paths.clear()
             self.lives += 1
 

@@ -9,11 +9,11 @@ are killed, and the lease may be over as soon as it was taken. The bucket alone 
 import random
 import sys
 from collections import Counter as Tallies
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -194,7 +194,7 @@ class Machines(Simulation):
             self.disk.installed(),
             installed(world, lambda: run.skew),
             sized(self.plan),
-            leased(self.length),
+            patch.object(lease, "LENGTH", self.length),  # seconds, after which it is over
             suppress(Killed),
         ):
             for number in range(1, len(chosen)):
@@ -227,16 +227,6 @@ class Machines(Simulation):
             self._check_told(error)
             return f"{type(error).__name__}: {error}"
         return "done"
-
-
-@contextmanager
-def leased(length: int) -> Iterator[None]:
-    """Let leases be over after so many seconds."""
-    before, lease.LENGTH = lease.LENGTH, length
-    try:
-        yield
-    finally:
-        lease.LENGTH = before
 
 
 simulate = partial(simulation.simulate, kind=Machines)

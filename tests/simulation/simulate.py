@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
+from unittest.mock import patch
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -167,21 +168,14 @@ class Simulation:
 @contextmanager
 def sized(plan: Plan) -> Iterator[None]:
     """Make the package's portions small, so that a few rows are many of them."""
-    small = [
-        (month_file, "ROW_GROUP", plan.row_group),
-        (workers, "BUFFER_LIMIT", plan.staged_limit),
-        (workers, "CHECKPOINT", plan.checkpoint),
-        (sweep, "BATCH_PAGES", plan.batch_pages),
-        (spill, "LARGE_MONTH", plan.large_month),
-    ]
-    before = [(place, name, getattr(place, name)) for place, name, _ in small]
-    for place, name, value in small:
-        setattr(place, name, value)
-    try:
+    with (
+        patch.object(month_file, "ROW_GROUP", plan.row_group),
+        patch.object(workers, "BUFFER_LIMIT", plan.staged_limit),
+        patch.object(workers, "CHECKPOINT", plan.checkpoint),
+        patch.object(sweep, "BATCH_PAGES", plan.batch_pages),
+        patch.object(spill, "LARGE_MONTH", plan.large_month),
+    ):
         yield
-    finally:
-        for place, name, value in before:
-            setattr(place, name, value)
 
 
 def simulate(seed: int, mode: str, folder: Path, kind: type[Simulation] = Simulation) -> Told:

@@ -7,9 +7,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
 from typing import Any, Self
+from unittest.mock import patch
 
 from tests.simulation.virtual import FOREVER, World
 
@@ -205,17 +206,13 @@ def installed(world: World, skew: Callable[[], int] = lambda: 0) -> Iterator[Non
         id(time): _Unchanged(time, **vars(clock)),
         id(time.monotonic): clock.monotonic,
     }
-    changed = []
+    put_back = ExitStack()
     for module in [m for name, m in sys.modules.items() if name.startswith("svc_analytics.")]:
         for name, value in list(vars(module).items()):
             if (other := _stand_in(world, stand_ins, value)) is not None:
-                changed.append((module, name, value))
-                setattr(module, name, other)
-    try:
+                put_back.enter_context(patch.object(module, name, other))
+    with put_back:
         yield
-    finally:
-        for module, name, value in changed:
-            setattr(module, name, value)
 
 
 def _stand_in(world: World, known: dict[int, Any], value: Any) -> Any:
