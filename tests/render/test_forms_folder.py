@@ -15,8 +15,8 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_objects
 from svc_analytics.messages import Message
 from svc_analytics.render import formats
-from svc_analytics.render.page import template
 from svc_analytics.render.document import Reason, Unknown, reason_facts, reasons_of
+from svc_analytics.render.page import template
 from svc_analytics.render.page.pdf import print_page
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.browsers import pdf_words
@@ -121,6 +121,8 @@ def test_sheets_are_upright_again_behind_the_wide_ones() -> None:
 
     sheets = HTML(string=f"<style>{style}</style>{body}").render().pages
     assert [sheet.width > sheet.height for sheet in sheets] == [True, False]
+
+
 # ---------- a manifest keeps English and codes
 
 
