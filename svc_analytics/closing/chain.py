@@ -10,7 +10,14 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.register import Register, read_register
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period
+
+_SEALED_BEFORE = "{label} was sealed before as {seal}: find out what became of it"
+_SEALED_FIRST = (
+    "{label} was sealed first, so its seal does not name this {NOUN}'s: "
+    "close {NOUN}s oldest first, as --all-due does, to chain them"
+)
 
 
 def broken_chain(
@@ -69,15 +76,12 @@ def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, str]:
     """
     label = period.folder
     key = {"label": label, "calendar": period.calendar, "zone": period.zone, "version": 1}
-    warnings = {
-        seal: f"{label} was sealed before as {seal}: find out what became of it"
+    warnings: dict[str, str] = {
+        seal: Message(_SEALED_BEFORE, label=label, seal=seal)
         for seal in read_register(lake.path / seals.STATEMENTS).seals_of(key)[-1:]
     }
     if after := _first_after(period, folder):
-        warnings[after["seal"]] = (
-            f"{after['label']} was sealed first, so its seal does not name this {period.noun}'s: "
-            f"close {period.noun}s oldest first, as --all-due does, to chain them"
-        )
+        warnings[after["seal"]] = Message(_SEALED_FIRST, label=after["label"], NOUN=period.noun)
     return warnings
 
 

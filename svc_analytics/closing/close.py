@@ -47,6 +47,7 @@ from svc_analytics.closing.verification.derived_forms import Sealed as SealedSta
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.errors import ConfigError, NoService, Unavailable
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
@@ -261,7 +262,7 @@ def _close_longer(job: Job, period: Period) -> CloseResult:
     """Seal a quarter or a year over the seals of its months, or leave it as it is."""
     months = sealed_months(period, [job.folder(period), job.statements / period.folder])
     for folder, manifest in months:
-        job.note(f"comparing {manifest['label']} with its seal")
+        job.note(Message("comparing {label} with its seal", label=manifest["label"]))
         require_same(require_unaltered(job.lake, folder, manifest))
     sealed = _compare_with_seal(job, period)
     if sealed and sealed.table is None:
@@ -273,7 +274,7 @@ def _close_longer(job: Job, period: Period) -> CloseResult:
 
 def _state(job: Job, period: Period, sealed: CloseResult | None) -> Statement:
     """Make the statement of a period; a restatement keeps the columns of the version before."""
-    job.note(f"stating {period.folder}")
+    job.note(Message("stating {label}", label=period.folder))
     names_before = seals.chosen_metadata(seals.read_manifest(sealed.folder)) if sealed else ()
     names = job.metadata or check_names(names_before)
     basis = Basis(job.clock, read_assertions(job.lake.path), names)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from svc_analytics.closing.job import Job  # it loads the client of the service
 
 GRACE_HOURS = 24
+_WHY_IN_TURN = "each seal names that of the month before"
 
 
 def lake_months(lake: Lake, clock: int, zone: str, calendar: str | None) -> Iterator[Period]:
@@ -49,10 +50,11 @@ def closes_at(period: Period, grace: int = GRACE_HOURS * HOUR) -> int:
 def check_is_over(period: Period, clock: int, grace: int) -> None:
     """Refuse a month that has not begun, is running, or ended within the grace time."""
     if period.start >= clock:
-        raise ConfigError(f"{period.folder} has not begun: choose a {period.noun} that is over")
+        text = "{label} has not begun: choose a {NOUN} that is over"
+        raise ConfigError(Message(text, label=period.folder, NOUN=period.noun))
     if period.end > clock:
-        message = f"{period.folder} is not over: it ends at {format_instant(period.end)}"
-        raise PeriodNotClosed(message)
+        values = {"label": period.folder, "instant": format_instant(period.end)}
+        raise PeriodNotClosed(Message("{label} is not over: it ends at {instant}", **values))
     if closes_at(period, grace) > clock:
         raise PeriodNotClosed(_too_recent(period, clock, grace))
 
@@ -96,9 +98,9 @@ def name_untried(months: Sequence[Period], tried: Collection[str]) -> list[str]:
     names = [month.folder for month in months if month.folder not in tried]
     if not names:
         return []
-    span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-    verb = "was" if len(names) == 1 else "were"
-    return [f"{span} {verb} not tried: each seal names that of the month before"]
+    one, more = "{first} was not tried: {WHY}", "{first} to {last} were not tried: {WHY}"
+    values = {"first": names[0], "last": names[-1], "WHY": _WHY_IN_TURN}
+    return [Message(one if len(names) == 1 else more, **values)]
 
 
 def _first_record(lake: Lake, default: int) -> int:

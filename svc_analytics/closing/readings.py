@@ -46,7 +46,7 @@ class Readings:
         self._is_begun = True
         if period in self._doubts:
             return self._doubts.pop(period)
-        self._job.note(f"reading {period.folder} again")
+        self._job.note(Message("reading {label} again", label=period.folder))
         unread = self._read(period.start, period.end)
         if unread is not None:
             return unread
@@ -66,7 +66,8 @@ class Readings:
     def _read_together(self, months: Sequence[Period]) -> None:
         """Read several months at once; where something moves, each is read alone from then on."""
         if len(months) > 1:
-            self._job.note(f"reading {months[0].folder} to {months[-1].folder} again")
+            span = {"first": months[0].folder, "last": months[-1].folder}
+            self._job.note(Message("reading {first} to {last} again", **span))
             unread = self._read(months[0].start, months[-1].end)
             if unread is None:
                 self._due = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,6 +14,7 @@ from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.log import log_lines
+from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import noun_of
 from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.standing import UNCHECKED, ReceiptsState
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
 State = Literal["sealed", "unchanged", "restated", "provisional", "waiting"]
 _OUTCOMES: dict[State, str] = {
-    "sealed": "sealed as {seal}",
-    "unchanged": "was sealed before and is unchanged, as {seal}",
-    "restated": "restated as version {version}, sealed as {seal}",
-    "provisional": "is provisional and not sealed",
-    "waiting": "is not closed",
+    "sealed": "{label} sealed as {seal}: {folder}",
+    "unchanged": "{label} was sealed before and is unchanged, as {seal}: {folder}",
+    "restated": "{label} restated as version {version}, sealed as {seal}: {folder}",
+    "provisional": "{label} is provisional and not sealed: {folder}",
+    "waiting": "{label} is not closed",
 }
 
 
@@ -76,7 +77,8 @@ class CloseResult(Displayable):
 
     def with_notes(self, notes: Iterable[str]) -> CloseResult:
         """Return the result with further notes behind its own."""
-        return replace(self, note="; ".join(filter(None, [self.note, *notes])) or None)
+        told = [*filter(None, [self.note, *notes])]
+        return replace(self, note=clauses(*told) if told else None)
 
     def logged(self) -> CloseResult:
         """Return the result, and tell the library's logger what became of the month."""
@@ -85,16 +87,22 @@ class CloseResult(Displayable):
 
     def describe(self) -> list[str]:
         """Say in lines of text what became of the month, and why."""
-        outcome = _OUTCOMES[self.state].format(seal=self.seal, version=self.version)
-        place = "" if self.state == "waiting" else f": {self.folder}"
-        lines = [f"{self.label} {outcome}{place}"]
-        word = "but" if self.seal else "because"
-        lines += [f"  {word} {single_line(reason.text)}" for reason in self.reasons]
-        lines += [f"  {single_line(unknown.text)}" for unknown in self.unknown]
-        lines += [f"  signed by key {self.signed_by}"] * bool(self.signed_by and self.is_new)
-        lines += ["  stamped by the authority of SVC_TSA_URL"] * (self.is_stamped and self.is_new)
-        lines += ["  receipts not checked"] * (self.is_new and self.receipts == UNCHECKED)
-        return [*lines, f"  note: {self.note}"] if self.note else lines
+        first, *rest = self.lines()
+        return [single_line(first), *(f"  {single_line(line)}" for line in rest)]
+
+    def lines(self) -> Iterator[str]:
+        """Yield the outcome, the reasons and the notes, each with words in other languages."""
+        facts = {name: getattr(self, name) for name in ("label", "seal", "version", "folder")}
+        yield Message(_OUTCOMES[self.state], **facts)
+        why = "but {REASON}" if self.seal else "because {REASON}"
+        yield from (Message(why, REASON=reason.text) for reason in self.reasons)
+        yield from (unknown.text for unknown in self.unknown)
+        if self.is_new:
+            yield from [Message("signed by key {key}", key=self.signed_by)] * bool(self.signed_by)
+            yield from ["stamped by the authority of SVC_TSA_URL"] * self.is_stamped
+            yield from ["receipts not checked"] * (self.receipts == UNCHECKED)
+        if self.note:
+            yield Message("note: {NOTE}", NOTE=self.note)
 
     def _display(self) -> Display:
         title = "differences from the version before"

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.closing.diff import Tables
+from svc_analytics.messages import Message
 from svc_analytics.render.standing import RECEIPTS, UNCHECKED
 from svc_analytics.warehouse.figures import read_figures
 
@@ -40,15 +41,15 @@ def verdict_notes(sealed: Tables, new: Tables) -> list[str]:
     moved = _moved(sealed, new)
     came = sum(count for (before, _), count in moved.items() if before == UNCHECKED)
     changed = moved.total() - came - _gone(moved)
-    notes = [f"{_receipts(came)} checked after the sealing"] * bool(came)
-    return notes + [f"{_receipts(changed)} judged otherwise at the sealing"] * bool(changed)
+    notes = [_receipts(came, "checked after the sealing")] * bool(came)
+    return notes + [_receipts(changed, "judged otherwise at the sealing")] * bool(changed)
 
 
 def lost_verdicts(sealed: Tables, new: Tables) -> list[str]:
     """Say how many verdicts of a sealed month the lake has no longer."""
     count = _gone(_moved(sealed, new))
-    text = f"{_receipts(count)} checked at the sealing, and the lake has no verdict on them now"
-    return [f"{text}: run svc-analytics receipts verify"] * bool(count)
+    lost = "checked at the sealing, and the lake has no verdict on them now"
+    return [_receipts(count, f"{lost}: run svc-analytics receipts verify")] * bool(count)
 
 
 def _moved(sealed: Tables, new: Tables) -> Counter[tuple[str, str]]:
@@ -64,8 +65,9 @@ def _gone(moved: Counter[tuple[str, str]]) -> int:
     return sum(count for (_, after), count in moved.items() if after == UNCHECKED)
 
 
-def _receipts(count: int) -> str:
-    return f"{count:,} receipt{'s were' if count > 1 else ' was'}"
+def _receipts(count: int, what: str) -> str:
+    one, more = "{count} receipt was {WHAT}", "{count} receipts were {WHAT}"
+    return Message(more if count > 1 else one, count=f"{count:,}", WHAT=what)
 
 
 def _verdicts(table: pa.Table) -> Iterator[tuple[str, str]]:

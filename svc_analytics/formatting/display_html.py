@@ -16,7 +16,10 @@ _HEADING = "text-align:start;padding-top:1em"
 # The first column stays in sight when a wide table is moved sideways; it has its row's stripe.
 _STICKY = ";position:sticky;inset-inline-start:0;background:inherit"
 _TOTAL = ";font-weight:bold;border-top:1px solid"
-_STRIPES = ("var(--jp-layout-color0,Canvas)", "var(--jp-rendermime-table-row-background,#f5f5f5)")
+_STRIPES = (
+    "var(--jp-layout-color0,Canvas)",
+    "var(--jp-rendermime-table-row-background,light-dark(#f5f5f5,#242424))",
+)
 
 
 def _cell_text(cell: Cell) -> str:

@@ -177,10 +177,12 @@ class Language:
         '<1405-08-01> (<2026-10-23>)'
         >>> Language("fa").value("1405-08-01 (2026-10-23)").translate({0x2066: "<", 0x2069: ">"})
         '<1405-08-01> (<2026-10-23>)'
+        >>> Language("fa").value("2026-10-23T00:00Z").translate({0x2066: "<", 0x2069: ">"})
+        '<1405-08-01> (<2026-10-23 00:00Z>)'
         """
         if not is_number(text):
             return isolate(text)
-        day = self.day(text)
+        day, text = self.day(text), text.replace("T", " ")
         parts = (f"{day} ({text})" if day else text).removesuffix(")").split(" (")
         first, *second = (isolate(self.number(part)) for part in parts)
         return f"{first} ({second[0]})" if second else first

@@ -15,6 +15,7 @@ from typing import Any
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import atomic_write
+from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.notebook.runner import notebook_folder
 
 FOLDER = "notebooks"  # in the lake's folder
@@ -38,8 +39,11 @@ _METADATA = {
 }
 
 
-def working_folder(data_dir: Path) -> tuple[Path, list[str]]:
-    """Return the folder of the notebooks to edit, and notes on what was kept as it was."""
+def working_folder(data_dir: Path, language: Language = ENGLISH) -> tuple[Path, list[str]]:
+    """Return the folder of the notebooks to edit, and notes on what was kept as it was.
+
+    What the close desk's notebook says is in the language.
+    """
     folder = Path(os.path.normpath(data_dir.absolute() / FOLDER))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,7 +54,7 @@ def working_folder(data_dir: Path) -> tuple[Path, list[str]]:
         notes = [
             note
             for original in sorted(notebook_folder(but=folder).glob("*.ipynb"))
-            for note in _bring(original, folder, copied)
+            for note in _bring(original, folder, copied, language)
         ]
         _write(folder / _STATE, copied)
     except OSError as error:
@@ -59,9 +63,15 @@ def working_folder(data_dir: Path) -> tuple[Path, list[str]]:
     return folder, notes
 
 
-def _bring(original: Path, folder: Path, copied: dict[str, str]) -> Iterator[str]:
+def _bring(
+    original: Path, folder: Path, copied: dict[str, str], language: Language
+) -> Iterator[str]:
     """Copy a notebook unless a person changed the copy; then put it beside, and say so."""
     notebook = json.loads(original.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        if words := language.translation(text):
+            cell["source"] = f"{text}\n\n{words}" if language.is_both else words
     content = _content(notebook)
     target, beside = folder / original.name, folder / f"{original.stem}.new.ipynb"
     if target.exists() and copied.get(target.name) == content:

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from svc_analytics.errors import NoLake, SvcError, class_name
 from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.messages import Message
 
 INTERRUPTED = "Interrupted: the cell was stopped. What the lake holds is sound; run it again."
 # Arrow's words when a result may need more digits than a decimal of 38 has.
@@ -34,6 +35,8 @@ def _message(error: BaseException) -> str:
     """Return the message of an error, and what to do in a notebook."""
     if isinstance(error, pa.ArrowInvalid) and _TOO_PRECISE in str(error):
         return IN_SQL
+    if error.args and isinstance(error.args[0], Message):
+        return error.args[0]
     text = str(error)
     if isinstance(error, NoLake):
         text += (

@@ -23,7 +23,7 @@ from svc_analytics.warehouse.definitions import label_of
 from svc_analytics.working_folders import restore_folders
 
 NAME = "comparison"  # of its documents, and of its first table
-_TABLES = ("changes", "parts", "records")  # of a comparison that says why
+TABLES = ("changes", "parts", "records")  # of a comparison that says why
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,6 @@ def write_compared(compared: Compared, out: Path, formats: Sequence[str]) -> Pat
 
 def _check_replaceable(out: Path) -> None:
     """Raise `LakeError` for a folder with anything but files of a comparison."""
-    own = {f"{NAME}.{name}" for name in _FORMS} | {f"{name}.csv" for name in (NAME, *_TABLES)}
+    own = {f"{NAME}.{name}" for name in _FORMS} | {f"{name}.csv" for name in (NAME, *TABLES)}
     if out.exists() and not (out.is_dir() and {each.name for each in out.iterdir()} <= own):
         raise LakeError(f"{out} holds something else than a comparison: choose another folder")

@@ -5,12 +5,14 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from svc_analytics import errors
 from svc_analytics.closing.diff import compare
 from svc_analytics.formatting.display import label
 from svc_analytics.language.catalogue import Language, read_catalogue
 from svc_analytics.language.words import other_languages
 from svc_analytics.messages import english_templates
 from svc_analytics.periods import CALENDARS
+from svc_analytics.render import compared_folder
 from svc_analytics.render.bridge import TREND
 from svc_analytics.render.comparison import COMPARISON
 from svc_analytics.render.figures import meaning
@@ -37,8 +39,8 @@ PERSIAN_MESSAGES = {
     for name, text in texts.items()
 }
 MESSAGES = set(english_templates().values())
-# What findings say, in test_details; what charts say, in tests/charts.
-TESTED_APART = ("rules", "charts")
+# What findings say, in test_details; charts, in tests/charts; a notebook, in tests/notebook.
+TESTED_APART = ("rules", "charts", "notebook")
 # Sentences that the program puts together from several pieces.
 COMPOSED = {
     *(
@@ -75,6 +77,8 @@ def displayed() -> Iterator[str]:
     yield from (*figure_groups(), *SIGNS.values(), *NEEDS.values(), *front.SEVERITIES)
     yield from (month for calendar in CALENDARS.values() for month in calendar.months)
     yield from map(label, (*set(TABLES) - {"summary"}, *page.FURTHER, TREND, "flags"))
+    yield from map(label, compared_folder.TABLES)
+    yield from (each.__name__ for each in vars(errors).values() if is_error(each))
     yield from map(label, (*compare({}, {}).column_names, *page.LINE_COLUMNS))
     yield from map(label_of, COMPARISON.names)
     yield from filter(None, (*LABELS.values(), *OF.values()))
@@ -92,6 +96,10 @@ def displayed() -> Iterator[str]:
     yield from map(label_of, FACTS)
     yield from (saying.of(count) for saying in SAYINGS.values() for count in (1, 2))
     yield from (f"{{count}} {text}" for text in sayings())
+
+
+def is_error(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, errors.SvcError)
 
 
 def sayings() -> Iterator[str]:

@@ -19,12 +19,14 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.closing.states import month_states
 from svc_analytics.config import Settings
-from svc_analytics.errors import ConfigError, NoLake
+from svc_analytics.errors import ConfigError, NoLake, Unavailable
 from svc_analytics.interrupts import check_stop
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.language.catalogue import Language
 from svc_analytics.notebook.desk import desk_months
 from svc_analytics.notebook.desk import panel as panel_module
+from svc_analytics.notebook.desk.looks import Looks
 from svc_analytics.notebook.desk.panel import Desk as CloseDesk
 from svc_analytics.notebook.desk.panel import Panel
 from svc_analytics.notebook.desk.records import MonthRecords, View, Wanted
@@ -348,6 +350,31 @@ def test_the_desk_is_in_persian_where_it_is_chosen(opened: CloseDesk, served: Se
     panel.records.table.press(0, 0)
     known = {*english(panel)} - {"btc", "UTC", "SQL", "CSV", "PDF", "Shop", "cart"}
     assert known == set()
+
+
+def test_what_a_close_does_and_brings_is_told_in_persian(
+    opened: CloseDesk, served: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its steps, its outcome, and what the service's address lacks."""
+    panel, told = in_persian(opened._months.lake, served), list[str]()
+    monkeypatch.setattr(panel.closing, "note", told.append)
+    outcome = seen(press_close(panel))
+    assert "مهر شد، نسخهٔ ۱" in outcome and not re.findall(r"(?<![\w/])[a-z]{3,}(?![\w/])", outcome)
+    words = panel._desk.looks.language
+    assert len(told) > 4 and [text for text in told if text and not words.translation(text)] == []
+    panel._desk._settings = replace(served, base_url="")
+    panel.closing.check.click()
+    assert seen(panel.closing.outcome.value).startswith("SVC_BASE_URL تنظیم نشده است")
+
+
+def test_an_error_that_is_english_says_in_persian_of_which_kind_it_is() -> None:
+    """Its own words stand behind, from left to right; one that we raise nowhere did not work."""
+    looks = Looks(Language("fa"))
+    behind = '<bdi dir="ltr">502 from the service</bdi></div>'
+    assert looks.error(Unavailable("502 from the service")).endswith(behind)
+    assert "سرویس پاسخ نداد" in looks.error(Unavailable("502 from the service"))
+    assert "انجام نشد: " in seen(looks.error(OSError("disk")))
+    assert Looks().sentence(Unavailable("502 from the service")) == "502 from the service"
 
 
 @pytest.mark.thorough

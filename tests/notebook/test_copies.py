@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from svc_analytics.language.catalogue import Language
 from svc_analytics.notebook import copies
 from svc_analytics.notebook.copies import working_folder
 
@@ -162,3 +163,15 @@ def test_copies_are_never_taken_for_the_release(
     monkeypatch.chdir(tmp_path)
     working_folder(Path())
     assert first_sentence(folder / FIRST) == "mine" and (folder / NOTEBOOKS[2].name).exists()
+
+
+def test_the_notebook_of_the_desk_speaks_the_language_of_the_desk(tmp_path: Path) -> None:
+    """It follows when another is chosen, and stays as a person changed it."""
+    said = []
+    for code in ("fa", "en+fa", "en"):
+        folder, notes = working_folder(tmp_path, Language(code))
+        said.append(first_sentence(folder / "00-close-desk.ipynb"))
+        assert notes == []
+    persian, both, english = said
+    assert persian.startswith('<div dir="rtl">') and "بستن ماه" in persian
+    assert english.startswith("# Close a month") and both == f"{english}\n\n{persian}"

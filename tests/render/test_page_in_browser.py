@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from svc_analytics.formatting.cells import DASH
+from svc_analytics.formatting.display import text_table
+from svc_analytics.formatting.display_html import table_html
 from svc_analytics.formatting.numbers import exact_text, kind_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.render.standing import standing_text
@@ -178,3 +180,12 @@ def test_a_print_holds_each_number_once(browser: Browser, made: Statement, tmp_p
     assert {digits(text) for text in figures} <= set(printed)
     hidden = [text for text in page.locator("td .exact").all_text_contents() if "%" in text]
     assert hidden and not {*hidden} & {*printed}
+
+
+def test_striped_rows_are_dark_in_a_dark_theme(browser: Browser) -> None:
+    """Each other row of a comparison was white, and so were its words."""
+    page = browser.new_page(color_scheme="dark")
+    rows = table_html(text_table("months", ["month"], [["2026-09"], ["2026-10"]]))
+    page.set_content(f"<style>:root {{ color-scheme: light dark }}</style>{rows}")
+    stripe = page.locator("tr").last.evaluate("row => getComputedStyle(row).backgroundColor")
+    assert stripe == "rgb(36, 36, 36)"

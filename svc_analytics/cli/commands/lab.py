@@ -117,7 +117,7 @@ def lab(arguments: tuple[str, ...], lang: str, digits: str, data_dir: str | None
     language = Language(lang, digits)
     environment = runner.lab_environment(lake.path)
     environment |= {"SVC_LAB_LANG": language.code, "SVC_LAB_DIGITS": language.digits}
-    folder, notes = copies.working_folder(lake.path)
+    folder, notes = copies.working_folder(lake.path, language)
     for note in (f"JupyterLab opens the folder {folder}", *notes):
         echo_note(note, "notebooks")
     own = (f"--notebook-dir={folder}", *_LAB_OPTIONS)

@@ -49,14 +49,16 @@ def write_lacking(job: Job, sealed: Sealed) -> list[str]:
     shown = sealed.converted(job.rates) if job.rates else sealed
     place = write_forms(shown, job.output, job.lake.storage)
     write_again(sealed, job.lake.storage)
-    return [f"the forms that the seal lacks are in {place}"] if place else []
+    text = "the forms that the seal lacks are in {place}"
+    return [Message(text, place=place)] if place else []
 
 
 def forms_left_out(output: Output, statement: Document) -> list[str]:
     """Say which forms were asked for that a statement of this status or period has not."""
     fitting = output.fitting(statement).formats
     names = [name for name in output.formats if name not in fitting]
-    return [f"{name} is not written: it is a form of a final month" for name in names]
+    text = "{name} is not written: it is a form of a final month"
+    return [Message(text, name=name) for name in names]
 
 
 def only_forms(job: Job, period: Period, error: SvcError) -> CloseResult:

@@ -14,10 +14,11 @@ from svc_analytics.messages import Message
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.looks import Looks
-from svc_analytics.notebook.errors import sentence_of
 
 _MOST = 300  # lines that are shown; the file holds all
 _COUNTED = "{count} entries, {unpriced} records without a price, which none holds"
+_WRITTEN = "{file}. It arrives as: {ARRIVES}"
+_WRITTEN_FIRST = "{file}. Before the import: {BEFORE}. It arrives as: {ARRIVES}"
 _HEAD = ("day", "entry", "account", "description", "debit", "credit")
 
 
@@ -55,7 +56,7 @@ class BooksBox:
         try:
             books = self._books = self._desk.books()
         except SvcError as error:
-            self._tell(sentence_of(error))
+            self.said.value = self._looks.error(error)
             return
         self.entries.value = entries_html(books.journal, self._looks)
         count, unpriced = len(books.journal.entries), len(books.movements.unpriced)
@@ -69,10 +70,10 @@ class BooksBox:
         try:
             file, *_ = write_books(self._books, preset, self._desk.books_file(preset))
         except SvcError as error:
-            self._tell(sentence_of(error))
+            self.said.value = self._looks.error(error)
             return
-        first = f"Before the import: {preset.before}. " if preset.before else ""
-        self._tell(f"{file}. {first}It arrives as: {preset.arrives}")
+        texts = {"file": file, "BEFORE": preset.before, "ARRIVES": preset.arrives}
+        self._tell(Message(_WRITTEN_FIRST if preset.before else _WRITTEN, **texts))
 
     def _tell(self, text: str) -> None:
         self.said.value = self._looks.line(text, is_told=True)

@@ -14,7 +14,6 @@ from svc_analytics.notebook.desk.books_box import BooksBox
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.hand_over import HandOver
 from svc_analytics.notebook.desk.runs import CloseRun
-from svc_analytics.notebook.errors import sentence_of
 from svc_analytics.render.month_state import SIGNS, MonthState
 
 _SEALED = (
@@ -108,7 +107,7 @@ class CloseBox:
             self.run.start()
         except SvcError as error:
             self.note("")
-            self.outcome.value = self._looks.line(sentence_of(error), is_told=True)
+            self.outcome.value = self._looks.error(error)
         self.show()
 
     def _stop(self) -> None:
@@ -128,7 +127,7 @@ class CloseBox:
             self._results.append(said)
             self.outcome.value = "".join(map(self._outcome, self._results))
         elif kind == "failed":
-            self.outcome.value += self._looks.line(said, is_told=True)
+            self.outcome.value += self._looks.error(said)
         else:
             self._end()
 
@@ -153,7 +152,7 @@ class CloseBox:
 
     def _outcome(self, result: CloseResult) -> str:
         """Return the result of a close in words, and what to do next."""
-        first, *rest = result.describe()
+        first, *rest = result.lines()
         title = self._title(result.label)
         if result.seal:
             first = (

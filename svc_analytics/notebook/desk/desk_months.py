@@ -36,7 +36,6 @@ from svc_analytics.notebook.desk.findings import Finding, accept, findings_of
 from svc_analytics.notebook.desk.looks import Looks
 from svc_analytics.notebook.desk.records import MonthRecords
 from svc_analytics.notebook.desk.runs import CloseRun, Tell
-from svc_analytics.notebook.errors import sentence_of
 from svc_analytics.periods import GREGORIAN, Period, read_label
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.statements.statement import Statement
@@ -84,7 +83,7 @@ class DeskMonths:
         try:
             made = statement(self.lake, label, zone=self.zone, calendar=self.calendar)
         except SvcError as error:
-            self.problem = sentence_of(error)
+            self.problem = self.looks.sentence(error)
         else:
             self.statement = made
             self.agreement = self._agreement(made)

@@ -11,7 +11,6 @@ from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN, Finding, last_name
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
-from svc_analytics.notebook.errors import sentence_of
 
 MOST_FINDINGS = 500  # in the table; the statement has them all
 _NONE = "No findings. Every record passed every check."
@@ -84,7 +83,7 @@ class FindingBox:
         try:
             self._desk.accept(finding, self.reason.value, self.name.value)
         except SvcError as error:
-            self.answer.value = self._looks.line(sentence_of(error), is_told=True)
+            self.answer.value = self._looks.error(error)
             return
         self.reason.value = ""
         accepted = f"{finding.check} {finding.record_id}".strip()

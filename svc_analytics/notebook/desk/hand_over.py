@@ -10,7 +10,6 @@ from svc_analytics.errors import SvcError
 from svc_analytics.messages import Message
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.errors import sentence_of
 
 # For each button: what it says, and the type of its file.
 _BUTTONS = {
@@ -59,7 +58,7 @@ class HandOver:
             path = self._desk.hand_over(name)
             content = path.read_bytes()
         except (SvcError, OSError) as error:
-            self.said.value = self._looks.line(sentence_of(error), is_told=True)
+            self.said.value = self._looks.error(error)
             return
         self.said.value = self._looks.line(
             Message("{FORM}: {path}", FORM=text, path=path), is_told=True

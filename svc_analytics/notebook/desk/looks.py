@@ -7,6 +7,7 @@ from functools import cached_property
 from html import escape
 from importlib.resources import files
 
+from svc_analytics.errors import SvcError, class_name
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import Display
 from svc_analytics.formatting.display_html import table_html
@@ -14,6 +15,7 @@ from svc_analytics.formatting.display_table import DisplayTable, cell_text
 from svc_analytics.formatting.sanitize import escape_invisible, single_line, visible
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
 from svc_analytics.messages import Message
+from svc_analytics.notebook.errors import sentence_of
 from svc_analytics.render.page.words import PageWords
 
 PLAIN = "svc-desk-plain"  # the page that is read without a kernel
@@ -50,6 +52,18 @@ class Looks:
         role = ' role="status" aria-live="polite"' if is_told else ""
         shown = _BETWEEN.join(self.html(part) for part in parts if part)
         return f'<div dir="auto"{role}>{shown}</div>' if shown else ""
+
+    def sentence(self, error: BaseException) -> str:
+        """Word an error; English words stand behind the kind of error that it is."""
+        text = sentence_of(error)
+        if self.language.is_english or self.language.translation(text):
+            return text
+        kind = class_name(error if isinstance(error, SvcError) else SvcError())
+        return Message("{KIND}: {text}", KIND=kind, text=text)
+
+    def error(self, error: BaseException) -> str:
+        """Return an error as a line that is read out."""
+        return self.line(self.sentence(error), is_told=True)
 
     def heading(self, text: str) -> str:
         """Return a heading within the panel."""

@@ -26,7 +26,6 @@ from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.desk.record_tables import record_table, shown_columns, value_text
 from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted
 from svc_analytics.notebook.desk.statement_tables import called
-from svc_analytics.notebook.errors import sentence_of
 from svc_analytics.warehouse.definitions import find_figure, label_of
 
 HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the record
@@ -92,7 +91,7 @@ class RecordBox:
             with self._desk.records() as records:
                 found = records.find(kind, record_id)
         except SvcError as error:
-            self.record.value = self._looks.line(sentence_of(error), is_told=True)
+            self.record.value = self._looks.error(error)
             return
         lacks = Message("the lake has no record {record_id}", record_id=record_id)
         told = self._looks.line("" if found else lacks)
@@ -151,7 +150,7 @@ class RecordBox:
             with self._desk.records() as records:
                 found = records.behind(self._wanted, view)
         except SvcError as error:
-            self.head.value = self._looks.line(sentence_of(error), is_told=True)
+            self.head.value = self._looks.error(error)
             return
         self._page, self._chosen = found, None
         self._show(found, self._wanted)

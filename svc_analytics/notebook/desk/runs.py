@@ -11,13 +11,13 @@ from typing import Any
 from svc_analytics.closing.close import close, close_all_due
 from svc_analytics.closing.job import JobOptions
 from svc_analytics.config import Settings
+from svc_analytics.errors import SvcError
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.interrupts import check_stop, stopped_by
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message
-from svc_analytics.notebook.errors import sentence_of
 from svc_analytics.schema import Stream
 
 STOPPED = "Stopped. What the lake holds is sound: close again to go on."
@@ -25,15 +25,15 @@ _PAGE = "read {count} records in {pages} page: {STREAM}"
 _PAGES = "read {count} records in {pages} pages: {STREAM}"
 PAUSE = 0.1  # seconds between two words on pages: a person reads no faster
 
-# `note` and a text, `closed` and a result, or `failed` and a line.
+# `note` and a text, `closed` and a result, or `failed` and an error.
 Tell = Callable[[str, Any], None]
 
 
 class CloseRun:
     """Closes a month, or every month that is due, and tells what it does.
 
-    `tell` is called in a thread with `note` and a text, `closed` and a result, `failed` and a
-    line; and once, at the end, with `over` and None.
+    `tell` is called in a thread with `note` and a text, `closed` and a result, `failed` and an
+    error; and once, at the end, with `over` and None.
     """
 
     def __init__(
@@ -68,9 +68,9 @@ class CloseRun:
             with stopped_by(self._stop):
                 self._close()
         except KeyboardInterrupt:
-            self._tell("failed", STOPPED)
+            self._tell("failed", SvcError(Message(STOPPED)))
         except Exception as error:  # a thread has nobody else to tell it to
-            self._tell("failed", sentence_of(error))
+            self._tell("failed", error)
         finally:
             self._tell("over", None)
 

@@ -16,7 +16,7 @@ from svc_analytics.formatting.cells import PERIODS, kind_in_row
 from svc_analytics.formatting.columns import column_texts
 from svc_analytics.formatting.numbers import scale_of
 from svc_analytics.formatting.sanitize import FORMULA
-from svc_analytics.formatting.standing import RUNNING, Standing
+from svc_analytics.formatting.standing import RUNNING, Standing, running
 from svc_analytics.formatting.values import is_exact_number, python_values, value_text
 from svc_analytics.language.catalogue import WORDED, Language
 from svc_analytics.language.isolation import isolate
@@ -67,7 +67,7 @@ class Part:
         if is_exact_number(column):
             return _Numbers(self, column, values, is_told=is_told).write
         if pa.types.is_string(column.type) and column.name not in PERIODS:
-            if not self.pen.language.is_english and column.name in WORDED:
+            if not self.pen.language.is_english and column.name in {*WORDED, "currency"}:
                 words = words_of(self.rows, column, self.pen.language)
                 return _Texts(self, words, self.pen.own | look).write
             texts = column_texts(values, column)
@@ -193,14 +193,14 @@ class _Others:
         if isinstance(value, bool):
             sheet.write_boolean(row, place, value)
         elif isinstance(value, date):
-            running = pen.language.text(RUNNING)
-            form = f'{DAY_FORMAT}" {running}"' if self._is_running(value) else DAY_FORMAT
+            mark = f'" {pen.language.text(RUNNING)}"'
+            form = f"{DAY_FORMAT}{mark}" if self._is_running(value) else DAY_FORMAT
             pen.instant(sheet, row, place, value, form)
         elif isinstance(value, (list, dict)):
             text = json.dumps(value, ensure_ascii=False, default=value_text)
             pen.text(sheet, row, place, text, **pen.left_to_right)
         elif self._is_running(value):
-            pen.words(sheet, row, place, f"{value_text(value)} {RUNNING}")
+            pen.words(sheet, row, place, running(value_text(value)))
         else:
             text = pen.language.number(value_text(value))
             pen.text(sheet, row, place, text, **pen.left_to_right)
@@ -227,7 +227,7 @@ def _word(text: str, column: str, language: Language) -> str:
     if column == "note" and not language.translation(text):
         return language.text(f"{text}.")  # a meaning stands there without its full stop
     if column != "name":
-        return language.text(text)
+        return language.text(text) if column != "currency" or " " in text else text
     label = language.text(label_of(text)) if text in read_figures() else ""
     return f"{label} ({isolate(text)})" if label else text
 

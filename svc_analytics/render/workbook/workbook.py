@@ -22,6 +22,7 @@ from svc_analytics.language.catalogue import (
     is_number,
 )
 from svc_analytics.language.words import name_keys
+from svc_analytics.messages import Message
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.page.front import running_head
 from svc_analytics.render.standing import document_standing, proof_statuses, status_word
@@ -146,7 +147,8 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield name, value_text(facts[name])
     for stream, spans in facts["coverage"].items():
         for start, end, state in spans or [("", "", "not read")]:
-            yield f"coverage {stream}", f"{start} .. {end} {state}" if start else state
+            span = Message("{start} .. {end} {STATE}", start=start, end=end, STATE=state)
+            yield f"coverage {stream}", span if start else state
     for name in ("content_digest", "tool_version", "previous_seal", "supersedes"):
         yield name, value_text(facts.get(name))
     for month in facts.get("month_seals") or ():
