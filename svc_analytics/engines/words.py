@@ -41,6 +41,7 @@ _SPARK = _MIDDLES | {
         "case when x is not null then substring(to_json(named_struct('x', cast(x as string))), 6, "
         "length(to_json(named_struct('x', cast(x as string)))) - 6) end",
     ),
+    "customer_in": (("metadata",), "nullif(get_json_object(metadata, '$.customer.id'), '')"),
     "digest": (("x",), "sha2(x, 256)"),
     "plus": (("x", "y"), "try_add(x, y)"),
     "is_at_large_rate": (
@@ -69,6 +70,10 @@ _TRINO = _MIDDLES | {
         "coalesce(cast(length(cast(x as varchar)) as varchar) || ':' || cast(x as varchar), '-')",
     ),
     "json_text": (("x",), "json_format(cast(cast(x as varchar) as json))"),
+    "customer_in": (
+        ("metadata",),
+        "nullif(try(json_extract_scalar(metadata, '$.customer.id')), '')",
+    ),
     "digest": (("x",), "lower(to_hex(sha256(to_utf8(x))))"),
     "plus": (("x", "y"), "try(x + y)"),
     "is_at_large_rate": (

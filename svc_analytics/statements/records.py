@@ -23,7 +23,7 @@ _COLUMNS = (
     *("balance", "record_id"),
 )
 _NAMES = ("receipt_no", "metadata")  # of some sources, and of every record's names
-_CUSTOMER = "try(coalesce(names.metadata, elsewhere.metadata)::json) ->> '$.customer.id'"
+_CUSTOMER = "customer_in(coalesce(names.metadata, elsewhere.metadata))"
 ELSEWHERE = "refunded_elsewhere"  # a table that the records of a month are asked with
 PARENTS = """
     select distinct parents.payment_id

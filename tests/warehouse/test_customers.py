@@ -128,3 +128,16 @@ def test_a_customer_has_one_row_with_the_newest_binding(sold: Desk) -> None:
         ["left", "none", None, None],
         ["other", "none", None, None],
     ]
+
+
+def test_a_customer_has_the_id_of_its_binding_or_of_its_metadata(sold: Desk) -> None:
+    """Of several payments the newest that names one; texts that are none are left out."""
+    of_shop = ({"customer": {"id": "C-1"}}, {"customer": {"id": "C-2"}}, {"customer": {"id": ""}})
+    first, second, other = (sold.service.payments[place] for place in (0, -1, 1))
+    first["metadata"], second["metadata"], other["metadata"] = of_shop
+    sold.extract()
+    assert row(sold, first["payer_id"], "customer", "customer_id") == ["C-2", None]
+    assert row(sold, other["payer_id"], "customer") == [None]
+    sold.service.bindings = {"C-3": binding("C-3", payer_id=first["payer_id"])}
+    look_up(sold, customers=["C-3"])
+    assert row(sold, first["payer_id"], "customer", "customer_id") == ["C-3", "C-3"]

@@ -140,6 +140,13 @@ _TEXTS = (
         '"a \\"B" "99999999999999999999.999999999999999999"',
     ),
     Line(
+        "the customer of metadata is a text within it, and no other text",
+        'select customer_in(\'{"customer": {"id": "\' || note || \'"}}\') as named,'
+        " customer_in('{\"customer\": 1}') as none, customer_in('{') as torn"
+        " from probe where place = 5",
+        "\u0628 NULL NULL",
+    ),
+    Line(
         "a fingerprint is the SHA-256 of a text in UTF-8",
         "select left(sha256(note), 12) as answer from probe where place in (1, 5) order by place",
         "df7e70e50215, cb22e4a91421",

@@ -22,7 +22,6 @@ from svc_analytics.warehouse.warehouse import Warehouse
 ONE_OFF = 20  # times the middle amount of its kind and coin: a record above that is a one-off
 MOST_RECORDS = 10  # that a part names
 OLD, NEW, BETWEEN = 0, 1, 2  # sides: a period each, and what moved from one end to the other
-_CUSTOMER = "nullif(try({}::json) ->> '$.customer.id', '')"
 _NONE = "null::decimal(38,18)"
 _KEYS = ("figure", "currency", "reason", "whose")
 _RATES = pa.schema(
@@ -38,7 +37,7 @@ def _sales(side: int, start: str, end: str, net: str) -> str:
     select
         {side} as side, 'payment' as kind, payment_id as record_id, paid_at as occurred_at,
         currency, amount, {net}net_amount as net, fee_amount as fee, usd_value, usd_net, usd_fee,
-        {_CUSTOMER.format("metadata")} as customer, reference_id as order_reference, receipt_no,
+        customer_in(metadata) as customer, reference_id as order_reference, receipt_no,
         'sale' as sale
     from int_period_payments({start}, {end})"""
 
@@ -49,7 +48,7 @@ def _refunds(side: int, start: str, end: str, net: str) -> str:
     select
         {side}, 'refund', refunds.payout_id, refunds.settled_at,
         refunds.currency, refunds.amount, {net}-refunds.debited_amount, {_NONE}, refunds.usd_value,
-        {_NONE}, {_NONE}, {_CUSTOMER.format(metadata)}, payment_reference_id, payment_receipt_no,
+        {_NONE}, {_NONE}, customer_in({metadata}), payment_reference_id, payment_receipt_no,
         case when payment_paid_at is null then 'unknown'
             when payment_paid_at < {start} then 'earlier' else 'own' end
     from int_period_refunds({start}, {end}) as refunds

@@ -250,6 +250,10 @@ create macro member_text(body, name) as list_transform(
     end
 )[1];
 
+-- customer_in(metadata): the merchant's own id of a customer, if it wrote it into the metadata of a
+-- payment, under customer.id; else NULL.
+create macro customer_in(metadata) as nullif(try(metadata ->> '$.customer.id'), '');
+
 -- message_in(kept): the message of a whole row; NULL in a row of a file that has no such column.
 create macro message_in(kept) as to_json(kept) ->> 'message';
 

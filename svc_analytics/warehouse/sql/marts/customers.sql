@@ -1,7 +1,7 @@
 -- customers: what each customer paid and got back in USD, over the payments that were read, all
 -- coins together, and whether the service verified who they are.
 -- grain: one row per payer, and per customer id that was looked up and has no payer.
--- from: payments, refunds, bindings, int_coins_known.
+-- from: payments, refunds, bindings, int_coins_known, int_named_payers.
 
 with records as (
     select payer_id, true as is_payment, usd_value, paid_at, true as has_payment
@@ -40,14 +40,10 @@ ranked as (
     from bindings
 ),
 
-newest as (
-    select * from ranked where place = 1
-),
+newest as (select * from ranked where place = 1),
 
 -- Of what was paid before this instant, a refund in some coin may be missing.
-whole as (
-    select max(refunds_whole_from) as refunds_whole_from from int_coins_known
-),
+whole as (select max(refunds_whole_from) as refunds_whole_from from int_coins_known),
 
 joined as (
     select
@@ -57,6 +53,7 @@ joined as (
         refunds_whole_from is null or first_paid_at >= refunds_whole_from as was_read
     from moved
     full join newest using (payer_id)
+    left join int_named_payers using (payer_id)
     cross join whole
 ),
 
@@ -72,11 +69,12 @@ judged as (
 
 select
     ---------- ids
+    -- customer_id; without one, the customer.id that the metadata of their payments has
+    coalesce(customer_id, customer_named) as customer,
     payer_id,  -- opaque handle of the customer, UUID; NULL where none is stated or bound
     customer_id,  -- the merchant's own id of the newest binding; NULL where none was looked up
     ---------- states
-    -- active, pending_review, none or another; NULL where the binding was not looked up
-    state as binding_state,
+    state as binding_state,  -- active, pending_review, none or another; NULL if not looked up
     supplied_name,  -- name given by the merchant
     ---------- counts; NULL for a customer id without a payer
     known(has_payer, coalesce(payments_count, 0)) as payments_count,  -- completed, and read
