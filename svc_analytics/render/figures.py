@@ -73,6 +73,11 @@ def summary_groups(columns: Sequence[str]) -> dict[str, list[str]]:
     return {title: names for title, names in groups.items() if names}
 
 
+def more_on(group: str) -> Message:
+    """Head the figures of a group that do not stand on the face of a statement."""
+    return Message("More on {GROUP}", GROUP=group.lower())
+
+
 def definition_groups() -> dict[str, list[dict[str, str]]]:
     """Return the rows of the glossary by group, both in the statement's order."""
     return {group: list(map(describe, found)) for group, found in grouped_figures().items()}
@@ -131,8 +136,7 @@ class FigureCells:
         }
         rest = summary_groups([name for name in columns if name not in self.face.names])
         return first | {
-            Message("More on {GROUP}", GROUP=title.lower()) if title in face else title: names
-            for title, names in rest.items()
+            more_on(title) if title in face else title: names for title, names in rest.items()
         }
 
     def head(self, name: str) -> Cell:

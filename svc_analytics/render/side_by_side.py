@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -27,8 +27,8 @@ from svc_analytics.messages import KEPT, Message, kept
 from svc_analytics.money import EXACT, percent_change
 from svc_analytics.render.comparison import Side, is_to_date
 from svc_analytics.render.face.all_coins import ALL_COINS, AllCoins
-from svc_analytics.render.face.face import IN_USD, TOTALS, UNPRICED_LABEL
-from svc_analytics.render.figures import UNDEFINED
+from svc_analytics.render.face.face import IN_USD, TOTALS, UNPRICED_LABEL, face_names
+from svc_analytics.render.figures import UNDEFINED, more_on
 from svc_analytics.warehouse.definitions import label_of
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 
@@ -72,9 +72,10 @@ def comparison_tables(
 ) -> list[DisplayTable]:
     """Return a comparison to display, old, new, difference and percentage beside each other.
 
-    A block for each coin, with the summary's figures in groups. Where it is narrowed to some
-    figures, these stand in one table, every coin of one below the other. A table with causes
-    holds what differs between two versions: it shows the cause in the place of the percentage.
+    A block for each coin, its figures in the groups and the order of a statement. Where it is
+    narrowed to some figures, these stand in one table, every coin of one below the other. A table
+    with causes holds what differs between two versions: it shows the cause in the place of the
+    percentage.
     """
     rows, has_cause = table.to_pylist(), "cause" in table.column_names
     maker = _Maker(standing_of(table).scales, is_exact)
@@ -85,14 +86,14 @@ def comparison_tables(
         table = _table("", ["coin", *heads], lined_up(cells), titles, rows)
         return [replace(table, totals=frozenset())]
     shown = rows if has_cause else [row for row in rows if read_figures()[row["figure"]].column]
-    groups = list(figure_groups())
-    shown.sort(key=lambda row: groups.index(row["group"]))
+    face = _Face.of(old, new)
+    shown.sort(key=face.place)
     coins = sorted({row["currency"] for row in shown})
-    names = {row["figure"] for row in shown}
+    names = {row["figure"] for row in shown if row["figure"] in face.groups}
     is_whole = not has_cause and {*coins} == {*old.figures, *new.figures}
     first = [*_all_coins(heads, maker, old, new, names)] if is_whole else []
     return first + [
-        _block(coin, heads, maker, [row for row in shown if row["currency"] == coin])
+        _block(coin, heads, maker, face, [row for row in shown if row["currency"] == coin])
         for coin in coins
     ]
 
@@ -101,9 +102,36 @@ def _head(side: Side) -> str:
     return running(side.name) if side.is_running else side.name
 
 
-def _block(coin: str, heads: list[str], maker: _Maker, rows: Sequence[Row]) -> DisplayTable:
+@dataclass(frozen=True)
+class _Face:
+    """The order of a statement: the figures of its face, then the others by group."""
+
+    groups: Mapping[str, str]  # of the face's figures, in their order
+
+    @classmethod
+    def of(cls, *sides: Side) -> _Face:
+        """Return the order of statements side by side."""
+        found = face_names([row for side in sides for row in side.figures.values()])
+        return cls({name: title for title, names in found.items() for name in names})
+
+    def place(self, row: Row) -> tuple[bool, int]:
+        """Return where a figure stands; those of one place keep their order."""
+        if row["figure"] in self.groups:
+            return False, [*self.groups].index(row["figure"])
+        return True, [*figure_groups()].index(row["group"])
+
+    def heading(self, row: Row) -> str:
+        """Return the group that a figure stands in."""
+        group = str(row["group"])
+        rest = more_on(group) if group in self.groups.values() else group
+        return self.groups.get(row["figure"], rest)
+
+
+def _block(
+    coin: str, heads: list[str], maker: _Maker, face: _Face, rows: Sequence[Row]
+) -> DisplayTable:
     cells = [[Cell(_titled(row), is_fixed=True), *maker.cells(row)] for row in rows]
-    return _table("", [coin, *heads], cells, [row["group"] for row in rows], rows)
+    return _table("", [coin, *heads], cells, list(map(face.heading, rows)), rows)
 
 
 def _all_coins(

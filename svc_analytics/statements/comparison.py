@@ -172,8 +172,8 @@ class Comparison(Displayable):
         old, new = self.sides
         title = Message(
             "comparison.title",
-            old=self.old.period.label,
-            new=self.new.period.label,
+            OLD=self.old.period.title,
+            NEW=self.new.period.title,
             names=single_line(names_of(self.merchant)),
         )
         same_age = age_line(*self.counted, self.table) if self.counted else ""
@@ -184,8 +184,8 @@ class Comparison(Displayable):
 
     def titled(self) -> Display:
         """Return it to display below the names of the merchant, without these in its title."""
-        labels = {"old": self.old.period.label, "new": self.new.period.label}
-        return replace(self._safe_display(), title=Message("comparison.periods", **labels))
+        title = Message("comparison.periods", OLD=self.old.period.title, NEW=self.new.period.title)
+        return replace(self._safe_display(), title=title)
 
     def __repr__(self) -> str:
         return f"Comparison({self.old.period.folder}, {self.new.period.folder})"

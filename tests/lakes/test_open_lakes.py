@@ -233,7 +233,7 @@ def test_check_ends_with_the_worst_of_all_lakes(make: Make) -> None:
 def test_compare_sets_each_merchant_beside_the_others(folders: list[Path]) -> None:
     """Each is compared with itself; rows say whose they are."""
     text = run(folders, "compare", "2026-09", "2026-10", "--only", "gross_sales")
-    assert text.stdout.count("2026-09 and 2026-10 of") == 2
+    assert text.stdout.count("September 2026 and October 2026 of") == 2
     found = run(folders, "compare", "2026-09", "2026-10", "--only", "gross_sales", "--json")
     own = json.loads(found.stdout)["merchants"]
     assert [each["merchant_id"] for each in own] == [*MERCHANTS]

@@ -113,9 +113,9 @@ class Face:
 
     def _rows(self, rows: Sequence[_Row]) -> Iterator[FaceRow]:
         for row in rows:
-            found = [self._value(coin, row.name) for coin in self.coins.rows]
-            if row.unless and found == [_other(coin, row.unless) for coin in self.coins.rows]:
+            if _is_left_out(row, self.coins.rows):
                 continue
+            found = [_value(coin, row.name) for coin in self.coins.rows]
             sign = _sign(row.name)
             values = [_signed(value, sign) for value in found]
             total = _signed(self._total(row), sign)
@@ -133,11 +133,6 @@ class Face:
         """Return that figure of all coins; None where it is unknown."""
         coins = self.opened if name == _OPENING else self.coins
         return coins.usd(self.usd_name(name)) if coins else None
-
-    @staticmethod
-    def _value(coin: Mapping[str, Any], name: str) -> Value:
-        value: Value = unpriced_of(coin, *PRICED) if name == UNPRICED else coin.get(name)
-        return value
 
     @cached_property
     def months(self) -> Mapping[str, AllCoins]:
@@ -178,6 +173,24 @@ class Face:
         if _is_count(row):
             return self.coins.count(row.name)
         return self.usd(row.name) if self.usd_name(row.name) else None
+
+
+def face_names(coins: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the figures of the face by group, in its order, as these rows of coins have them."""
+    return {
+        title: [row.name for row in rows if row.name != UNPRICED and not _is_left_out(row, coins)]
+        for title, rows in _FACE.items()
+    }
+
+
+def _is_left_out(row: _Row, coins: Sequence[Mapping[str, Any]]) -> bool:
+    found = [_value(coin, row.name) for coin in coins]
+    return bool(row.unless) and found == [_other(coin, row.unless) for coin in coins]
+
+
+def _value(coin: Mapping[str, Any], name: str) -> Value:
+    value: Value = unpriced_of(coin, *PRICED) if name == UNPRICED else coin.get(name)
+    return value
 
 
 def _other(coin: Mapping[str, Any], unless: str) -> Value:

@@ -33,6 +33,8 @@ _OLD, _NEW, _DIFFERENCE = 1, 2, 3  # columns of a table with both periods side b
 _UPRIGHT = 5  # columns on an upright page
 _NARROWEST, _WIDEST, _EXACT = 12, 24, 30  # widths of columns
 _LETTER = 1.15  # of a width
+_PAGE = (538, 744)  # points between the margins of an upright page: across, and down
+_POINTS = 5.25  # of a column's width
 
 _WIDTH, _HEIGHT, _BAR = 620, 36, 26  # pixels: of the chart, and of a bar in it
 _ROW = 20  # pixels of a row
@@ -122,9 +124,15 @@ class _Sheet:
         return len(lines) + 1
 
     def write_tables(self, row: int, adds: Adds) -> None:
-        """Write the tables one below the other, and what their marks mean."""
+        """Write the tables one below the other, each whole on a page, and what their marks mean."""
+        page, breaks = 0, []
         for table in self.tables:
+            first = row
             row = Block(self.pen, self.sheet, self.width + GAP, adds, table).write(row) + 1
+            if row - page > self._rows_of_a_page:
+                page = first
+                breaks.append(first)
+        self.sheet.set_h_pagebreaks(breaks)
         reasons = dict.fromkeys(reason for table in self.tables for reason in table.reasons())
         for place, note in enumerate([*reasons, ROUNDED_NOTE], row):
             self.pen.wide(self.sheet, place, self.span, note, font_size=9)
@@ -132,7 +140,18 @@ class _Sheet:
 
     def set_up(self, standing: Standing) -> None:
         """Print it one page wide."""
-        set_up_print(self.pen, self.sheet, standing, is_wide=self.width > _UPRIGHT)
+        set_up_print(self.pen, self.sheet, standing, is_wide=self._is_wide)
+
+    @property
+    def _is_wide(self) -> bool:
+        return self.width > _UPRIGHT
+
+    @property
+    def _rows_of_a_page(self) -> float:
+        """How many rows fit a page, with some room for texts of several lines."""
+        wide, high = reversed(_PAGE) if self._is_wide else _PAGE
+        points = sum(self._width(place) * _POINTS + 4 for place in range(self.width))
+        return high * max(1, points / wide) / 15 - 4
 
     def _width(self, place: int) -> float:
         """Return the width of a column, by the longest text in it."""
