@@ -65,7 +65,7 @@ def _laid_out(place: int, line: str) -> str:
 
 
 def _facts(proof: Proof) -> dict[str, Any]:
-    """Return what the sentences are made of; of tables that could not be read, nothing."""
+    """Gather the facts of the sentences; tables that could not be read give none."""
     facts, tables = proof.manifest, proof.sealed.statement.tables if proof.sealed else {}
     reading, checks, differences = (
         to_objects(tables[name]) if name in tables else []
