@@ -1,9 +1,10 @@
 """The statement as renderers see it: its tables, period and manifest."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
@@ -112,45 +113,31 @@ class Open(Protocol):
     def unknown(self) -> Sequence[Unknown]: ...
 
 
-class Document(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class Document(ABC):
     """A statement as renderers see it."""
 
-    @property
-    def period(self) -> Period: ...
+    period: Period
+    merchant: dict[str, Any]
+    as_of: int
+    reasons: tuple[Reason, ...]
+    unknown: tuple[Unknown, ...]
+    tables: dict[str, pa.Table]
+    options: dict[str, Any] = field(default_factory=dict)
+    state: MonthState | None = None  # of its month, where it was looked up
+    external: ExternalFigures | None = None  # its USD in another currency, where it was asked for
+    sentences: tuple[dict[str, str], ...] = ()  # that people wrote on what moved; no seal has them
+    unread_sentences: tuple[Message, ...] = ()  # what of their files was not read
 
     @property
-    def merchant(self) -> dict[str, Any]: ...
+    def status(self) -> str:
+        """`final`, or `provisional` when there are reasons."""
+        return "provisional" if self.reasons else "final"
 
-    @property
-    def status(self) -> str: ...
+    @abstractmethod
+    def as_version(self, version: int) -> Self:
+        """Return it with the state of a sealed version."""
 
-    @property
-    def reasons(self) -> Sequence[Reason]: ...
-
-    @property
-    def unknown(self) -> Sequence[Unknown]: ...
-
-    @property
-    def state(self) -> MonthState | None: ...
-
-    @property
-    def as_of(self) -> int: ...
-
-    @property
-    def tables(self) -> dict[str, pa.Table]: ...
-
-    @property
-    def options(self) -> dict[str, Any]: ...
-
-    @property
-    def external(self) -> ExternalFigures | None: ...
-
-    @property
-    def sentences(self) -> Sequence[Mapping[str, str]]: ...
-
-    @property
-    def unread_sentences(self) -> Sequence[Message]: ...
-
-    def as_version(self, version: int) -> "Document": ...
-
-    def manifest(self, files: dict[str, Any], hashes: Hashes | None = None) -> dict[str, Any]: ...
+    @abstractmethod
+    def manifest(self, files: dict[str, Any], hashes: Hashes | None = None) -> dict[str, Any]:
+        """Return the facts of its folder."""

@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
-
-import pyarrow as pa
 
 from svc_analytics.arguments import (
     Instant,
@@ -38,12 +36,12 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
-from svc_analytics.messages import KEPT, Message
+from svc_analytics.messages import KEPT
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.proofs.marks import WITHIN
 from svc_analytics.render.balances import balances_table, describe_balances
-from svc_analytics.render.document import Hashes, Reason, Unknown, reason_facts
-from svc_analytics.render.external import ExternalFigures, convert
+from svc_analytics.render.document import Document, Hashes, reason_facts
+from svc_analytics.render.external import convert
 from svc_analytics.render.face.pricing import describe_pricing
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import Note, Output, write_folder
@@ -77,8 +75,8 @@ if TYPE_CHECKING:
 _INNER = {"as_version", "content_digest", "converted", "controls", "manifest", "read"}
 
 
-@dataclass(frozen=True)
-class Statement(Displayable):
+@dataclass(frozen=True, kw_only=True)
+class Statement(Document, Displayable):
     """The figures of one period and their status, as an immutable value.
 
     `svc.statement` makes one. Its tables are frames, each a new copy of `tables[name]`, an
@@ -98,29 +96,13 @@ class Statement(Displayable):
         >>> st.summary[["currency", "net_settlement"]]  # doctest: +SKIP
     """
 
-    period: Period
-    merchant: dict[str, Any]
-    as_of: int
     coverage: dict[str, Coverage]
-    reasons: tuple[Reason, ...]
-    unknown: tuple[Unknown, ...]
-    tables: dict[str, pa.Table]
-    options: dict[str, Any] = field(default_factory=dict)
     read: frozenset[str] = frozenset()  # what figures need that was read, whatever the coin
-    state: MonthState | None = None  # of its month, where it was looked up
-    external: ExternalFigures | None = None  # its USD in another currency, where it was asked for
-    sentences: tuple[dict[str, str], ...] = ()  # that people wrote on what moved; no seal has them
-    unread_sentences: tuple[Message, ...] = ()  # what of their files was not read
 
     def __post_init__(self) -> None:
         standing = document_standing(self)
         marked = {name: attach(table, standing) for name, table in self.tables.items()}
         object.__setattr__(self, "tables", marked)  # the class is frozen
-
-    @property
-    def status(self) -> str:
-        """`final`, or `provisional` when there are reasons."""
-        return "provisional" if self.reasons else "final"
 
     @property
     def receipts_state(self) -> ReceiptsState:
