@@ -16,6 +16,7 @@ from svc_analytics.files import hash_file
 from svc_analytics.periods import GREGORIAN, Period, read_label
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
 from svc_analytics.proofs.verify import ADDED, OF_PROGRAMS
+from svc_analytics.render.contents import once_each
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
 
@@ -146,11 +147,6 @@ def manifests_of(period: Period, folder: Path) -> list[Manifest]:
     return [manifest for manifest in manifests if manifest["seal"] == seal_of(manifest)]
 
 
-def newest_seal(period: Period, folder: Path) -> str | None:
-    """Return the seal of a month's newest version, from a folder and those next to it."""
-    return next((one["seal"] for one in reversed(manifests_of(period, folder))), None)
-
-
 def broken_files(folder: Path, manifest: Manifest, altered: str = "") -> dict[str, str]:
     """Name the files that are missing or altered, with what is wrong, or `altered`."""
     altered = altered or ("differs from the seal" if manifest["seal"] else "was altered")
@@ -213,18 +209,10 @@ def _find_manifest(folder: Path) -> Manifest | None:
 def parse_manifest(content: bytes) -> Manifest | None:
     """Return the manifest that a file holds; None if it holds none."""
     try:
-        manifest = json.loads(content.decode(), object_pairs_hook=_once_each)
+        manifest = json.loads(content.decode(), object_pairs_hook=once_each)
     except ValueError:
         return None
     return manifest if _is_manifest(manifest) else None
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object that names a fact twice: readers would take one or the other."""
-    facts = dict(pairs)
-    if len(facts) < len(pairs):
-        raise ValueError("a fact stands twice")
-    return facts
 
 
 def _is_manifest(document: Any) -> bool:

@@ -1,6 +1,8 @@
 """A table to display, as values, and its plain text."""
 
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.numbers import ROUNDED, plain_spaces
@@ -79,6 +81,15 @@ class DisplayTable:
         if self.is_cut:
             notes.append(f"the first {len(self.rows):,} of {self.total:,} rows")
         return notes if self.rows else ["no row"]
+
+
+def headings_of(groups: Mapping[str, Sized]) -> dict[int, str]:
+    """Return the heading of each group by the number of its first row.
+
+    >>> headings_of({"Sales": ["a", "b"], "Refunds": ["c"]})
+    {0: 'Sales', 2: 'Refunds'}
+    """
+    return dict(zip(accumulate(map(len, groups.values()), initial=0), groups, strict=False))
 
 
 def _why(dash: str, reason: str) -> Message:

@@ -56,10 +56,10 @@ def write_csv(tables: Iterable[pa.Table], file: TextIO) -> None:
 
 
 @contextmanager
-def output_file(out: str | Path) -> Iterator[Path]:
+def output_file(out: str | Path, *, is_durable: bool = False) -> Iterator[Path]:
     """Write a file that a person named: whole, or not at all with a `ConfigError`."""
     try:
-        with atomic_write(Path(out), is_durable=False) as temporary:  # the command makes it again
+        with atomic_write(Path(out), is_durable=is_durable) as temporary:
             yield temporary
     except OSError as error:
         raise ConfigError(f"cannot write {out}: {error.strerror}") from error

@@ -128,7 +128,6 @@ _FORMS: dict[str, Callable[[Compared, Path], None]] = {
     "json": _write_json,
     "xlsx": _write_workbook,
 }
-COMPARED_FORMS = tuple(_FORMS)
 
 
 def check_forms(formats: Sequence[str]) -> None:

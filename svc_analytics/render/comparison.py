@@ -191,14 +191,17 @@ def amount_scales(comparison: pa.Table) -> dict[str, int]:
     return found
 
 
+def change_of(old: Decimal | None, new: Decimal | None) -> Row:
+    """Return by how much a figure changed, and by how many per cent; None where one is unknown."""
+    if old is None or new is None:
+        return {"difference": None, "percent": None}
+    return {"difference": EXACT.subtract(new, old), "percent": percent_change(old, new)}
+
+
 def _row(old: Side, new: Side, figure: Figure, coin: str) -> Row:
     before, after = old.value(coin, figure), new.value(coin, figure)
-    changes: Row = {"difference": None, "percent": None}
     is_comparable = not is_to_date(figure) or is_same_age(old, new)
-    if before is not None and after is not None and is_comparable:
-        changes["difference"] = EXACT.subtract(after, before)
-        changes["percent"] = percent_change(before, after)
-    return changes | {
+    return change_of(before, after if is_comparable else None) | {
         "group": figure.group,
         "figure": figure.name,
         "label": figure.label,

@@ -68,7 +68,7 @@ class Contents:
 
 def read_json(path: Path) -> Contents:
     """Read a JSON document: a row for each fact, and for each row of each table."""
-    document = json.loads(path.read_bytes().decode(), object_pairs_hook=_once_each)
+    document = json.loads(path.read_bytes().decode(), object_pairs_hook=once_each)
     tables = document.pop("tables")
     rows: list[Row] = [
         (name, json.dumps(value, sort_keys=True)) for name, value in document.items()
@@ -78,7 +78,8 @@ def read_json(path: Path) -> Contents:
     return Contents(rows, parts=set(tables), is_exact=True)
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON; raise `ValueError` where a name stands twice in it."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name stands twice")

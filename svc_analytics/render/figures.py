@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import accumulate
 from typing import Any
 
 from svc_analytics.formatting.cells import Cell, CellMaker, number_cell, unknown_cell
 from svc_analytics.formatting.display import head_of, lined_up, select_known
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display_table import DisplayTable, headings_of
 from svc_analytics.formatting.numbers import USD, kind_of
 from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import is_exact_number
@@ -46,8 +45,7 @@ def figures_table(
     rows = [row for row in maker.rows if coins is None or row["currency"] in coins]
     groups = maker.groups if rows else {}
     names = [name for group in groups.values() for name in group]
-    starts = accumulate(map(len, groups.values()), initial=0)
-    headings = dict(zip(starts, groups, strict=False))
+    headings = headings_of(groups)
     if only is not None:
         names, headings = select_known(only, names) if rows else [], {}
     has_total = has_total and coins is None and len(rows) > 1

@@ -24,8 +24,8 @@ from svc_analytics.formatting.numbers import (
 from svc_analytics.formatting.standing import running, standing_of
 from svc_analytics.instants import DAY
 from svc_analytics.messages import KEPT, Message, kept
-from svc_analytics.money import EXACT, percent_change
-from svc_analytics.render.comparison import Side, is_to_date
+from svc_analytics.money import EXACT
+from svc_analytics.render.comparison import Side, change_of, is_to_date
 from svc_analytics.render.face.all_coins import ALL_COINS, AllCoins
 from svc_analytics.render.face.face import IN_USD, TOTALS, UNPRICED_LABEL, face_names
 from svc_analytics.render.figures import UNDEFINED, more_on
@@ -161,11 +161,7 @@ def _added_up(side: Side) -> AllCoins:
 
 def _change(name: str, old: Decimal | None, new: Decimal | None) -> dict[str, Any]:
     """Return a sum of all coins in both periods as a row of a comparison."""
-    changes: dict[str, Decimal | None] = {"difference": None, "percent": None}
-    if old is not None and new is not None:
-        changes["difference"] = EXACT.subtract(new, old)
-        changes["percent"] = percent_change(old, new)
-    return changes | {
+    return change_of(old, new) | {
         "figure": name,
         "label": label_of(name) if name else "",
         "currency": "",

@@ -23,7 +23,8 @@ from svc_analytics.closing.seals import CHAIN, EVIDENCE, README, SUMS, VERIFY
 from svc_analytics.closing.verification.derived_forms import Sealed, fill
 from svc_analytics.closing.verification.proof import Proof, prove
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import atomic_write, hash_file
+from svc_analytics.files import hash_file
+from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_csv
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
@@ -106,12 +107,9 @@ def pack_folder(
     target = Path(f"{folder.name}.zip" if out is None else out)
     if target.suffix.lower() != ".zip":
         raise ConfigError(f"--out {target}: its suffix must be .zip")
-    try:
-        with atomic_write(target) as temporary:
-            _write(temporary, proof)
-            digest = hash_file(temporary)
-    except OSError as error:
-        raise ConfigError(f"cannot write {target}: {error.strerror}") from error
+    with output_file(target, is_durable=True) as temporary:
+        _write(temporary, proof)
+        digest = hash_file(temporary)
     return Package(target, folder, str(manifest["seal"]), digest, tuple(proof.unproven))
 
 

@@ -9,7 +9,7 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.handover.package import newest_sealed_folder
 from svc_analytics.closing.register import read_register
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import atomic_write
+from svc_analytics.formatting.row_files import output_file
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.proofs.checkpoint import checkpoint_fault
 from svc_analytics.proofs.secret import FILE, read_secret
@@ -80,11 +80,8 @@ def prove_in_folder(
     secret = _secret_of(lake, folder, manifest)
     proof = prove_line(folder, manifest, secret, record_id, line, lake.storage)
     target = Path(f"{folder.name}-line-{proof.line_number}.json" if out is None else out)
-    try:
-        with atomic_write(target) as temporary:
-            temporary.write_text(proof.to_json(), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise ConfigError(f"cannot write {target}: {error.strerror}") from error
+    with output_file(target, is_durable=True) as temporary:
+        temporary.write_text(proof.to_json(), encoding="utf-8", newline="\n")
     is_signed = proof.signature is not None
     return LineProof(target, folder, proof.line_number, proof.line, is_signed)
 

@@ -90,7 +90,7 @@ def sign_folder(
     _require(folder, proof.broken)
     storage = lake.storage if lake else LocalStorage(folder.parent)
     file = folder / SIGNATURE
-    by, is_new = _signed(file, content, path, partial(_add, storage, file))
+    by, is_new = _signed(storage, file, content, path)
     if lake and folder.absolute().parent == (lake.path / seals.STATEMENTS).absolute():
         keep_chain(lake)
         _sign_chain(lake, path)
@@ -141,8 +141,7 @@ class Signer:
         content, file = _content(folder, manifest), folder / SIGNATURE
         by = _signer(file, content)
         if by is None:
-            put = partial(_add, self.lake.storage, file)
-            by, _ = _signed(file, content, _require_key(), put)
+            by, _ = _signed(self.lake.storage, file, content, _require_key())
         if not _is_chain_signed(self.lake):
             _sign_chain(self.lake, _require_key())
         return by
@@ -175,14 +174,18 @@ def _signer(file: Path, content: bytes) -> str | None:
 
 
 def _signed(
-    file: Path, content: bytes, key: Path, put: Callable[[bytes], None]
+    storage: Storage,
+    file: Path,
+    content: bytes,
+    key: Path,
+    put: Callable[[Storage, Path, bytes], None] = add_file,
 ) -> tuple[str, bool]:
     """Return the key that signed a content, and whether it did so now, and not before."""
     by = _signer(file, content)
     if by is not None and by == signature.fingerprint_of(key):
         return by, False
     made = signature.sign(content, key)
-    put(made)
+    merge_into(storage, partial(put, storage, file, made))
     return str(signature.signer_of(content, made)), True
 
 
@@ -199,15 +202,7 @@ def _sign_chain(lake: Lake, key: Path) -> None:
     statements = lake.path / seals.STATEMENTS
     _require(statements / chain.FILE, chain_faults(lake))
     content, file = (statements / chain.FILE).read_bytes(), statements / chain.SIGNATURE
-    _signed(file, content, key, partial(_put, lake.storage, file))
-
-
-def _add(storage: Storage, file: Path, content: bytes) -> None:
-    merge_into(storage, partial(add_file, storage, file, content))
-
-
-def _put(storage: Storage, file: Path, content: bytes) -> None:
-    merge_into(storage, partial(_replace, storage, file, content))
+    _signed(lake.storage, file, content, key, _replace)
 
 
 def _replace(storage: Storage, file: Path, content: bytes) -> None:

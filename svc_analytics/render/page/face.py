@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, partial
-from itertools import accumulate
 
 from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display_table import DisplayTable, headings_of
 from svc_analytics.formatting.numbers import COIN, COUNT, RATE, USD, kind_of
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.messages import Message
@@ -65,14 +64,13 @@ class FigureTables:
         self, title: str, groups: Mapping[str, Sequence[object]], rows: Iterable[list[Cell]]
     ) -> DisplayTable:
         groups = {title: found for title, found in groups.items() if found}
-        starts = accumulate(map(len, groups.values()), initial=0)
         cells, coins = list(rows), [str(row["currency"]) for row in self._cells.rows]
         return DisplayTable(
             title,
             ["figure", *coins, ALL_COINS, *self._external_head()],
             cells,
             len(cells),
-            dict(zip(starts, groups, strict=False)),
+            headings_of(groups),
             caption=self.standing.text,
         )
 

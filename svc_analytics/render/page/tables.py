@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +10,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.formatting.cells import Cell, CellMaker
 from svc_analytics.formatting.display import head_of, label, lined_up
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display_table import DisplayTable, headings_of
 from svc_analytics.formatting.standing import RUNNING, Standing, attach
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.messages import KEPT, Message, kept
@@ -122,10 +121,8 @@ class PageTables:
             for name in names
         ]
         shown = DisplayTable("More figures", ["figure", *coins], cells, len(cells))
-        starts = accumulate(map(len, groups.values()), initial=0)
-        headings = dict(zip(starts, groups, strict=False))
         if cells:
-            shown = replace(shown, headings=headings, caption=self.standing.text)
+            shown = replace(shown, headings=headings_of(groups), caption=self.standing.text)
             yield figures_of_kinds(shown, names)
 
     def days(self) -> Iterator[PageTable]:

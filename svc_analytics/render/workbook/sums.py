@@ -5,8 +5,9 @@ places, is exact there; only such a sum is a formula, and any other stays a numb
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
+from functools import reduce
 
 from svc_analytics.money import EXACT
 
@@ -27,10 +28,10 @@ def sum_formula(parts: Mapping[str, Decimal | int], total: Decimal | int) -> str
     ('SUM(B2,B3)', '')
     """
     values = [Decimal(value) for value in parts.values()]
-    if len(values) < 2 or _added(values) != total:
+    if len(values) < 2 or reduce(EXACT.add, values) != total:
         return ""
     places = max(map(_places, values))
-    size = _added([value.copy_abs() for value in values]).scaleb(places, EXACT)
+    size = reduce(EXACT.add, (value.copy_abs() for value in values)).scaleb(places, EXACT)
     if size * len(values) >= 10**_DIGITS:  # each addition may round: all of them within a half
         return ""
     formula = f"SUM({','.join(parts)})"
@@ -50,13 +51,6 @@ def is_added_up(formula: str, total: str, cells: Mapping[str, str]) -> bool:
         return False
     parts = {name: Decimal(cells[name]) for name in names}
     return sum_formula(parts, Decimal(total)) == formula
-
-
-def _added(values: Sequence[Decimal]) -> Decimal:
-    total = Decimal()
-    for value in values:
-        total = EXACT.add(total, value)
-    return total
 
 
 def _places(value: Decimal) -> int:
