@@ -7,10 +7,11 @@ that ran while the package was made. `templates/evidence.txt` has the sentences,
 
 import textwrap
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow.compute as pc
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
 
 from svc_analytics.api.routes import PREFIX, ROUTES
 from svc_analytics.closing.verification.proof import Proof
@@ -42,17 +43,27 @@ _WORDS = {
 }
 
 
-def evidence_text(proof: Proof) -> str:
-    """Write the EVIDENCE.txt of a folder that was proven."""
-    environment = Environment(
+def load_text(name: str, write: Callable[[object], str] | None = None) -> Template:
+    """Load a text of a package; `write` makes a text of each value in it."""
+    return Environment(
         loader=PackageLoader("svc_analytics.closing.handover"),
         autoescape=select_autoescape(),  # a text is none of what it escapes
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: single_line(str(value)),  # a value begins no line of its own
-    )
-    told = environment.get_template("evidence.txt").render(**_facts(proof), **_WORDS)
+        keep_trailing_newline=True,
+        finalize=write,
+    ).get_template(name)
+
+
+def _in_line(value: object) -> str:
+    """Write a value of a sentence, so that it begins no line of its own."""
+    return single_line(str(value))
+
+
+def evidence_text(proof: Proof) -> str:
+    """Write the EVIDENCE.txt of a folder that was proven."""
+    told = load_text("evidence.txt", _in_line).render(**_facts(proof), **_WORDS)
     return "".join(f"{_laid_out(*each)}\n" for each in enumerate(told.splitlines()))
 
 
