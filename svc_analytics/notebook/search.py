@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.resources import files
 from typing import Any
 
 import pandas as pd
@@ -20,41 +21,12 @@ _TITLES = {"daily": "By day", "lines": "Every movement"}  # others are called as
 SHORT = 40  # letters, up to which a text is not broken into lines
 MOST_SEARCHED = 10_000  # a notebook holds them all in its file
 MOST_PRINTED = 1_000
+_TEXTS = files("svc_analytics.notebook")
 # A column is sorted by the ranks of its values. Pointing at a rounded number says every digit.
-_RENDER = """(() => {
-    const ranks = RANKS, exact = EXACT;
-    return (text, purpose, row, cell) => {
-        if (purpose === "sort" || purpose === "type") return ranks[cell.row];
-        const whole = purpose === "display" && exact[cell.row];
-        return whole ? `<span title="${whole}">${text}</span>` : text;
-    };
-})()"""
+_RENDER = (_TEXTS / "search_ranks.js").read_text("utf-8").rstrip()
 # Paper has no pages to turn: all rows are printed, as the reader sorted and searched them.
-_PRINT = f"""function (settings) {{
-    if (settings.listensToPrint) return;
-    settings.listensToPrint = true;
-    const table = this.api();
-    let length = table.page.len();
-    window.addEventListener("beforeprint", () => {{
-        length = table.page.len();
-        table.page.len({MOST_PRINTED}).draw();
-    }});
-    window.addEventListener("afterprint", () => table.page.len(length).draw());
-}}"""
-_LOOK = """<style>
-.svc-search :is(td, th):first-child {
-    position: sticky; left: 0; background-color: var(--jp-layout-color0, Canvas);
-}
-.dt-container { max-width: 100%; overflow-x: auto; }
-@media screen { .svc-paper { display: none; } }
-@media print {
-    .dt-container :is(.dt-layout-row:not(.dt-layout-table), .dt-column-order) {
-        display: none !important;
-    }
-    .svc-search, .svc-search col { width: auto !important; }
-    .svc-search :is(td, th) { padding: 1pt 3pt !important; }
-}
-</style>"""
+_PRINT = (_TEXTS / "search_print.js").read_text("utf-8").rstrip().replace("MOST", f"{MOST_PRINTED}")
+_LOOK = f"<style>\n{(_TEXTS / 'search.css').read_text('utf-8')}</style>"
 
 
 @dataclass(frozen=True)
