@@ -6,8 +6,9 @@
 import re
 import shlex
 from collections.abc import Sequence
+from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, StrictUndefined
 
 from svc_analytics.unattended.scheduled_job import ScheduledJob, credential
 
@@ -26,15 +27,15 @@ def timer(job: ScheduledJob) -> str:
 
 def _unit(name: str, job: ScheduledJob) -> str:
     environment = Environment(
-        loader=PackageLoader("svc_analytics.unattended"),
-        autoescape=select_autoescape(),  # a unit is none of what it escapes
+        autoescape=False,  # noqa: S701 - a unit is no page
         undefined=StrictUndefined,
         trim_blocks=True,
         keep_trailing_newline=True,
     )
     environment.filters |= {"value": _raw, "words": _words, "credential": credential}
     mounts = [str(job.folder), *job.writable]
-    return environment.get_template(name).render(job=job, given=job.given, mounts=mounts)
+    text = files("svc_analytics.unattended").joinpath("templates", name).read_text("utf-8")
+    return environment.from_string(text).render(job=job, given=job.given, mounts=mounts)
 
 
 def cron_line(job: ScheduledJob) -> str:

@@ -8,10 +8,11 @@ that ran while the package was made. `templates/evidence.txt` has the sentences,
 import textwrap
 from collections import Counter
 from collections.abc import Callable
+from importlib.resources import files
 from typing import Any
 
 import pyarrow.compute as pc
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
+from jinja2 import Environment, StrictUndefined, Template
 
 from svc_analytics.api.routes import PREFIX, ROUTES
 from svc_analytics.closing.verification.proof import Proof
@@ -45,15 +46,16 @@ _WORDS = {
 
 def load_text(name: str, write: Callable[[object], str] | None = None) -> Template:
     """Load a text of a package; `write` makes a text of each value in it."""
-    return Environment(
-        loader=PackageLoader("svc_analytics.closing.handover"),
-        autoescape=select_autoescape(),  # a text is none of what it escapes
+    environment = Environment(
+        autoescape=False,  # noqa: S701 - a text is no page
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         finalize=write,
-    ).get_template(name)
+    )
+    text = files("svc_analytics.closing.handover").joinpath("templates", name).read_text("utf-8")
+    return environment.from_string(text)
 
 
 def _in_line(value: object) -> str:
