@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from svc_analytics.messages import ENGLISH, english_templates
+from svc_analytics.messages import ENGLISH, PLACE, english_templates
 
 FOLDER = ENGLISH.parent  # of the files
 RULES = "rules"  # a section of its own kind
@@ -67,7 +67,15 @@ class Catalogue:
     def label(self, english: str) -> str | None:
         """Return the words of a label, which may stand within a sentence, or of a verdict."""
         upper = english[:1].upper() + english[1:]
-        return self.labels.get(english) or self.labels.get(upper) or self._verdicts.get(english)
+        known = self.labels.get(english) or self.labels.get(upper) or self._verdicts.get(english)
+        return known or self._causes(english)
+
+    def _causes(self, english: str) -> str | None:
+        """Return the words of several causes of a difference: their table has no message."""
+        known = self.sections.get("values", {})
+        causes = [known.get(each) for each in english.split(", ")]
+        comma = PLACE.sub("", self.messages.get("list.comma", ""))
+        return None if None in causes else comma.join(filter(None, causes))
 
     @cached_property
     def _verdicts(self) -> dict[str, str]:

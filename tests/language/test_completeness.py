@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 from svc_analytics import errors
@@ -49,11 +50,6 @@ COMPOSED = {
         "merchant display_name",
         "merchant display_name_fa",
     ),
-    *("changed, late, reclassified", "late, reclassified"),
-    *("earlier_month, late", "earlier_month, reclassified", "changed, earlier_month"),
-    *("changed, earlier_month, late", "changed, earlier_month, reclassified"),
-    *("earlier_month, late, reclassified", "changed, earlier_month, late, reclassified"),
-    *("changed, late", "changed, reclassified"),
     "so far (running)",
     "≈ rounded for display; every digit: point at it, or exact=True",
     "≈ rounded for display; every digit: point at it",
@@ -94,6 +90,8 @@ def displayed() -> Iterator[str]:
     for view in ("payments", "payout_records", "refunds", "receipt_status", "ledger_entries"):
         yield from map(label_of, next(m for m in read_models() if m.name == view).columns)
     yield from map(label_of, FACTS)
+    causes = ("changed", "earlier_month", "late", "reclassified")  # in the order of a cell
+    yield from (", ".join(some) for n in (1, 2, 3, 4) for some in combinations(causes, n))
     yield from (saying.of(count) for saying in SAYINGS.values() for count in (1, 2))
     yield from (f"{{count}} {text}" for text in sayings())
 
