@@ -67,7 +67,7 @@ from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.tables import RESTATEMENT, tables_of
 
 CHECKS = "checks"
-_WORDS = {"detail", "note", "unit"}  # columns in the words of a release
+_WORDS = {"detail", "message", "note", "unit"}  # columns in the words of a release
 _CHAIN = ("version", "supersedes", "previous_seal", MONTH_SEALS)  # facts of other statements
 # What differs, with no record changed, by what was read or found since the sealing.
 _SINCE = {"first_seen_at", "first_read_at", "last_read_at", "checked_at", "reading", "flags"}
