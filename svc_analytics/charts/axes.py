@@ -216,12 +216,12 @@ def quotient(part: Decimal | None, whole: Decimal | None) -> float:
 
 
 def percent_axis(axis: Any, drawn: list[float]) -> None:
-    """Write the ticks of an axis as percentages of the same places, from zero up."""
+    """Write the ticks of an axis as percentages of the same places, with zero on it."""
     from svc_analytics.charts.ticks import ShareFormatter  # loads matplotlib
 
     axis.set_major_formatter(ShareFormatter(language_of(axis.axes)))
     known = [value for value in drawn if value == value]
-    axis.axes.set_ylim(0, max(known, default=0) * 1.25 or 0.01)
+    axis.axes.set_ylim(min([0, *known]) * 1.25, max([0, *known]) * 1.25 or 0.01)
 
 
 def finish(axes: Axes, title: str, drawn: Sequence[Any], why: str, told: str = "") -> None:

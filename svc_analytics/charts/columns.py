@@ -34,6 +34,7 @@ from svc_analytics.charts.axes import (
 from svc_analytics.charts.palette import INK, PAPER, SERIES
 from svc_analytics.charts.words import apart
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.numbers import RATIO, USD, kind_of
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.messages import Message
 from svc_analytics.money import format_amount, group_digits
@@ -84,9 +85,15 @@ def column_chart(
         _draw(axes, kind, own, (number, len(groups)), _text(group))
     mark_unknown(axes, sorted({place for place, row in points if row[y] is None}))
     _label_places(axes, table, places)
-    _label_values(axes, y, rows)
+    _label_values(axes, y, rows, has_common_unit(table.schema.field(y)))
     legend_below(axes)
     finish(axes, _title(y, x, currency), known, "unknown" if rows else "no rows")
+
+
+def has_common_unit(field: Any) -> str:
+    """Return the kind of a column whose values of all coins fit one axis: USD, or shares."""
+    kind = kind_of(field)
+    return kind if kind in (USD, RATIO) else ""
 
 
 def _title(y: str, x: str, currency: str | None) -> Message:
@@ -204,7 +211,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _label_values(axes: Axes, name: str, rows: Sequence[Row]) -> None:
+def _label_values(axes: Axes, name: str, rows: Sequence[Row], common: str) -> None:
     """Name the figure's unit beside the values, or the column itself if it is no figure."""
     coins = {row["currency"] for row in rows} if rows and "currency" in rows[0] else set()
     coin = str(*coins) if len(coins) == 1 else "coin"
@@ -213,8 +220,12 @@ def _label_values(axes: Axes, name: str, rows: Sequence[Row]) -> None:
         unit = _label_amounts(
             axes, name, coin, [row[name] for row in rows if row[name] is not None]
         )
+    elif common == RATIO:
+        percent_axis(axes.yaxis, [float(row[name]) for row in rows if row[name] is not None])
     else:
         amounts(axes.yaxis)
+    if common == USD:
+        axes.set_ylim(min(axes.get_ylim()[0], 0), max(axes.get_ylim()[1], 0))
     if axes.get_ylim()[0] > 0:
         unit = Message("{LABEL} (axis not from zero)", LABEL=unit)
     axes.set_ylabel(apart(axes, unit))

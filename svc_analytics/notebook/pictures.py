@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.arguments import described
-from svc_analytics.charts.axes import rows_of
+from svc_analytics.charts.axes import MOST_SERIES, rows_of
 from svc_analytics.charts.bridge import usd_bridge
-from svc_analytics.charts.columns import check_columns, column_chart
+from svc_analytics.charts.columns import check_columns, column_chart, has_common_unit
 from svc_analytics.charts.palette import dark_styles
 from svc_analytics.charts.words import worded
 from svc_analytics.charts.year import MONTHS as MONTHS_DRAWN
@@ -81,7 +81,7 @@ def draw(chart: Any, table: Any = None, *names: str, **options: Any) -> Picture 
 
     Of a frame of your own, name the columns: `x`, `y`, `kind="bar"` or `"line"`, and `by` for
     several bars or lines. `by="currency"` draws each coin for itself, for amounts of two
-    coins have no common scale.
+    coins have no common scale; what is in USD or a ratio is one chart of all coins.
 
     Returns:
         Pictures side by side, which a notebook displays.
@@ -116,8 +116,9 @@ def _own(
         raise ConfigError("a frame is drawn by x=, y=, kind= and by=: name the columns x and y")
     arrow = arrow_of(table)
     check_columns(rows_of(arrow.slice(0, 1)), x, y, kind, by)
-    columns: dict[str, Any] = {"x": x, "y": y, "kind": kind} | ({} if by == COIN else {"by": by})
-    coins = _names(column_chart, arrow, COIN) if by == COIN else ("",)
+    is_apart = by == COIN and not _fits_one_axis(arrow, y)
+    columns: dict[str, Any] = {"x": x, "y": y, "kind": kind} | ({} if is_apart else {"by": by})
+    coins = _names(column_chart, arrow, COIN) if is_apart else ("",)
     title, standing = f"{in_sentence(y)} by {in_sentence(x)}", standing_of(arrow).text
     parts = {
         coin: partial(column_chart, table=arrow, currency=coin or None, **columns)
@@ -126,6 +127,12 @@ def _own(
     }
     size = _ALONE if len(coins) == 1 else _BESIDE
     return _drawn(title, parts, None, standing, size, language)
+
+
+def _fits_one_axis(table: pa.Table, y: str) -> bool:
+    """Whether one picture says it of all coins: in USD or as a share, of not too many of them."""
+    few = COIN in table.column_names and len(pc.unique(table[COIN])) <= MOST_SERIES
+    return few and bool(has_common_unit(table.schema.field(y)))
 
 
 def _picture(

@@ -87,6 +87,20 @@ def test_a_frame_of_coins_is_drawn_coin_by_coin() -> None:
     assert len(drawn.drawings) == 2
 
 
+@pytest.mark.parametrize("name", ["usd_paid", "fee_rate"])
+def test_what_has_a_common_unit_is_one_picture_of_all_coins(name: str) -> None:
+    """Dollars, or shares: a line for each coin, on one axis that holds zero."""
+    scale = {"usd_paid": 18, "fee_rate": 8}[name]
+    values = pa.array(["0.5", "0.6", "0.4"]).cast(pa.decimal128(38, scale))
+    months, coins = ["2026-09", "2026-10", "2026-10"], ["btc", "btc", "eth"]
+    frame = pa.table({"month": months, "currency": coins, name: values})
+    assert len(draw(frame, x="month", y=name, by="currency").drawings) == 1
+    axes = Figure().add_subplot()
+    charts.column_chart(axes, frame, "month", name, kind="line", by="currency")
+    assert [line.get_label() for line in axes.lines] == ["btc", "eth"]
+    assert axes.get_ylim()[0] == 0
+
+
 def test_an_empty_frame_says_so() -> None:
     """It is no mistake: the question has no answer."""
     nothing = draw(TABLE.slice(0, 0), x="month", y="net")
