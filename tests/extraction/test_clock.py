@@ -135,6 +135,14 @@ def test_an_answer_that_is_off_is_noted_with_by_how_much(desk: Desk, hours: int)
     assert note == "1 answer of the service told a time that is off by 3 days: not counted"
 
 
+@pytest.mark.parametrize(("hours", "side"), [(75, "ahead of"), (-75, "behind")])
+def test_a_clock_that_is_off_is_noted_with_by_how_much(desk: Desk, hours: int, side: str) -> None:
+    """The service's own answers agree with one another."""
+    tell(desk.service, then=NOW + timedelta(hours=hours))
+    [note] = desk.extract(workers=1).notes
+    assert note.startswith(f"the service's clock is 3 days {side} this machine's: ")
+
+
 @pytest.mark.parametrize("sign", [1, -1], ids=["ahead", "behind"])
 def test_a_quarter_of_an_hour_is_no_doubt_and_a_microsecond_more_is(sign: int) -> None:
     """The clocks of two machines that are both right may be so far apart."""

@@ -18,7 +18,7 @@ class Noted:
     """A plug-in that notes how long a part's tests take, and what of the part each reaches.
 
     Of Python these are lines; what of SQL is reached is not known, so a test reaches the files
-    that its name or its text names. What tests start as a process of its own is not seen.
+    that it names. What tests start as a process of its own is not seen.
     """
 
     def __init__(self, files: Collection[Path]) -> None:
@@ -50,7 +50,12 @@ class Noted:
             self.tests[item.nodeid] = time.monotonic() - before, [*places, *self._named(item)]
 
     def _named(self, item: pytest.Item) -> list[str]:
-        text = item.nodeid + (inspect.getsource(item.function) if self.sql else "")  # type: ignore[attr-defined]
+        """Name the files of SQL that a test, or a table that it is of, names."""
+        text, function = item.nodeid, getattr(item, "function", None)
+        if self.sql and function:
+            tables = [name for name in function.__code__.co_names if name.isupper()]
+            named = [repr(function.__globals__.get(name)) for name in tables]
+            text = "\n".join([text, inspect.getsource(function), *named])
         return [path for name, path in self.sql.items() if re.search(rf"\b{name}\b", text)]
 
     def write(self, path: Path) -> None:

@@ -15,13 +15,13 @@ from tests.support.fake_service import payment, payout, refund
 Record = dict[str, Any]
 
 
-def read_ledger(text: str) -> tuple[list[Record], list[Record]]:
-    """Return the payments and the payout records of a text table."""
+def read_ledger(text: str, first: int = 1) -> tuple[list[Record], list[Record]]:
+    """Return the payments and the payout records of a text table, numbered from `first` on."""
     header, *lines = [line for line in text.splitlines() if line.strip()]
     columns = [(name, header.index(f" {name}") + 1) for name in header.split()]
     rows = [_cells(line, columns) for line in lines]
     made: list[Record] = []
-    for number, row in enumerate(rows, 1):
+    for number, row in enumerate(rows, first):
         made.append(_record(number, row, made))
     kinds = [row["kind"] for row in rows]
     payments = [record for record, kind in zip(made, kinds, strict=True) if kind == "payment"]

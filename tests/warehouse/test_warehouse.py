@@ -381,44 +381,58 @@ def test_a_regular_ledger_breaks_no_rule(regular: Lakehouse) -> None:
     assert regular.sql("from exceptions").to_dict("records") == []
 
 
-BROKEN = {
-    "payment_net_equals_charged_less_fee": ("payments", {"net_amount": "1"}),
-    "payment_amount_is_charged_to_payer": ("payments", {"charged_amount": "9"}),
-    "fee_bearer_is_known": ("payments", {"fee_bearer": None}),
-    "optional_facts_could_be_held": ("payments", {"usd_value": "1." + "1" * 19}),
-    "currency_is_a_plain_slug": ("payments", {"currency": "usdt\u200b"}),
-    "status_is_known": ("payments", {"status": "on_hold"}),
-    "amounts_are_not_negative": ("payments", {"usd_value": "-1"}),
-    "kind_is_known": ("payouts", {"kind": "chargeback"}),
-    "payout_debited_equals_amount_plus_fee": ("payouts", {"debited_amount": "99"}),
-    "settled_in_the_month_created": ("payouts", {"created_at": "2026-11-01T00:00:00Z"}),
-    "refund_is_debited_without_fee": ("refunds", {"fee_amount": "0.1"}),
-    "refunds_stay_within_charged_amount": ("refunds", {"amount": "9", "debited_amount": "9"}),
-    "refund_currency_is_its_payments": ("refunds", {"currency": "usdt"}),
-    "refund_has_its_payment": ("refunds", {"payment_id": "no-such-payment"}),
-    "record_could_be_held": ("payments", {"amount": "1e3"}),
-    "amounts_are_not_zero": ("payouts", {"amount": "0", "fee_amount": "0", "debited_amount": "0"}),
-    "payout_fee_is_at_payments_tier": ("payouts", {"fee_amount": "0.7", "debited_amount": "50.7"}),
-}
+ZERO = {"amount": "0", "fee_amount": "0"}
+BROKEN: list[tuple[str, str, dict[str, Any]]] = [
+    ("payment_net_equals_charged_less_fee", "payments", {"net_amount": "1"}),
+    ("payment_amount_is_charged_to_payer", "payments", {"charged_amount": "9"}),
+    ("fee_bearer_is_known", "payments", {"fee_bearer": None}),
+    ("optional_facts_could_be_held", "payments", {"usd_value": "1." + "1" * 19}),
+    ("optional_facts_could_be_held", "payouts", {"usd_value": "1." + "1" * 19}),
+    ("currency_is_a_plain_slug", "payments", {"currency": "usdt\u200b"}),
+    ("currency_is_a_plain_slug", "payouts", {"currency": "usdt\u200b"}),
+    ("status_is_known", "payments", {"status": "on_hold"}),
+    ("status_is_known", "payouts", {"status": "on_hold"}),
+    ("amounts_are_not_negative", "payments", {"usd_value": "-1"}),
+    ("amounts_are_not_negative", "payouts", {"usd_value": "-1"}),
+    ("kind_is_known", "payouts", {"kind": "chargeback"}),
+    ("payout_debited_equals_amount_plus_fee", "payouts", {"debited_amount": "99"}),
+    ("settled_in_the_month_created", "payouts", {"created_at": "2026-11-01T00:00:00Z"}),
+    ("refund_is_debited_without_fee", "refunds", {"fee_amount": "0.1"}),
+    ("refunds_stay_within_charged_amount", "refunds", {"amount": "9", "debited_amount": "9"}),
+    ("refund_currency_is_its_payments", "refunds", {"currency": "usdt"}),
+    ("refund_has_its_payment", "refunds", {"payment_id": "no-such-payment"}),
+    ("record_could_be_held", "payments", {"amount": "1e3"}),
+    ("amounts_are_not_zero", "payments", ZERO | {"charged_amount": "0", "net_amount": "0"}),
+    ("amounts_are_not_zero", "payouts", ZERO | {"debited_amount": "0"}),
+    ("payout_fee_is_at_payments_tier", "payouts", {"fee_amount": "0.7", "debited_amount": "50.7"}),
+]
 
 
-@pytest.mark.parametrize(
-    ("check", "where", "change"),
-    sample([(name, *case) for name, case in BROKEN.items()], 4),
-    ids=BROKEN.keys(),
-)
-def test_each_rule_finds_the_record_that_breaks_it(
-    desk: Desk, check: str, where: str, change: dict[str, Any]
-) -> None:
-    """One altered record, one finding that names it."""
-    payments, records = read_ledger(LEDGER)
-    refunds = [record for record in records if record["kind"] == "refund"]
-    payouts = [record for record in records if record["kind"] == "payout"]
-    broken = {"payments": payments, "payouts": payouts, "refunds": refunds}[where][0]
-    broken |= change
-    desk.service.payments, desk.service.payouts = payments, [*refunds, *payouts]
+def test_each_rule_finds_the_record_that_breaks_it_when_figures_book_it(desk: Desk) -> None:
+    """One record of each ledger breaks a rule: no other is named, with when it was paid or settled.
+
+    Payout records settle half an hour after they are created.
+    """
+    expected, ledgers = {}, {}
+    for place, (rule, where, change) in enumerate(BROKEN):
+        payments, others = read_ledger(LEDGER, 100 * place)
+        for record in others:
+            record["settled_at"] = record["created_at"].replace(":00:00Z", ":30:00Z")
+        kinds = {"payments": "payment", "payouts": "payout", "refunds": "refund"}
+        records = [*payments, *others]
+        broken = next(each for each in records if each.get("kind", "payment") == kinds[where])
+        broken |= change
+        expected[place] = [(broken["id"], broken.get("paid_at") or broken["settled_at"])]
+        ledgers[place] = rule, {record["id"] for record in records}
+        desk.service.payments += payments
+        desk.service.payouts += others
     desk.extract()
-    assert findings_of(desk.lake, check)["record_id"].to_list() == [broken["id"]]
+    found = desk.lake.sql("select check_name, record_id, occurred_at from exceptions")
+    rows = [(name, id_, f"{at:%FT%TZ}") for name, id_, at in found.itertuples(index=False)]
+    assert expected == {
+        place: [(id_, at) for name, id_, at in rows if name == rule and id_ in ids]
+        for place, (rule, ids) in ledgers.items()
+    }
 
 
 PRICED = """
@@ -470,13 +484,14 @@ def test_a_fee_off_its_days_tier_is_found(priced: Lakehouse) -> None:
     ],
 )
 def test_a_number_on_two_records_is_found(desk: Desk, name: str, where: str, field: str) -> None:
-    """Both records are named."""
+    """Both records are named, each with when figures book it."""
     desk.serve(PRICED)
     records = getattr(desk.service, where)
     records[1][field] = records[0][field]
     desk.extract()
-    assert sorted(findings_of(desk.lake, name)["record_id"]) == sorted(
-        record["id"] for record in records[:2]
+    found = findings_of(desk.lake, name)[["record_id", "occurred_at"]]
+    assert sorted((id_, f"{at:%FT%TZ}") for id_, at in found.itertuples(index=False)) == sorted(
+        (record["id"], record.get("paid_at") or record["settled_at"]) for record in records[:2]
     )
 
 
