@@ -36,7 +36,7 @@ _SIGNS = (
     re.escape(word) for word in sorted(_WORDS, key=len, reverse=True) if not word[0].isalpha()
 )
 _NAMES = (rf"\b{word}\b" for word in sorted(_WORDS, key=len, reverse=True) if word[0].isalpha())
-_SQL = re.compile(rf"--[^\n]*|'[^']*'|\b\d+\b|\|\||{'|'.join(_NAMES)}|{'|'.join(_SIGNS)}")
+_SQL = re.compile(rf"--[^\n]*|'[^']*'|\b\d+\b|\|\||->>?|{'|'.join(_NAMES)}|{'|'.join(_SIGNS)}")
 
 
 Fault = Callable[[], None]

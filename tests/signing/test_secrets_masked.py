@@ -67,3 +67,9 @@ def test_it_does_not_change() -> None:
     """A key cannot be exchanged under someone's hands."""
     with pytest.raises(AttributeError):
         MASKED._text = "other"  # type: ignore[misc]
+
+
+def test_secrets_are_equal_where_their_texts_are() -> None:
+    """To nothing else, also not to the text itself."""
+    assert Secret("a") == Secret("a") and len({Secret("a"), Secret("a")}) == 1
+    assert [Secret("a") == other for other in (Secret("b"), "a", None)] == [False] * 3

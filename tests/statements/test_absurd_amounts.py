@@ -8,6 +8,7 @@ import pytest
 
 from svc_analytics.statements.statement import Statement, statement
 from tests.support.desks import Desk
+from tests.support.fake_service import payment, payout
 from tests.support.full_scan.comparison import differences, full_scan
 from tests.support.full_scan.rows import Books
 from tests.support.prepared import stated
@@ -67,6 +68,25 @@ def test_a_sum_too_large_is_unknown_and_its_records_are_named(make: Make) -> Non
     [unknown] = made.unknown
     assert {"gross_sales", "closing_position", "effective_fee_rate"} <= {*unknown.figures}
     assert "reach 1e20" in unknown.text
+
+
+def test_whichever_amount_is_too_large_its_records_are_named(desk: Desk) -> None:
+    """Two records of a coin for each amount that a record has: no other of them is too large."""
+    amounts = {
+        payment: ("amount", "charged_amount", "fee_amount", "net_amount"),
+        payout: ("amount", "debited_amount", "fee_amount"),
+    }
+    made = {
+        make: [
+            make(number, "2026-09-10T09:00:00Z", currency=f"{make.__name__}-{number // 2}")
+            | {names[number // 2]: HUGE}
+            for number in range(2 * len(names))
+        ]
+        for make, names in amounts.items()
+    }
+    desk.service.payments, desk.service.payouts = made[payment], made[payout]
+    named = {record["id"] for records in made.values() for record in records}
+    assert {*findings(stated(desk, "2026-09"))} == named
 
 
 def test_other_months_are_stated(make: Make) -> None:
