@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ import pytest
 from svc_analytics.closing.handover.package import pack_folder
 from svc_analytics.closing.rederive import rederive
 from svc_analytics.closing.verification import proof
+from svc_analytics.closing.verification.facts import wrong_facts
 from svc_analytics.errors import LakeError
 from tests.support.closings import Closer
 from tests.support.forged_folders import (
@@ -243,3 +245,18 @@ def test_the_words_of_another_release_are_told_in_one_line(closer: Closer, file:
     [note] = found.notes
     assert found.holds and OTHER in note and file in note
     assert any(text.startswith(f"{file} is not") for text in forge(other, WORDS[file]).broken)
+
+
+@pytest.mark.parametrize(
+    ("sealed", "expected", "said"),
+    [
+        ({"b": 1}, {"b": 2}, "coverage.b in the manifest is 1, not 2"),
+        ({"b": {"c": 1}}, {"b": {"c": 1, "d": 2}}, "coverage.b.d in the manifest is null, not 2"),
+        ({"b": 1}, [2], 'coverage in the manifest is {"b": 1}, not [2]'),
+        ({"b": 1}, None, 'coverage in the manifest is {"b": 1}, not null'),
+        ({}, {"b": 1}, 'coverage in the manifest is {}, not {"b": 1}'),
+    ],
+)  # fmt: skip
+def test_a_fact_is_named_where_it_differs(sealed: Any, expected: Any, said: str) -> None:
+    """In the depth of objects, and whole where one of both is none."""
+    assert wrong_facts({"coverage": sealed}, {"coverage": expected}) == [said]

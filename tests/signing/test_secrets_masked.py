@@ -1,5 +1,6 @@
 """Keys and secrets: only `reveal` tells them."""
 
+import base64
 import copy
 import dataclasses
 import json
@@ -9,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from svc_analytics.signing.secrets import Secret
+from svc_analytics.signing.secrets import Secret, hide_coded_keys
 
 TEXT = "svc_live_" + "ab" * 32
 MASKED = Secret(TEXT)
@@ -73,3 +74,11 @@ def test_secrets_are_equal_where_their_texts_are() -> None:
     """To nothing else, also not to the text itself."""
     assert Secret("a") == Secret("a") and len({Secret("a"), Secret("a")}) == 1
     assert [Secret("a") == other for other in (Secret("b"), "a", None)] == [False] * 3
+
+
+@pytest.mark.parametrize("before", ["", "a", "me", "you:"])
+@pytest.mark.parametrize("key", [TEXT, TEXT.replace("live", "payout")], ids=["live", "payout"])
+def test_a_key_in_base64_is_hidden_wherever_it_begins(key: str, before: str) -> None:
+    """Behind a name, as in a header: base64 writes one text in three ways."""
+    hidden = hide_coded_keys(b"refused: %s." % base64.b64encode(f"{before}{key}".encode()))
+    assert hidden.startswith(b"refused: ") and hidden.endswith(b"svc_***.") and len(hidden) < 30

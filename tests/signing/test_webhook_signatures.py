@@ -99,11 +99,19 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("header", REFUSED.values(), ids=REFUSED.keys())
-def test_other_header_is_refused_with_a_reason(header: str | None) -> None:
+NO_MATCH = {
+    *("uppercase hex", "only an unknown secret", "empty signature", "half a signature"),
+    *("blank before the signature", "t with a leading zero", "not ASCII", "half a surrogate pair"),
+    "t swapped",
+}  # all others have no time, or no signature
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_other_header_is_refused_with_its_reason(what: str) -> None:
     """H3: a header that is missing, malformed or signed by no secret of ours is refused."""
+    header = REFUSED[what]
     reason = verify_webhook(BODY, header, RING, NOW)
-    assert reason
+    assert reason and reason.code == f"webhook.no_{'match' if what in NO_MATCH else 'header'}"
     assert "secret" not in (header or "") and NEW not in reason
 
 
