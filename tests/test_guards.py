@@ -112,7 +112,7 @@ def test_every_command_has_help_and_stands_in_the_readme(name: str, command: cli
 def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
     """The list is written apart, so that it need not load the commands."""
     command = cli.get_command(click.Context(cli), name)
-    assert command is not None and (command.help or "").splitlines()[0] == COMMANDS[name][1]
+    assert command is not None and (command.help or "").splitlines()[0] == COMMANDS[name]
 
 
 def test_ci_runs_the_readmes_test_command() -> None:

@@ -35,73 +35,50 @@ _CALLERS = (
 )
 _SETTINGS = f"{__name__}.settings"  # where a context keeps the options that variables give
 _OBJECTS = 50_000  # new ones between searches for unused ones: nearly all live until the end
-# Where each command is, and the first line of its help; a test compares it with the command.
+# The first line of each command's help, which need not be loaded for it: a test compares them.
 COMMANDS = {
-    "assert": (
-        "cli.commands.balance:assert_",
-        "Write down a coin's balance, as the console shows it.",
-    ),
-    "backup": ("cli.commands.backup:backup", "Back up the lake into a folder or a bucket."),
-    "books": (
-        "cli.commands.books:books",
-        "Write a sealed month as entries for the accounting software.",
-    ),
-    "bundle": (
-        "cli.commands.bundle:bundle",
-        "Write all views of the lake as tables of one DuckDB file.",
-    ),
-    "check": ("cli.commands.lake:check", "Check the lake against every rule."),
-    "close": ("cli.commands.close:close", "Read a month twice, write its statement and seal it."),
-    "compare": (
-        "cli.commands.compare:compare",
-        "Compare two months, quarters or years, figure by figure and coin by coin.",
-    ),
-    "demo": ("cli.commands.demo:demo", "Try everything on the local sandbox, without any key."),
-    "doctor": (
-        "cli.commands.doctor:doctor",
-        "Look at all that runs without a person need, and say what to do.",
-    ),
-    "extract": ("cli.commands.extract:extract", "Bring the lake up to date with the service."),
-    "figures": (
-        "cli.commands.figures:figures",
-        "Say what each figure of a statement means, and how it is made.",
-    ),
-    "lab": ("cli.commands.lab:lab", "Open the notebooks in JupyterLab."),
-    "notebook": ("cli.commands.lab:notebook", "Run a notebook for a month and write an HTML page."),
-    "package": (
-        "cli.commands.package:package",
-        "Pack a sealed month into a zip file for an auditor.",
-    ),
-    "prove": ("cli.commands.prove:prove", "Prove one line of a sealed month to a stranger."),
-    "receipts": ("cli.commands.receipts:receipts", "Verify the signed receipts of payments."),
-    "restore": ("cli.commands.backup:restore", "Restore a backup into an empty lake folder."),
-    "sandbox": (
-        "sandbox.cli:sandbox",
-        "Run the Merchant Payments API on this machine, with made-up records and keys.",
-    ),
-    "schedule": (
-        "cli.commands.schedule:schedule",
-        "Let a timer close the months that are due: install it, look at it, remove it.",
-    ),
-    "sign": ("cli.commands.package:sign", "Sign a sealed month with an SSH key."),
-    "sql": ("cli.commands.lake:sql", "Run one read-only query on the views."),
-    "statement": (
-        "cli.commands.statement:statement",
-        "Write the statement of a month, a quarter or a year, and print its summary.",
-    ),
-    "statement-diff": (
-        "cli.commands.compare:statement_diff",
-        "Compare two statements: two versions of a month, or two months.",
-    ),
-    "statement-verify": (
-        "cli.commands.close:statement_verify",
-        "Check a sealed statement against its seal and the lake.",
-    ),
-    "status": ("cli.commands.lake:status", "Show what the lake holds and how complete it is."),
-    "views": ("cli.commands.lake:views", "Write analytics.duckdb and list its views."),
-    "webhooks": ("cli.commands.webhooks:webhooks", "Verify saved webhook deliveries."),
+    "assert": "Write down a coin's balance, as the console shows it.",
+    "backup": "Back up the lake into a folder or a bucket.",
+    "books": "Write a sealed month as entries for the accounting software.",
+    "bundle": "Write all views of the lake as tables of one DuckDB file.",
+    "check": "Check the lake against every rule.",
+    "close": "Read a month twice, write its statement and seal it.",
+    "compare": "Compare two months, quarters or years, figure by figure and coin by coin.",
+    "demo": "Try everything on the local sandbox, without any key.",
+    "doctor": "Look at all that runs without a person need, and say what to do.",
+    "extract": "Bring the lake up to date with the service.",
+    "figures": "Say what each figure of a statement means, and how it is made.",
+    "lab": "Open the notebooks in JupyterLab.",
+    "notebook": "Run a notebook for a month and write an HTML page.",
+    "package": "Pack a sealed month into a zip file for an auditor.",
+    "prove": "Prove one line of a sealed month to a stranger.",
+    "receipts": "Verify the signed receipts of payments.",
+    "restore": "Restore a backup into an empty lake folder.",
+    "sandbox": "Run the Merchant Payments API on this machine, with made-up records and keys.",
+    "schedule": "Let a timer close the months that are due: install it, look at it, remove it.",
+    "sign": "Sign a sealed month with an SSH key.",
+    "sql": "Run one read-only query on the views.",
+    "statement": "Write the statement of a month, a quarter or a year, and print its summary.",
+    "statement-diff": "Compare two statements: two versions of a month, or two months.",
+    "statement-verify": "Check a sealed statement against its seal and the lake.",
+    "status": "Show what the lake holds and how complete it is.",
+    "views": "Write analytics.duckdb and list its views.",
+    "webhooks": "Verify saved webhook deliveries.",
 }
-
+# Where a command is that shares a module, or has another name there.
+_HOMES = {
+    "assert": "cli.commands.balance:assert_",
+    "check": "cli.commands.lake:check",
+    "notebook": "cli.commands.lab:notebook",
+    "restore": "cli.commands.backup:restore",
+    "sandbox": "sandbox.cli:sandbox",
+    "sign": "cli.commands.package:sign",
+    "sql": "cli.commands.lake:sql",
+    "statement-diff": "cli.commands.compare:statement_diff",
+    "statement-verify": "cli.commands.close:statement_verify",
+    "status": "cli.commands.lake:status",
+    "views": "cli.commands.lake:views",
+}
 _PRINTER = "pygments"
 
 
@@ -114,7 +91,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module, name = COMMANDS[cmd_name][0].split(":")
+        home = _HOMES.get(cmd_name, f"cli.commands.{cmd_name}:{cmd_name}")
+        module, name = home.split(":")
         if module not in _FRAMES:
             load_arrow_alone()
         if module in _CALLERS:
@@ -149,7 +127,7 @@ class _LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, help_) for name, (_, help_) in sorted(COMMANDS.items())])
+            formatter.write_dl(sorted(COMMANDS.items()))
 
 
 _INTERRUPTED = "interrupted; all records written so far are kept"
