@@ -18,7 +18,7 @@ import pytest
 
 from svc_analytics.closing.handover.package import pack_folder
 from svc_analytics.closing.rederive import rederive
-from svc_analytics.closing.verification import proof
+from svc_analytics.closing.verification import forms, proof
 from svc_analytics.closing.verification.facts import wrong_facts
 from svc_analytics.errors import LakeError
 from tests.support.closings import Closer
@@ -260,3 +260,14 @@ def test_the_words_of_another_release_are_told_in_one_line(closer: Closer, file:
 def test_a_fact_is_named_where_it_differs(sealed: Any, expected: Any, said: str) -> None:
     """In the depth of objects, and whole where one of both is none."""
     assert wrong_facts({"coverage": sealed}, {"coverage": expected}) == [said]
+
+
+@pytest.mark.parametrize(("numbers", "is_same"), [([1, 2, 3], True), ([1, 3, 3], False)])
+def test_a_parquet_file_of_another_release_is_compared_row_by_row(
+    tmp_path: Path, numbers: list[int], is_same: bool
+) -> None:
+    """Its least and its greatest value, by which a reader skips rows, tell too little."""
+    ours, theirs = tmp_path / "ours.parquet", tmp_path / "theirs.parquet"
+    pq.write_table(pa.table({"n": [1, 2, 3]}), ours)
+    pq.write_table(pa.table({"n": numbers}), theirs)
+    assert forms._is_same_table(ours, theirs, has_words=False) == is_same

@@ -47,7 +47,7 @@ def make(desk: Desk) -> Make:
     """Extract a ledger and make a statement of it, or take a copy of what was made so before."""
 
     def build(ledger: str = LEDGER, month: str = "2026-10", **options: Any) -> Statement:
-        desk.serve(ledger)
+        desk.service.payments, desk.service.payouts = read_ledger(ledger)
         return stated(desk, month, **options)
 
     return build
@@ -99,13 +99,21 @@ ODD = """
  payment  eth       9                       2026-10-02T09:00
  payment  sol       1                       2026-11-01T00:00:01
  refund   sol       1                       2026-10-31T23:59:59  8
+ payout   btc       1       0.1  100        2026-10-06T09:00
+ payout   btc       0       0.3  5          2026-10-07T09:00
 """
 
 
 def test_a_payment_without_a_fee_has_its_part_in_the_usd_figures(make: Make) -> None:
-    """100 USD each, of one 10 % are fee; a third has no value in USD, two more no amount."""
+    """100 USD each, of one 10 % are fee; a third has no value in USD, two more no amount.
+
+    Of a payout of nothing nobody knows what its fee is worth.
+    """
     made = make(ODD)
     assert (row(made, "btc")["usd_fees"], row(made, "btc")["usd_net_sales"]) == (10, 190)
+    of = ("usd_payout_fees", "btc")
+    rows = made.tables["figures"].to_pylist()
+    assert [each["value"] for each in rows if (each["name"], each["currency"]) == of] == [10]
 
 
 def test_large_and_small_amounts_of_one_coin_add_up_exactly(make: Make) -> None:
@@ -131,6 +139,8 @@ BROKEN = """
  refund   eth       3       0.3  2026-10-03T09:00  3
  payment  btc       10      1    2026-10-01T09:00      disputed
  payment  btc       10      1    2026-10-01T10:00      completed
+ payment  eth       30      0    2026-10-01T11:00
+ refund   eth       1            2026-10-04T09:00  8
 """  # noqa: E501 - a table
 
 
@@ -147,8 +157,9 @@ def test_fees_on_refunds_add_up_where_the_service_breaks_the_contract(make: Make
     """A payment's 1, and 0.2 and 0.3 that two refunds must not have cost."""
     made = make(BROKEN)
     eth = row(made, "eth")
-    assert (eth["total_fees_borne"], eth["refunds_same_period"]) == (Decimal("1.5"), 5)
-    assert eth["refund_ratio_cohort"] == Decimal("0.5")  # both are refunds to date
+    assert (eth["total_fees_borne"], eth["refunds_same_period"]) == (Decimal("1.5"), 6)
+    assert eth["refund_ratio_cohort"] == Decimal("0.15")  # to date 2 + 3 + 1 of 10 + 30
+    assert eth["open_refundable"] == 34
     assert any("refund_is_debited_without_fee" in each.text for each in made.reasons)
 
 
@@ -187,7 +198,7 @@ def test_without_payout_records_what_needs_them_is_unknown(make: Make, desk: Des
 
 def test_a_gap_inside_the_period_makes_its_figures_unknown(desk: Desk) -> None:
     """Half a month read is not a month's figures."""
-    desk.serve(LEDGER)
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.extract(start=parse_instant("2026-10-04T00:00:00Z")[0])
     made = statement(desk.lake, "2026-10")
     assert row(made, "usdt")["gross_sales"] is None
@@ -197,7 +208,7 @@ def test_a_gap_inside_the_period_makes_its_figures_unknown(desk: Desk) -> None:
 
 def test_time_behind_the_newest_sweep_is_unknown_too(desk: Desk) -> None:
     """A month that is over and was read only to its 5th has no figures, and says why."""
-    desk.serve(LEDGER)
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.service.now = datetime(2026, 10, 5, tzinfo=UTC)
     desk.extract()
     over = statement(desk.lake, "2026-10", now=_micros(2026, 11, 20))
@@ -210,7 +221,7 @@ def test_time_behind_the_newest_sweep_is_unknown_too(desk: Desk) -> None:
 
 def test_positions_need_the_proven_start_of_history(desk: Desk) -> None:
     """A whole month read gives its figures; positions also need all time before."""
-    desk.serve(LEDGER)
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.extract(start=parse_instant("2026-10-01T00:00:00Z")[0])
     btc = row(statement(desk.lake, "2026-10"), "btc")
     assert btc["gross_sales"] == 2
@@ -283,7 +294,7 @@ def test_what_was_read_is_told_by_stream(desk: Desk) -> None:
 
 def test_a_stream_that_was_not_read_says_so(desk: Desk) -> None:
     """Nothing is known of how many there are; of half a month, what was read is told."""
-    desk.serve(LEDGER)
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
     desk.extract(start=parse_instant("2026-10-04T00:00:00Z")[0])
     sold, moved = statement(desk.lake, "2026-10").tables["reading"].to_pylist()
