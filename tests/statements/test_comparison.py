@@ -214,9 +214,13 @@ def test_figures_and_coins_can_be_chosen(months: Compare) -> None:
 
 
 def test_the_display_holds_every_coin_and_fits_a_terminal(months: Compare) -> None:
-    """A block for each coin, the figures in groups, 120 columns at most."""
-    text = str(months("2026-09", "2026-10"))
-    assert text.index("\nSettlement") < text.index("\nPosition")
+    """A block for each coin, the figures in the order of a statement, 120 columns at most."""
+    found = months("2026-09", "2026-10")
+    text, stated = str(found), str(found.new)
+    groups = ("Sales", "Refunds", "Payouts", "Position", "More on sales", "Settlement", "Ratios")
+    for shown in (text, stated):
+        places = [shown.index(f"\n{group}\n") for group in groups]
+        assert places == sorted(places)
     assert all(f"\n{coin} " in text for coin in ("btc", "usdt"))
     assert max(map(len, text.splitlines()[4:])) <= 120
     label = "Sales less fees and refunds"
