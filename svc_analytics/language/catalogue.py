@@ -29,7 +29,7 @@ _GREGORIAN_DAY = re.compile(r"(19|[2-9][0-9])[0-9]{2}-[0-9]{2}-[0-9]{2}(?![0-9])
 WORDED = {
     *("kind", "severity", "check_name", "detail", "stream", "state", "reading", "status", "unit"),
     *("incurred_by", "fee_bearer", "verdict", "receipt_verdict", "reason", "key_class", "note"),
-    *("name", "change", "cause"),
+    *("name", "change", "cause", "subject"),
 }
 BETWEEN = " · "  # an English text and its Persian
 _NUMBER = re.compile(
