@@ -32,11 +32,15 @@ def field(name: str, example: str, text: str = "", *, is_live: bool = False) -> 
 
 
 def choice(name: str, offered: dict[str, str]) -> Any:
-    """Return a list to choose one thing of, its name before it; its value is that of the text."""
+    """Return a list to choose one thing of, its name before it; its value is that of the text.
+
+    It is as wide as the longest of its texts.
+    """
     import ipywidgets  # an optional extra
 
-    style = {"description_width": "initial"}
-    return ipywidgets.Dropdown(options=[*offered.items()], description=name, style=style)
+    style, layout = {"description_width": "initial"}, {"width": "max-content"}
+    options = [*offered.items()]
+    return ipywidgets.Dropdown(options=options, description=name, style=style, layout=layout)
 
 
 def html(text: str = "", *looks: str) -> Any:

@@ -22,16 +22,12 @@ class MonthTiles:
     """A tile for each month of the last year, the oldest first, and a list of all."""
 
     def __init__(self, desk: DeskMonths, choose: Callable[[str], object]) -> None:
-        import ipywidgets  # an optional extra
-
         self._desk, self._choose, self._is_quiet = desk, choose, False
         self._lock = Lock()  # they are judged in a thread
         self._tiles = controls.row()
         self._tiles.add_class("svc-months")
         self.tiles: dict[str, Any] = {}
-        self.earlier = ipywidgets.Dropdown(
-            description=desk.looks.text("all months"), style={"description_width": "initial"}
-        )
+        self.earlier = controls.choice(desk.looks.text("all months"), {})
         self.earlier.observe(self._pick, "value")
         self.box = controls.column(self._tiles, self.earlier)
         self.show()
