@@ -18,15 +18,17 @@ def test_a_mutant_of_python_has_one_fault() -> None:
     """What is compared, reckoned, called or returned is another; a type is left alone."""
     code = "def f(a: int | None) -> int:\n    return min(a, 1) if not a < 0 or a else 2\n"
     made = changes("f.py", code)
+    assert changes("f.py", "if TYPE_CHECKING:\n    import a\ndef f():\n    return None\n") == []
     assert "a < 0 -> a <= 0" in made and "not a < 0 -> +(a < 0)" in made and "1 -> 0" in made
     assert "not a < 0 or a -> not a < 0 and a" in made and "not a < 0 or a -> a" in made
     assert "min -> max" in made and not [change for change in made if "int" in change]
 
 
 def test_a_mutant_of_sql_has_one_fault() -> None:
-    """Neither words of comments nor those of texts are changed."""
+    """Neither words of comments nor those of texts are changed, nor what takes a part of JSON."""
     code = (
-        "-- sum and count\nselect sum(net), 'a and b' from t\nwhere n >= 10 and paid_at < starts_at"
+        "-- sum and count\nselect sum(net), 'a and b', j -> 'a' ->> 'b' from t\n"
+        "where n >= 10 and paid_at < starts_at"
     )
     assert changes("f.sql", code) == [
         "sum -> max", ">= -> >", "10 -> 11", "and -> or", "paid_at -> extracted_at", "< -> <=",
