@@ -91,13 +91,13 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> None:
+def shelf(tmp_path_factory) -> None:
     """Keep what several tests begin with."""
     prepared.keep_in(tmp_path_factory.mktemp("prepared"))
 
 
 @pytest.fixture(autouse=True)
-def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def no_settings_of_this_machine(monkeypatch, tmp_path) -> None:
     """Keep the settings and the working folder of whoever runs the tests out of them."""
     for name in (
         "BASE_URL",
@@ -119,7 +119,7 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 @pytest.fixture(autouse=True)
-def kept_readings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def kept_readings(request, monkeypatch) -> None:
     """Read a lake once for a statement, unless a test changes how it is read."""
     own = inspect.signature(request.function).parameters
     kept = KEEP_READINGS if "monkeypatch" in own else KEEP_READINGS | KEEP_UNCHANGED
@@ -128,19 +128,19 @@ def kept_readings(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
-def kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def kept(monkeypatch) -> None:
     """Read a lake once all the same: what the test changes is not how it is read."""
     keep_readings(monkeypatch)
 
 
 @pytest.fixture
-def no_printer(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_printer(monkeypatch) -> None:
     """A machine without WeasyPrint: a PDF takes ten times as long as all else of a package."""
     monkeypatch.setitem(sys.modules, "weasyprint", None)
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(monkeypatch, capsys) -> Run:
     """Run a command line in this process, as `svc-analytics` would."""
     return runner(monkeypatch, capsys)
 
@@ -156,7 +156,7 @@ def service() -> FakeService:
 
 
 @pytest.fixture
-def history(service: FakeService) -> FakeService:
+def history(service) -> FakeService:
     """Three months of payments, some of them at one instant, and refunds of a few."""
     service.payments = spread(
         400, datetime(2026, 8, 25, tzinfo=UTC), timedelta(hours=5, microseconds=3)
@@ -169,17 +169,17 @@ def history(service: FakeService) -> FakeService:
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lakehouse:
+def lake(tmp_path) -> Lakehouse:
     return Lakehouse(tmp_path / "data")
 
 
 @pytest.fixture
-def desk(service: FakeService, settings: Settings, lake: Lakehouse) -> Desk:
+def desk(service, settings, lake) -> Desk:
     return Desk(service, settings, lake)
 
 
 @pytest.fixture
-def file_times(lake: Lakehouse) -> Iterator[Callable[[], dict[str, int]]]:
+def file_times(lake) -> Iterator[Callable[[], dict[str, int]]]:
     """Tell which month files are which, to see what a run rewrote."""
 
     def read() -> dict[str, int]:

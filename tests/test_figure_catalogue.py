@@ -22,7 +22,6 @@ from svc_analytics.warehouse.definitions import (
     grouped_figures,
 )
 from svc_analytics.warehouse.figures import (
-    Figure,
     figure_groups,
     parse_figure,
     read_figures,
@@ -30,7 +29,6 @@ from svc_analytics.warehouse.figures import (
     stated_figures,
 )
 from svc_analytics.warehouse.models import (
-    Check,
     count_findings,
     read_checks,
     read_footings,
@@ -39,7 +37,6 @@ from svc_analytics.warehouse.models import (
 )
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.statements.test_statement import LEDGER
-from tests.support.desks import Desk
 from tests.support.rings import rings
 
 VERDICTS = [
@@ -61,7 +58,7 @@ max(amount) filter (where {rows})
 
 
 @pytest.fixture
-def warehouse(desk: Desk) -> Iterator[Warehouse]:
+def warehouse(desk) -> Iterator[Warehouse]:
     """An open lake of a small ledger, read whole."""
     desk.serve(LEDGER)
     desk.extract()
@@ -69,7 +66,7 @@ def warehouse(desk: Desk) -> Iterator[Warehouse]:
         yield opened
 
 
-def test_a_figure_is_read_from_its_file() -> None:
+def test_a_figure_is_read_from_its_file():
     """Header and expression: nothing else says what a figure is."""
     figure = parse_figure(EXAMPLE)
     assert (figure.name, figure.group, figure.unit, figure.sign) == (
@@ -92,7 +89,7 @@ def test_a_figure_is_read_from_its_file() -> None:
 
 
 @pytest.mark.parametrize("figure", read_figures().values(), ids=lambda figure: figure.name)
-def test_every_figure_says_what_it_is(figure: Figure) -> None:
+def test_every_figure_says_what_it_is(figure):
     """Its group, unit and sign, its records, and figures that there are."""
     sources = {model.name for model in read_statement_macros()}
     assert figure.group in {*figure_groups(), "none"}
@@ -105,7 +102,7 @@ def test_every_figure_says_what_it_is(figure: Figure) -> None:
 
 
 @pytest.mark.parametrize("figure", stated_figures(), ids=lambda figure: figure.name)
-def test_every_stated_figure_is_explained_to_people(figure: Figure) -> None:
+def test_every_stated_figure_is_explained_to_people(figure):
     """A short label, a definition and a formula, none of which needs the code to be read."""
     texts = (figure.label, figure.definition, figure.formula)
     assert all(texts) and not any("_" in text for text in texts)
@@ -114,14 +111,14 @@ def test_every_stated_figure_is_explained_to_people(figure: Figure) -> None:
     assert {*figure.needs} <= NEEDS.keys() and figure.sign in SIGNS
 
 
-def test_one_label_names_one_figure() -> None:
+def test_one_label_names_one_figure():
     """No two figures share a label, nor is one figure's label another one's name."""
     labels = {figure.label.casefold(): figure.name for figure in stated_figures()}
     assert len(labels) == len(stated_figures())
     assert all(labels.get(label(name).casefold(), name) == name for name in labels.values())
 
 
-def test_the_glossary_holds_every_stated_figure_once() -> None:
+def test_the_glossary_holds_every_stated_figure_once():
     """In the order of the statement: its groups, and in each the columns of the summary first."""
     rows = definitions_table().to_pylist()
     names = [row["name"] for row in rows]
@@ -144,12 +141,12 @@ def test_the_glossary_holds_every_stated_figure_once() -> None:
 @pytest.mark.parametrize(
     "text", ["net_settlement", "Sales less fees and refunds", " SALES  less fees and refunds"]
 )
-def test_a_figure_is_found_by_name_and_by_label(text: str) -> None:
+def test_a_figure_is_found_by_name_and_by_label(text):
     """However it is capitalised."""
     assert find_figure(text).name == "net_settlement"
 
 
-def test_an_unknown_figure_is_refused_with_the_names_like_it() -> None:
+def test_an_unknown_figure_is_refused_with_the_names_like_it():
     """In one line; a step that no statement shows is unknown too."""
     with pytest.raises(ConfigError, match="no figure 'net_setlement': did you mean net_settlement"):
         find_figure("net_setlement")
@@ -159,7 +156,7 @@ def test_an_unknown_figure_is_refused_with_the_names_like_it() -> None:
         find_figure("movements_count")
 
 
-def test_without_a_record_each_figure_is_what_its_header_says(warehouse: Warehouse) -> None:
+def test_without_a_record_each_figure_is_what_its_header_says(warehouse):
     """Zero or undefined: over the records of a coin that nobody paid in."""
     for figure in read_figures().values():
         if figure.operands:
@@ -173,9 +170,7 @@ def test_without_a_record_each_figure_is_what_its_header_says(warehouse: Warehou
 
 
 @pytest.mark.parametrize("part", rings([0], range(3)))
-def test_a_statement_reads_what_its_public_macros_say(
-    desk: Desk, warehouse: Warehouse, part: int
-) -> None:
+def test_a_statement_reads_what_its_public_macros_say(desk, warehouse, part):
     """What a statement reads once and keeps changes no table of it."""
     made = statement(desk.lake, "2026-10").tables
     for name in TABLES[:-1][part::3]:
@@ -184,7 +179,7 @@ def test_a_statement_reads_what_its_public_macros_say(
         assert made[name].select(found.column_names).to_pylist() == found.to_pylist(), name
 
 
-def test_sql_and_python_name_the_same_verdicts() -> None:
+def test_sql_and_python_name_the_same_verdicts():
     """Which of them attest a payment, and which prove it."""
     with duckdb.connect() as connection:
         connection.execute(read_macros())
@@ -194,7 +189,7 @@ def test_sql_and_python_name_the_same_verdicts() -> None:
             assert {verdict for (verdict,) in found} == set(names)
 
 
-def test_every_rule_is_named_by_some_test() -> None:
+def test_every_rule_is_named_by_some_test():
     """A rule that can never fire passes all other tests, and finds nothing in a lake."""
     tests = "".join(path.read_text() for path in Path(__file__).parent.rglob("test_*.py"))
     named = {*re.findall(r"\w+", tests)}
@@ -202,7 +197,7 @@ def test_every_rule_is_named_by_some_test() -> None:
 
 
 @pytest.mark.parametrize("rule", [*read_checks(), *read_footings()], ids=lambda rule: rule.name)
-def test_every_rule_is_said_in_a_sentence(rule: Check) -> None:
+def test_every_rule_is_said_in_a_sentence(rule):
     """Of one row that breaks it and of many, without a name that only the code knows."""
     assert count_findings(rule.name, 1) == f"1 {rule.says.one} ({rule.name})"
     assert count_findings(rule.name, 1200) == f"1,200 {rule.says.many} ({rule.name})"
@@ -210,7 +205,7 @@ def test_every_rule_is_said_in_a_sentence(rule: Check) -> None:
     assert not any("_" in text for text in (rule.says.one, rule.says.many, rule.title))
 
 
-def test_what_a_statement_leaves_open_is_said_by_label() -> None:
+def test_what_a_statement_leaves_open_is_said_by_label():
     """In the words of its rows; the manifest keeps the names."""
     because = Message("unknown.before", STREAM=Message("stream.payout_records"), end="2026-10-01")
     unknown = Unknown(("net_settlement", "usd_gross"), ("btc", "eth"), because)
@@ -230,13 +225,13 @@ def test_what_a_statement_leaves_open_is_said_by_label() -> None:
 MISLEADING = ("net sales", "settlement", "exposure", "lost", "attested", "proven")
 
 
-def test_no_label_says_what_a_figure_is_not() -> None:
+def test_no_label_says_what_a_figure_is_not():
     """Net sales are sales less returns, a settlement is paid out, an exposure is a risk."""
     labels = {figure.label.casefold() for figure in stated_figures()}
     assert [(text, word) for text in labels for word in MISLEADING if word in text] == []
 
 
-def test_a_signature_is_said_to_show_no_more_than_it_does() -> None:
+def test_a_signature_is_said_to_show_no_more_than_it_does():
     """The merchant holds the key too: a third party learns that nothing changed, not who signed."""
     signed = [figure for figure in stated_figures() if "signed" in figure.definition]
     assert len(signed) == 5
@@ -260,7 +255,7 @@ ALL_TIME = {"opening", "closing"}  # each means that all records up to an instan
 
 
 @pytest.mark.parametrize("figure", stated_figures(), ids=lambda figure: figure.name)
-def test_a_figure_needs_all_that_its_sql_reads(figure: Figure) -> None:
+def test_a_figure_needs_all_that_its_sql_reads(figure):
     """The records of its source or of its operands, and those that a refund's columns look up."""
     parts = [read_figures()[name] for name in figure.operands] or [figure]
     needed = set().union(*(NEEDED[part.source.partition("(")[0]] for part in parts))

@@ -33,7 +33,7 @@ def tree_of(path: Path) -> list[ast.AST]:
     return [*ast.walk(ast.parse(path.read_text()))]
 
 
-def test_only_the_client_its_transport_and_stamps_import_httpx() -> None:
+def test_only_the_client_its_transport_and_stamps_import_httpx():
     """Moving to another client is these three files."""
     users = {path.name for path in PACKAGE.rglob("*.py") if "import httpx" in path.read_text()}
     assert users == {"client.py", "transport.py", "stamp.py"}
@@ -48,7 +48,7 @@ EDGES = {
 }
 
 
-def test_settings_are_read_at_the_edges_only() -> None:
+def test_settings_are_read_at_the_edges_only():
     """Below the edges a result depends on its arguments, not on the environment."""
     reads = re.compile(r"\bread_(settings|data_dir)\(")
     users = {path for path in PACKAGE.rglob("*.py") if reads.search(path.read_text())}
@@ -56,14 +56,14 @@ def test_settings_are_read_at_the_edges_only() -> None:
     assert {name for name in names if not name.startswith("cli/")} == EDGES | {"config.py"}
 
 
-def test_no_money_passes_through_a_float() -> None:
+def test_no_money_passes_through_a_float():
     """The doors that lose digits stay shut."""
     banned = re.compile(r"\.df\(|fetchdf|\bfetch_df|to_df\(|\.to_pandas\(\)|float64|astype\(float")
     for path in PACKAGE.rglob("*.py"):
         assert not banned.search(path.read_text()), path.name
 
 
-def test_sql_divides_no_money() -> None:
+def test_sql_divides_no_money():
     """Ratios come from the exact macros: no division, average or median of the engine's own."""
     for path in (PACKAGE / "warehouse" / "sql").rglob("*.sql"):
         code = re.sub(r"--.*|'[^']*'", "", path.read_text())
@@ -72,14 +72,14 @@ def test_sql_divides_no_money() -> None:
             assert not re.search(banned, code), path.name
 
 
-def test_public_names_are_the_ones_declared() -> None:
+def test_public_names_are_the_ones_declared():
     """`__all__` and what loads are one list."""
     assert sorted(svc_analytics.__all__) == sorted(svc_analytics._HOMES)
     for name in svc_analytics.__all__:
         assert getattr(svc_analytics, name).__name__ == name
 
 
-def test_using_a_function_does_not_hide_it() -> None:
+def test_using_a_function_does_not_hide_it():
     """A submodule of the same name would take a function's place once it is loaded."""
     assert not set(svc_analytics.__all__) & {path.stem for path in PACKAGE.iterdir()}
 
@@ -98,7 +98,7 @@ def commands(group: click.Group = cli, above: str = "") -> list[tuple[str, click
 
 
 @pytest.mark.parametrize(("name", "command"), commands(), ids=lambda value: str(value)[:20])
-def test_every_command_has_help_and_stands_in_the_readme(name: str, command: click.Command) -> None:
+def test_every_command_has_help_and_stands_in_the_readme(name, command):
     """Help is the documentation, and the README leads to it."""
     assert command.help and all(
         option.help or option.name in ("workers", "months", "payments")
@@ -109,13 +109,13 @@ def test_every_command_has_help_and_stands_in_the_readme(name: str, command: cli
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
+def test_the_list_of_commands_says_what_each_says_of_itself(name):
     """The list is written apart, so that it need not load the commands."""
     command = cli.get_command(click.Context(cli), name)
     assert command is not None and (command.help or "").splitlines()[0] == COMMANDS[name]
 
 
-def test_ci_runs_the_readmes_test_command() -> None:
+def test_ci_runs_the_readmes_test_command():
     """What a stranger types is what CI proves."""
     ci = (ROOT / ".ci" / "run").read_text()
     readme = (ROOT / "README.md").read_text()
@@ -123,7 +123,7 @@ def test_ci_runs_the_readmes_test_command() -> None:
     assert 'pip install -e ".[test]"' in ci and "\npytest" in ci and "\nlint-imports" in ci
 
 
-def test_what_the_lowest_versions_are_tried_with_is_there() -> None:
+def test_what_the_lowest_versions_are_tried_with_is_there():
     """A test that moved would end CI at its very end."""
     named = re.findall(r"^ +(tests/\S+?)(?:::(\w+))?(?: \\)?$", LOWEST.read_text(), re.M)
     assert len(named) > 5
@@ -132,14 +132,14 @@ def test_what_the_lowest_versions_are_tried_with_is_there() -> None:
         assert not test or f"def {test}(" in (ROOT / path).read_text(), test
 
 
-def test_importing_the_package_is_quick() -> None:
+def test_importing_the_package_is_quick():
     """Names load when used."""
     script = "import sys, svc_analytics; print({'pandas', 'duckdb', 'httpx'} & set(sys.modules))"
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     assert out.stdout.decode().strip() == "set()"
 
 
-def test_everything_imported_is_declared() -> None:
+def test_everything_imported_is_declared():
     """What we import we install, even if something else would bring it."""
     declared = {re.split(r"[<>=\[; ]", line)[0].lower() for line in requires("svc-analytics") or []}
     known = {"dotenv": "python-dotenv", "pyspark": "pyspark-client"}
@@ -164,7 +164,7 @@ def lengths() -> dict[str, int]:
     return found
 
 
-def test_functions_stay_short() -> None:
+def test_functions_stay_short():
     """A median of 6 lines, nine of ten within 16, and none over 30."""
     found = lengths()
     sizes = sorted(found.values())
@@ -180,7 +180,7 @@ def nodes(kind: type[Node]) -> Iterator[tuple[str, Node]]:
                 yield f"{path.relative_to(PACKAGE)}:{getattr(node, 'lineno', '')}", node
 
 
-def test_no_function_has_more_than_seven_parameters() -> None:
+def test_no_function_has_more_than_seven_parameters():
     """`self` counts too. What belongs together is one value: a dataclass, or typed options."""
     sizes = {}
     for place, node in nodes(ast.arguments):
@@ -190,7 +190,7 @@ def test_no_function_has_more_than_seven_parameters() -> None:
     assert not {place: size for place, size in sizes.items() if size > 7}
 
 
-def test_nothing_is_packed_to_be_unpacked_into_a_call() -> None:
+def test_nothing_is_packed_to_be_unpacked_into_a_call():
     """A tuple that hides how many arguments are given hides what each is."""
     for place, function in nodes(ast.FunctionDef):
         packed = {name for each in ast.walk(function) for name in packed_by(each)}
@@ -212,14 +212,14 @@ def packed_by(node: ast.AST) -> Iterator[str]:
         yield from (ast.unparse(name) for name, value in pairs if isinstance(value, ast.Tuple))
 
 
-def test_no_command_hides_its_options() -> None:
+def test_no_command_hides_its_options():
     """What a command gets by a name has a type: no `**options: Any`."""
     for place, node in nodes(ast.FunctionDef):
         if place.startswith("cli/commands/") and node.args.kwarg:
             assert "Any" not in ast.unparse(node.args.kwarg), place
 
 
-def test_the_help_of_a_language_names_the_forms_that_people_read() -> None:
+def test_the_help_of_a_language_names_the_forms_that_people_read():
     """The command's and the method's: nobody looks there when a form is added."""
     [option] = [each for each in statement.params if each.name == "lang"]
     assert isinstance(option, click.Option)
@@ -229,19 +229,19 @@ def test_the_help_of_a_language_names_the_forms_that_people_read() -> None:
         }
 
 
-def test_folders_stay_small() -> None:
+def test_folders_stay_small():
     """A folder has about 16 modules."""
     folders = Counter(path.parent for path in MODULES if path.stem != "__init__")
     assert not {folder.name: count for folder, count in folders.items() if count > 18}
 
 
-def test_every_folder_of_modules_is_a_package() -> None:
+def test_every_folder_of_modules_is_a_package():
     """Two modules of one name in two folders without it are one module to a test runner."""
     folders = {path.parent for path in PACKAGE.rglob("*.py")}
     assert not [folder for folder in folders if not (folder / "__init__.py").is_file()]
 
 
-def test_docstrings_begin_with_one_line() -> None:
+def test_docstrings_begin_with_one_line():
     """What a caller gets, in a sentence that fits a line and names it."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for path in MODULES:
@@ -264,7 +264,7 @@ def is_telling(function: ast.expr) -> bool:
     return getattr(function, "id", getattr(function, "attr", "")) in ("echo_note", "tell")
 
 
-def test_every_event_stands_on_its_page() -> None:
+def test_every_event_stands_on_its_page():
     """And the page names no other; progress is for terminals alone."""
     said = {name for path in (PACKAGE / "cli").rglob("*.py") for name in told_in(path)}
     page = (ROOT / "docs" / "pages" / "reference" / "json-output.md").read_text()

@@ -8,8 +8,7 @@ import sys
 import pytest
 
 from tests.support.closings import Closer
-from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, once, payment, refusal
+from tests.support.fake_service import once, payment, refusal
 
 SILENT = "import svc_analytics as svc, svc_analytics.log as log; log.LOG.warning('heard')"
 
@@ -21,19 +20,17 @@ def lines(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
 
 
 @pytest.fixture
-def heard(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+def heard(caplog) -> pytest.LogCaptureFixture:
     caplog.set_level(logging.DEBUG, "svc_analytics")
     return caplog
 
 
-def test_who_does_not_listen_hears_nothing() -> None:
+def test_who_does_not_listen_hears_nothing():
     done = subprocess.run([sys.executable, "-c", SILENT], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_reading_tells_what_it_read_and_which_call_it_made_again(
-    history: FakeService, desk: Desk, heard: pytest.LogCaptureFixture
-) -> None:
+def test_a_reading_tells_what_it_read_and_which_call_it_made_again(history, desk, heard):
     history.intercept = once(refusal(503), path="/payments")
     desk.extract()
     # A page that is read again may repeat some rows.
@@ -45,17 +42,13 @@ def test_a_reading_tells_what_it_read_and_which_call_it_made_again(
     assert not lines(heard, logging.WARNING)
 
 
-def test_a_record_that_was_set_aside_is_a_warning(
-    service: FakeService, desk: Desk, heard: pytest.LogCaptureFixture
-) -> None:
+def test_a_record_that_was_set_aside_is_a_warning(service, desk, heard):
     service.payments = [payment(1, "2026-10-05T00:00:00Z") | {"amount": "much"}]
     desk.extract()
     assert lines(heard, logging.WARNING) == ["records set aside: 1"]
 
 
-def test_a_sealed_month_is_told_and_a_restated_one_is_a_warning(
-    desk: Desk, heard: pytest.LogCaptureFixture
-) -> None:
+def test_a_sealed_month_is_told_and_a_restated_one_is_a_warning(desk, heard):
     closer = Closer(desk)
     closer.serve()
     closer.close("2026-10")

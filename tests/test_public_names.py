@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ def help_of(found: Any) -> str:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_function_says_what_it_returns_and_raises_and_shows_a_call(name: str) -> None:
+def test_a_function_says_what_it_returns_and_raises_and_shows_a_call(name):
     """In sections that `help` and the reference both show."""
     text = help_of(FUNCTIONS[name])
     assert "\nReturns:\n" in text, text
@@ -44,7 +43,7 @@ def test_a_function_says_what_it_returns_and_raises_and_shows_a_call(name: str) 
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_a_class_shows_an_example(name: str) -> None:
+def test_a_class_shows_an_example(name):
     """Or, for a lake, each of its methods does."""
     found = CLASSES[name]
     texts = [help_of(found), *(help_of(own) for own in vars(found).values() if callable(own))]
@@ -55,13 +54,13 @@ METHODS = dict(methods())
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_a_method_says_what_it_gives(name: str) -> None:
+def test_a_method_says_what_it_gives(name):
     """A noun for a value, a verb for an effect; never nothing."""
     assert len(help_of(METHODS[name]).split()) >= 4
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_an_argument_in_a_unit_names_the_unit(name: str) -> None:
+def test_an_argument_in_a_unit_names_the_unit(name):
     """Microseconds, seconds or hours: a number alone says nothing."""
     wanted = set(inspect.signature(FUNCTIONS[name]).parameters) & {"now", "as_of", "patience"}
     text = help_of(FUNCTIONS[name])
@@ -79,7 +78,7 @@ WITH_OPTIONS = {
 
 
 @pytest.mark.parametrize("name", WITH_OPTIONS)
-def test_the_options_of_a_function_are_the_ones_of_its_type(name: str) -> None:
+def test_the_options_of_a_function_are_the_ones_of_its_type(name):
     """What `help` and Tab list, with a default each, is what type checkers know."""
     function = inspect.unwrap(FUNCTIONS[name])
     [options] = inspect.get_annotations(function, eval_str=True)["options"].__args__
@@ -89,28 +88,28 @@ def test_the_options_of_a_function_are_the_ones_of_its_type(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_OPTIONS)
-def test_an_option_that_does_not_exist_is_refused(name: str) -> None:
+def test_an_option_that_does_not_exist_is_refused(name):
     """A name that is spelled wrongly must not be passed over."""
     refused = rf"{name}\(\) got an unexpected keyword argument 'zome': its options are .*zone"
     with pytest.raises(TypeError, match=refused):
         FUNCTIONS[name](*WITH_OPTIONS[name], zome="UTC")
 
 
-def test_the_help_of_a_statement_answers_the_first_questions() -> None:
+def test_the_help_of_a_statement_answers_the_first_questions():
     """What do I get, which columns, in which unit, what can go wrong."""
     text = help_of(svc.statement) + help_of(svc.Statement)
     for word in ("summary", "net_settlement", "status", "US dollars", "UTC", "has not begun"):
         assert word in text, word
 
 
-def test_every_error_is_public() -> None:
+def test_every_error_is_public():
     """A script catches what can be raised by the name that it imports."""
     classes = filter(inspect.isclass, vars(errors).values())
     assert {each.__name__ for each in classes if issubclass(each, svc.SvcError)} <= {*svc.__all__}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_a_help_text_says_that_is_raised_is_public(name: str) -> None:
+def test_what_a_help_text_says_that_is_raised_is_public(name):
     """Each error of a section *Raises* is one of `svc`."""
     raises = help_of(FUNCTIONS[name]).partition("\nRaises:\n")[2].partition("\n\n")[0]
     assert set(re.findall(r"^    (\w+):", raises, re.MULTILINE)) <= {*svc.__all__}
@@ -120,7 +119,7 @@ IN_NOTEBOOKS = {"Display", "Live", "Picture", "SearchableTable", "Picked", "Desk
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_a_function_returns_is_public(name: str) -> None:
+def test_what_a_function_returns_is_public(name):
     """Whoever annotates their own functions finds the type in `svc`."""
     returned = inspect.signature(FUNCTIONS[name]).return_annotation
     types = set(re.findall(r"\b[A-Z]\w+", str(returned))) - {"DataFrame", "None"}
@@ -143,7 +142,7 @@ svc.statement(lake, month=10)
 
 
 @pytest.mark.thorough
-def test_a_users_type_checker_sees_our_types(tmp_path: Path) -> None:
+def test_a_users_type_checker_sees_our_types(tmp_path):
     """No public name is `Any`: the one wrong argument of a script is named, and nothing else."""
     names = "".join(f"reveal_type(svc.{name})\n" for name in svc.__all__)
     (tmp_path / "use.py").write_text(SCRIPT + names, encoding="utf-8")

@@ -48,7 +48,7 @@ def answering(document: Any = PROFILE) -> FakeService:
     return FakeService(intercept=lambda request: httpx.Response(200, content=body, headers=headers))
 
 
-def test_client_has_a_call_for_every_route_and_no_more() -> None:
+def test_client_has_a_call_for_every_route_and_no_more():
     """The public methods of the client are the table's calls."""
     public = {name for name in dir(Client) if not name.startswith("_")} - {"close"}
     others = "session", "binding", "verify_receipt"
@@ -57,9 +57,7 @@ def test_client_has_a_call_for_every_route_and_no_more() -> None:
 
 
 @pytest.mark.parametrize(("call", "method", "path", "key"), CALLS.values(), ids=CALLS.keys())
-def test_call_is_made_with_the_key_of_least_power(
-    call: Call, method: str, path: str, key: str
-) -> None:
+def test_call_is_made_with_the_key_of_least_power(call, method, path, key):
     """A8: each call goes to its path, with the class its route needs, checkout before payout."""
     service = answering()
     call(client_of(service))
@@ -69,7 +67,7 @@ def test_call_is_made_with_the_key_of_least_power(
 
 
 @pytest.mark.parametrize("name", ["me", "payments", "payment", "binding"])
-def test_payout_key_serves_where_it_reaches_and_is_alone(name: str) -> None:
+def test_payout_key_serves_where_it_reaches_and_is_alone(name):
     """A merchant with a payout-class key alone can still read payments."""
     service = answering()
     CALLS[name][0](client_of(service, checkout_key=None))
@@ -83,7 +81,7 @@ MISSING = [
 
 
 @pytest.mark.parametrize(("name", "missing", "variable"), MISSING)
-def test_call_without_its_key_is_not_made(name: str, missing: str, variable: str) -> None:
+def test_call_without_its_key_is_not_made(name, missing, variable):
     """H2: a route whose class is missing is bad usage that names the variable; nothing is sent."""
     service = answering()
     with pytest.raises(ConfigError, match=variable):
@@ -91,7 +89,7 @@ def test_call_without_its_key_is_not_made(name: str, missing: str, variable: str
     assert service.requests == []
 
 
-def test_profile_can_be_asked_with_either_key() -> None:
+def test_profile_can_be_asked_with_either_key():
     """H1: the merchants of both keys can be compared before anything is written."""
     service = answering()
     client = client_of(service)
@@ -100,14 +98,14 @@ def test_profile_can_be_asked_with_either_key() -> None:
     assert sent == [f"Bearer {PAYOUT_KEY}", f"Bearer {CHECKOUT_KEY}"]
 
 
-def test_profile_comes_with_the_services_clock() -> None:
+def test_profile_comes_with_the_services_clock():
     """C3: the service's own clock is told, for a local one may be days off."""
     profile, at = client_of(FakeService()).me()
     assert (profile["id"], at) == (MERCHANT_ID, 1_795_176_000_000_000)
     assert client_of(FakeService(now=None)).me()[1] is None
 
 
-def test_page_is_asked_with_its_filters() -> None:
+def test_page_is_asked_with_its_filters():
     """A list is asked with the filters given, encoded, and its page comes back."""
     service = FakeService(payments=[payment(n, "2026-10-01T00:00:00Z") for n in range(3)])
     params = {"limit": "100", "from": "2026-10-01T00:00:00Z", "cursor": "0.0"}
@@ -117,7 +115,7 @@ def test_page_is_asked_with_its_filters() -> None:
 
 
 @pytest.mark.parametrize("name", ["me", "receipt", "sessions", "payment", "../payouts", ""])
-def test_only_the_two_lists_have_pages(name: str) -> None:
+def test_only_the_two_lists_have_pages(name):
     """What is no list of the service has no pages."""
     service = answering()
     with pytest.raises(ValueError, match=f"^{re.escape(name)}$"):
@@ -128,7 +126,7 @@ def test_only_the_two_lists_have_pages(name: str) -> None:
 WRONG_KIND = refusal(403, "PAY_WRONG_KEY_KIND")
 
 
-def test_binding_falls_back_on_the_other_key() -> None:
+def test_binding_falls_back_on_the_other_key():
     """The contract is silent on /customers: the payout class is tried when checkout is wrong."""
     answers = [WRONG_KIND, httpx.Response(200, json={"state": "none"})]
     service = FakeService(intercept=lambda request: answers[len(service.requests) - 1])
@@ -137,7 +135,7 @@ def test_binding_falls_back_on_the_other_key() -> None:
     assert sent == ["Bearer svc_live", "Bearer svc_payo"]
 
 
-def test_binding_with_one_key_does_not_ask_twice() -> None:
+def test_binding_with_one_key_does_not_ask_twice():
     """Without another key the refusal stands."""
     service = FakeService(intercept=lambda request: WRONG_KIND)
     with pytest.raises(WrongKeyClass):
@@ -145,7 +143,7 @@ def test_binding_with_one_key_does_not_ask_twice() -> None:
     assert len(service.requests) == 1
 
 
-def test_a_key_that_worked_before_is_refused_not_of_the_wrong_class() -> None:
+def test_a_key_that_worked_before_is_refused_not_of_the_wrong_class():
     """A8: at its first use a wrong class is a setting to mend; later the service refused."""
     service = FakeService()
     client = client_of(service)
@@ -161,7 +159,7 @@ def test_a_key_that_worked_before_is_refused_not_of_the_wrong_class() -> None:
     assert (told.value.exit_code, told.value.codes) == (1, ("PAY_WRONG_KEY_KIND",))
 
 
-def test_a_cursor_that_fits_no_address_breaks_the_contract() -> None:
+def test_a_cursor_that_fits_no_address_breaks_the_contract():
     """B4: one line of ours, not an error of the library."""
     service = FakeService()
     with pytest.raises(ProtocolError, match="a cursor of 70,000 characters does not fit"):
@@ -173,7 +171,7 @@ CURSORS = ["\0\x1f\x7f", "a&limit=1", "\u202e#?%", "\r\nx: y", "\U0001f600", " "
 
 
 @pytest.mark.parametrize("cursor", CURSORS, ids=repr)
-def test_a_cursor_of_any_characters_is_sent_back_as_it_came(cursor: str) -> None:
+def test_a_cursor_of_any_characters_is_sent_back_as_it_came(cursor):
     """A cursor is the service's own text: it stays one parameter."""
     service = FakeService(intercept=lambda request: httpx.Response(200, json={}))
     with pytest.raises(ProtocolError):
@@ -190,7 +188,7 @@ IDS = {
 
 @pytest.mark.parametrize(("text", "quoted"), IDS.values(), ids=IDS.keys())
 @pytest.mark.parametrize("name", ["payment", "payout", "session", "binding"])
-def test_id_is_sent_as_one_segment(name: str, text: str, quoted: str) -> None:
+def test_id_is_sent_as_one_segment(name, text, quoted):
     """Ids are the merchant's own texts: whatever they hold, they stay one segment of the path."""
     service = answering()
     getattr(client_of(service), name)(text)
@@ -200,7 +198,7 @@ def test_id_is_sent_as_one_segment(name: str, text: str, quoted: str) -> None:
 
 @pytest.mark.parametrize("name", ["payment", "payout", "session", "binding"])
 @pytest.mark.parametrize("text", ["", ".", "..", "x" * 70_000], ids=len)
-def test_id_that_is_no_segment_is_not_sent(name: str, text: str) -> None:
+def test_id_that_is_no_segment_is_not_sent(name, text):
     """An id that would name another path is bad usage; nothing is sent."""
     service = answering()
     with pytest.raises(ConfigError):
@@ -208,7 +206,7 @@ def test_id_that_is_no_segment_is_not_sent(name: str, text: str) -> None:
     assert service.requests == []
 
 
-def test_receipt_is_posted_as_json() -> None:
+def test_receipt_is_posted_as_json():
     """The one POST carries the token and nothing else."""
     service = answering({"valid": True})
     client_of(service).verify_receipt('v1.a.b"')
@@ -217,13 +215,13 @@ def test_receipt_is_posted_as_json() -> None:
 
 
 @pytest.mark.parametrize("document", [[], None, "x", 5], ids=json.dumps)
-def test_object_of_another_shape_breaks_the_contract(document: Any) -> None:
+def test_object_of_another_shape_breaks_the_contract(document):
     """A record that is no object is a ProtocolError."""
     with pytest.raises(ProtocolError):
         client_of(answering(document)).payment(UUID)
 
 
-def test_client_works_inside_a_running_event_loop() -> None:
+def test_client_works_inside_a_running_event_loop():
     """JupyterLab has a loop running already; the client is usable there."""
 
     async def cell() -> str:
@@ -232,7 +230,7 @@ def test_client_works_inside_a_running_event_loop() -> None:
     assert asyncio.run(cell()) == MERCHANT_ID
 
 
-def test_closed_client_makes_no_call() -> None:
+def test_closed_client_makes_no_call():
     """Leaving the `with` closes the connections."""
     service = answering()
     with client_of(service) as client:
@@ -242,7 +240,7 @@ def test_closed_client_makes_no_call() -> None:
     assert len(service.requests) == 1
 
 
-def test_base_address_may_have_a_path() -> None:
+def test_base_address_may_have_a_path():
     """A service behind a prefix is called behind that prefix."""
     service = answering()
     Client(both_keys(base_url=BASE_URL + "/gate"), transport=service.transport).me()
@@ -250,7 +248,7 @@ def test_base_address_may_have_a_path() -> None:
 
 
 @pytest.mark.parametrize("changes", [{"base_url": ""}, {"checkout_key": None, "payout_key": None}])
-def test_client_needs_an_address_and_a_key(changes: dict[str, Any]) -> None:
+def test_client_needs_an_address_and_a_key(changes):
     """A client that could not make a call is not made."""
     with pytest.raises(ConfigError):
         Client(both_keys(**changes))

@@ -51,7 +51,7 @@ WRITES = [
 
 
 @pytest.mark.parametrize(("method", "path"), WRITES, ids=[" ".join(pair) for pair in WRITES])
-def test_no_other_call_of_the_service_leaves(method: str, path: str) -> None:
+def test_no_other_call_of_the_service_leaves(method, path):
     """Trap 3: nothing that moves money, opens a session or changes a binding can be sent."""
     assert not leaves(method, API + path)
 
@@ -67,13 +67,13 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize("url", ELSEWHERE)
-def test_nothing_leaves_for_another_place(url: str) -> None:
+def test_nothing_leaves_for_another_place(url):
     """A10: another host, port, scheme or path is not called, and so gets no key."""
     assert not leaves("GET", url)
 
 
 @pytest.mark.parametrize("name", ROUTES)
-def test_the_eight_calls_do_leave(name: str) -> None:
+def test_the_eight_calls_do_leave(name):
     """The guard lets the table's own calls through; else the other tests would prove nothing."""
     route = ROUTES[name]
     assert leaves(route.method, API + route.path.replace("{id}", "a%2Fb"))
@@ -88,7 +88,7 @@ paths = st.lists(st.sampled_from(PARTS), max_size=7).map("/".join)
 
 @examples
 @given(st.sampled_from(METHODS), paths)
-def test_nothing_but_the_receipt_question_is_ever_posted(method: str, path: str) -> None:
+def test_nothing_but_the_receipt_question_is_ever_posted(method, path):
     """Of all paths that can be put together, only /receipts/verify leaves without GET."""
     service = FakeService(intercept=lambda request: httpx.Response(200, json={}))
     try:
@@ -100,13 +100,13 @@ def test_nothing_but_the_receipt_question_is_ever_posted(method: str, path: str)
         assert request.method == "GET" or posted == ("POST", b"/api/pay/v1/receipts/verify")
 
 
-def test_refusal_of_a_call_names_it() -> None:
+def test_refusal_of_a_call_names_it():
     """Who tries is told which call this client does not make."""
     with pytest.raises(ConfigError, match="POST /api/pay/v1/payouts is not a call"):
         inside(client_of(FakeService())).post(API + "/payouts", json={"amount": "1"})
 
 
-def test_redirect_is_not_let_out_even_when_followed() -> None:
+def test_redirect_is_not_let_out_even_when_followed():
     """A10: even asked to follow redirects, the guard underneath lets none go elsewhere."""
     away = httpx.Response(307, headers={"location": "https://evil.example/api/pay/v1/me"})
     service = FakeService(intercept=lambda request: away)
@@ -131,14 +131,14 @@ TABLE = {
 }
 
 
-def test_table_is_exactly_the_eight_calls() -> None:
+def test_table_is_exactly_the_eight_calls():
     """No call is added to the table by chance: a ninth one needs this test changed."""
     assert {(route.method, route.path, route.key_classes) for route in ROUTES.values()} == TABLE
     assert len(ROUTES) == 8
     assert (PREFIX, MAX_LIMIT) == ("/api/pay/v1", 100)
 
 
-def test_id_with_half_a_surrogate_pair_is_refused() -> None:
+def test_id_with_half_a_surrogate_pair_is_refused():
     """A text that has no bytes cannot be an id; it is bad usage, not a crash."""
     with pytest.raises(ConfigError):
         quote_id("a\ud800")
@@ -149,7 +149,7 @@ ODD = st.text(st.sampled_from("/.%?#&;:@+\\ \r\n\0x2Fش😀"), min_size=1, max_s
 
 @examples
 @given(ODD | st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=128))
-def test_an_id_of_any_characters_is_one_segment_of_its_path(text: str) -> None:
+def test_an_id_of_any_characters_is_one_segment_of_its_path(text):
     """Whatever it holds, the path fits its own route and no other, and says the id exactly."""
     if set(text) == {"."}:  # is refused
         return

@@ -70,7 +70,7 @@ PASSING: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING.keys())
-def test_passing_failure_is_tried_again(failure: Any) -> None:
+def test_passing_failure_is_tried_again(failure):
     """A1 to A6: after three failures of any passing kind the same page comes, whole and once.
 
     What a socket does to an answer is in `test_transport`.
@@ -100,9 +100,7 @@ FINAL = {
 
 
 @pytest.mark.parametrize(("answer", "kind", "exit_code"), FINAL.values(), ids=FINAL.keys())
-def test_final_refusal_is_not_tried_again(
-    answer: httpx.Response, kind: type[ApiError], exit_code: int
-) -> None:
+def test_final_refusal_is_not_tried_again(answer, kind, exit_code):
     """A7 to A10: a refusal that time will not change is told at once, and no redirect followed."""
     service = FakeService(intercept=lambda request: answer)
     with pytest.raises(ApiError) as refused:
@@ -112,7 +110,7 @@ def test_final_refusal_is_not_tried_again(
 
 
 @pytest.mark.parametrize("patience", [1.0, 120.0, 3600.0])
-def test_patience_ends_in_unavailable(patience: float) -> None:
+def test_patience_ends_in_unavailable(patience):
     """A5: a service that stays away for all of it, and not a moment less, is Unavailable: 75."""
     service = FakeService(intercept=lambda request: refusal(503, "MAINTENANCE_MODE"))
     hours, start = Hours(), Hours().now
@@ -124,7 +122,7 @@ def test_patience_ends_in_unavailable(patience: float) -> None:
 
 
 @pytest.mark.parametrize("patience", [5.0, 3600.0])
-def test_wrong_address_is_told_soon(patience: float) -> None:
+def test_wrong_address_is_told_soon(patience):
     """A service that never answered is given up within seconds, whatever the patience."""
 
     def refuse(request: httpx.Request) -> httpx.Response:
@@ -136,7 +134,7 @@ def test_wrong_address_is_told_soon(patience: float) -> None:
     assert hours.now - start <= min(patience, FIRST_CONTACT) + 0.001
 
 
-def test_client_that_rested_is_as_patient_as_before() -> None:
+def test_client_that_rested_is_as_patient_as_before():
     """Time between two calls is not time without luck: one failure after a rest is tried again."""
     hours, service = Hours(), FakeService()
     client = client_of(service, hours, patience=120)

@@ -45,7 +45,7 @@ def failing(answer: Any) -> FakeService:
 
 
 @pytest.mark.parametrize("answer", FAILURES.values(), ids=FAILURES.keys())
-def test_no_error_tells_a_key(answer: Any) -> None:
+def test_no_error_tells_a_key(answer):
     """Message, repr, attributes, causes and local variables of a failure are free of keys.
 
     An answer that repeats them is in `test_echoed_keys`.
@@ -55,7 +55,7 @@ def test_no_error_tells_a_key(answer: Any) -> None:
     assert not [secret for secret in NEVER if secret in told(error, has_locals=True)]
 
 
-def test_client_shows_its_address_and_no_key() -> None:
+def test_client_shows_its_address_and_no_key():
     """A client in a notebook cell shows where it calls, not with what."""
     client = client_of(FakeService())
     shown = f"{client!r} {client} {vars(client)} {vars(client.limiter)} {client._settings}"
@@ -63,7 +63,7 @@ def test_client_shows_its_address_and_no_key() -> None:
     assert not [secret for secret in NEVER if secret in shown]
 
 
-def test_key_is_not_in_the_address() -> None:
+def test_key_is_not_in_the_address():
     """Keys travel in the header only: addresses end up in the logs of proxies."""
     service = FakeService()
     client = client_of(service)

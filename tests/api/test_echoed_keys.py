@@ -14,7 +14,6 @@ from svc_analytics.api.client import Client
 from svc_analytics.errors import SvcError
 from svc_analytics.signing.secrets import hide_keys_in
 from tests.api.test_client_secrecy import told
-from tests.support.commands import Run
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 from tests.support.loopback import Loopback
 from tests.support.rings import sample
@@ -86,9 +85,7 @@ def read_page(client: Client) -> None:
 
 @pytest.mark.parametrize("spell", SPELLINGS.values(), ids=SPELLINGS.keys())
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES.keys())
-def test_no_error_repeats_what_a_proxy_repeats(
-    place: Callable[[bytes], bytes], spell: Callable[[bytes], bytes]
-) -> None:
+def test_no_error_repeats_what_a_proxy_repeats(place, spell):
     """Neither the error nor what led to it has the key, nor has a profile that is taken."""
     with (
         repeating(place, spell) as address,
@@ -105,9 +102,7 @@ def test_no_error_repeats_what_a_proxy_repeats(
 @pytest.mark.parametrize(
     "name", sample(["a header line without a colon", "a chunk's size", "a cursor"], 3)
 )
-def test_no_terminal_and_no_file_shows_the_key(
-    run: Run, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_no_terminal_and_no_file_shows_the_key(run, monkeypatch, name):
     """Not even with -vv, which prints the causes."""
     monkeypatch.setenv("SVC_CHECKOUT_KEY", CHECKOUT_KEY)
     monkeypatch.setenv("SVC_PAYOUT_KEY", PAYOUT_KEY)
@@ -119,7 +114,7 @@ def test_no_terminal_and_no_file_shows_the_key(
     assert not any(secret in done.out + done.err + files for secret in NEVER)
 
 
-def test_other_texts_stay_as_they_are() -> None:
+def test_other_texts_stay_as_they_are():
     """Receipt numbers, addresses of the service and short words are no keys."""
     for text in ("SVC-000123", "svc_analytics", "svc_live_", "svc_live_key", "aGVsbG8gd29ybGQ="):
         assert hide_keys_in(text) == text

@@ -36,7 +36,7 @@ FLOODS: dict[str, Callable[[], Pieces]] = {
 
 
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS.keys())
-def test_a_body_of_a_gigabyte_is_refused_at_the_cap(flood: Callable[[], Pieces]) -> None:
+def test_a_body_of_a_gigabyte_is_refused_at_the_cap(flood):
     """No more is read than the cap and what the sockets hold; no more is kept in memory."""
     with answering(flood) as server, asking(server) as client:
         tracemalloc.start()
@@ -47,7 +47,7 @@ def test_a_body_of_a_gigabyte_is_refused_at_the_cap(flood: Callable[[], Pieces])
     assert peak < MAX_BODY + (16 << 20) and server.sent < MAX_BODY + (32 << 20)
 
 
-def test_a_gzip_bomb_is_refused_at_the_cap() -> None:
+def test_a_gzip_bomb_is_refused_at_the_cap():
     """It is unfolded piece by piece, and no further than the cap."""
     bomb = gzip.compress(bytes(1 << 28), 1)  # 1.2 MB that unfold to 256
     with answering(whole(bomb, b"Content-Encoding: gzip")) as server, asking(server) as client:
@@ -60,7 +60,7 @@ def test_a_gzip_bomb_is_refused_at_the_cap() -> None:
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "deflate", "gzip, gzip", "x-gzip", "GZIP, br"])
-def test_a_coding_that_was_not_asked_for_is_refused(coding: str) -> None:
+def test_a_coding_that_was_not_asked_for_is_refused(coding):
     """Whatever decoders happen to be installed: some unfold a millionfold within one piece."""
     with (
         answering(whole(PROFILE, b"Content-Encoding: %s" % coding.encode())) as server,
@@ -94,9 +94,7 @@ DRIPS = {
 
 
 @pytest.mark.parametrize("drip", sample(DRIPS.values(), 4), ids=DRIPS.keys())
-def test_an_answer_that_drips_is_given_up_in_time(
-    drip: Callable[[], Pieces], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_drips_is_given_up_in_time(drip, monkeypatch):
     """H6: the limit is on the whole answer, its head included: no worker is held for ever."""
     monkeypatch.setattr(transport, "LONGEST_ANSWER", 0.1)
     with answering(drip) as server, asking(server) as client:
@@ -107,7 +105,7 @@ def test_an_answer_that_drips_is_given_up_in_time(
     assert tries >= 2 and time.monotonic() - began < 60
 
 
-def test_a_slow_answer_within_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_answer_within_the_limit_is_read(monkeypatch):
     """Else the test above proves little; a connection that is used again gets its time anew."""
     monkeypatch.setattr(transport, "LONGEST_ANSWER", 20.0)
     kept = whole(PROFILE).replace(b"Connection: close\r\n", b"")
@@ -126,14 +124,14 @@ def endless_head() -> Pieces:
     yield from [b"X-More: " + b"y" * 60_000 + b"\r\n"] * 2_000
 
 
-def test_an_endless_head_is_cut_off() -> None:
+def test_an_endless_head_is_cut_off():
     """A head of any size is not held in memory."""
     with answering(endless_head) as server, asking(server) as client, pytest.raises(Unavailable):
         client.me()
     assert server.sent < 100_000_000
 
 
-def test_a_handshake_that_breaks_is_tried_again() -> None:
+def test_a_handshake_that_breaks_is_tried_again():
     """A1: reset in the middle of TLS is a lost connection, and says nothing about anybody."""
     listener = Loopback(lambda connection: None)
     settings = both_keys(base_url=f"https://localhost:{listener.port}")

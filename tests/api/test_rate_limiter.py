@@ -30,7 +30,7 @@ def hours() -> Hours:
 
 
 @pytest.fixture
-def limiter(hours: Hours) -> RateLimiter:
+def limiter(hours) -> RateLimiter:
     return hours.limiter()
 
 
@@ -44,14 +44,14 @@ def refused_at(hours: Hours, limiter: RateLimiter, rate: int) -> None:
     limiter.on_throttle(entered, 0)
 
 
-def test_calls_go_out_freely_until_the_first_429(hours: Hours, limiter: RateLimiter) -> None:
+def test_calls_go_out_freely_until_the_first_429(hours, limiter):
     """No limit is known, so none is assumed."""
     for _ in range(1000):
         limiter.on_success(limiter.acquire())
     assert (hours.waits, limiter.rate) == ([], None)
 
 
-def test_every_429_lowers_the_rate_by_a_share(hours: Hours, limiter: RateLimiter) -> None:
+def test_every_429_lowers_the_rate_by_a_share(hours, limiter):
     """A3: each refusal after a success takes the rate down, by a twentieth to a half."""
     refused_at(hours, limiter, 16)
     for _ in range(10):
@@ -62,9 +62,7 @@ def test_every_429_lowers_the_rate_by_a_share(hours: Hours, limiter: RateLimiter
         assert before / 2 <= (limiter.rate or 0) <= before * 0.95
 
 
-def test_refusals_in_a_row_shut_the_gate_for_longer_and_longer(
-    hours: Hours, limiter: RateLimiter
-) -> None:
+def test_refusals_in_a_row_shut_the_gate_for_longer_and_longer(hours, limiter):
     """A4: where nothing passes at all the rate says nothing: rests double, up to a limit."""
     refused_at(hours, limiter, 20)
     before, rests = limiter.rate, []
@@ -77,7 +75,7 @@ def test_refusals_in_a_row_shut_the_gate_for_longer_and_longer(
     assert max(rests) <= LONGEST_REST + 0.001
 
 
-def test_rate_never_falls_to_nothing(hours: Hours, limiter: RateLimiter) -> None:
+def test_rate_never_falls_to_nothing(hours, limiter):
     """A4: however often the service refuses, a request still goes out now and then."""
     for _ in range(100):
         entered = limiter.acquire()
@@ -93,7 +91,7 @@ def test_rate_never_falls_to_nothing(hours: Hours, limiter: RateLimiter) -> None
     st.lists(st.sampled_from(["ok", "ok", "ok", "429"]), min_size=5, max_size=60),
     st.integers(1, 50),
 )
-def test_no_second_holds_more_than_the_rate(answers: list[str], first: int) -> None:
+def test_no_second_holds_more_than_the_rate(answers, first):
     """After a refusal the requests of any second stay within the highest rate of that second."""
     hours = Hours()
     limiter = hours.limiter()
@@ -117,9 +115,7 @@ RETRY_AFTER = {
 
 
 @pytest.mark.parametrize(("asked", "pause"), RETRY_AFTER.values(), ids=RETRY_AFTER.keys())
-def test_retry_after_is_heeded_within_reason(
-    hours: Hours, limiter: RateLimiter, asked: float, pause: float
-) -> None:
+def test_retry_after_is_heeded_within_reason(hours, limiter, asked, pause):
     """A3: the gate stays shut as long as the service asked, but never for years."""
     refused_at(hours, limiter, 50)
     refused = hours.now
@@ -128,7 +124,7 @@ def test_retry_after_is_heeded_within_reason(
     assert hours.now <= refused + pause + 1 / LEAST
 
 
-def test_shorter_retry_after_does_not_open_the_gate(hours: Hours, limiter: RateLimiter) -> None:
+def test_shorter_retry_after_does_not_open_the_gate(hours, limiter):
     """A3: of several pauses asked for, the longest holds."""
     refused = hours.now
     limiter.on_throttle(refused, 20)
@@ -158,7 +154,7 @@ def waiters(
     return sorted(entered)
 
 
-def test_one_pause_is_shared_by_all_that_wait(hours: Hours, limiter: RateLimiter) -> None:
+def test_one_pause_is_shared_by_all_that_wait(hours, limiter):
     """A3: a Retry-After that comes while others wait their turn moves all of them behind it."""
     refused_at(hours, limiter, 10)
     limiter.acquire()
@@ -168,9 +164,7 @@ def test_one_pause_is_shared_by_all_that_wait(hours: Hours, limiter: RateLimiter
     assert entered[0] >= start + 10
 
 
-def test_those_who_waited_do_not_rush_when_the_pause_ends(
-    hours: Hours, limiter: RateLimiter
-) -> None:
+def test_those_who_waited_do_not_rush_when_the_pause_ends(hours, limiter):
     """A3: behind a shared pause calls go out at the rate, not all at once."""
     refused_at(hours, limiter, 4)
     limiter.acquire()
@@ -179,7 +173,7 @@ def test_those_who_waited_do_not_rush_when_the_pause_ends(
     assert min(later - earlier for earlier, later in pairwise(entered)) > step / 2
 
 
-def test_pauses_double_up_to_a_limit_with_jitter(hours: Hours) -> None:
+def test_pauses_double_up_to_a_limit_with_jitter(hours):
     """A5: failures in a row wait longer and longer, each time a random part less."""
     limiter = hours.limiter(patience=10_000)
     limiter.mark_reachable()
@@ -199,7 +193,7 @@ def until_given_up(limiter: RateLimiter) -> Unavailable:
     raise AssertionError("it never gave up")
 
 
-def test_progress_renews_the_patience(hours: Hours) -> None:
+def test_progress_renews_the_patience(hours):
     """A4: a good answer of any worker starts the patience of all anew."""
     limiter = hours.limiter(60)
     limiter.mark_reachable()
@@ -212,7 +206,7 @@ def test_progress_renews_the_patience(hours: Hours) -> None:
     assert hours.now >= start + 60
 
 
-def test_stop_wakes_all_that_wait() -> None:
+def test_stop_wakes_all_that_wait():
     """A7: a stopped run frees every worker at once, wherever it waits."""
     limiter = RateLimiter(3600)
     limiter.mark_reachable()
@@ -237,14 +231,14 @@ def test_stop_wakes_all_that_wait() -> None:
     assert len(freed) == 6
 
 
-def test_nothing_passes_after_the_stop(hours: Hours, limiter: RateLimiter) -> None:
+def test_nothing_passes_after_the_stop(hours, limiter):
     """A7: after the stop no further call goes out, even on an open gate."""
     limiter.stop()
     with pytest.raises(Cancelled):
         limiter.acquire()
 
 
-def test_wait_that_was_interrupted_lets_nothing_pass(hours: Hours, limiter: RateLimiter) -> None:
+def test_wait_that_was_interrupted_lets_nothing_pass(hours, limiter):
     """A wait that ends because of the stop is not a turn."""
     limiter.on_throttle(hours.now, 5)
     hours.is_stopped = True
@@ -252,7 +246,7 @@ def test_wait_that_was_interrupted_lets_nothing_pass(hours: Hours, limiter: Rate
         limiter.acquire()
 
 
-def test_late_answers_count_for_the_first_guess(hours: Hours, limiter: RateLimiter) -> None:
+def test_late_answers_count_for_the_first_guess(hours, limiter):
     """Calls on their way while the first was refused, and let through, are part of the limit."""
     entered = [limiter.acquire() for _ in range(21)]
     for at in entered[:15]:
@@ -264,13 +258,13 @@ def test_late_answers_count_for_the_first_guess(hours: Hours, limiter: RateLimit
     assert limiter.rate == 20 * BETA
 
 
-def test_few_calls_before_the_first_429_say_nothing(hours: Hours, limiter: RateLimiter) -> None:
+def test_few_calls_before_the_first_429_say_nothing(hours, limiter):
     """A bucket that held three calls may fill quickly: the first guess is not below ten."""
     refused_at(hours, limiter, 1)
     assert limiter.rate == FIRST_GUESS * BETA
 
 
-def test_refusals_of_one_burst_lower_the_rate_once(hours: Hours, limiter: RateLimiter) -> None:
+def test_refusals_of_one_burst_lower_the_rate_once(hours, limiter):
     """A3: sixteen requests sent together, four of them refused, are one sign, not four."""
     entered = [limiter.acquire() for _ in range(16)]
     for at in entered[:12]:
@@ -281,7 +275,7 @@ def test_refusals_of_one_burst_lower_the_rate_once(hours: Hours, limiter: RateLi
     assert limiter.rate == 12 * BETA
 
 
-def test_rate_grows_with_calls_and_not_with_time(hours: Hours, limiter: RateLimiter) -> None:
+def test_rate_grows_with_calls_and_not_with_time(hours, limiter):
     """An hour without a call earns no right to a burst."""
     refused_at(hours, limiter, 20)
     before = limiter.rate

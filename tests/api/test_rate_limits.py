@@ -130,7 +130,7 @@ class Shop:
 
 
 @pytest.fixture(autouse=True)
-def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
+def seeded(monkeypatch) -> None:
     monkeypatch.setattr(rate_limiter, "JITTER", Random(1))
     monkeypatch.setattr(virtual, "TOO_MANY_STEPS", 10**7)  # a shop is called for minutes
 
@@ -148,9 +148,7 @@ TOLD = pytest.mark.parametrize("retry_after", [None, 1.0], ids=["untold", "told 
 @LIMITED
 @TOLD
 @pytest.mark.parametrize("workers", sample([8, 1, 16], 3))
-def test_nearly_all_of_a_limit_is_used_and_hardly_a_call_refused(
-    limit: Callable[[int], Limit], retry_after: float | None, workers: int
-) -> None:
+def test_nearly_all_of_a_limit_is_used_and_hardly_a_call_refused(limit, retry_after, workers):
     """At least 95 % of 20 calls a second over two minutes, and less than 5 % refused."""
     latency = 0.05 if workers > 1 else 0.01
     shop = Shop({0.0: limit(20)}, retry_after, latency)
@@ -160,7 +158,7 @@ def test_nearly_all_of_a_limit_is_used_and_hardly_a_call_refused(
 
 
 @pytest.mark.parametrize("rate", [8, 50, 100])
-def test_other_limits_are_used_as_well(rate: int) -> None:
+def test_other_limits_are_used_as_well(rate):
     """Nothing is tuned to one figure: 8, 50 and 100 calls a second are found too."""
     shop = Shop({0.0: Sliding(rate)})
     shop.serve(16, TWO_MINUTES)
@@ -179,9 +177,7 @@ DIPS: dict[str, Callable[[], Limit]] = {
 @TOLD
 @pytest.mark.parametrize("dip", DIPS.values(), ids=DIPS.keys())
 @pytest.mark.parametrize("length", sample([10, 60], 2))
-def test_half_a_minute_after_a_dip_the_pace_is_back(
-    dip: Callable[[], Limit], retry_after: float | None, length: int
-) -> None:
+def test_half_a_minute_after_a_dip_the_pace_is_back(dip, retry_after, length):
     """Within 30 s after a dip 90 % of 20 calls a second pass again, and in the minute after."""
     over = 40.0 + length
     shop = Shop({0.0: Sliding(20), 40.0: dip(), over: Sliding(20)}, retry_after)
@@ -191,7 +187,7 @@ def test_half_a_minute_after_a_dip_the_pace_is_back(
     assert shop.passed_within(over + 30, over + 90) >= 0.9 * 20 * 60
 
 
-def test_without_a_limit_sixteen_workers_are_sixteen_times_as_fast() -> None:
+def test_without_a_limit_sixteen_workers_are_sixteen_times_as_fast():
     """No limit is guessed where none is: 16 workers call 16 times as often as one."""
     alone, together = (Shop({0.0: Bucket(1e9, 1e9)}) for _ in range(2))
     alone.serve(1, 10)
@@ -200,7 +196,7 @@ def test_without_a_limit_sixteen_workers_are_sixteen_times_as_fast() -> None:
     assert not together.refused
 
 
-def test_a_limit_lower_for_good_is_settled_for() -> None:
+def test_a_limit_lower_for_good_is_settled_for():
     """After minutes at a lower limit better days are no longer tried for every few seconds."""
     shop = Shop({0.0: Sliding(20), 30.0: Sliding(10)})
     shop.serve(8, 300)

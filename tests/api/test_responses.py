@@ -60,9 +60,7 @@ FINAL = {
 
 
 @pytest.mark.parametrize(("status", "codes", "kind"), FINAL.values(), ids=FINAL.keys())
-def test_refusal_is_told_by_code_then_by_status(
-    status: int, codes: list[str], kind: type[ApiError]
-) -> None:
+def test_refusal_is_told_by_code_then_by_status(status, codes, kind):
     """A8, A9: codes decide first, the status for those not known; attributes carry both."""
     error = meaning(status, envelope(*codes))
     assert type(error) is kind
@@ -89,9 +87,7 @@ PASSING = {
 
 
 @pytest.mark.parametrize(("status", "codes", "is_throttle"), PASSING.values(), ids=PASSING.keys())
-def test_failure_that_may_pass_is_tried_again(
-    status: int, codes: list[str], is_throttle: bool
-) -> None:
+def test_failure_that_may_pass_is_tried_again(status, codes, is_throttle):
     """A5: 429, 5xx and their codes may pass; only a throttle slows the pace down."""
     again = meaning(status, envelope(*codes))
     assert type(again) is RetryableError
@@ -115,7 +111,7 @@ NO_ENVELOPE = {
 
 
 @pytest.mark.parametrize("body", NO_ENVELOPE.values(), ids=NO_ENVELOPE.keys())
-def test_without_an_envelope_the_status_decides(body: bytes) -> None:
+def test_without_an_envelope_the_status_decides(body):
     """A9: an answer of a proxy, without codes, is told by its status alone."""
     kinds = {
         400: ApiError,
@@ -130,7 +126,7 @@ def test_without_an_envelope_the_status_decides(body: bytes) -> None:
         assert (type(error), error.codes) == (kind, ())
 
 
-def test_401_and_404_claim_no_more_than_the_service_says() -> None:
+def test_401_and_404_claim_no_more_than_the_service_says():
     """The service hides revoked, unknown and blocked keys behind one code; so does the message."""
     assert "does not say which" in str(meaning(401, envelope("UNAUTHORIZED")))
     assert "will not help" in str(meaning(403, envelope("MERCHANT_DISABLED")))
@@ -144,7 +140,7 @@ HINTS |= {499: REFUSAL_HINT}
 
 
 @pytest.mark.parametrize(("status", "hint"), HINTS.items())
-def test_a_refusal_of_no_known_code_gives_one_hint(status: int, hint: str) -> None:
+def test_a_refusal_of_no_known_code_gives_one_hint(status, hint):
     """Only what redirects says so, and only 401 is about the key; 499 is no failure to repeat."""
     message = str(meaning(status, envelope("NEW_CODE")))
     assert [each for each in {*HINTS.values()} if each in message] == [hint]
@@ -155,14 +151,14 @@ KEY = "svc_payout_" + "2" * 64
 
 @pytest.mark.parametrize("code", [KEY, f"Bearer {KEY}", f"INVALID_KEY_{KEY}"])
 @pytest.mark.parametrize("status", [401, 500])
-def test_key_echoed_as_a_code_is_not_repeated(status: int, code: str) -> None:
+def test_key_echoed_as_a_code_is_not_repeated(status, code):
     """H5: codes are UPPER_SNAKE; whatever else stands in their place reaches no message."""
     error = meaning(status, envelope(code, "NEW_CODE"))
     assert "2222" not in f"{error} {error!r} {error.codes}"
     assert error.codes == ("NEW_CODE",)
 
 
-def test_flood_of_codes_is_not_all_shown() -> None:
+def test_flood_of_codes_is_not_all_shown():
     """A refusal of many long codes does not become a message of all of them."""
     error = meaning(422, envelope(*["A" * 10_000] * 100))
     assert len(str(error)) < 1000
@@ -189,13 +185,13 @@ RETRY_AFTER = {
 
 
 @pytest.mark.parametrize(("text", "seconds"), RETRY_AFTER.values(), ids=RETRY_AFTER.keys())
-def test_retry_after_is_read_or_ignored(text: str | None, seconds: float | None) -> None:
+def test_retry_after_is_read_or_ignored(text, seconds):
     """A3: seconds or a date are read; what makes no sense is as if it were not there."""
     headers = {} if text is None else {"retry_after": text}
     assert meaning(429, b"", **headers).retry_after == seconds
 
 
-def test_retry_after_as_a_date_is_read_by_the_services_clock() -> None:
+def test_retry_after_as_a_date_is_read_by_the_services_clock():
     """A3, C3: a machine whose own clock is a day off waits as long as it was asked to."""
     ahead = datetime.now(UTC) + timedelta(days=1)
     at = format_datetime(ahead + timedelta(seconds=9), usegmt=True)
@@ -204,7 +200,7 @@ def test_retry_after_as_a_date_is_read_by_the_services_clock() -> None:
 
 
 @pytest.mark.parametrize("seconds", [90, -90])
-def test_retry_after_may_be_a_date(seconds: int) -> None:
+def test_retry_after_may_be_a_date(seconds):
     """A3: a date says how long from now, never a time below zero."""
     at = format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
     wait = meaning(503, b"", retry_after=at).retry_after
@@ -217,7 +213,7 @@ def test_retry_after_may_be_a_date(seconds: int) -> None:
     st.integers(300, 599),
     st.binary(max_size=40),
 )
-def test_any_refusal_has_a_meaning(text: str, status: int, body: bytes) -> None:
+def test_any_refusal_has_a_meaning(text, status, body):
     """Whatever headers and body come with it, a refusal is one of our errors."""
     error = meaning(status, body, retry_after=text, date=text)
     assert isinstance(error, (RetryableError, ApiError))
@@ -232,13 +228,13 @@ def test_any_refusal_has_a_meaning(text: str, status: int, body: bytes) -> None:
         "application/problem+json",
     ],
 )
-def test_json_is_an_answer(kind: str) -> None:
+def test_json_is_an_answer(kind):
     """A body that says it is JSON is the service's own."""
     assert require_json({"content-type": kind}, b"{}") == Response(b"{}")
 
 
 @pytest.mark.parametrize("kind", ["text/html", "text/plain", "", "application/octet-stream"])
-def test_other_content_is_tried_again(kind: str) -> None:
+def test_other_content_is_tried_again(kind):
     """A6: a proxy that spoke in the service's place is no answer."""
     with pytest.raises(RetryableError):
         require_json({"content-type": kind}, b"{}")
@@ -258,7 +254,7 @@ CLOCKS = {
 
 
 @pytest.mark.parametrize(("text", "at"), CLOCKS.items())
-def test_services_clock_is_read_if_it_makes_sense(text: str, at: int | None) -> None:
+def test_services_clock_is_read_if_it_makes_sense(text, at):
     """C3: the Date of an answer is the service's clock; a senseless one is none."""
     assert require_json({"date": text}, b"{}").served_at == at
 
@@ -266,14 +262,14 @@ def test_services_clock_is_read_if_it_makes_sense(text: str, at: int | None) -> 
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"<html>", b"{}{}", b"\xef\xbb\xbf{}", b"NaN", b"[" * 10_000]
 )
-def test_object_that_is_no_json_is_tried_again(body: bytes) -> None:
+def test_object_that_is_no_json_is_tried_again(body):
     """A6: a damaged object is InvalidJson, which is retried."""
     with pytest.raises(InvalidJson):
         read_object(Response(body))
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"id":null}', b'{"id":""}', b'{"id":5}'])
-def test_profile_needs_an_id(body: bytes) -> None:
+def test_profile_needs_an_id(body):
     """H1: without the merchant's id no lake can be told from another."""
     with pytest.raises(ProtocolError, match="no id"):
         read_profile(Response(body))

@@ -68,7 +68,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("answer", DAMAGED.values(), ids=DAMAGED.keys())
-def test_damaged_answer_is_tried_again(wire: Wire, answer: bytes) -> None:
+def test_damaged_answer_is_tried_again(wire, answer):
     """A1, A2: an answer damaged on the way is asked for anew; half a body is never read as one."""
     wire.first = [answer, answer]
     hours = Hours()
@@ -92,9 +92,7 @@ UNCLEAR = {
 
 
 @pytest.mark.parametrize("answer", UNCLEAR.values(), ids=UNCLEAR.keys())
-def test_an_answer_that_does_not_say_clearly_where_it_ends_is_refused(
-    wire: Wire, answer: bytes
-) -> None:
+def test_an_answer_that_does_not_say_clearly_where_it_ends_is_refused(wire, answer):
     """A2: so one answer is passed off as two; it is not read, and not asked for again."""
     wire.first = [answer]
     with wire.client() as client, pytest.raises(ProtocolError, match="where it ends was refused"):
@@ -110,7 +108,7 @@ MEMBERS = {
 
 
 @pytest.mark.parametrize("zipped", MEMBERS.values(), ids=MEMBERS.keys())
-def test_whole_gzip_is_read(wire: Wire, zipped: bytes) -> None:
+def test_whole_gzip_is_read(wire, zipped):
     """A compressed answer that arrived whole is an answer; else the test above proves little."""
     wire.first = [whole(zipped, b"Content-Encoding: gzip")]
     with wire.client() as client:
@@ -118,7 +116,7 @@ def test_whole_gzip_is_read(wire: Wire, zipped: bytes) -> None:
     assert len(wire.asked) == 1
 
 
-def test_redirect_is_refused_and_the_key_stays(wire: Wire) -> None:
+def test_redirect_is_refused_and_the_key_stays(wire):
     """A10: the key goes to the service's address, and nowhere it points to."""
     elsewhere = Wire()
     head = b"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nConnection: close\r\n"
@@ -132,9 +130,7 @@ def test_redirect_is_refused_and_the_key_stays(wire: Wire) -> None:
 PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
 
 
-def test_proxies_of_the_environment_are_ignored(
-    wire: Wire, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_proxies_of_the_environment_are_ignored(wire, monkeypatch):
     """A key passes no proxy that only happened to stand in the environment."""
     proxy = Wire()
     for name in PROXIES:
@@ -146,7 +142,7 @@ def test_proxies_of_the_environment_are_ignored(
     assert (len(wire.asked), proxy.asked) == (1, [])
 
 
-def test_proxy_that_was_asked_for_is_used(wire: Wire) -> None:
+def test_proxy_that_was_asked_for_is_used(wire):
     """SVC_PROXY is the way to say so."""
     proxy = Wire()
     with wire.client(proxy=proxy.base_url) as client:
@@ -156,14 +152,14 @@ def test_proxy_that_was_asked_for_is_used(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", "ftp://proxy", "nonsense"])
-def test_a_proxy_of_another_kind_is_refused(wire: Wire, proxy: str) -> None:
+def test_a_proxy_of_another_kind_is_refused(wire, proxy):
     """One line, before anything is sent."""
     with pytest.raises(ConfigError, match="SVC_PROXY is not the address of a proxy"):
         wire.client(proxy=proxy)
     assert wire.asked == []
 
 
-def test_every_trouble_of_the_wire_has_its_name_in_httpx() -> None:
+def test_every_trouble_of_the_wire_has_its_name_in_httpx():
     """So none of httpcore's own comes through to those who ask."""
     kinds = [kind for kind in vars(httpcore).values() if isinstance(kind, type)]
     troubles = [kind for kind in kinds if issubclass(kind, Exception)]
@@ -172,7 +168,7 @@ def test_every_trouble_of_the_wire_has_its_name_in_httpx() -> None:
     assert all(issubclass(getattr(httpx, name), httpx.TransportError) for name in told)
 
 
-def test_netrc_is_ignored(wire: Wire, monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+def test_netrc_is_ignored(wire, monkeypatch, tmp_path):
     """Only our own key is sent, whatever a .netrc says of the host."""
     netrc = f"{tmp_path}/netrc"
     with open(netrc, "w") as file:  # noqa: PTH123
@@ -184,7 +180,7 @@ def test_netrc_is_ignored(wire: Wire, monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert b"Basic" not in wire.asked[0]
 
 
-def test_no_library_logs_a_key(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_library_logs_a_key(wire, caplog):
     """H5: with everything logged, down to the bytes of the wire, no key is in the log."""
     caplog.set_level(logging.DEBUG)
     wire.first = [b"", whole(BODY)[:-1]]
@@ -208,7 +204,7 @@ def connect(backend: DeadlineBackend, listener: socket.socket) -> httpcore.Netwo
     return backend.connect_tcp("127.0.0.1", listener.getsockname()[1])
 
 
-def test_an_open_connection_is_closed_with_its_client(listener: socket.socket) -> None:
+def test_an_open_connection_is_closed_with_its_client(listener):
     """Its pool may not know it yet."""
     backend = DeadlineBackend(10)
     opened = connect(backend, listener)
@@ -216,9 +212,7 @@ def test_an_open_connection_is_closed_with_its_client(listener: socket.socket) -
     assert opened.get_extra_info("socket").fileno() == -1
 
 
-def test_a_connection_that_comes_too_late_is_closed(
-    listener: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_connection_that_comes_too_late_is_closed(listener, monkeypatch):
     """The client was closed while a thread waited for it."""
     backend, opened = DeadlineBackend(10), []
     real = socket.create_connection
@@ -247,7 +241,7 @@ BEHIND = {
 
 
 @pytest.mark.parametrize("behind", BEHIND.values(), ids=BEHIND.keys())
-def test_what_follows_an_answer_is_never_taken_for_the_next(behind: bytes) -> None:
+def test_what_follows_an_answer_is_never_taken_for_the_next(behind):
     """RFC 9112, 6.3: extra data must not be processed as a separate response."""
     service, tries = FakeService([payment(1, "2026-10-05T00:00:00Z")]), list[str]()
 
@@ -266,7 +260,7 @@ def test_what_follows_an_answer_is_never_taken_for_the_next(behind: bytes) -> No
     server.close()
 
 
-def test_a_connection_is_used_again_after_a_whole_answer() -> None:
+def test_a_connection_is_used_again_after_a_whole_answer():
     """Else the test above proves little: opening connections takes most of a page's time."""
     service, ports = FakeService(), list[int]()
     server = RawServer(lambda request: Sent(b"".join(written(service.handle(request))), KEPT))
@@ -293,7 +287,7 @@ BODIES = {
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
 @pytest.mark.parametrize("size", [1, 7, 1 << 20])
-def test_bytes_come_back_whatever_the_cuts(body: bytes, size: int) -> None:
+def test_bytes_come_back_whatever_the_cuts(body, size):
     """Two members, cut into chunks of any size; no piece is larger than it may be."""
     zipped = gzip.compress(body) + gzip.compress(body)
     pieces = list(inflate(zipped[at : at + size] for at in range(0, len(zipped), size)))
@@ -301,11 +295,11 @@ def test_bytes_come_back_whatever_the_cuts(body: bytes, size: int) -> None:
     assert max(map(len, pieces)) <= PIECE
 
 
-def test_an_empty_answer_is_empty() -> None:
+def test_an_empty_answer_is_empty():
     """A refusal may have no body at all, and say gzip."""
     assert not list(inflate([]))
 
 
-def test_junk_behind_is_damage() -> None:
+def test_junk_behind_is_damage():
     with pytest.raises(RetryableError, match="damaged"):
         list(inflate([gzip.compress(b"{}") + b"junk"]))

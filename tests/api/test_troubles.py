@@ -48,7 +48,7 @@ def is_advised(error: ApiError, *words: str) -> bool:
     return is_kind and all(word in text for word, text in zip(words, texts, strict=True))
 
 
-def test_a_port_at_which_nothing_listens_is_named() -> None:
+def test_a_port_at_which_nothing_listens_is_named():
     port = free_port()
     error = told(f"http://127.0.0.1:{port}")
     assert is_advised(error, f"nothing listens at 127.0.0.1:{port}", "port of SVC_BASE_URL")
@@ -64,8 +64,8 @@ def test_a_port_at_which_nothing_listens_is_named() -> None:
     ids=["nobody knows it", "name servers are away"],
 )
 def test_a_name_that_nobody_knows_differs_from_one_that_cannot_be_looked_up(
-    monkeypatch: pytest.MonkeyPatch, code: int, words: tuple[str, str]
-) -> None:
+    monkeypatch, code, words
+):
     def look_up(*_: object, **__: object) -> None:
         raise gaierror(code, "as the resolver says it")
 
@@ -74,7 +74,7 @@ def test_a_name_that_nobody_knows_differs_from_one_that_cannot_be_looked_up(
     assert is_advised(error, *words) and bool(words[1]) == bool(getattr(error, "advice", None))
 
 
-def test_a_port_that_speaks_no_tls_is_told_as_such_and_gets_no_key() -> None:
+def test_a_port_that_speaks_no_tls_is_told_as_such_and_gets_no_key():
     """A10: https means https."""
     with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as server:
         error = told(f"https://localhost:{server.port}")
@@ -83,13 +83,13 @@ def test_a_port_that_speaks_no_tls_is_told_as_such_and_gets_no_key() -> None:
     assert server.asked and not [head for head in server.asked if b"Bearer" in head]
 
 
-def test_a_web_site_in_the_place_of_the_service_is_told_as_such() -> None:
+def test_a_web_site_in_the_place_of_the_service_is_told_as_such():
     with answering(whole(b"hi").replace(b"application/json", b"text/html")) as server:
         error = told(server.base_url)
     assert is_advised(error, "the answer is text/html, not JSON", "check SVC_BASE_URL")
 
 
-def test_a_path_that_the_service_does_not_have_leads_to_the_address() -> None:
+def test_a_path_that_the_service_does_not_have_leads_to_the_address():
     """Every business has a profile: where there is none, the address is another one's."""
     error = told_by(refusal(404, "NOT_FOUND"))
     assert "check SVC_BASE_URL" in str(error) and error.exit_code == 1
@@ -104,7 +104,7 @@ def through(port: int, base_url: str = "https://pay.example") -> ApiError:
     return error
 
 
-def test_a_proxy_at_whose_port_nothing_listens_is_named_and_not_the_service() -> None:
+def test_a_proxy_at_whose_port_nothing_listens_is_named_and_not_the_service():
     port = free_port()
     error = through(port)
     assert is_advised(error, f"nothing listens at 127.0.0.1:{port}", "the port of SVC_PROXY")
@@ -117,7 +117,7 @@ def test_a_proxy_at_whose_port_nothing_listens_is_named_and_not_the_service() ->
         ("403 No", "allowed to connect to pay"),
     ],
 )
-def test_a_proxy_that_refuses_is_told_at_once(status: str, advice: str) -> None:
+def test_a_proxy_that_refuses_is_told_at_once(status, advice):
     """Waiting mends neither a password nor a rule."""
     with answering(b"HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n" % status.encode()) as server:
         error = through(server.port)
@@ -125,7 +125,7 @@ def test_a_proxy_that_refuses_is_told_at_once(status: str, advice: str) -> None:
     assert f"127.0.0.1:{server.port} answered {status[:3]}" in str(error) and advice in str(error)
 
 
-def test_a_proxy_that_does_not_reach_the_service_may_do_so_later() -> None:
+def test_a_proxy_that_does_not_reach_the_service_may_do_so_later():
     with answering(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n") as server:
         error = through(server.port)
     assert is_advised(error, "answered 502", "SVC_BASE_URL, which the proxy may not")
@@ -139,7 +139,7 @@ def openssl(folder: Path, *words: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def company(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def company(tmp_path_factory) -> Path:
     """A folder with an authority of a company, and a certificate that it issued for localhost."""
     folder = tmp_path_factory.mktemp("company")
     new, issued = ("req", "-x509", *EC, "-days", "2"), ("-CA", "ca.pem", "-CAkey", "ca.key")
@@ -158,7 +158,7 @@ def company_service(company: Path, certificate: str = "own") -> Iterator[Answeri
 
 
 @pytest.mark.parametrize("name", ["SVC_CA_FILE", "SSL_CERT_FILE"])
-def test_an_own_authority_is_trusted_by_a_setting(company: Path, tmp_path: Path, name: str) -> None:
+def test_an_own_authority_is_trusted_by_a_setting(company, tmp_path, name):
     with company_service(company) as server:
         environ = {"SVC_BASE_URL": f"https://localhost:{server.port}"}
         environ |= {"SVC_CHECKOUT_KEY": CHECKOUT_KEY, name: str(company / "ca.pem")}
@@ -168,9 +168,7 @@ def test_an_own_authority_is_trusted_by_a_setting(company: Path, tmp_path: Path,
 
 
 @pytest.mark.parametrize("certificate", ["own", "ca"], ids=["unknown authority", "self-signed"])
-def test_without_it_the_line_names_the_setting_and_no_key_leaves(
-    company: Path, certificate: str
-) -> None:
+def test_without_it_the_line_names_the_setting_and_no_key_leaves(company, certificate):
     """A10: it fails at once, for no waiting makes an authority known, and sends not a byte."""
     with company_service(company, certificate) as server:
         error = told(f"https://localhost:{server.port}")
@@ -179,7 +177,7 @@ def test_without_it_the_line_names_the_setting_and_no_key_leaves(
     assert "give its certificate by SVC_CA_FILE" in str(error) and "no key was sent" in str(error)
 
 
-def test_a_certificate_for_another_host_leads_to_the_address_and_gets_no_key(company: Path) -> None:
+def test_a_certificate_for_another_host_leads_to_the_address_and_gets_no_key(company):
     """A10: trusted, but not for this host."""
     with company_service(company) as server:
         error = told(f"https://127.0.0.1:{server.port}", ca_file=str(company / "ca.pem"))
@@ -188,7 +186,7 @@ def test_a_certificate_for_another_host_leads_to_the_address_and_gets_no_key(com
     assert "check the host of SVC_BASE_URL" in str(error)
 
 
-def test_the_usual_authorities_stay_beside_svc_ca_file_alone(company: Path) -> None:
+def test_the_usual_authorities_stay_beside_svc_ca_file_alone(company):
     """SSL_CERT_FILE takes their place, as it does in other programs."""
     authority, usual = str(company / "ca.pem"), transport._trusted(both_keys()).get_ca_certs()
     both = transport._trusted(both_keys(ca_file=authority)).get_ca_certs()
@@ -198,9 +196,7 @@ def test_the_usual_authorities_stay_beside_svc_ca_file_alone(company: Path) -> N
 
 @pytest.mark.parametrize("name", ["ca_file", "ssl_cert_file"])
 @pytest.mark.parametrize("content", ["no certificate", None], ids=["of text", "missing"])
-def test_a_file_without_certificates_is_a_wrong_setting(
-    tmp_path: Path, name: str, content: str | None
-) -> None:
+def test_a_file_without_certificates_is_a_wrong_setting(tmp_path, name, content):
     file = tmp_path / "ca.pem"
     if content:
         file.write_text(content)
@@ -225,7 +221,7 @@ def told_by(answer: Any, key_class: Any = None) -> ApiError:
         ("payout", "payout-class key svc_payout_…2222"),
     ],
 )
-def test_a_refused_key_is_named_by_its_class_and_its_end(key_class: str, shown: str) -> None:
+def test_a_refused_key_is_named_by_its_class_and_its_end(key_class, shown):
     """With two keys set, nobody has to guess; not even nine of its digits are shown."""
     error = told_by(refusal(401, "UNAUTHORIZED"), key_class)
     assert isinstance(error, KeyRefused) and f"/me with the {shown} (401" in str(error)

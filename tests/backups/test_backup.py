@@ -17,7 +17,6 @@ from svc_analytics.lake.layout import TOLD_MARK
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.database import write_views
 from tests.simulation.simulate import quick_folder
-from tests.support.commands import Run
 from tests.support.kept_lakes import back_up, kept, restored
 from tests.support.sealed_months import MONTHS, closer_at
 
@@ -38,14 +37,14 @@ def made() -> Iterator[Path]:
 
 
 @pytest.fixture
-def place(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(made, tmp_path, monkeypatch) -> Path:
     """A working folder with a copy of it."""
     shutil.copytree(made, tmp_path / "data")
     monkeypatch.setenv("SVC_DATA_DIR", str(tmp_path / "data"))
     return tmp_path
 
 
-def test_a_restored_lake_has_the_same_bytes(place: Path) -> None:
+def test_a_restored_lake_has_the_same_bytes(place):
     """Of a secret in it nobody else reads anything, in the backup neither."""
     back_up(place / "data", place / "disk" / "backups")
     restore(place / "disk" / "backups", place / "new", progress=False)
@@ -57,7 +56,7 @@ def test_a_restored_lake_has_the_same_bytes(place: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_restored_lake_closes_the_next_month_to_the_same_bytes(place: Path) -> None:
+def test_a_restored_lake_closes_the_next_month_to_the_same_bytes(place):
     """As any two lakes of the same bytes do."""
     back_up(place / "data", place / "backups")
     restore(place / "backups", place / "new", progress=False)
@@ -68,7 +67,7 @@ def test_a_restored_lake_closes_the_next_month_to_the_same_bytes(place: Path) ->
     assert (one / "manifest.json").read_bytes() == (other / "manifest.json").read_bytes()
 
 
-def test_only_what_is_new_and_changed_is_copied(place: Path) -> None:
+def test_only_what_is_new_and_changed_is_copied(place):
     """What was replaced or removed is set aside, and the newest files are named as in the lake."""
     lake, target = place / "data", place / "backups"
     first = back_up(lake, target)
@@ -82,7 +81,7 @@ def test_only_what_is_new_and_changed_is_copied(place: Path) -> None:
     assert restored(target, place / "new", first)["assertions.csv"] == TYPED.encode()
 
 
-def test_only_so_many_backups_are_kept_as_are_wanted(place: Path) -> None:
+def test_only_so_many_backups_are_kept_as_are_wanted(place):
     """With the contents that these name, and no other."""
     lake, target = place / "data", place / "backups"
     names = []
@@ -99,9 +98,7 @@ def test_only_so_many_backups_are_kept_as_are_wanted(place: Path) -> None:
 @pytest.mark.parametrize(
     "path", ["payments/2026-09.parquet", f"statements/{MONTHS[0]}/lines.csv"], ids=["month", "seal"]
 )
-def test_a_file_that_was_altered_in_the_lake_is_told_and_replaces_no_good_one(
-    place: Path, run: Run, path: str
-) -> None:
+def test_a_file_that_was_altered_in_the_lake_is_told_and_replaces_no_good_one(place, run, path):
     """Each time again, until it is mended."""
     good = (place / "data" / path).read_bytes()
     first = back_up(place / "data", place / "backups")
@@ -126,9 +123,7 @@ def cut(file: Path) -> None:
 
 @pytest.mark.parametrize("place_of", ["lake", "older"])
 @pytest.mark.parametrize("damage", [spoil, cut, Path.unlink], ids=["altered", "cut", "missing"])
-def test_verify_finds_each_kind_of_damage(
-    place: Path, run: Run, place_of: str, damage: object
-) -> None:
+def test_verify_finds_each_kind_of_damage(place, run, place_of, damage):
     """By the backup and the path; restore refuses it, and brings back the other one."""
     lake, target = place / "data", place / "backups"
     names = [back_up(lake, target)]
@@ -148,7 +143,7 @@ def test_verify_finds_each_kind_of_damage(
     assert restored(target, place / "new", whole)
 
 
-def test_an_altered_inventory_is_told_and_costs_no_content(place: Path, run: Run) -> None:
+def test_an_altered_inventory_is_told_and_costs_no_content(place, run):
     """The backup before it is still there, and what it alone names is not removed."""
     lake, target = place / "data", place / "backups"
     back_up(lake, target)
@@ -163,7 +158,7 @@ def test_an_altered_inventory_is_told_and_costs_no_content(place: Path, run: Run
 
 
 @pytest.mark.parametrize("path", ["../out", "/etc/out", "a/../../out", "a//b", ""])
-def test_an_inventory_that_names_a_file_outside_of_the_lake_is_refused(path: str) -> None:
+def test_an_inventory_that_names_a_file_outside_of_the_lake_is_refused(path):
     """Whoever can write into the backup cannot write elsewhere by it."""
     made = Inventory(0, "m", "0.1.0", {})
     assert Inventory.parse(made.to_bytes()) == made
@@ -171,7 +166,7 @@ def test_an_inventory_that_names_a_file_outside_of_the_lake_is_refused(path: str
         Inventory.parse(replace(made, files={path: Entry(0, "0" * 64)}).to_bytes())
 
 
-def test_a_dry_run_lists_what_it_would_write_and_writes_nothing(place: Path, run: Run) -> None:
+def test_a_dry_run_lists_what_it_would_write_and_writes_nothing(place, run):
     back_up(place / "data", place / "backups")
     done = run("restore", "backups", "--data-dir", "new", "--dry-run")
     assert done.code == 0 and not (place / "new").exists()
@@ -180,7 +175,7 @@ def test_a_dry_run_lists_what_it_would_write_and_writes_nothing(place: Path, run
     assert last.startswith("would write backup ")
 
 
-def test_a_restored_lake_answers_other_tools(place: Path, run: Run) -> None:
+def test_a_restored_lake_answers_other_tools(place, run):
     """Its `analytics.duckdb` is made anew, over its own files."""
     back_up(place / "data", place / "backups")
     shutil.rmtree(place / "data")
@@ -206,9 +201,7 @@ def test_a_restored_lake_answers_other_tools(place: Path, run: Run) -> None:
         (("restore", "backups", "--data-dir", "s3://bucket/lake"), 2, "is a bucket"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(
-    place: Path, run: Run, words: tuple[str, ...], code: int, said: str
-) -> None:
+def test_what_cannot_be_done_is_said_in_one_line(place, run, words, code, said):
     """And changes nothing."""
     (place / "other").mkdir()
     (place / "other" / "mine.txt").write_text("mine")
@@ -222,7 +215,7 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert kept(place) == before
 
 
-def test_a_restore_that_arrives_altered_is_not_a_lake(place: Path) -> None:
+def test_a_restore_that_arrives_altered_is_not_a_lake(place):
     """Nor does a folder with a lake of another person become one."""
     back_up(place / "data", place / "backups")
     spoil(place / "backups" / "lake" / "lake.json")

@@ -83,7 +83,7 @@ def calls_of(place: Path, work: Callable[[], object]) -> int:
 
 
 @pytest.mark.parametrize("seed", rings(range(USUALLY), range(KILLS)))
-def test_a_backup_killed_at_any_moment_costs_nothing(bench: Bench, seed: int) -> None:
+def test_a_backup_killed_at_any_moment_costs_nothing(bench, seed):
     """Nor does a power cut: the last whole backup is restored, and the next one goes on."""
     chance, place = random.Random(seed), bench.take()
     lake, target = place / "data", place / "backups"
@@ -101,7 +101,7 @@ def test_a_backup_killed_at_any_moment_costs_nothing(bench: Bench, seed: int) ->
 
 
 @pytest.mark.parametrize("seed", rings(range(USUALLY), range(KILLS)))
-def test_half_a_restore_is_no_lake_and_the_next_one_completes_it(bench: Bench, seed: int) -> None:
+def test_half_a_restore_is_no_lake_and_the_next_one_completes_it(bench, seed):
     """Until the description has come, which comes last; no run begins a lake there."""
     chance, place = random.Random(seed), bench.take()
     target, folder = place / "backups", place / "new"

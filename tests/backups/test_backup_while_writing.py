@@ -29,8 +29,8 @@ def bench() -> Iterator[Bench]:
 
 @pytest.mark.parametrize("part", rings([7], range(PARTS)))
 def test_a_backup_of_any_moment_of_a_run_is_a_lake_that_the_next_run_completes(
-    bench: Bench, part: int, tmp_path: Path
-) -> None:
+    bench, part, tmp_path
+):
     """To the byte of the one whose run came to its end."""
     seen = set()
     for call in range(1 + part, bench.calls + 1, PARTS):
@@ -48,9 +48,7 @@ def test_a_backup_of_any_moment_of_a_run_is_a_lake_that_the_next_run_completes(
         assert {name: contents(lake)[name] for name in goal} == goal
 
 
-def test_files_that_change_while_they_are_taken_are_taken_anew(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_that_change_while_they_are_taken_are_taken_anew(bench, monkeypatch):
     """So that all are of one moment: never the first of one and the second of the next."""
     lake, real, later = bench.take(), held_files.link_file, ["twice after", "after"]
     pair = [lake / "acknowledgements.csv", lake / "sentences.csv"]
@@ -71,9 +69,7 @@ def test_files_that_change_while_they_are_taken_are_taken_anew(
         assert [links[file.name].read_text() for file in pair] == ["twice after"] * 2
 
 
-def test_a_lake_that_never_stands_still_is_75(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lake_that_never_stands_still_is_75(bench, monkeypatch):
     """And the statement that is replaced for ever, too."""
     lake = bench.take()
     (lake / "statements" / ".2026-10.0123abcd.writing" / "old").mkdir(parents=True)

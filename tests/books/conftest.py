@@ -10,7 +10,7 @@ from tests.support.sealed_months import make
 
 
 @pytest.fixture(scope="session")
-def sealed_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sealed_lake(tmp_path_factory) -> Path:
     """Two sealed months, in CSV alone: a page is drawn again whenever its seal is proven."""
     folder = tmp_path_factory.mktemp("sealed") / "data"
     make(folder, ("csv",))
@@ -18,7 +18,7 @@ def sealed_lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def lake(sealed_lake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def lake(sealed_lake, tmp_path, monkeypatch) -> Path:
     """A lake with two sealed months and a chart of accounts, in the working folder."""
     shutil.copytree(sealed_lake, tmp_path / "data")
     (tmp_path / "data" / "books.toml").write_text(starter(), encoding="utf-8")

@@ -1,7 +1,5 @@
 """The chart of accounts: each mistake names its line and how to mend it."""
 
-from pathlib import Path
-
 import pytest
 
 from svc_analytics.books.accounts import parse_accounts, read_accounts, starter
@@ -47,14 +45,14 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("text", MISTAKES, ids=lambda text: ascii(text)[:40])
-def test_a_mistake_names_its_line_and_the_fix(text: str) -> None:
+def test_a_mistake_names_its_line_and_the_fix(text):
     """In one sentence, which begins with the file."""
     with pytest.raises(ConfigError) as refused:
         parse_accounts(text)
     assert str(refused.value).startswith("books.toml") and MISTAKES[text] in str(refused.value)
 
 
-def test_what_is_no_utf_8_names_its_line(tmp_path: Path) -> None:
+def test_what_is_no_utf_8_names_its_line(tmp_path):
     """And a mark at the beginning of the file, as some editors write it, is none of the text."""
     path = tmp_path / "books.toml"
     path.write_bytes(b'\xef\xbb\xbf[tracking]\r\nRegion = "S\xe3o"\r\n')
@@ -64,19 +62,19 @@ def test_what_is_no_utf_8_names_its_line(tmp_path: Path) -> None:
     assert read_accounts(path).tracking == {"Region": "Lisboa"}
 
 
-def test_a_joiner_within_a_persian_word_is_taken() -> None:
+def test_a_joiner_within_a_persian_word_is_taken():
     """It changes how the letters beside it are drawn."""
     assert parse_accounts('[accounts]\nsales = "حساب\u200cها"').accounts["sales"]
 
 
-def test_a_coin_without_a_class_names_the_one_that_is_like_it() -> None:
+def test_a_coin_without_a_class_names_the_one_that_is_like_it():
     """Where the month has none of that name."""
     chart = parse_accounts('[coins]\n\nbitcoin = "other"\n[wallet]\nother = "1"')
     [missing] = chart.missing([("wallet", "btc")])
     assert missing.endswith("in [coins] (books.toml, line 3 has bitcoin: is btc meant?)")
 
 
-def test_the_starter_is_whole_but_for_the_coins_of_the_merchant() -> None:
+def test_the_starter_is_whole_but_for_the_coins_of_the_merchant():
     """What it lacks is named, with the line to write."""
     chart = parse_accounts(starter())
     assert chart.missing([("sales", ""), ("rounding", ""), ("wallet", "usdt")]) == []
@@ -84,7 +82,7 @@ def test_the_starter_is_whole_but_for_the_coins_of_the_merchant() -> None:
     assert missing == 'the wallet of ada: write ada = "cash", "intangible" or "other" in [coins]'
 
 
-def test_each_line_of_the_starter_that_is_an_example_can_be_used() -> None:
+def test_each_line_of_the_starter_that_is_an_example_can_be_used():
     """With the # taken away, it is still a chart of accounts."""
     lines = [
         line.removeprefix("# ") for line in starter().splitlines() if "=" in line or "[" in line
@@ -95,7 +93,7 @@ def test_each_line_of_the_starter_that_is_an_example_can_be_used() -> None:
     assert chart.account("wallet", "eth") == "1520"
 
 
-def test_a_coins_own_account_goes_before_that_of_its_class() -> None:
+def test_a_coins_own_account_goes_before_that_of_its_class():
     """And a coin that is called as a class is not taken for one."""
     chart = parse_accounts(
         '[coins]\nbtc = "other"\neth = "other"\ncash = "other"\n'

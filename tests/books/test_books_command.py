@@ -4,7 +4,6 @@ import json
 import shutil
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -16,13 +15,12 @@ from svc_analytics.errors import PeriodNotClosed
 from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
-from tests.support.commands import Run
 from tests.support.importers import IMPORTERS
 from tests.support.sealed_months import KEPT
 from tests.support.seeded_books import SCHEMA, accounts, summary
 
 
-def test_a_sealed_month_is_written_for_a_system(run: Run, lake: Path) -> None:
+def test_a_sealed_month_is_written_for_a_system(run, lake):
     """Its day of a payout, by hand: 1 eth of 2,600 USD, and a fee of 0.01 eth."""
     done = run("books", "2026-10", "--preset", "qbo")
     assert done.code == 0 and "1 records have no price" in done.err
@@ -37,7 +35,7 @@ def test_a_sealed_month_is_written_for_a_system(run: Run, lake: Path) -> None:
     assert lists >= {"2026-10.qbo.unpriced.csv", "2026-10.qbo.roll-forward.csv"}
 
 
-def test_the_roll_forward_leads_from_the_opening_to_the_closing(run: Run, lake: Path) -> None:
+def test_the_roll_forward_leads_from_the_opening_to_the_closing(run, lake):
     """0.495 btc and 0.25 more, less 0.1 and a fee of 0.0025 that the customer bears.
 
     0.495 at September's 62,001 USD are 30,690.495; at 61,000 what is left is 39,192.50.
@@ -51,9 +49,7 @@ def test_the_roll_forward_leads_from_the_opening_to_the_closing(run: Run, lake: 
     )
 
 
-def test_what_a_position_was_worth_is_unknown_where_its_seal_names_no_month_before(
-    run: Run, lake: Path
-) -> None:
+def test_what_a_position_was_worth_is_unknown_where_its_seal_names_no_month_before(run, lake):
     """Months that were sealed before a statement had a trend."""
     shutil.rmtree(lake / "statements")
     shutil.copytree(KEPT / "statements", lake / "statements")
@@ -67,7 +63,7 @@ def test_what_a_position_was_worth_is_unknown_where_its_seal_names_no_month_befo
 @pytest.mark.parametrize(
     ("places", "worth"), [(None, "25000,6000,recorded"), (2, "20000,4800,external")]
 )
-def test_what_other_prices_made_of_a_position_is_named(places: int | None, worth: str) -> None:
+def test_what_other_prices_made_of_a_position_is_named(places, worth):
     """0.5 coins of 25,000 USD and 0.2 for 11,000 are worth 42,000 later; 1 USD is 0.80 EUR."""
     line = {"entry_id": "payment:1", "kind": "payment", "currency": "btc", "fee": Decimal(0)}
     line |= {"gross": Decimal("0.2"), "net": Decimal("0.2"), "usd_value": Decimal(11000)}
@@ -83,7 +79,7 @@ def test_what_other_prices_made_of_a_position_is_named(places: int | None, worth
     assert ",".join(row.values()).endswith(worth)
 
 
-def test_what_a_file_has_no_place_for_is_said(run: Run, lake: Path) -> None:
+def test_what_a_file_has_no_place_for_is_said(run, lake):
     """Odoo's file has neither tax codes nor tracking; QuickBooks tracks a class, and no shop."""
     more = '[tax]\nsales = "T0"\n[tracking]\nClass = "A"\nShop = "B"\n[odoo]\njournal = "Misc"\n'
     (lake / "books.toml").write_text(f"{starter()}\n{more}", encoding="utf-8")
@@ -93,7 +89,7 @@ def test_what_a_file_has_no_place_for_is_said(run: Run, lake: Path) -> None:
     assert "has no place" not in csv.err
 
 
-def test_changing_the_accounts_changes_no_seal(run: Run, lake: Path) -> None:
+def test_changing_the_accounts_changes_no_seal(run, lake):
     """The entries go elsewhere; the sealed folder is the same, byte for byte."""
     folder = lake / "statements" / "2026-10"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -105,7 +101,7 @@ def test_changing_the_accounts_changes_no_seal(run: Run, lake: Path) -> None:
     assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_check_names_what_has_no_account(run: Run, lake: Path) -> None:
+def test_a_check_names_what_has_no_account(run, lake):
     """And the line to write; a person should look."""
     text = starter().replace('eth = "intangible"', "", 1).replace('refunds = "4090"', "", 1)
     (lake / "books.toml").write_text(text, encoding="utf-8")
@@ -118,7 +114,7 @@ def test_a_check_names_what_has_no_account(run: Run, lake: Path) -> None:
     assert run("books", "2026-10", "--preset", "csv").code == 2
 
 
-def test_a_check_for_a_system_names_what_it_would_refuse(run: Run, lake: Path) -> None:
+def test_a_check_for_a_system_names_what_it_would_refuse(run, lake):
     """Then the entries themselves: in a currency, each day needs a rate."""
     chart = starter().replace('"4000"', '"40-00 Sales"').replace('"USD"', '"EUR"')
     (lake / "books.toml").write_text(chart, encoding="utf-8")
@@ -133,14 +129,14 @@ def test_a_check_for_a_system_names_what_it_would_refuse(run: Run, lake: Path) -
     assert taken.code == 0 and taken.out.endswith("a plain CSV takes the entries\n")
 
 
-def test_a_mistake_in_the_accounts_is_bad_usage(run: Run, lake: Path) -> None:
+def test_a_mistake_in_the_accounts_is_bad_usage(run, lake):
     """It names the line."""
     (lake / "books.toml").write_text('[accounts]\nsalse = "1"\n', encoding="utf-8")
     done = run("books", "2026-10", "--preset", "csv")
     assert done.code == 2 and "line 2: accounts.salse is unknown: did you mean sales?" in done.err
 
 
-def test_a_chart_that_is_there_is_not_written_over(run: Run, lake: Path) -> None:
+def test_a_chart_that_is_there_is_not_written_over(run, lake):
     """A first one is."""
     assert run("books", "--init").code == 2
     (lake / "books.toml").unlink()
@@ -148,7 +144,7 @@ def test_a_chart_that_is_there_is_not_written_over(run: Run, lake: Path) -> None
     assert (lake / "books.toml").read_text(encoding="utf-8") == starter()
 
 
-def test_a_provisional_month_is_refused_unless_it_is_named(run: Run, lake: Path) -> None:
+def test_a_provisional_month_is_refused_unless_it_is_named(run, lake):
     """November was never read to its end."""
     done = run("books", "2026-11", "--preset", "csv")
     assert done.code == 1 and "2026-11 is provisional" in done.err
@@ -157,7 +153,7 @@ def test_a_provisional_month_is_refused_unless_it_is_named(run: Run, lake: Path)
     assert run("books", "2026-11", "--preset", "csv", "--provisional").code == 0
 
 
-def test_what_was_imported_is_noted_and_written_again_the_same(run: Run, lake: Path) -> None:
+def test_what_was_imported_is_noted_and_written_again_the_same(run, lake):
     """Twice is as good as once."""
     words = ("books", "2026-10", "--preset", "odoo", "--booked")
     chart = f'{starter()}\n[odoo]\njournal = "Miscellaneous Operations"\n'
@@ -171,7 +167,7 @@ def test_what_was_imported_is_noted_and_written_again_the_same(run: Run, lake: P
     assert len(json.loads(noted)["2026-10"][0]["entries"]) == 4
 
 
-def test_books_in_another_currency_name_each_rate(run: Run, lake: Path) -> None:
+def test_books_in_another_currency_name_each_rate(run, lake):
     """A day without one is refused; then 2,600 USD are 2,392 EUR."""
     text = starter().replace('"USD"', '"EUR"')
     (lake / "books.toml").write_text(text, encoding="utf-8")

@@ -1,7 +1,6 @@
 """The books on the close desk: the entries are shown before a file is written."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,16 +10,14 @@ from svc_analytics.notebook.desk.panel import Panel
 
 
 @pytest.fixture
-def panel(lake: Path) -> Iterator[Panel]:
+def panel(lake) -> Iterator[Panel]:
     panel = Panel(svc.desk(Lakehouse(lake))._months, lambda: None)
     panel.choose("2026-10")
     yield panel
     panel.judging.wait()
 
 
-def test_entries_are_shown_with_a_balance_of_zero_before_they_are_written(
-    panel: Panel, lake: Path
-) -> None:
+def test_entries_are_shown_with_a_balance_of_zero_before_they_are_written(panel, lake):
     """Four entries of October; then the file, and what to do before the import."""
     books, file = panel.books, lake / "books" / "2026-10.qbo.csv"
     assert books.write.disabled
@@ -33,14 +30,14 @@ def test_entries_are_shown_with_a_balance_of_zero_before_they_are_written(
     assert file.exists()
 
 
-def test_a_lake_without_a_chart_of_accounts_says_how_to_begin_one(panel: Panel, lake: Path) -> None:
+def test_a_lake_without_a_chart_of_accounts_says_how_to_begin_one(panel, lake):
     """Nothing is written."""
     (lake / "books.toml").unlink()
     panel.books.look.click()
     assert "svc-analytics books --init" in panel.books.said.value and panel.books.write.disabled
 
 
-def test_a_month_that_is_not_sealed_has_no_books_at_the_desk(panel: Panel) -> None:
+def test_a_month_that_is_not_sealed_has_no_books_at_the_desk(panel):
     """And what was shown of another month is gone."""
     panel.books.look.click()
     panel.choose(panel._desk.tiles[-1].label)

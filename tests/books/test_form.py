@@ -1,7 +1,6 @@
 """The form `books`: a file of a final month that rests on the statement alone."""
 
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,6 @@ from svc_analytics.config import Settings
 from svc_analytics.errors import PeriodNotClosed
 from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer
-from tests.support.desks import Desk
 from tests.support.importers import IMPORTERS
 
 LEDGER = """
@@ -23,13 +21,13 @@ LEDGER = """
 
 
 @pytest.fixture
-def closer(desk: Desk) -> Closer:
+def closer(desk) -> Closer:
     closer = Closer(desk)
     closer.serve(LEDGER)
     return closer
 
 
-def test_a_sealed_month_holds_its_books_and_they_are_made_again(closer: Closer) -> None:
+def test_a_sealed_month_holds_its_books_and_they_are_made_again(closer):
     """By hand: 130,100.005 USD are 130,100.00 in the day's entry, and 130,100.01 in the month."""
     done = closer.close("2026-10", formats=("csv", "books"))
     found = IMPORTERS["csv"]((done.folder / "books.csv").read_bytes())
@@ -50,7 +48,7 @@ def test_a_sealed_month_holds_its_books_and_they_are_made_again(closer: Closer) 
     assert verify_statement(done.folder).holds
 
 
-def test_a_provisional_month_has_no_books(closer: Closer, tmp_path: Path) -> None:
+def test_a_provisional_month_has_no_books(closer, tmp_path):
     """Asked for, they are refused, and nothing is written."""
     closer.desk.extract()
     made = statement(closer.desk.lake, "2026-10", as_of="2026-10-20T00:00:00Z")
@@ -59,7 +57,7 @@ def test_a_provisional_month_has_no_books(closer: Closer, tmp_path: Path) -> Non
     assert not (tmp_path / "out").exists()
 
 
-def test_a_close_that_cannot_seal_leaves_the_books_out(closer: Closer) -> None:
+def test_a_close_that_cannot_seal_leaves_the_books_out(closer):
     """The statement is written all the same, with its reasons: payouts were never read."""
     desk = closer.desk
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)

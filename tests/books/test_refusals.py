@@ -115,7 +115,7 @@ CASES = [(name, old, new) for name, pairs in BAD.items() for old, new in pairs]
 
 
 @pytest.mark.parametrize(("name", "old", "new"), CASES, ids=lambda text: re.sub(r"\W", "", text))
-def test_an_importer_refuses_a_file_that_its_vendor_refuses(name: str, old: str, new: str) -> None:
+def test_an_importer_refuses_a_file_that_its_vendor_refuses(name, old, new):
     """The same file is taken as it was written."""
     encoding = PRESETS[name].encoding
     content = written(name, *GOOD)
@@ -127,7 +127,7 @@ def test_an_importer_refuses_a_file_that_its_vendor_refuses(name: str, old: str,
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_an_entry_out_of_balance_is_written_for_no_system(name: str) -> None:
+def test_an_entry_out_of_balance_is_written_for_no_system(name):
     """One cent is enough."""
     with pytest.raises(ConfigError, match="SVC-2026-10-01 is out of balance"):
         written(name, entry(1, -1234, 1235))
@@ -143,9 +143,7 @@ def test_an_entry_out_of_balance_is_written_for_no_system(name: str) -> None:
         ("xero", (-300, *[1] * 300), "has over 300 lines"),
     ],
 )
-def test_what_is_beyond_a_systems_limits_is_not_written(
-    name: str, lines: tuple[int, ...], why: str
-) -> None:
+def test_what_is_beyond_a_systems_limits_is_not_written(name, lines, why):
     """The message says which entry, and what to do."""
     with pytest.raises(ConfigError, match=why):
         written(name, entry(1, *lines))
@@ -154,7 +152,7 @@ def test_what_is_beyond_a_systems_limits_is_not_written(
 @pytest.mark.parametrize(
     ("name", "setting"), [("datev", "consultant"), ("odoo", "journal"), ("erpnext", "company")]
 )
-def test_a_system_that_needs_a_setting_is_not_written_without(name: str, setting: str) -> None:
+def test_a_system_that_needs_a_setting_is_not_written_without(name, setting):
     """It names the setting and its section."""
     chart = replace(accounts(), settings={})
     with pytest.raises(ConfigError, match=rf"write {setting} below \[{name}\]"):
@@ -178,14 +176,14 @@ CHARTS = {
 
 
 @pytest.mark.parametrize(("name", "text"), CHARTS)
-def test_what_a_system_refuses_of_a_chart_names_its_line_and_the_fix(name: str, text: str) -> None:
+def test_what_a_system_refuses_of_a_chart_names_its_line_and_the_fix(name, text):
     """In words, with an example; none is refused by a system that has no such rule."""
     places = [("sales", ""), ("wallet", "btc")]
     found = refusals(parse_accounts(text), PRESETS[name], places)
     assert CHARTS[name, text] in "\n".join(found)
 
 
-def test_a_month_of_more_lines_than_a_file_takes_is_several_files() -> None:
+def test_a_month_of_more_lines_than_a_file_takes_is_several_files():
     """Each holds whole entries, and Xero takes each."""
     days = [entry(day, -20, *[1] * 20) for day in range(1, 29)]
     files = PRESETS["xero"].files(journal(*days))
@@ -193,7 +191,7 @@ def test_a_month_of_more_lines_than_a_file_takes_is_several_files() -> None:
 
 
 @pytest.mark.parametrize("name", ["csv", "hledger", "ledger"])
-def test_amounts_of_38_digits_are_written_to_the_cent(name: str) -> None:
+def test_amounts_of_38_digits_are_written_to_the_cent(name):
     """Those who have no limit take them; the others say which entry is too large."""
     books = make_books(SeededMonth(3, largest=10**20).source(), Way(accounts()))
     [content, *_] = preset_files(books, PRESETS[name])
@@ -204,7 +202,7 @@ def test_amounts_of_38_digits_are_written_to_the_cent(name: str) -> None:
         preset_files(books, PRESETS["netsuite"])
 
 
-def test_a_provisional_month_says_so_in_every_entry_and_line() -> None:
+def test_a_provisional_month_says_so_in_every_entry_and_line():
     """Whoever opens the books sees it without our program."""
     source = replace(SeededMonth(3).source(None), is_provisional=True)
     books = make_books(source, Way(accounts()))
@@ -215,7 +213,7 @@ def test_a_provisional_month_says_so_in_every_entry_and_line() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("by", [DAY, MONTH])
-def test_each_entry_says_that_its_rates_are_external(name: str, by: str) -> None:
+def test_each_entry_says_that_its_rates_are_external(name, by):
     """In every system, on a line of the entry; that of a day says which rate, and who says so."""
     books = make_books(SeededMonth(3).source(), Way(chart_of(name), by, euro()))
     text = b"".join(preset_files(books, PRESETS[name])).decode(PRESETS[name].encoding)
@@ -227,7 +225,7 @@ def test_each_entry_says_that_its_rates_are_external(name: str, by: str) -> None
     )
 
 
-def test_a_text_that_is_too_long_counts_the_coins_that_it_leaves_out() -> None:
+def test_a_text_that_is_too_long_counts_the_coins_that_it_leaves_out():
     """No amount is cut. DATEV's text has 60 letters; its additional information has them all."""
     units = ("0.00990513 btc", "0.028444616005250785 eth", "0.5 sol", "12.5 usdt")
     line = Line("sales", "", "4000", -1234, "Sales: 76 payments", "0000", units)
@@ -237,14 +235,14 @@ def test_a_text_that_is_too_long_counts_the_coins_that_it_leaves_out() -> None:
     assert f'"Text";"Sales: 76 payments, {", ".join(units)}"' in content
 
 
-def test_a_day_in_the_jalali_calendar_stands_beside_the_other_on_request() -> None:
+def test_a_day_in_the_jalali_calendar_stands_beside_the_other_on_request():
     """1 October 2026 is 9 Mehr 1405."""
     made = replace(journal(*GOOD), settings={"jalali": "yes"})
     head, first, *_ = PRESETS["csv"].files(made)[0].decode().splitlines()
     assert head.endswith(",jalali_day") and first.endswith(",1405-07-09")
 
 
-def test_no_account_is_booked_against_itself() -> None:
+def test_no_account_is_booked_against_itself():
     """DATEV takes pairs of accounts: a line on the clearing account has no other to go to."""
     text = (
         starter()

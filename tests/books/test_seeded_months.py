@@ -99,20 +99,20 @@ def check(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", FEW)
-def test_a_seeded_month_ties_to_the_cent_and_every_system_takes_it(seed: int) -> None:
+def test_a_seeded_month_ties_to_the_cent_and_every_system_takes_it(seed):
     """Against fractions over its records; the file made again is the same, byte for byte."""
     check(seed)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", MANY)
-def test_a_thousand_months_tie_to_the_cent(seed: int) -> None:
+def test_a_thousand_months_tie_to_the_cent(seed):
     """The same of many more."""
     check(seed)
 
 
 @pytest.mark.parametrize("seed", rings(FEW, range(1000)))
-def test_a_restated_month_gives_the_difference(seed: int, tmp_path: Path) -> None:
+def test_a_restated_month_gives_the_difference(seed, tmp_path):
     """What was imported and its correction add up to the month as it is now.
 
     In dollars and in euro, and at 38 digits.
@@ -154,7 +154,7 @@ LEDGERS = {
 
 @pytest.mark.parametrize("seed", FEW[:6])
 @pytest.mark.parametrize("program", LEDGERS)
-def test_the_programs_take_their_text(program: str, seed: int, tmp_path: Path) -> None:
+def test_the_programs_take_their_text(program, seed, tmp_path):
     """Entries of two places and of none."""
     if not shutil.which(program) and environ.get("SVC_REQUIRE_LEDGERS") != "1":
         pytest.skip(f"{program} is not installed")
@@ -174,7 +174,7 @@ def test_the_programs_take_their_text(program: str, seed: int, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("seed", FEW[:4])
-def test_beancount_takes_the_entries_of_two_months_in_one_ledger(seed: int, tmp_path: Path) -> None:
+def test_beancount_takes_the_entries_of_two_months_in_one_ledger(seed, tmp_path):
     """The ledger opens the accounts once; entries of a month and of its correction are included."""
     made, rates = SeededMonth(seed), euro(8) if seed % 2 else None
     way = Way(chart_of("beancount"), rates=rates)
@@ -205,7 +205,7 @@ MOVED = Movements(
 )
 
 
-def test_a_roll_forward_keeps_38_digits() -> None:
+def test_a_roll_forward_keeps_38_digits():
     """In units and in US dollars, whose sign is that of the wallet."""
     summary = {"currency": "xyz", "opening_position": None, "closing_position": None}
     summary |= {"implied_rate": None, "implied_rate_at": None}
@@ -214,7 +214,7 @@ def test_a_roll_forward_keeps_38_digits() -> None:
     assert row["dispositions_units"] == "0"
 
 
-def test_a_description_keeps_38_digits() -> None:
+def test_a_description_keeps_38_digits():
     """Sales are named without a sign."""
     [entry] = make_entries(MOVED, Booking("2026-10", date(2026, 10, 31), NeutralAccounts({})))
     assert entry.lines[0].description == f"Sales: 1 payment, {TEXT} xyz"
@@ -224,7 +224,7 @@ def test_a_description_keeps_38_digits() -> None:
 
 
 @pytest.mark.parametrize("seed", sample(range(40), 40))
-def test_units_and_dollars_are_those_of_the_statement(seed: int, tmp_path: Path) -> None:
+def test_units_and_dollars_are_those_of_the_statement(seed, tmp_path):
     """Sales in dollars where each has a price, and what the wallet gained, coin by coin."""
     seeded = replace(make_seeded_lake(tmp_path / "lake", seed), as_of=None)
     for period in seeded.asked[:3]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ def running() -> Iterator[Server]:
 
 
 @pytest.fixture
-def server(running: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
+def server(running, monkeypatch, tmp_path) -> Iterator[Server]:
     """The server, with the environment of a user whose credentials it takes."""
     for name, value in running.environment.items():
         monkeypatch.setenv(name, value)
@@ -30,7 +29,7 @@ def server(running: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 @pytest.fixture
-def url(server: Server) -> str:
+def url(server) -> str:
     """The URL of a lake that is not there yet."""
     name = f"bucket-{next(_numbers)}"
     server.make_bucket(name)

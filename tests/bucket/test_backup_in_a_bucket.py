@@ -18,7 +18,7 @@ from tests.support.publishing import after, before, read_all
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("backup") / "data"
     read_all(folder, before())
     for name in ("books.toml", "statements/2026-10@Asia-Tehran/a b é مهر #%41.csv"):
@@ -28,9 +28,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_backup_in_a_bucket_is_restored_and_the_older_one_too(
-    made: Path, url: str, tmp_path: Path
-) -> None:
+def test_a_backup_in_a_bucket_is_restored_and_the_older_one_too(made, url, tmp_path):
     """Each object is a plain file of the lake; damage is found there too."""
     shutil.copytree(made, tmp_path / "data")
     lake, old = Lake(tmp_path / "data"), kept(made)
@@ -50,9 +48,7 @@ def test_a_backup_in_a_bucket_is_restored_and_the_older_one_too(
     assert [path for _, path, _ in problems] == ["payments/2026-10.parquet"]
 
 
-def test_a_lake_in_a_bucket_is_backed_up_and_restored_into_a_folder(
-    made: Path, url: str, tmp_path: Path
-) -> None:
+def test_a_lake_in_a_bucket_is_backed_up_and_restored_into_a_folder(made, url, tmp_path):
     """As its objects are now."""
     buckets.copy(made, url.split("/")[2], "lake")
     backup(Lake(url), tmp_path / "backups", progress=False)
@@ -62,7 +58,7 @@ def test_a_lake_in_a_bucket_is_backed_up_and_restored_into_a_folder(
     assert wanted.keys() - found.keys() <= {"secret"}  # no object of a lake in a bucket
 
 
-def test_two_backups_at_once_in_one_bucket_are_75() -> None:
+def test_two_backups_at_once_in_one_bucket_are_75():
     """Whoever was killed holds the lease for a minute; an error gives it back."""
     store = MemoryStore()
     one, other = (Archive(BucketTarget("s3://bucket/backups", store)) for _ in range(2))

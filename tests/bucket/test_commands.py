@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +22,6 @@ from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running, serve
 from svc_analytics.sandbox.state.store import Store
 from tests.support import buckets
-from tests.support.buckets import Server
 from tests.support.commands import Run
 from tests.support.desks import machine_clock_at
 from tests.support.rings import sample
@@ -42,7 +40,7 @@ def service() -> Iterator[Running]:
 
 
 @pytest.fixture
-def call(run: Run, service: Running, server: Server, monkeypatch: pytest.MonkeyPatch) -> Run:
+def call(run, service, server, monkeypatch) -> Run:
     """Run a command line as on a machine with these settings, and an empty cache."""
     for name, value in (service.environment | {"SVC_DATA_DIR": URL}).items():
         monkeypatch.setenv(name, value)
@@ -56,7 +54,7 @@ def made() -> list[str]:
 
 
 @pytest.fixture
-def closed(made: list[str], call: Run, server: Server) -> Run:
+def closed(made, call, server) -> Run:
     """A lake whose October is closed, seen from another machine than the one that closed it."""
     if not made:
         server.make_bucket("commands")
@@ -65,7 +63,7 @@ def closed(made: list[str], call: Run, server: Server) -> Run:
     return call
 
 
-def test_a_month_is_closed_into_a_bucket(closed: Run, made: list[str]) -> None:
+def test_a_month_is_closed_into_a_bucket(closed, made):
     """The register, and one object that is put once."""
     assert made[0].startswith("2026-10 sealed as ")
     keys = buckets.keys_in("commands")
@@ -96,14 +94,14 @@ READING = {
 
 @pytest.mark.usefixtures("no_printer")
 @pytest.mark.parametrize("name", sample(READING, 18))
-def test_a_command_works_from_a_machine_without_a_copy(name: str, closed: Run) -> None:
+def test_a_command_works_from_a_machine_without_a_copy(name, closed):
     words, code, said = READING[name]
     done = closed(*words)
     assert (done.code, done.err if done.code else "") == (code, "") and said in done.out
 
 
 @pytest.mark.thorough
-def test_a_copy_that_was_damaged_on_its_way_is_got_again(closed: Run) -> None:
+def test_a_copy_that_was_damaged_on_its_way_is_got_again(closed):
     """A bit that turned in transit or on this disk stops one command, and no other."""
     assert closed("status").code == 0
     [path] = cache_folder().rglob("payments/2026-10.parquet")
@@ -118,9 +116,7 @@ def test_a_copy_that_was_damaged_on_its_way_is_got_again(closed: Run) -> None:
 
 
 @pytest.mark.thorough
-def test_a_lake_of_a_folder_is_moved_into_a_bucket(
-    call: Run, server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_lake_of_a_folder_is_moved_into_a_bucket(call, server, monkeypatch, tmp_path):
     """As the page says, name by name; its sealed statement is a folder there, and holds."""
     server.make_bucket("moved")
     monkeypatch.setenv("SVC_DATA_DIR", str(tmp_path / "data"))
@@ -135,18 +131,14 @@ def test_a_lake_of_a_folder_is_moved_into_a_bucket(
     assert "lake/statements/2026-10/manifest.json" in buckets.keys_in("moved")
 
 
-def test_a_balance_that_is_typed_in_is_seen_by_every_machine(
-    closed: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_balance_that_is_typed_in_is_seen_by_every_machine(closed, monkeypatch, tmp_path):
     assert closed("assert", "2026-11-01", "btc", "1", "--note", "seen by Sara").code == 0
     monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "another machine"))
     lake = svc.open_lake(URL)
     assert lake.exists and "seen by Sara" in (lake.path / "assertions.csv").read_text()
 
 
-def test_deliveries_are_compared_with_a_lake_in_a_bucket(
-    closed: Run, service: Running, tmp_path: Path
-) -> None:
+def test_deliveries_are_compared_with_a_lake_in_a_bucket(closed, service, tmp_path):
     """The paid payment of this delivery is in no lake, and of time that was read."""
     secret = service.environment["SVC_WEBHOOK_SECRETS"].split(",")[0].split("@")[0]
     at = int(NOW.timestamp())
@@ -164,7 +156,7 @@ def test_deliveries_are_compared_with_a_lake_in_a_bucket(
 
 
 @pytest.mark.thorough
-def test_a_notebooks_process_opens_the_copy_as_the_bucket(closed: Run) -> None:
+def test_a_notebooks_process_opens_the_copy_as_the_bucket(closed):
     """A kernel is told the folder alone; what it writes goes to the bucket all the same."""
     assert closed("status").code == 0
     folder = svc.open_lake(URL).path
@@ -174,9 +166,7 @@ def test_a_notebooks_process_opens_the_copy_as_the_bucket(closed: Run) -> None:
     assert URL in told.stdout
 
 
-def test_a_bucket_that_breaks_conditions_gets_no_lake(
-    call: Run, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bucket_that_breaks_conditions_gets_no_lake(call, server, monkeypatch):
     """Exit 2, the store's name, and nothing was written."""
     server.make_bucket("careless")
     monkeypatch.setenv("SVC_DATA_DIR", "s3://careless/lake")
@@ -194,19 +184,19 @@ def test_a_bucket_that_breaks_conditions_gets_no_lake(
         ("ftp://host/lake", 2, "not one of a bucket"),
     ],
 )
-def test_a_wrong_address_is_told_in_one_line(call: Run, place: str, code: int, said: str) -> None:
+def test_a_wrong_address_is_told_in_one_line(call, place, code, said):
     done = call("status", "--data-dir", place)
     assert done.code == code and said in done.err and len(done.lines) == 1
     assert "secret" not in done.err
 
 
-def test_an_empty_bucket_holds_no_lake(call: Run, server: Server) -> None:
+def test_an_empty_bucket_holds_no_lake(call, server):
     server.make_bucket("empty")
     done = call("status", "--data-dir", "s3://empty/lake")
     assert done.code == 1 and "no lake in s3://empty/lake: run svc-analytics extract" in done.err
 
 
-def test_a_store_that_is_away_is_75(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_is_away_is_75(call, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     done = call("status")
     assert done.code == 75 and f"{URL}: the store does not answer" in done.err

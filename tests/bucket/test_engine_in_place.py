@@ -21,7 +21,7 @@ SUM = "select count(*) as n, sum(net) as net from ledger_entries where kind = 'p
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> EngineAtBucket:
+def engine(monkeypatch) -> EngineAtBucket:
     """An engine that stands in for the one at the address of the settings."""
     speak_as_spark(monkeypatch)
     found = EngineAtBucket()
@@ -31,7 +31,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> EngineAtBucket:
 
 
 @pytest.fixture
-def bucket(url: str) -> str:
+def bucket(url) -> str:
     """A bucket with a lake of 40 payments of two months, and beside it another one of 60."""
     make_lake(Lake(url), Shape(40, months=2, newest=0.5))
     make_lake(Lake(f"{url}-other"), Shape(60, months=2, newest=0.5))
@@ -60,7 +60,7 @@ def replacing(bucket: str) -> Callable[[], None]:
     return replace
 
 
-def test_an_engine_is_shown_the_objects_by_their_keys(bucket: str, engine: EngineAtBucket) -> None:
+def test_an_engine_is_shown_the_objects_by_their_keys(bucket, engine):
     """Not the links of a snapshot, which no cluster sees."""
     lake = counted(bucket)
     assert asked(lake) == asked(Lakehouse(lake.place))
@@ -71,9 +71,7 @@ def test_an_engine_is_shown_the_objects_by_their_keys(bucket: str, engine: Engin
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("moment", ["before", "between", "behind"])
-def test_an_answer_is_of_one_state_whenever_objects_are_replaced(
-    moment: str, bucket: str, engine: EngineAtBucket
-) -> None:
+def test_an_answer_is_of_one_state_whenever_objects_are_replaced(moment, bucket, engine):
     """40 payments were listed; then there are 60, and whatever was counted is counted anew."""
     setattr(engine, moment, replacing(bucket))
     found = asked(counted(bucket))
@@ -82,7 +80,7 @@ def test_an_answer_is_of_one_state_whenever_objects_are_replaced(
 
 
 @pytest.mark.thorough
-def test_an_object_that_was_put_back_is_counted_anew(bucket: str, engine: EngineAtBucket) -> None:
+def test_an_object_that_was_put_back_is_counted_anew(bucket, engine):
     """Its ETag is the old one again; the time when it was put is not."""
     lake, key = counted(bucket), "payments/2026-10.parquet"
     wanted = asked(Lakehouse(lake.place))
@@ -99,9 +97,7 @@ def test_an_object_that_was_put_back_is_counted_anew(bucket: str, engine: Engine
 
 
 @pytest.mark.thorough
-def test_a_lake_that_never_stands_still_is_told_in_one_line(
-    bucket: str, engine: EngineAtBucket
-) -> None:
+def test_a_lake_that_never_stands_still_is_told_in_one_line(bucket, engine):
     """Exit code 75: another time it may."""
     key = "payments/2026-10.parquet"
     copy_object(bucket, f"lake/{key}", f"kept/{key}")
@@ -117,9 +113,7 @@ def test_a_lake_that_never_stands_still_is_told_in_one_line(
 
 
 @pytest.mark.thorough
-def test_an_engine_that_fails_over_a_replaced_object_is_asked_again(
-    bucket: str, engine: EngineAtBucket
-) -> None:
+def test_an_engine_that_fails_over_a_replaced_object_is_asked_again(bucket, engine):
     """And one that fails over objects as they were listed has failed."""
 
     def fail() -> None:
@@ -135,7 +129,7 @@ def test_an_engine_that_fails_over_a_replaced_object_is_asked_again(
 
 
 @pytest.mark.thorough
-def test_a_statement_has_the_same_digest(bucket: str, engine: EngineAtBucket) -> None:
+def test_a_statement_has_the_same_digest(bucket, engine):
     """What is made here for the period, beside the objects, is handed over."""
     lake = counted(bucket)
     here, there = (statement(each, NEWEST.label, now=END) for each in (Lakehouse(lake.place), lake))
@@ -143,18 +137,14 @@ def test_a_statement_has_the_same_digest(bucket: str, engine: EngineAtBucket) ->
     assert any(rows is not None and len(rows) for rows in engine.handed.values())
 
 
-def test_another_lake_in_the_place_of_the_listed_one_is_refused(
-    bucket: str, engine: EngineAtBucket
-) -> None:
+def test_another_lake_in_the_place_of_the_listed_one_is_refused(bucket, engine):
     """An older copy of the bucket would give other figures, and no error."""
     with pytest.raises(LakeError, match=r"lake-other/payments/.* as it is listed"):
         asked(counted(bucket, "lake-other"))
     assert len(engine.asked) == 0
 
 
-def test_a_secret_in_the_engines_address_of_the_lake_is_refused(
-    bucket: str, engine: EngineAtBucket
-) -> None:
+def test_a_secret_in_the_engines_address_of_the_lake_is_refused(bucket, engine):
     """It is not told either."""
     lake = Lakehouse(f"s3://{bucket}/lake", engine="sc://in", engine_data="s3a://key:hush@b/lake")
     with pytest.raises(ConfigError, match=r"^engine_data holds more than an address") as raised:
@@ -163,7 +153,7 @@ def test_a_secret_in_the_engines_address_of_the_lake_is_refused(
 
 
 @pytest.fixture
-def on_spark(bucket: str, tmp_path: Path) -> Lakehouse:
+def on_spark(bucket, tmp_path) -> Lakehouse:
     """The lake, whose records Spark counts in a folder that has the same objects."""
     client, folder = boto3.client("s3"), tmp_path / "seen"
     for each in client.list_objects_v2(Bucket=bucket, Prefix="lake/")["Contents"]:
@@ -175,7 +165,7 @@ def on_spark(bucket: str, tmp_path: Path) -> Lakehouse:
 
 
 @pytest.mark.thorough
-def test_spark_counts_the_objects_where_it_sees_them(on_spark: Lakehouse) -> None:
+def test_spark_counts_the_objects_where_it_sees_them(on_spark):
     """And refuses one that is not as large as the one that was listed."""
     assert asked(on_spark) == asked(Lakehouse(on_spark.place))
     seen = Path(on_spark.engine_data) / "payments" / "2026-10.parquet"
@@ -185,7 +175,7 @@ def test_spark_counts_the_objects_where_it_sees_them(on_spark: Lakehouse) -> Non
 
 
 @pytest.mark.thorough
-def test_spark_states_a_month_of_objects_to_the_same_digest(on_spark: Lakehouse) -> None:
+def test_spark_states_a_month_of_objects_to_the_same_digest(on_spark):
     """What is made here for the period, beside the objects, is handed over to it."""
     here = statement(Lakehouse(on_spark.place), NEWEST.label, now=END)
     assert statement(on_spark, NEWEST.label, now=END).content_digest() == here.content_digest()

@@ -35,7 +35,7 @@ class Machines:
 
 
 @pytest.fixture
-def machines(tmp_path: Path) -> Machines:
+def machines(tmp_path) -> Machines:
     return Machines(tmp_path)
 
 
@@ -46,14 +46,14 @@ def put(bucket: BucketStorage, text: str, key: str = MONTH) -> None:
         temporary.write_text(text)
 
 
-def test_what_one_machine_writes_another_reads(machines: Machines) -> None:
+def test_what_one_machine_writes_another_reads(machines):
     ann, bob = machines.open("ann"), machines.open("bob")
     put(ann, "of ann")
     bob.refresh()
     assert (bob.folder / MONTH).read_text() == "of ann"
 
 
-def test_a_month_that_another_machine_made_first_is_not_overwritten(machines: Machines) -> None:
+def test_a_month_that_another_machine_made_first_is_not_overwritten(machines):
     """The loser is told, and its copy has the winner's."""
     ann, bob = machines.open("ann"), machines.open("bob")
     put(ann, "of ann")
@@ -63,7 +63,7 @@ def test_a_month_that_another_machine_made_first_is_not_overwritten(machines: Ma
     assert (bob.folder / MONTH).read_text() == "of ann"
 
 
-def test_who_loses_reads_again_and_merges_again(machines: Machines) -> None:
+def test_who_loses_reads_again_and_merges_again(machines):
     """Two people accept a finding at once: both lines stay."""
     ann, bob = machines.open("ann"), machines.open("bob")
     paths = [each.folder / "acknowledgements.csv" for each in (ann, bob)]
@@ -80,7 +80,7 @@ def test_who_loses_reads_again_and_merges_again(machines: Machines) -> None:
     assert machines.store.objects["acknowledgements.csv"] == b"check,by\na,Ann\nb,Bob\n"
 
 
-def test_an_object_replaced_while_it_is_read_means_a_new_listing(machines: Machines) -> None:
+def test_an_object_replaced_while_it_is_read_means_a_new_listing(machines):
     """Never one file of before, and one of after."""
     ann = machines.open("ann")
     put(ann, "old")
@@ -104,7 +104,7 @@ def test_an_object_replaced_while_it_is_read_means_a_new_listing(machines: Machi
     assert [(bob.folder / key).read_text() for key in (MONTH, "lake.json")] == ["new", "new"]
 
 
-def test_a_copy_gets_only_what_changed(machines: Machines) -> None:
+def test_a_copy_gets_only_what_changed(machines):
     ann, bob = machines.open("ann"), machines.open("bob")
     put(ann, "1")
     put(ann, "2", "payments/2026-11.parquet")
@@ -116,7 +116,7 @@ def test_a_copy_gets_only_what_changed(machines: Machines) -> None:
     assert (bob.folder / "payments/2026-11.parquet").read_text() == "3"
 
 
-def test_a_file_of_the_copy_that_was_changed_or_lost_is_read_again(machines: Machines) -> None:
+def test_a_file_of_the_copy_that_was_changed_or_lost_is_read_again(machines):
     ann = machines.open("ann")
     put(ann, "whole")
     for damage in (lambda path: path.write_text("torn"), Path.unlink):
@@ -125,7 +125,7 @@ def test_a_file_of_the_copy_that_was_changed_or_lost_is_read_again(machines: Mac
         assert (ann.folder / MONTH).read_text() == "whole"
 
 
-def test_a_torn_book_costs_a_reading_and_loses_nothing(machines: Machines) -> None:
+def test_a_torn_book_costs_a_reading_and_loses_nothing(machines):
     ann = machines.open("ann")
     put(ann, "whole")
     (ann.folder / FILE).write_text("{")
@@ -134,7 +134,7 @@ def test_a_torn_book_costs_a_reading_and_loses_nothing(machines: Machines) -> No
     assert (ann.folder / MONTH).read_text() == "whole"
 
 
-def test_an_object_that_is_gone_goes_from_the_copy(machines: Machines) -> None:
+def test_an_object_that_is_gone_goes_from_the_copy(machines):
     ann, bob = machines.open("ann"), machines.open("bob")
     put(ann, "1")
     bob.refresh()
@@ -143,7 +143,7 @@ def test_an_object_that_is_gone_goes_from_the_copy(machines: Machines) -> None:
     assert not (bob.folder / MONTH).exists()
 
 
-def test_what_is_of_this_machine_alone_stays_here(machines: Machines) -> None:
+def test_what_is_of_this_machine_alone_stays_here(machines):
     """Indexes, runs and views are made again; nobody else needs them."""
     ann = machines.open("ann")
     for key in (".ids/payments.hashes", ".views.json", "analytics.duckdb"):
@@ -158,7 +158,7 @@ def state(bucket: BucketStorage, text: str) -> None:
         (folder / "manifest.json").write_text(text)
 
 
-def test_a_statement_is_one_object_that_the_first_closer_puts(machines: Machines) -> None:
+def test_a_statement_is_one_object_that_the_first_closer_puts(machines):
     """The other one gets it, whole, and overwrites nothing."""
     ann, bob = machines.open("ann"), machines.open("bob")
     state(ann, "of ann")
@@ -169,7 +169,7 @@ def test_a_statement_is_one_object_that_the_first_closer_puts(machines: Machines
     assert (bob.folder / "statements/2026-10/manifest.json").read_text() == "of ann"
 
 
-def test_a_lake_made_in_the_copy_is_put_whole_and_its_description_last(machines: Machines) -> None:
+def test_a_lake_made_in_the_copy_is_put_whole_and_its_description_last(machines):
     """Until it is all there, nobody takes it for a lake."""
     ann = machines.open("ann")
     for key in ("lake.json", MONTH, "statements/2026-10/manifest.json", ".ids/hashes"):
@@ -180,7 +180,7 @@ def test_a_lake_made_in_the_copy_is_put_whole_and_its_description_last(machines:
     ann.put_new()  # once: what is there is put no second time
 
 
-def test_one_machine_writes_at_a_time(machines: Machines) -> None:
+def test_one_machine_writes_at_a_time(machines):
     ann, bob = machines.open("ann"), machines.open("bob")
     told = "is writing to s3://bucket/lake"
     with ann.writing(0), pytest.raises(LakeBusy, match=told), bob.writing(0):
@@ -189,9 +189,7 @@ def test_one_machine_writes_at_a_time(machines: Machines) -> None:
         assert not inherited.is_own and inherited.since is None and inherited.intents == ()
 
 
-def test_who_takes_over_learns_what_may_be_on_its_way(
-    machines: Machines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_takes_over_learns_what_may_be_on_its_way(machines, monkeypatch):
     """A machine that died holds the lease until it is over; its months are then put anew."""
     ann, bob = machines.open("ann"), machines.open("bob")
     monkeypatch.setattr(lease, "LENGTH", -1)
@@ -202,7 +200,7 @@ def test_who_takes_over_learns_what_may_be_on_its_way(
         assert (inherited.since, inherited.intents) == (17, (MONTH,))
 
 
-def test_who_lost_the_lease_writes_no_month(machines: Machines) -> None:
+def test_who_lost_the_lease_writes_no_month(machines):
     """Its month is unchanged in the bucket, so its own condition alone would hold."""
     ann = machines.open("ann")
     with pytest.raises(LakeChanged, match="another process took over"), ann.writing(0):
@@ -212,14 +210,14 @@ def test_who_lost_the_lease_writes_no_month(machines: Machines) -> None:
     assert MONTH not in machines.store.objects
 
 
-def test_a_lease_that_cannot_be_read_stops_every_writer(machines: Machines) -> None:
+def test_a_lease_that_cannot_be_read_stops_every_writer(machines):
     """It may have named months that are still on their way."""
     machines.store.put(".writer.json", b"{", None)
     with pytest.raises(StoreError, match=r"\.writer\.json cannot be read"):
         machines.open("ann").writing(0).__enter__()
 
 
-def test_a_version_that_is_not_the_one_listed_is_a_conflict() -> None:
+def test_a_version_that_is_not_the_one_listed_is_a_conflict():
     store = MemoryStore()
     store.put("a", b"1", None)
     with pytest.raises(Conflict):

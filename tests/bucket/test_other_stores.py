@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -23,9 +22,7 @@ STORES = {"gs://finance/lake": Google, "az://finance/lake": Azure}
 
 
 @pytest.fixture(params=STORES)
-def url(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[str]:
+def url(request, monkeypatch, tmp_path) -> Iterator[str]:
     """The URL of a lake that is not there yet."""
     with serve_other(STORES[request.param]) as environment:
         for name, value in environment.items():
@@ -34,7 +31,7 @@ def url(
         yield request.param
 
 
-def test_a_put_names_the_version_that_it_replaces(url: str) -> None:
+def test_a_put_names_the_version_that_it_replaces(url):
     """The listing shows the same ETag that the putting told, whatever quotes it leaves out."""
     store = ObjectStore(url)
     first = store.put("a", b"1", None)
@@ -48,13 +45,13 @@ def test_a_put_names_the_version_that_it_replaces(url: str) -> None:
     assert store.list()["a"].etag == second.etag
 
 
-def test_both_keep_the_conditions_that_a_lake_rests_on(url: str) -> None:
+def test_both_keep_the_conditions_that_a_lake_rests_on(url):
     probe(ObjectStore(url), url)
     assert ObjectStore(url).list() == {}
 
 
 @pytest.mark.thorough
-def test_an_object_put_again_with_the_same_bytes_stops_no_writer(url: str) -> None:
+def test_an_object_put_again_with_the_same_bytes_stops_no_writer(url):
     """As another class of storage does it: the copy knows the ETag, but not the generation."""
     extract(url, before())
     store = ObjectStore(url)
@@ -68,8 +65,8 @@ def test_an_object_put_again_with_the_same_bytes_stops_no_writer(url: str) -> No
 
 
 def test_a_lake_is_written_and_changed_there_and_read_by_another_machine(
-    url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    url, monkeypatch, tmp_path
+):
     """The second run moves one record to another month, and so replaces two objects."""
     for service in (before(), after()):
         extract(url, service)

@@ -8,7 +8,7 @@ import pytest
 from svc_analytics.bucket.profiles import read_profile
 from svc_analytics.bucket.store import ObjectStore
 from svc_analytics.errors import ConfigError
-from tests.support.buckets import CREDENTIALS, App, Server
+from tests.support.buckets import CREDENTIALS, App
 
 URL = "s3://finance/lake"
 CONFIG = """
@@ -30,7 +30,7 @@ region = eu-west-3
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch) -> Path:
     """A home whose folder `.aws` has four profiles; the environment names no credential."""
     for name in CREDENTIALS:
         monkeypatch.delenv(name, raising=False)
@@ -46,7 +46,7 @@ def keys(found: dict[str, Any]) -> tuple[str, str]:
     return now["access_key_id"], now["secret_access_key"]
 
 
-def test_a_profile_gives_keys_and_region(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_gives_keys_and_region(home, monkeypatch):
     """Those of a process here; the default profile's stand in another file."""
     monkeypatch.setenv("AWS_PROFILE", "finance")
     found = read_profile(URL)
@@ -57,7 +57,7 @@ def test_a_profile_gives_keys_and_region(home: Path, monkeypatch: pytest.MonkeyP
     assert keys(read_profile(URL)) == ("AKDEFAULT", "t")
 
 
-def test_the_environment_goes_before_a_profile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_goes_before_a_profile(home, monkeypatch):
     monkeypatch.setenv("AWS_PROFILE", "finance")
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     assert "region" not in read_profile(URL)
@@ -65,7 +65,7 @@ def test_the_environment_goes_before_a_profile(home: Path, monkeypatch: pytest.M
     assert read_profile(URL) == {}
 
 
-def test_only_s3_has_profiles_and_files_about_something_else_are_no_error(home: Path) -> None:
+def test_only_s3_has_profiles_and_files_about_something_else_are_no_error(home):
     assert read_profile("gs://finance/lake") == read_profile(URL) == {}
 
 
@@ -78,9 +78,7 @@ def test_only_s3_has_profiles_and_files_about_something_else_are_no_error(home: 
         ("over", "SSOTokenLoadError"),
     ],
 )
-def test_a_profile_without_credentials_is_one_line(
-    home: Path, monkeypatch: pytest.MonkeyPatch, profile: str, reason: str
-) -> None:
+def test_a_profile_without_credentials_is_one_line(home, monkeypatch, profile, reason):
     """It names the profile and the next step, and quotes nothing of what a process said."""
     monkeypatch.setenv("AWS_PROFILE", profile)
     with pytest.raises(ConfigError) as refused:
@@ -91,9 +89,7 @@ def test_a_profile_without_credentials_is_one_line(
     )
 
 
-def test_a_store_is_asked_with_the_key_of_the_profile(
-    server: Server, url: str, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_is_asked_with_the_key_of_the_profile(server, url, home, monkeypatch):
     signed = []
 
     def note(app: App, environ: dict[str, Any], start: Any) -> Any:

@@ -3,13 +3,11 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 import svc_analytics as svc
 from svc_analytics.closing.verification.verify import verify_statement
-from svc_analytics.config import Settings
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.buckets import keys_in
 from tests.support.closings import Closer
@@ -26,9 +24,7 @@ LEDGER = """
 
 
 @pytest.mark.thorough
-def test_a_year_sealed_in_a_bucket_names_its_twelve_seals(
-    url: str, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_year_sealed_in_a_bucket_names_its_twelve_seals(url, settings, monkeypatch, tmp_path):
     """3 + 2 btc were sold in 2025. A machine without a copy verifies the year, and states it."""
     desk = Desk(
         FakeService(now=datetime(2026, 11, 20, tzinfo=UTC)), replace(settings), Lakehouse(url)

@@ -1,7 +1,6 @@
 """Several lakes in buckets of their own: together, on this machine and by an engine."""
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -12,7 +11,7 @@ from svc_analytics.errors import ConfigError, LakeChanged, LakeError
 from svc_analytics.lake.lake import Lake
 from tests.benchmarks import growth_lakes
 from tests.benchmarks.growth_lakes import Shape, make_lake
-from tests.support.buckets import Server, copy_object
+from tests.support.buckets import copy_object
 from tests.support.engine_at_bucket import EngineAtBucket
 from tests.support.engines import let_duckdb_count
 
@@ -30,7 +29,7 @@ def made() -> list[str]:
 
 
 @pytest.fixture
-def urls(server: Server, made: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def urls(server, made, monkeypatch) -> list[str]:
     """Two buckets: a lake of 40 payments of two months, and one of 60, of another merchant.
 
     Beside the second lies a lake of 50 payments of the same merchant.
@@ -47,7 +46,7 @@ def urls(server: Server, made: list[str], monkeypatch: pytest.MonkeyPatch) -> li
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> EngineAtBucket:
+def engine(monkeypatch) -> EngineAtBucket:
     """An engine that reads the objects of any bucket where they lie."""
     let_duckdb_count(monkeypatch)
     found = EngineAtBucket()
@@ -79,9 +78,7 @@ WORDS = (
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("words", WORDS, ids=lambda words: words[0])
-def test_a_command_prints_the_same_whoever_counts_the_objects(
-    urls: list[str], engine: EngineAtBucket, words: tuple[str, ...]
-) -> None:
+def test_a_command_prints_the_same_whoever_counts_the_objects(urls, engine, words):
     """To the letter, and with the same exit code; the objects of both buckets are read in place."""
     here, there = run(urls, *words), run(urls, *words, engine_data=places(urls))
     assert here.stdout and (there.stdout, there.exit_code) == (here.stdout, here.exit_code)
@@ -91,9 +88,7 @@ def test_a_command_prints_the_same_whoever_counts_the_objects(
 
 
 @pytest.mark.thorough
-def test_without_places_an_engine_reads_the_copies_of_this_machine(
-    urls: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_places_an_engine_reads_the_copies_of_this_machine(urls, monkeypatch, tmp_path):
     """A server on this machine finds both copies by their paths."""
     engine = let_duckdb_count(monkeypatch)
     assert run(urls, "sql", RATES, "--csv", engine_data=[]).stdout == (
@@ -102,9 +97,7 @@ def test_without_places_an_engine_reads_the_copies_of_this_machine(
     assert engine.asked and all(path.startswith(f"{tmp_path}/") for path in engine.read_from)
 
 
-def test_the_place_of_another_lake_is_refused_by_name(
-    urls: list[str], engine: EngineAtBucket
-) -> None:
+def test_the_place_of_another_lake_is_refused_by_name(urls, engine):
     """In the wrong order each merchant would get the other's figures."""
     found = run(urls, "sql", COUNT, engine_data=places(urls)[::-1])
     assert isinstance(found.exception, LakeError) and "as it is listed" in str(found.exception)
@@ -113,9 +106,7 @@ def test_the_place_of_another_lake_is_refused_by_name(
 
 
 @pytest.mark.thorough
-def test_an_object_of_any_lake_that_is_replaced_is_counted_anew(
-    urls: list[str], engine: EngineAtBucket
-) -> None:
+def test_an_object_of_any_lake_that_is_replaced_is_counted_anew(urls, engine):
     """
     All lakes are, for the answer is of one state of each: 60 payments were listed, 50 are there.
     """
@@ -137,9 +128,7 @@ def test_an_object_of_any_lake_that_is_replaced_is_counted_anew(
 
 
 @pytest.mark.thorough
-def test_a_lake_that_never_stands_still_is_told_by_name(
-    urls: list[str], engine: EngineAtBucket
-) -> None:
+def test_a_lake_that_never_stands_still_is_told_by_name(urls, engine):
     """Exit code 75: another time it may."""
     month = MONTHS[1]
     copy_object("second", f"lake/{month}", f"kept/{month}")
@@ -153,9 +142,7 @@ def test_a_lake_that_never_stands_still_is_told_by_name(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("period", ["2026-Q4", "2026", "1405", "2026-10-ytd"])
-def test_a_longer_period_of_several_buckets_has_the_same_figures_by_an_engine(
-    urls: list[str], engine: EngineAtBucket, period: str
-) -> None:
+def test_a_longer_period_of_several_buckets_has_the_same_figures_by_an_engine(urls, engine, period):
     """Of both calendars, each merchant's with the same digest."""
     here = run(urls, "statement", period, "--json")
     there = run(urls, "statement", period, "--json", engine_data=places(urls))

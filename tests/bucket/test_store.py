@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,10 +21,10 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.statements.statement import statement
 from tests.benchmarks.growth_lakes import END, NEWEST, Shape, make_lake
 from tests.support import buckets
-from tests.support.buckets import MemoryStore, Server, answers, keys_in
+from tests.support.buckets import MemoryStore, answers, keys_in
 
 
-def test_a_put_names_the_version_that_it_replaces(url: str) -> None:
+def test_a_put_names_the_version_that_it_replaces(url):
     """Create, replace, and refuse both what is there and what is not the same any more."""
     store = ObjectStore(url)
     first = store.put("a", b"1", None)
@@ -36,7 +35,7 @@ def test_a_put_names_the_version_that_it_replaces(url: str) -> None:
     assert bytes(store.get("a", second)[0]) == b"2" and store.list() == {"a": second}
 
 
-def test_a_version_that_was_replaced_is_not_got(url: str) -> None:
+def test_a_version_that_was_replaced_is_not_got(url):
     store = ObjectStore(url)
     first = store.put("a", b"1", None)
     store.put("a", b"2", first)
@@ -44,7 +43,7 @@ def test_a_version_that_was_replaced_is_not_got(url: str) -> None:
         store.get("a", first)
 
 
-def test_a_put_whose_answer_was_lost_is_found_done() -> None:
+def test_a_put_whose_answer_was_lost_is_found_done():
     """A client that tries again meets its own object: no conflict, and no second version."""
     store = MemoryStore()
     done = store.put("a", b"same", None)
@@ -53,7 +52,7 @@ def test_a_put_whose_answer_was_lost_is_found_done() -> None:
         replace_object(store, "a", b"other", None)
 
 
-def test_a_bucket_that_is_not_there_is_a_wrong_setting(server: Server) -> None:
+def test_a_bucket_that_is_not_there_is_a_wrong_setting(server):
     for act in (lambda store: store.list(), lambda store: store.put("a", b"", None)):
         with pytest.raises(ConfigError, match="s3://nowhere/lake: there is no such bucket"):
             act(ObjectStore("s3://nowhere/lake"))
@@ -67,9 +66,7 @@ def test_a_bucket_that_is_not_there_is_a_wrong_setting(server: Server) -> None:
         ("400 Bad Request", "AuthorizationHeaderMalformed", StoreError, 1),
     ],
 )
-def test_a_refusal_is_told_without_the_key(
-    server: Server, url: str, status: str, code: str, kind: type[StoreError], exit_code: int
-) -> None:
+def test_a_refusal_is_told_without_the_key(server, url, status, code, kind, exit_code):
     server.fault = answers(status, code)
     with pytest.raises(kind) as refused:
         ObjectStore(url).list()
@@ -77,14 +74,14 @@ def test_a_refusal_is_told_without_the_key(
     assert "AKIDEXAMPLE" not in repr(refused.value) and refused.value.__cause__ is None
 
 
-def test_a_store_that_is_away_is_tried_later(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_is_away_is_tried_later(url, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(StoreUnavailable, match="does not answer") as away:
         ObjectStore(url).list()
     assert away.value.exit_code == 75
 
 
-def test_without_the_extra_its_name_is_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_its_name_is_told(url, monkeypatch):
     monkeypatch.setitem(sys.modules, "obstore.store", None)
     with pytest.raises(ConfigError, match=r'pip install "svc-analytics\[bucket\]"'):
         ObjectStore(url).list()
@@ -99,24 +96,24 @@ def test_without_the_extra_its_name_is_told(url: str, monkeypatch: pytest.Monkey
         "gs://bucket/lake#secret",
     ],
 )
-def test_a_url_that_may_hold_a_secret_is_refused_and_not_repeated(text: str) -> None:
+def test_a_url_that_may_hold_a_secret_is_refused_and_not_repeated(text):
     with pytest.raises(ConfigError, match="more than an address") as refused:
         read_address(text)
     assert "secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["http://host/lake", "s3://", "s3:///lake", "s3://b/../lake"])
-def test_a_url_of_no_bucket_is_refused(text: str) -> None:
+def test_a_url_of_no_bucket_is_refused(text):
     with pytest.raises(ConfigError, match="not one of a bucket"):
         read_address(text)
 
 
-def test_a_url_becomes_no_folder() -> None:
+def test_a_url_becomes_no_folder():
     with pytest.raises(ConfigError, match="out is a URL"):
         local_path("out", "s3://bucket/out")
 
 
-def test_each_store_has_a_copy_of_its_own() -> None:
+def test_each_store_has_a_copy_of_its_own():
     """The same URL at another endpoint is another bucket."""
     here = {"SVC_CACHE_DIR": "/cache"}
     there = here | {"AWS_ENDPOINT_URL": "http://127.0.0.1:9000"}
@@ -136,20 +133,18 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
-def test_a_store_that_keeps_its_conditions_is_taken(url: str) -> None:
+def test_a_store_that_keeps_its_conditions_is_taken(url):
     """moto, one request at a time: one of sixteen wins, each time."""
     probe(ObjectStore(url), url)
     assert ObjectStore(url).list() == {}  # what was put to find out is gone
 
 
-def test_a_store_in_memory_is_taken() -> None:
+def test_a_store_in_memory_is_taken():
     probe(MemoryStore(), "memory")
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_store_that_breaks_conditions_is_refused_by_name(
-    name: str, server: Server, url: str
-) -> None:
+def test_a_store_that_breaks_conditions_is_refused_by_name(name, server, url):
     """Each says that it keeps them, and none is believed."""
     make, said = BROKEN[name]
     server.fault = make()
@@ -164,7 +159,7 @@ def test_a_store_that_breaks_conditions_is_refused_by_name(
 @pytest.mark.parametrize(
     ("url", "most"), [("s3://b/lake", 5 * 1024**3), ("az://c/lake", 5000 * 1024**2)]
 )
-def test_the_largest_objects_are_those_of_the_stores(url: str, most: int) -> None:
+def test_the_largest_objects_are_those_of_the_stores(url, most):
     """5 GiB of S3, 5000 MiB of Azure; Google's 5 TiB are more than a month has."""
     check_size(url, "payments/2026-10.parquet", most)
     with pytest.raises(StoreError, match=rf"{most + 1:,} bytes, and one PUT takes {most:,}: "):
@@ -172,9 +167,7 @@ def test_the_largest_objects_are_those_of_the_stores(url: str, most: int) -> Non
     check_size("gs://b/lake", "payments/2026-10.parquet", most + 1)
 
 
-def test_a_month_that_is_too_large_is_not_sent(
-    url: str, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_month_that_is_too_large_is_not_sent(url, server, monkeypatch):
     """September fits and is kept; October, ten times as large, is named with what to do."""
     monkeypatch.setitem(LARGEST, "s3", 150_000)
     with pytest.raises(StoreError) as refused:
@@ -188,9 +181,7 @@ def test_a_month_that_is_too_large_is_not_sent(
 
 
 @pytest.mark.thorough
-def test_a_statement_that_is_too_large_is_not_sent(
-    url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_statement_that_is_too_large_is_not_sent(url, monkeypatch, tmp_path):
     """It is one object with all its files; in a folder of this machine it can be written."""
     make_lake(Lake(url), Shape(40, months=2, newest=0.5))
     made = statement(Lake(url), NEWEST.label, now=END)

@@ -42,7 +42,7 @@ class Losing(MemoryStore):
 
 
 @pytest.fixture(autouse=True)
-def leases_are_over_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def leases_are_over_at_once(monkeypatch) -> Iterator[None]:
     """So that nothing but the conditions keeps two writers apart."""
     monkeypatch.setattr(lease, "LENGTH", -1)
     yield
@@ -82,7 +82,7 @@ def check_moved(lake: Lake) -> None:
     assert len(ids["2026-09"]) == 1
 
 
-def test_who_was_overtaken_while_reading_writes_nothing(tmp_path: Path) -> None:
+def test_who_was_overtaken_while_reading_writes_nothing(tmp_path):
     """Ann reads what was; Bob reads what is, and writes it; then Ann comes to write."""
     store = MemoryStore()
     ann, bob = machine(tmp_path / "ann", store), machine(tmp_path / "bob", store)
@@ -99,7 +99,7 @@ def test_who_was_overtaken_while_reading_writes_nothing(tmp_path: Path) -> None:
     check_moved(bob)
 
 
-def test_a_month_that_arrives_after_its_sender_died_is_refused(tmp_path: Path) -> None:
+def test_a_month_that_arrives_after_its_sender_died_is_refused(tmp_path):
     """To Bob that month is empty, so he has no file of it but the one that keeps Ann's out."""
     store, service = Losing(), FakeService([payment(1, "2026-10-31T23:59:59Z")])
     ann, bob = machine(tmp_path / "ann", store), machine(tmp_path / "bob", store)
@@ -113,7 +113,7 @@ def test_a_month_that_arrives_after_its_sender_died_is_refused(tmp_path: Path) -
     assert held(bob) == {"2026-10": 0, "2026-11": 1}
 
 
-def test_who_lost_the_lease_puts_no_month_that_nobody_else_has(tmp_path: Path) -> None:
+def test_who_lost_the_lease_puts_no_month_that_nobody_else_has(tmp_path):
     """The condition of the month alone would let Ann: it is new to her and to the bucket."""
     store, service = MemoryStore(), FakeService([payment(1, "2026-10-31T23:59:59Z")])
     ann, bob = machine(tmp_path / "ann", store), machine(tmp_path / "bob", store)
@@ -135,8 +135,8 @@ def test_who_lost_the_lease_puts_no_month_that_nobody_else_has(tmp_path: Path) -
 
 
 def test_what_a_dead_machine_had_spilled_is_not_published_after_another_wrote(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """Its rows were read before the other's: their time is read again."""
     store = MemoryStore()
     ann, bob = machine(tmp_path / "ann", store), machine(tmp_path / "bob", store)
@@ -149,7 +149,7 @@ def test_what_a_dead_machine_had_spilled_is_not_published_after_another_wrote(
     check_moved(ann)
 
 
-def test_a_file_beside_a_statement_reaches_each_machine_with_the_others(tmp_path: Path) -> None:
+def test_a_file_beside_a_statement_reaches_each_machine_with_the_others(tmp_path):
     """Two machines add one each, the second to what it had not seen: neither is lost."""
     store, name = MemoryStore(), Path("statements") / "2026-10"
     one, other = (machine(tmp_path / each, store).storage for each in ("one", "other"))
@@ -167,8 +167,8 @@ def test_a_file_beside_a_statement_reaches_each_machine_with_the_others(tmp_path
 
 
 def test_a_file_that_one_machine_removed_is_gone_for_each_and_may_be_written_anew(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """The signature of a chain that has grown since; one that is not there is no error."""
     store, name = MemoryStore(), Path("statements") / "chain.json.sig"
     one, other = (machine(tmp_path / each, store).storage for each in ("one", "other"))

@@ -196,7 +196,7 @@ def difference(kept: str, drawn: Path) -> Any:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_a_chart_looks_as_it_did_when_it_was_found_good(name: str, tmp_path: Path) -> None:
+def test_a_chart_looks_as_it_did_when_it_was_found_good(name, tmp_path):
     """Another version of the drawing library may set a letter a little differently."""
     drawn = picture(tmp_path, DRAWN[name])
     if os.environ.get("SVC_NEW_PICTURES") == "1":
@@ -204,7 +204,7 @@ def test_a_chart_looks_as_it_did_when_it_was_found_good(name: str, tmp_path: Pat
     assert difference(name, drawn) is None
 
 
-def test_every_chart_has_its_picture() -> None:
+def test_every_chart_has_its_picture():
     """A new chart is looked at, too."""
     own = {name for name in charts.__all__ if name != "percent"}
     assert own == set(DRAWN) == {path.stem for path in KEPT.glob("*.png")}
@@ -232,12 +232,12 @@ LATER = changed(POSITION, "closing", amounts(*["4"] * 12))
     ],
     ids=["one bar", "signs", "position", "a step", "a field", "a coin", "a coin's steps"],
 )
-def test_the_tolerance_lets_no_wrong_figure_through(name: str, draw: Any, tmp_path: Path) -> None:
+def test_the_tolerance_lets_no_wrong_figure_through(name, draw, tmp_path):
     """What differs in a single figure differs by more."""
     assert difference(name, picture(tmp_path, draw)) is not None
 
 
-def test_persian_names_are_joined_and_run_from_right_to_left(tmp_path: Path) -> None:
+def test_persian_names_are_joined_and_run_from_right_to_left(tmp_path):
     """Letters as written equal the joined forms of each, set from right to left by hand."""
     written, joined = "سلام", "\u202d\ufee1\ufefc\ufeb3\u202c"
     paths = [tmp_path / "written.png", tmp_path / "joined.png", tmp_path / "apart.png"]

@@ -115,7 +115,7 @@ def drawn(draw: Callable[[Axes], None], language: Language, width: float = 5.4) 
 
 
 @pytest.mark.parametrize("name", [*DRAWN, *STATES])
-def test_every_text_of_ours_is_translated(name: str) -> None:
+def test_every_text_of_ours_is_translated(name):
     """No Latin letter is left but those of names and codes."""
     draw_chart = (DRAWN | STATES)[name]
     english, persian = (lines_of(draw_chart, Language(code)) for code in ("en", "fa"))
@@ -123,7 +123,7 @@ def test_every_text_of_ours_is_translated(name: str) -> None:
     assert words & {*persian} <= OTHERS
 
 
-def test_every_text_of_the_catalogue_for_charts_is_drawn() -> None:
+def test_every_text_of_the_catalogue_for_charts_is_drawn():
     """No entry is left behind when a chart is reworded: each stands in some picture."""
     texts = [text for chart in (DRAWN | STATES).values() for text in lines_of(chart)]
     texts += [CALENDARS_NAMED]
@@ -145,7 +145,7 @@ def lines_of(chart: Callable[[Axes], None], language: Language = ENGLISH) -> lis
     return [line for text in texts for line in text.split("\n")]
 
 
-def test_days_stand_in_both_calendars() -> None:
+def test_days_stand_in_both_calendars():
     """The Jalali day, and below it the Gregorian one; the line below the axis says which."""
     axes = drawn(DRAWN["net_settlement_daily"], Language("fa", "fa"))
     assert ticks(axes.xaxis)[1].translate(LATIN) == "07-11\n(10-03)"
@@ -155,14 +155,14 @@ def test_days_stand_in_both_calendars() -> None:
     assert ticks(years.xaxis)[0] == "1404-12-10\n(2026-03-01)"
 
 
-def test_months_stand_with_those_of_the_other_calendar() -> None:
+def test_months_stand_with_those_of_the_other_calendar():
     """October 2026 lies in Mehr and Aban 1405; of an axis of rows both stand in one line."""
     axes = drawn(DRAWN["refund_cohorts"], Language("fa"))
     assert ticks(axes.xaxis)[-1] == "<2026-10>\n(<1405-07/08>)"
     assert ticks(axes.yaxis)[-1] == "<2026-10> (<1405-07/08>)"
 
 
-def test_no_more_days_are_written_than_fit() -> None:
+def test_no_more_days_are_written_than_fit():
     """In a picture half as wide every other label is left out."""
     narrow, wide = (
         drawn(DRAWN["net_settlement_daily"], Language("fa"), width) for width in (2.4, 5.4)
@@ -184,7 +184,7 @@ def ticks(axis: Any) -> list[str]:
     ],
     ids=["a figure", "a column of one's own"],
 )
-def test_the_title_of_a_frame_of_ones_own_is_translated(name: str, title: str) -> None:
+def test_the_title_of_a_frame_of_ones_own_is_translated(name, title):
     """A column that is nobody's but the user's keeps its name, isolated."""
     own = DAILY.select(["day", "currency", "net_settlement"])
     own = own.rename_columns(["day", "currency", name])
@@ -192,14 +192,14 @@ def test_the_title_of_a_frame_of_ones_own_is_translated(name: str, title: str) -
     assert drawn(chart, Language("fa")).get_title().translate(BRACKETS) == title
 
 
-def test_persian_stays_text_that_runs_from_right_to_left() -> None:
+def test_persian_stays_text_that_runs_from_right_to_left():
     """Each of its lines is isolated, with the number in it; a number alone has its minus ahead."""
     svg = draw_svg("a", DRAWN["usd_bridge"], "a", Look((2.9, 2.6), language=Language("fa", "fa")))
     assert ">&#8295;از ابتدا تا پایان دوره، دلار&#8297;</text>" in svg
     assert ">-۱۰٫۵۰</text>" in svg and "font-family:" not in svg
 
 
-def test_persian_digits_stand_on_the_axes_and_the_marks() -> None:
+def test_persian_digits_stand_on_the_axes_and_the_marks():
     """1.50 % in Persian digits, digit by digit."""
     axes = drawn(DRAWN["fee_tiers"], Language("fa", "fa"))
     assert [text.get_text() for text in axes.texts] == ["۱٫۵۰٪", "۱٫۲۰٪", "۱٫۰۰٪"]
@@ -207,7 +207,7 @@ def test_persian_digits_stand_on_the_axes_and_the_marks() -> None:
     assert axes.yaxis.get_major_formatter().format_ticks([0.0, 0.005])[1] == "۰٫۵۰٪"
 
 
-def test_in_two_languages_the_persian_has_a_line_of_its_own() -> None:
+def test_in_two_languages_the_persian_has_a_line_of_its_own():
     """A legend has both in one line; the mark stands before them."""
     axes = drawn(DRAWN["net_settlement_daily"], Language("en+fa"))
     assert axes.get_title().split("\n")[0] == "Sales less fees and refunds by day, btc"
@@ -215,7 +215,7 @@ def test_in_two_languages_the_persian_has_a_line_of_its_own() -> None:
     assert names == ["unknown نامعلوم", "above zero بالای صفر", "below zero زیر صفر"]
 
 
-def test_a_line_of_the_caption_breaks_no_number_apart() -> None:
+def test_a_line_of_the_caption_breaks_no_number_apart():
     """A day and its hour stay in one line, or their isolation would be broken."""
     head = Message("standing.settled", label="2026-11", zone="UTC", STATUS="provisional")
     reason = Message("reason.unfinished", PERIOD="month", instant="2026-11-30 20:30Z")
@@ -225,7 +225,7 @@ def test_a_line_of_the_caption_breaks_no_number_apart() -> None:
     assert all(line.count("\u2066") == line.count("\u2069") for line in lines)
 
 
-def test_a_picture_in_a_notebook_takes_a_language() -> None:
+def test_a_picture_in_a_notebook_takes_a_language():
     """As the statement does; an unknown language is refused."""
     persian = draw(charts.net_settlement_daily, DAILY, "btc", lang="fa", digits="fa")
     assert persian.drawings != draw(charts.net_settlement_daily, DAILY, "btc").drawings

@@ -71,7 +71,7 @@ def brightness(patch: Any) -> float:
     return to_rgb(patch.get_facecolor())[0]
 
 
-def test_cohorts_say_their_percentages_and_darken_with_them(axes: Axes) -> None:
+def test_cohorts_say_their_percentages_and_darken_with_them(axes):
     """2 % is darker than 0.5 %; an unknown ratio is a question mark, not zero."""
     charts.refund_cohorts(axes, COHORTS, "btc")
     assert texts(axes) == ["2.00%", "0.50%", "?"]
@@ -80,7 +80,7 @@ def test_cohorts_say_their_percentages_and_darken_with_them(axes: Axes) -> None:
     assert [bool(field.get_hatch()) for field in (first, second, unknown)] == [False, False, True]
 
 
-def test_a_running_month_of_cohorts_says_so(axes: Axes) -> None:
+def test_a_running_month_of_cohorts_says_so(axes):
     """October is not over: neither its payments nor its refunds are whole."""
     charts.refund_cohorts(axes, attach(COHORTS, Standing(first_open_month="2026-10")), "btc")
     across, down = axes.get_xticklabels(), axes.get_yticklabels()
@@ -88,7 +88,7 @@ def test_a_running_month_of_cohorts_says_so(axes: Axes) -> None:
     assert [label.get_text() for label in across] == ["2026-09", "2026-10\n(running)"]
 
 
-def test_the_key_says_what_is_darkest(axes: Axes) -> None:
+def test_the_key_says_what_is_darkest(axes):
     """2 % of btc, whatever another coin has: each coin's shades are its own."""
     eth = COHORTS.slice(0, 1).set_column(2, "currency", pa.array(["eth"]))
     eth = eth.set_column(3, "ratio", pa.array([Decimal("0.04")], pa.decimal128(38, 8)))
@@ -97,7 +97,7 @@ def test_the_key_says_what_is_darkest(axes: Axes) -> None:
     assert axes.get_xlabel().endswith("white 0%, darkest 2.00%")
 
 
-def test_positions_break_where_they_are_unknown(axes: Axes) -> None:
+def test_positions_break_where_they_are_unknown(axes):
     """Two movements, the one down hatched; the third day has no point."""
     charts.position(axes, POSITION, "btc")
     line = next(line for line in axes.lines if line.get_label() == "position at the day's end")
@@ -106,7 +106,7 @@ def test_positions_break_where_they_are_unknown(axes: Axes) -> None:
     assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True]
 
 
-def test_a_position_shows_where_it_began(axes: Axes) -> None:
+def test_a_position_shows_where_it_began(axes):
     """A diamond before the first day at 5 btc; the legend names every kind of mark."""
     charts.position(axes, POSITION, "btc")
     opening = next(line for line in axes.lines if line.get_label() == "opening position")
@@ -118,27 +118,27 @@ def test_a_position_shows_where_it_began(axes: Axes) -> None:
     }
 
 
-def test_a_position_without_an_opening_is_drawn_without_its_point(axes: Axes) -> None:
+def test_a_position_without_an_opening_is_drawn_without_its_point(axes):
     """A table of one's own need not have that column."""
     charts.position(axes, POSITION.drop_columns(["opening"]), "btc")
     assert "opening position" not in legend(axes)
 
 
-def test_a_position_that_is_all_unknown_says_so(axes: Axes) -> None:
+def test_a_position_that_is_all_unknown_says_so(axes):
     """A line at zero would be a figure."""
     charts.position(axes, POSITION.slice(2), "btc")
     labels = [line.get_label() for line in axes.lines]
     assert "position unknown" in labels and hatched_places(axes) == [at(3)]
 
 
-def test_zero_is_in_sight_of_every_position(axes: Axes) -> None:
+def test_zero_is_in_sight_of_every_position(axes):
     """A position far from zero is not drawn as if it were near it."""
     high = POSITION.set_column(4, "closing", [[Decimal(1000), Decimal(1001), Decimal(1002)]])
     charts.position(axes, high, "btc")
     assert axes.get_ylim()[0] <= 0
 
 
-def test_proven_receipts_are_filled_and_the_others_hatched(axes: Axes) -> None:
+def test_proven_receipts_are_filled_and_the_others_hatched(axes):
     """Proven come first; counts are written."""
     charts.receipt_verdicts(axes, pa.table({"verdict": ["missing", "valid", "missing", "valid"]}))
     assert [label.get_text() for label in axes.get_yticklabels()] == ["valid", "missing"]
@@ -146,7 +146,7 @@ def test_proven_receipts_are_filled_and_the_others_hatched(axes: Axes) -> None:
     assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True]
 
 
-def test_a_calendar_tells_read_days_from_those_read_in_part_or_not(axes: Axes) -> None:
+def test_a_calendar_tells_read_days_from_those_read_in_part_or_not(axes):
     """October 3 to November 1 is complete, November 2 in part, two days of October are not."""
     charts.coverage_calendar(axes, COVERAGE, "payments", months=2)
     hatches = [bool(bar.get_hatch()) for bar in axes.patches]
@@ -155,7 +155,7 @@ def test_a_calendar_tells_read_days_from_those_read_in_part_or_not(axes: Axes) -
     assert legend(axes) == {"complete", "in part", "not read"}
 
 
-def test_days_after_the_newest_read_are_blank(axes: Axes) -> None:
+def test_days_after_the_newest_read_are_blank(axes):
     """Payments were read to November 2, payouts to November 4: two days are crossed, 26 blank."""
     later = {"stream": ["payout_records"], "starts_at": [day(10, 1)], "ends_at": [day(11, 5)]}
     both = pa.concat_tables([COVERAGE.slice(0, 2), pa.table(later | {"state": ["complete"]})])
@@ -164,7 +164,7 @@ def test_days_after_the_newest_read_are_blank(axes: Axes) -> None:
     assert axes.get_xlabel() == "day (UTC); days after the newest read are blank"
 
 
-def test_a_calendars_days_begin_in_the_chosen_zone(axes: Axes) -> None:
+def test_a_calendars_days_begin_in_the_chosen_zone(axes):
     """Read from midnight UTC, the first day of Tehran began three and a half hours before."""
     charts.coverage_calendar(axes, COVERAGE, "payments", months=2, zone="Asia/Tehran")
     hatches = [bool(bar.get_hatch()) for bar in axes.patches]
@@ -183,7 +183,7 @@ RATES = pa.table(
 )
 
 
-def test_rates_are_a_median_in_a_band_that_breaks_where_none_is_known(axes: Axes) -> None:
+def test_rates_are_a_median_in_a_band_that_breaks_where_none_is_known(axes):
     """Day 2 has no rate and is hatched, day 3 no movement: neither is drawn as zero."""
     charts.usd_rates(axes, RATES, "btc")
     band, line = (patch.get_data() for patch in axes.patches)
@@ -195,13 +195,13 @@ def test_rates_are_a_median_in_a_band_that_breaks_where_none_is_known(axes: Axes
     assert (band.values[0], band.baseline[0], band.values[3], band.baseline[3]) == (64, 59, 62, 61)
 
 
-def test_a_rate_near_one_is_told_with_four_places(axes: Axes) -> None:
+def test_a_rate_near_one_is_told_with_four_places(axes):
     """With two, a stable coin would never move."""
     charts.usd_rates(axes, RATES, "btc")
     assert axes.get_title("left") == "From 60.0000 to 62.0000 USD per btc, 3% higher."
 
 
-def test_a_coin_without_a_rate_is_unknown(axes: Axes) -> None:
+def test_a_coin_without_a_rate_is_unknown(axes):
     """It moved, but no record of it has a USD value."""
     charts.usd_rates(axes, RATES.slice(1, 1), "btc")
     assert texts(axes) == ["unknown: no record of this coin has a USD value"]
@@ -219,7 +219,7 @@ TIERS = pa.table(
 )
 
 
-def test_the_running_month_is_shaded_behind_the_tiers(axes: Axes) -> None:
+def test_the_running_month_is_shaded_behind_the_tiers(axes):
     """From 1 October to the newest sale; where no month is open nothing is shaded."""
     charts.fee_tiers(axes, attach(TIERS, Standing(first_open_month="2026-10")))
     assert "running month" in axes.get_legend_handles_labels()[1]
@@ -228,13 +228,13 @@ def test_the_running_month_is_shaded_behind_the_tiers(axes: Axes) -> None:
     assert "running month" not in whole.get_legend_handles_labels()[1]
 
 
-def test_a_tier_is_named_where_it_begins(axes: Axes) -> None:
+def test_a_tier_is_named_where_it_begins(axes):
     """1.5 % for two months, then 1 %; zero is in sight."""
     charts.fee_tiers(axes, TIERS)
     assert texts(axes) == ["1.50%", "1.00%"] and axes.get_ylim()[0] == 0
 
 
-def test_coins_of_the_same_tiers_have_one_line(axes: Axes) -> None:
+def test_coins_of_the_same_tiers_have_one_line(axes):
     """eth has those of btc; sol began with 1 %, so it has its own."""
     eth = TIERS.set_column(0, "currency", pa.array(["eth"] * 3))
     sol = TIERS.slice(2).set_column(0, "currency", pa.array(["sol"]))
@@ -257,7 +257,7 @@ def test_coins_of_the_same_tiers_have_one_line(axes: Axes) -> None:
         (lambda axes: charts.coverage_calendar(axes, COVERAGE, "payout_records"), "never read"),
     ],
 )
-def test_a_chart_without_rows_says_so(axes: Axes, draw: Any, said: str) -> None:
+def test_a_chart_without_rows_says_so(axes, draw, said):
     """An empty frame of axes would look like zero."""
     draw(axes)
     assert said in texts(axes)

@@ -40,7 +40,7 @@ def extract(url: str, lake: Path, most: int) -> "subprocess.CompletedProcess[str
 
 
 @pytest.fixture
-def large(service: FakeService) -> FakeService:
+def large(service) -> FakeService:
     """Two hundred payments with a megabyte of metadata each, ninety on a page."""
     service.payments = spread(200, datetime(2026, 10, 3, tzinfo=UTC), timedelta(hours=3))
     for record in service.payments:
@@ -50,7 +50,7 @@ def large(service: FakeService) -> FakeService:
 
 
 @pytest.mark.thorough
-def test_large_records_are_read_in_a_gibibyte(large: FakeService, tmp_path: Path) -> None:
+def test_large_records_are_read_in_a_gibibyte(large, tmp_path):
     """Pages of 90 MB are refused, smaller ones asked for, a few kept in memory at a time."""
 
     def heed(request: httpx.Request) -> None:
@@ -66,9 +66,7 @@ def test_large_records_are_read_in_a_gibibyte(large: FakeService, tmp_path: Path
 
 
 @pytest.mark.thorough
-def test_large_pages_of_a_service_that_heeds_no_limit_are_refused(
-    large: FakeService, tmp_path: Path
-) -> None:
+def test_large_pages_of_a_service_that_heeds_no_limit_are_refused(large, tmp_path):
     """One line, no crash, nothing claimed."""
     with serving(large) as url:
         done = extract(url, tmp_path / "data", GIBIBYTE)
@@ -78,28 +76,28 @@ def test_large_pages_of_a_service_that_heeds_no_limit_are_refused(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("most", [660 << 20, 720 << 20])
-def test_memory_that_runs_out_ends_in_a_line(large: FakeService, tmp_path: Path, most: int) -> None:
+def test_memory_that_runs_out_ends_in_a_line(large, tmp_path, most):
     """Where even that is too much: exit code 1 and what to do."""
     with serving(large) as url:
         done = extract(url, tmp_path / "data", most)
     assert done.returncode in (0, 1) and len(done.stderr.splitlines()) <= 1
 
 
-def test_a_process_that_may_have_next_to_nothing_says_so(tmp_path: Path) -> None:
+def test_a_process_that_may_have_next_to_nothing_says_so(tmp_path):
     """Before the libraries load, which crash there."""
     done = extract("http://127.0.0.1:9", tmp_path / "data", 500 << 20)
     assert done.returncode == 1
     assert done.stderr.startswith("svc-analytics: error: this process may have 500 MiB of memory")
 
 
-def test_every_way_to_run_out_of_memory_is_known() -> None:
+def test_every_way_to_run_out_of_memory_is_known():
     """Python's, Arrow's, and a thread that cannot be started."""
     assert is_out_of_memory(MemoryError()) and is_out_of_memory(pa.ArrowMemoryError("malloc"))
     assert is_out_of_memory(RuntimeError("can't start new thread"))
     assert not is_out_of_memory(RuntimeError("something else"))
 
 
-def test_a_file_is_not_damaged_because_memory_ran_out(tmp_path: Path) -> None:
+def test_a_file_is_not_damaged_because_memory_ran_out(tmp_path):
     """G2: nobody is told to move away a file that is whole."""
     told = damaged_file(tmp_path / "2026-10.parquet", pa.ArrowMemoryError("malloc failed"))
     assert "not enough memory" in str(told) and "move it" not in str(told)

@@ -8,8 +8,7 @@ import pytest
 from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError
 from svc_analytics.statements.statement import statement
-from tests.statements.test_statement import Make, make
-from tests.support.desks import Desk
+from tests.statements.test_statement import make
 
 __all__ = ["make"]  # a fixture
 
@@ -18,9 +17,7 @@ def run(lake: Path, *words: str) -> None:
     cli.main(["assert", *words, "--data-dir", str(lake)], standalone_mode=False)
 
 
-def test_the_records_explain_a_part_and_the_rest_is_told(
-    make: Make, desk: Desk, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_records_explain_a_part_and_the_rest_is_told(make, desk, capsys):
     """3 btc were seen and 2.7 are the records': the statement gives the same 0.3."""
     make()
     run(desk.lake.path, "2026-11-01", "btc", "3", "--note", "seen by Sara")
@@ -36,9 +33,7 @@ def test_the_records_explain_a_part_and_the_rest_is_told(
     ]
 
 
-def test_a_date_is_its_midnight_in_the_zone(
-    make: Make, desk: Desk, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_date_is_its_midnight_in_the_zone(make, desk, capsys):
     """Tehran is three and a half hours before UTC."""
     make()
     run(desk.lake.path, "2026-11-01", "btc", "3", "--zone", "Asia/Tehran", "--json")
@@ -55,9 +50,7 @@ def test_a_date_is_its_midnight_in_the_zone(
         (("2999-01-01", "btc", "1"), "2999-01-01T00:00:00Z is still to come"),
     ],
 )
-def test_what_cannot_be_compared_is_not_written(
-    make: Make, desk: Desk, words: tuple[str, ...], told: str
-) -> None:
+def test_what_cannot_be_compared_is_not_written(make, desk, words, told):
     """One line that names the fault, and no file."""
     make()
     with pytest.raises(ConfigError, match=told):
@@ -65,9 +58,7 @@ def test_what_cannot_be_compared_is_not_written(
     assert not (desk.lake.path / "assertions.csv").exists()
 
 
-def test_a_time_that_was_not_read_leaves_the_rest_unknown(
-    make: Make, desk: Desk, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_time_that_was_not_read_leaves_the_rest_unknown(make, desk, capsys):
     """The balance is written all the same."""
     make()
     run(desk.lake.path, "now", "btc", "3")

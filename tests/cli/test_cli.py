@@ -32,8 +32,7 @@ from svc_analytics.sandbox.server import Running, serve
 from svc_analytics.sandbox.state.store import Store
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.storage import LocalStorage
-from tests.support.commands import Run
-from tests.support.desks import Desk, machine_clock_at
+from tests.support.desks import machine_clock_at
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -48,15 +47,13 @@ def running() -> Iterator[Running]:
             yield running
 
 
-def test_a_command_that_is_nearly_spelled_is_named(run: Run) -> None:
+def test_a_command_that_is_nearly_spelled_is_named(run):
     done = run("exract")
     assert done.code == 2 and "No such command 'exract': did you mean 'extract'?" in done.err
 
 
 @pytest.mark.parametrize("year", [1900, 2262])
-def test_a_clock_that_is_centuries_wrong_is_one_line(
-    run: Run, monkeypatch: pytest.MonkeyPatch, year: int
-) -> None:
+def test_a_clock_that_is_centuries_wrong_is_one_line(run, monkeypatch, year):
     """From 2262 on the nanoseconds since 1970 do not fit 64 bits, and Python gives up."""
 
     def clock() -> int:
@@ -71,7 +68,7 @@ def test_a_clock_that_is_centuries_wrong_is_one_line(
 
 
 @pytest.fixture
-def connected(running: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
+def connected(running, monkeypatch) -> Running:
     """Settings in the environment that point at the sandbox."""
     for name, value in running.environment.items():
         monkeypatch.setenv(name, value)
@@ -79,7 +76,7 @@ def connected(running: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
 
 
 @pytest.fixture(scope="module")
-def extracted(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def extracted(running, tmp_path_factory) -> Path:
     """A lake that the command brought up to date, to be copied."""
     folder = tmp_path_factory.mktemp("extracted") / "data"
     with pytest.MonkeyPatch.context() as patch:
@@ -90,7 +87,7 @@ def extracted(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture
-def filled(connected: Running, extracted: Path) -> Path:
+def filled(connected, extracted) -> Path:
     """A lake in ./data, brought up to date."""
     return shutil.copytree(extracted, Path("data").absolute())
 
@@ -99,22 +96,20 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*.parquet")}
 
 
-def test_extract_reports_what_it_read(connected: Running, run: Run) -> None:
+def test_extract_reports_what_it_read(connected, run):
     """Rows per stream, files written, up to when; nothing on stderr that is no terminal."""
     done = run("extract")
     assert done.code == 0 and done.err == ""
     assert "payments: " in done.out and "read up to 2026-11-20T12:00:00Z" in done.out
 
 
-def test_extract_as_json_is_one_document(connected: Running, run: Run) -> None:
+def test_extract_as_json_is_one_document(connected, run):
     """A timer can read the outcome."""
     document = json.loads(run("extract", "--json").out)
     assert document["rows"]["payments"] > 400 and document["read_to"] == "2026-11-20T12:00:00Z"
 
 
-def test_a_stream_without_its_key_is_3_unless_it_was_not_asked_for(
-    connected: Running, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stream_without_its_key_is_3_unless_it_was_not_asked_for(connected, run, monkeypatch):
     """Done, but a person should look; asking for payments alone is simply done."""
     monkeypatch.delenv("SVC_PAYOUT_KEY")
     assert run("extract", "--stream", "payments").code == 0
@@ -141,13 +136,13 @@ def test_a_stream_without_its_key_is_3_unless_it_was_not_asked_for(
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_bad_settings_are_2_with_one_line_and_nothing_written(
-    connected: Running,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    change: dict[str, str],
-    words: tuple[str, ...],
-    said: str,
-) -> None:
+    connected,
+    run,
+    monkeypatch,
+    change,
+    words,
+    said,
+):
     """The line names the thing and the next step; the folder is not even begun."""
     for name, value in change.items():
         monkeypatch.setenv(name, value)
@@ -156,7 +151,7 @@ def test_bad_settings_are_2_with_one_line_and_nothing_written(
     assert not Path("data").exists()
 
 
-def test_a_refused_key_is_1(connected: Running, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_key_is_1(connected, run, monkeypatch):
     """401 says nothing about why, and neither do we pretend to know."""
     monkeypatch.setenv("SVC_CHECKOUT_KEY", CHECKOUT_KEY)
     done = run("extract")
@@ -168,9 +163,7 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 @pytest.mark.parametrize("service", [{"service": NOWHERE}, {}], ids=["its own", "not known"])
-def test_a_service_that_was_read_before_and_is_away_is_75(
-    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch, service: dict[str, str]
-) -> None:
+def test_a_service_that_was_read_before_and_is_away_is_75(filled, run, monkeypatch, service):
     """Try again later: a timer can tell it from a failure. Lakes of before do not know whose."""
     merchant = {"id": Lake(filled).merchant_id}
     write_description(LocalStorage(filled), {"layout": LAYOUT, "merchant": merchant} | service)
@@ -181,12 +174,12 @@ def test_a_service_that_was_read_before_and_is_away_is_75(
 
 @pytest.mark.parametrize("lake", ["none", "filled"])
 def test_an_address_that_was_never_read_from_and_leads_nowhere_is_1(
-    request: pytest.FixtureRequest,
-    connected: Running,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    lake: str,
-) -> None:
+    request,
+    connected,
+    run,
+    monkeypatch,
+    lake,
+):
     """A mistyped address would else be tried again for ever, and nobody told."""
     before = content(request.getfixturevalue("filled")) if lake == "filled" else None
     monkeypatch.setenv("SVC_BASE_URL", NOWHERE)
@@ -196,11 +189,11 @@ def test_an_address_that_was_never_read_from_and_leads_nowhere_is_1(
     assert (content(Path("data").absolute()) == before) if before else not Path("data").exists()
 
 
-def test_a_lake_knows_the_address_that_it_was_read_from(filled: Path, running: Running) -> None:
+def test_a_lake_knows_the_address_that_it_was_read_from(filled, running):
     assert Lake(filled).service == running.base_url
 
 
-def test_keys_of_another_merchant_are_2(filled: Path, run: Run) -> None:
+def test_keys_of_another_merchant_are_2(filled, run):
     """A lake is one merchant's; its files stay as they are."""
     write_description(LocalStorage(filled), {"layout": LAYOUT, "merchant": {"id": "0"}})
     before = content(filled)
@@ -208,7 +201,7 @@ def test_keys_of_another_merchant_are_2(filled: Path, run: Run) -> None:
     assert done.code == 2 and "another --data-dir" in done.err and content(filled) == before
 
 
-def test_a_torn_file_is_1_and_named(filled: Path, run: Run) -> None:
+def test_a_torn_file_is_1_and_named(filled, run):
     """The next step is in the line."""
     (filled / "payments" / "2026-10.parquet").write_bytes(b"PAR1 broken PAR1")
     for words in (("extract",), ("status",), ("statement", "--month", "2026-10")):
@@ -231,13 +224,13 @@ def test_a_torn_file_is_1_and_named(filled: Path, run: Run) -> None:
         ((), "give exactly one of PERIOD"),
     ],
 )
-def test_a_bad_month_is_2(filled: Path, run: Run, words: tuple[str, ...], said: str) -> None:
+def test_a_bad_month_is_2(filled, run, words, said):
     """What was wrong, and how to write it."""
     done = run("statement", *words)
     assert done.code == 2 and said in done.err and len(done.lines) == 1
 
 
-def test_a_statement_is_printed_and_written(filled: Path, run: Run) -> None:
+def test_a_statement_is_printed_and_written(filled, run):
     """One figure a line, one currency a column; files where the last line says.
 
     In JSON, beside the manifest, decimals are text, so that no reader turns them into floats.
@@ -255,16 +248,14 @@ def test_a_statement_is_printed_and_written(filled: Path, run: Run) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("month", ["1405-07", "mehr", "مهر ۱۴۰۵"])
-def test_a_jalali_month_needs_no_calendar(filled: Path, run: Run, month: str) -> None:
+def test_a_jalali_month_needs_no_calendar(filled, run, month):
     """By number, by name and in Persian: one month, in one folder."""
     done = run("statement", "--month", month, "--zone", "Asia/Tehran", "--json")
     document = json.loads(done.out)
     assert (document["label"], document["calendar"]) == ("1405-07@Asia-Tehran", "jalali")
 
 
-def test_the_calendar_of_the_last_month_may_stand_in_the_environment(
-    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_calendar_of_the_last_month_may_stand_in_the_environment(filled, run, monkeypatch):
     """`SVC_STATEMENT_CALENDAR`, as any other option."""
     monkeypatch.setenv("SVC_STATEMENT_CALENDAR", "jalali")
     document = json.loads(run("statement", "--last-month", "--json").out)
@@ -272,7 +263,7 @@ def test_the_calendar_of_the_last_month_may_stand_in_the_environment(
     assert (document["calendar"], document["label"]) == ("jalali", last.label)
 
 
-def test_named_metadata_is_written_and_a_misspelt_name_is_told(filled: Path, run: Run) -> None:
+def test_named_metadata_is_written_and_a_misspelt_name_is_told(filled, run):
     """Whoever misspells a property sees so, before the empty column is passed on."""
     done = run("statement", "--month", "2026-10", "--metadata", "cart, crat")
     head = (filled / "statements" / "2026-10" / "lines.csv").read_text().splitlines()[0]
@@ -282,7 +273,7 @@ def test_named_metadata_is_written_and_a_misspelt_name_is_told(filled: Path, run
     assert refused.code == 2 and "name each property of the metadata once" in refused.err
 
 
-def test_out_must_be_a_folder_of_its_own(filled: Path, run: Run, tmp_path: Path) -> None:
+def test_out_must_be_a_folder_of_its_own(filled, run, tmp_path):
     """A folder with somebody's files is refused, and kept."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
@@ -291,7 +282,7 @@ def test_out_must_be_a_folder_of_its_own(filled: Path, run: Run, tmp_path: Path)
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
 
 
-def test_sql_speaks_table_csv_and_json(filled: Path, run: Run) -> None:
+def test_sql_speaks_table_csv_and_json(filled, run):
     """The same exact answer in three forms."""
     query = "select currency, amount, paid_at from payments where currency = 'eth' limit 1"
     row = json.loads(run("sql", query, "--json").out)[0]
@@ -301,9 +292,7 @@ def test_sql_speaks_table_csv_and_json(filled: Path, run: Run) -> None:
     assert run("sql", query).out.splitlines()[0].split() == ["currency", "amount", "paid_at"]
 
 
-def test_sql_reads_a_query_from_stdin(
-    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sql_reads_a_query_from_stdin(filled, run, monkeypatch):
     """For pipes and editors."""
     monkeypatch.setattr(sys, "stdin", io.StringIO("select 1 as one"))
     assert json.loads(run("sql", "--json").out) == [{"one": 1}]
@@ -312,14 +301,14 @@ def test_sql_reads_a_query_from_stdin(
 @pytest.mark.parametrize(
     "query", ["delete from payments", "select x from payments", "copy (select 1) to 'x'"]
 )
-def test_a_query_that_is_not_answered_is_1(filled: Path, run: Run, query: str) -> None:
+def test_a_query_that_is_not_answered_is_1(filled, run, query):
     """One line, and the lake as it was."""
     before = content(filled)
     done = run("sql", query)
     assert done.code == 1 and len(done.lines) == 1 and content(filled) == before
 
 
-def test_status_shows_coverage_gaps_and_freshness(filled: Path, run: Run) -> None:
+def test_status_shows_coverage_gaps_and_freshness(filled, run):
     """What is there, how sure, how fresh."""
     text = run("status").out
     for word in (
@@ -335,7 +324,7 @@ def test_status_shows_coverage_gaps_and_freshness(filled: Path, run: Run) -> Non
     assert [stream["gaps"] for stream in streams] == [[], []]
 
 
-def test_status_lists_the_months_with_their_states(filled: Path, run: Run) -> None:
+def test_status_lists_the_months_with_their_states(filled, run):
     """Since when, and why: a gap, which is told, blocks September: it is of its payments."""
     (filled / "payments" / "2026-09.parquet").unlink()
     text = run("status").out
@@ -353,21 +342,21 @@ def test_status_lists_the_months_with_their_states(filled: Path, run: Run) -> No
     }
 
 
-def test_views_lists_grain_and_remakes_the_file(filled: Path, run: Run) -> None:
+def test_views_lists_grain_and_remakes_the_file(filled, run):
     """For other tools, and for people who look for a name."""
     (filled / "analytics.duckdb").unlink()
     assert "ledger_entries" in run("views").out
     assert (filled / "analytics.duckdb").exists()
 
 
-def test_without_a_lake_the_next_step_is_named(run: Run) -> None:
+def test_without_a_lake_the_next_step_is_named(run):
     """An empty folder is not an empty ledger."""
     for command in (("status",), ("views",), ("sql", "from payments")):
         done = run(*command)
         assert done.code == 1 and "svc-analytics demo" in done.err and len(done.lines) == 1
 
 
-def test_demo_runs_the_whole_path(run: Run) -> None:
+def test_demo_runs_the_whole_path(run):
     """Sandbox, extraction over HTTP, statement, and what to try next."""
     words = ("demo", "--months", "1", "--payments", "60", "--data-dir", "demo")
     done = run(*words)
@@ -387,7 +376,7 @@ def test_demo_runs_the_whole_path(run: Run) -> None:
     assert "version 1 (sealed: FAILED; signed" in run("status", "--data-dir", "demo").out
 
 
-def test_an_error_with_vv_shows_where(run: Run, connected: Running) -> None:
+def test_an_error_with_vv_shows_where(run, connected):
     """For whoever mends it."""
     done = run("extract", "--from", "never", "-vv")
     assert done.code == 2 and "Traceback" in done.err
@@ -419,7 +408,7 @@ import pandas, rich
 """
 
 
-def test_a_command_loads_what_it_needs(filled: Path) -> None:
+def test_a_command_loads_what_it_needs(filled):
     """Help needs no heavy module, and figures in the terminal no client, picture or page.
 
     The client would print with `rich`, and Arrow load Pandas with its first array: whoever wants
@@ -430,9 +419,7 @@ def test_a_command_loads_what_it_needs(filled: Path) -> None:
     assert (done.returncode, done.stdout.splitlines()) == (0, ["[]", "[]", "[]", "['httpx']"])
 
 
-def test_interrupting_says_what_is_kept(
-    run: Run, connected: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupting_says_what_is_kept(run, connected, monkeypatch):
     """Ctrl-C is 130, and no traceback."""
 
     def interrupt(*_: Any, **__: Any) -> None:
@@ -452,12 +439,12 @@ def offered(*words: str, begun: str = "") -> list[str]:
     return [item.value for item in complete.get_completions(list(words), begun)]
 
 
-def test_figures_are_offered_to_explain() -> None:
+def test_figures_are_offered_to_explain():
     """By how their names begin."""
     assert offered("statement", "--explain", begun="net_") == ["net_sales", "net_settlement"]
 
 
-def test_months_of_the_lake_are_offered(desk: Desk) -> None:
+def test_months_of_the_lake_are_offered(desk):
     """Newest first; of a folder without a lake none, and no error."""
     desk.extract()
     lake = ["--data-dir", str(desk.lake.path)]
@@ -466,7 +453,7 @@ def test_months_of_the_lake_are_offered(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("begun", ["02", "02-st"])
-def test_notebooks_are_offered(begun: str) -> None:
+def test_notebooks_are_offered(begun):
     """By number or name."""
     assert offered("notebook", begun=begun) == ["02-statement"]
 
@@ -477,7 +464,7 @@ def test_notebooks_are_offered(begun: str) -> None:
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
-def test_a_word_that_the_locale_cannot_write_is_2_and_one_line(tmp_path: Path) -> None:
+def test_a_word_that_the_locale_cannot_write_is_2_and_one_line(tmp_path):
     """A folder or a property would otherwise get another name, or none."""
     words = [sys.executable, "-m", "svc_analytics", "statement", "--metadata", "کارت"]
     done = subprocess.run(words, env=os.environ | ASCII, cwd=tmp_path, capture_output=True)
@@ -485,13 +472,13 @@ def test_a_word_that_the_locale_cannot_write_is_2_and_one_line(tmp_path: Path) -
     assert done.returncode == 2 and line.endswith("a word is not ASCII: set PYTHONUTF8=1")
 
 
-def test_a_path_that_is_not_utf8_is_no_lake() -> None:
+def test_a_path_that_is_not_utf8_is_no_lake():
     """The database would not find it."""
     with pytest.raises(ConfigError, match="DuckDB needs a path in UTF-8"):
         Lake("data\udcff")
 
 
-def test_a_property_that_is_not_utf8_is_refused() -> None:
+def test_a_property_that_is_not_utf8_is_refused():
     """No file could hold its name."""
     with pytest.raises(ConfigError, match="is not UTF-8"):
         check_names(["cart\udcff"])

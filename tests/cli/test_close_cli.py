@@ -10,7 +10,6 @@ import pytest
 from svc_analytics.instants import to_micros
 from tests.support.closings import Closer, closer_by_commands, table
 from tests.support.commands import Run
-from tests.support.desks import Desk
 from tests.support.fake_service import payment
 from tests.support.rings import sample
 
@@ -18,17 +17,17 @@ OCTOBER = Path("data/statements/2026-10")
 
 
 @pytest.fixture
-def closer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Closer:
+def closer(desk, monkeypatch) -> Closer:
     """What the commands extract comes from the model service."""
     return closer_by_commands(desk, monkeypatch)
 
 
 @pytest.fixture
-def call(closer: Closer, run: Run) -> Run:
+def call(closer, run) -> Run:
     return run
 
 
-def test_close_says_what_it_sealed_and_that_it_is_done(call: Run) -> None:
+def test_close_says_what_it_sealed_and_that_it_is_done(call):
     """0 both times: a sealed month is done."""
     first = call("close", "--month", "2026-10")
     assert first.code == 0 and first.out.startswith("2026-10 sealed as ")
@@ -45,7 +44,7 @@ def test_close_says_what_it_sealed_and_that_it_is_done(call: Run) -> None:
 
 
 @pytest.mark.thorough
-def test_a_restatement_is_3_and_shown_once(call: Run, closer: Closer) -> None:
+def test_a_restatement_is_3_and_shown_once(call, closer):
     """A person should look at it; after that the month is done again."""
     closer.sealed()
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
@@ -59,7 +58,7 @@ def test_a_restatement_is_3_and_shown_once(call: Run, closer: Closer) -> None:
     assert shown.code == 0 and "Gross sales" in shown.out
 
 
-def test_months_behind_one_that_cannot_be_sealed_are_named(call: Run, closer: Closer) -> None:
+def test_months_behind_one_that_cannot_be_sealed_are_named(call, closer):
     """They were not tried, and each seal names that of the month before."""
     closer.desk.service.payments[0]["status"] = "disputed"
     done = call("close", "--all-due")
@@ -70,9 +69,7 @@ def test_months_behind_one_that_cannot_be_sealed_are_named(call: Run, closer: Cl
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("ahead", sample(["this machine's clock", "the service's clock"], 2))
-def test_a_month_that_one_clock_alone_calls_over_is_3(
-    call: Run, closer: Closer, ahead: str
-) -> None:
+def test_a_month_that_one_clock_alone_calls_over_is_3(call, closer, ahead):
     """It is not closed, and stderr names the month and both clocks; nor is it read as done."""
     early, late = (datetime(2026, *at, tzinfo=UTC) for at in ((11, 25), (12, 5)))
     clocks = (early, late) if ahead == "this machine's clock" else (late, early)
@@ -91,7 +88,7 @@ def test_a_month_that_one_clock_alone_calls_over_is_3(
 
 
 @pytest.mark.thorough
-def test_a_month_sealed_with_an_unknown_figure_is_3_once(call: Run, closer: Closer) -> None:
+def test_a_month_sealed_with_an_unknown_figure_is_3_once(call, closer):
     """The figures are named each time; only the close that seals them asks for a person."""
     closer.desk.service.payments.append(
         payment(95, "2026-09-20T10:00:00Z", "1e3", net_amount="1", currency="btc")
@@ -103,7 +100,7 @@ def test_a_month_sealed_with_an_unknown_figure_is_3_once(call: Run, closer: Clos
 
 
 @pytest.mark.thorough
-def test_check_finds_sealed_months_that_do_not_meet(call: Run, closer: Closer) -> None:
+def test_check_finds_sealed_months_that_do_not_meet(call, closer):
     """The coin, both figures, and which of the two the lake no longer gives; then verify too."""
     closer.closed("2026-09")
     closer.closed("2026-10")
@@ -122,9 +119,7 @@ def test_check_finds_sealed_months_that_do_not_meet(call: Run, closer: Closer) -
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("is_terminal", [True, False], ids=["terminal", "pipe"])
-def test_only_a_terminal_cuts_a_long_difference(
-    call: Run, closer: Closer, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
-) -> None:
+def test_only_a_terminal_cuts_a_long_difference(call, closer, monkeypatch, is_terminal):
     """A timer's log and a wide terminal get every letter."""
     closer.sealed()
     names = ("reference_id", "receipt_no", "payer_id", "session_id", "usd_value")
@@ -138,7 +133,7 @@ def test_only_a_terminal_cuts_a_long_difference(
 
 
 @pytest.mark.thorough
-def test_a_provisional_month_is_3_until_its_finding_is_accepted(call: Run, closer: Closer) -> None:
+def test_a_provisional_month_is_3_until_its_finding_is_accepted(call, closer):
     """It is written, unsealed, and says what is in the way; then who accepted it, and why."""
     closer.desk.service.payments.pop(1)
     record_id = closer.desk.service.payouts[0]["id"]
@@ -167,9 +162,7 @@ def test_a_provisional_month_is_3_until_its_finding_is_accepted(call: Run, close
     ],
     ids=["columns", "short line", "no reason", "no date"],
 )
-def test_a_malformed_list_of_accepted_findings_is_2(
-    call: Run, closer: Closer, text: str, said: str
-) -> None:
+def test_a_malformed_list_of_accepted_findings_is_2(call, closer, text, said):
     """The line is named; nothing is written."""
     closer.desk.extract()
     Path("data/acknowledgements.csv").write_text(text)
@@ -190,16 +183,14 @@ def test_a_malformed_list_of_accepted_findings_is_2(
         (("--month", "2026-10", "--format", "docx"), 2, "no format 'docx'"),
     ],
 )
-def test_what_cannot_be_closed_is_one_line(
-    call: Run, words: tuple[str, ...], code: int, said: str
-) -> None:
+def test_what_cannot_be_closed_is_one_line(call, words, code, said):
     """What, and from when on or how to say it."""
     done = call("close", *words)
     assert done.code == code and said in done.err and len(done.lines) == 1
     assert not Path("data/statements").exists()
 
 
-def test_what_cannot_be_proven_is_3_and_said(call: Run, closer: Closer) -> None:
+def test_what_cannot_be_proven_is_3_and_said(call, closer):
     """A folder without its lake: it agrees with itself, and nothing proves its records."""
     shutil.copytree(closer.sealed(), "sent")
     shutil.rmtree("data")
@@ -210,7 +201,7 @@ def test_what_cannot_be_proven_is_3_and_said(call: Run, closer: Closer) -> None:
     assert call("statement-verify", "sent", "--data-dir", "data").code == 1
 
 
-def test_a_comparison_with_an_altered_folder_is_3(call: Run, closer: Closer) -> None:
+def test_a_comparison_with_an_altered_folder_is_3(call, closer):
     """Its figures are shown, with a note of what was altered."""
     path = closer.sealed() / "summary.csv"
     path.write_text(path.read_text().replace("usdt,1,", "usdt,2,"))
@@ -218,7 +209,7 @@ def test_a_comparison_with_an_altered_folder_is_3(call: Run, closer: Closer) -> 
     assert done.code == 3 and "summary.csv differs from the seal" in done.err
 
 
-def test_a_flipped_byte_is_3_and_named(call: Run, closer: Closer) -> None:
+def test_a_flipped_byte_is_3_and_named(call, closer):
     """The file that changed, and nothing about the lake."""
     closer.sealed()
     path = OCTOBER / "lines.csv"
@@ -230,7 +221,7 @@ def test_a_flipped_byte_is_3_and_named(call: Run, closer: Closer) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("no_printer")
-def test_a_sealed_month_is_packed_for_an_auditor(call: Run, closer: Closer) -> None:
+def test_a_sealed_month_is_packed_for_an_auditor(call, closer):
     """By its month or its folder, and the seal is said; what is not sealed is refused."""
     closer.desk.extract()
     refused = call("package", "2026-10")
@@ -244,7 +235,7 @@ def test_a_sealed_month_is_packed_for_an_auditor(call: Run, closer: Closer) -> N
     assert Path("b.zip").read_bytes() == Path("2026-10.zip").read_bytes()
 
 
-def test_one_line_of_a_sealed_month_is_proven(call: Run, closer: Closer) -> None:
+def test_one_line_of_a_sealed_month_is_proven(call, closer):
     """By its month or its folder; what cannot be proven is one line, and no file."""
     [record, *_] = [row["record_id"] for row in table(closer.sealed(), "lines")]
     done = call("prove", "2026-10", record)

@@ -12,7 +12,6 @@ from openpyxl import load_workbook
 from tests.cli.test_close_cli import OCTOBER, call, closer
 from tests.render.test_page_in_persian import Texts
 from tests.support.closings import Closer
-from tests.support.commands import Run
 from tests.support.fake_service import payment
 from tests.support.prepared import extracted
 from tests.support.rings import rings
@@ -21,14 +20,14 @@ __all__ = ["call", "closer"]  # fixtures
 
 
 @pytest.fixture
-def read(closer: Closer) -> Closer:
+def read(closer) -> Closer:
     """A lake that was read, of which no month is closed."""
     extracted(closer.desk)
     return closer
 
 
 @pytest.fixture
-def restated(closer: Closer) -> Closer:
+def restated(closer) -> Closer:
     """October and its restatement, with a late payment of 7 usdt."""
     closer.sealed()
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
@@ -36,7 +35,7 @@ def restated(closer: Closer) -> Closer:
     return closer
 
 
-def test_months_are_compared_for_people(call: Run, read: Closer) -> None:
+def test_months_are_compared_for_people(call, read):
     """Every coin, both standings; without months, the last full one and the one before."""
     shown = call("compare", "2026-09", "2026-10")
     assert shown.code == 0 and "2026-09, UTC · late to close" in shown.out
@@ -47,7 +46,7 @@ def test_months_are_compared_for_people(call: Run, read: Closer) -> None:
     assert call("compare").out == shown.out == call("compare", "october").out
 
 
-def test_months_are_compared_for_machines(call: Run, read: Closer) -> None:
+def test_months_are_compared_for_machines(call, read):
     """Every digit, as CSV and as JSON, of the figures and coins that were chosen."""
     words = ("compare", "--only", "closing_position", "--currency", "btc")
     [row] = csv.DictReader(io.StringIO(call(*words, "--csv").out))
@@ -58,13 +57,13 @@ def test_months_are_compared_for_machines(call: Run, read: Closer) -> None:
     assert [one["percent"] for one in found["rows"]] == ["-10.10101010"]
 
 
-def test_exact_shows_every_digit(call: Run, read: Closer) -> None:
+def test_exact_shows_every_digit(call, read):
     """Without it, a percentage has two places and a mark."""
     shown = call("compare", "--only", "closing_position", "--exact")
     assert "-10.1010101%" in shown.out and "≈" not in shown.out
 
 
-def test_a_comparison_is_written_in_every_form(call: Run, read: Closer) -> None:
+def test_a_comparison_is_written_in_every_form(call, read):
     """A page, a workbook, CSV and JSON in a folder; another comparison takes their place."""
     words = ("compare", "--out", "both", "--format", "html,xlsx,csv,json")
     shown = call(*words)
@@ -82,7 +81,7 @@ def test_a_comparison_is_written_in_every_form(call: Run, read: Closer) -> None:
     assert "2026-08" in Path("both/comparison.html").read_text()
 
 
-def test_a_folder_with_other_files_is_left_alone(call: Run, read: Closer) -> None:
+def test_a_folder_with_other_files_is_left_alone(call, read):
     """Also one with a file beside those of a comparison; an unknown form is refused."""
     Path("both").mkdir()
     Path("both/comparison.csv").touch()
@@ -93,14 +92,14 @@ def test_a_folder_with_other_files_is_left_alone(call: Run, read: Closer) -> Non
     assert call("compare", "--out", "new", "--format", "pdf").code == 2
 
 
-def test_a_month_is_compared_with_that_of_the_previous_year(call: Run, read: Closer) -> None:
+def test_a_month_is_compared_with_that_of_the_previous_year(call, read):
     """As if both had been named."""
     words = ("--only", "gross_sales", "--csv")
     named = call("compare", "2025-10", "2026-10", *words)
     assert named.code == 0 and call("compare", "previous year", *words).out == named.out
 
 
-def test_why_shows_the_parts_of_each_change(call: Run, read: Closer) -> None:
+def test_why_shows_the_parts_of_each_change(call, read):
     """For people, for machines, and in the forms beside the comparison."""
     shown = call("compare", "--why", "--exact", "--currency", "btc")
     assert "≈" not in shown.out
@@ -118,7 +117,7 @@ def test_why_shows_the_parts_of_each_change(call: Run, read: Closer) -> None:
     assert "Refund timing" in page and "The largest records of each part" in page
 
 
-def test_a_wrong_name_is_2_and_one_line(call: Run, read: Closer) -> None:
+def test_a_wrong_name_is_2_and_one_line(call, read):
     """It names what there is."""
     for words in (("--only", "profit"), ("--currency", "doge"), ("--csv", "--json")):
         done = call("compare", *words)
@@ -126,9 +125,7 @@ def test_a_wrong_name_is_2_and_one_line(call: Run, read: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_finding_that_blocks_a_month_is_3_and_a_formula_is_escaped(
-    call: Run, closer: Closer
-) -> None:
+def test_a_finding_that_blocks_a_month_is_3_and_a_formula_is_escaped(call, closer):
     """As of `statement`; a spreadsheet would run a coin that is called like a formula."""
     closer.desk.service.payments.pop(1)  # the payment that October's refund names
     hostile = payment(98, "2026-10-20T10:00:00Z", "7", "0.5") | {"currency": "=1+1"}
@@ -141,14 +138,14 @@ def test_a_finding_that_blocks_a_month_is_3_and_a_formula_is_escaped(
     assert "'=1+1" in coins and "=1+1" not in coins
 
 
-def test_a_running_month_is_0(call: Run, read: Closer) -> None:
+def test_a_running_month_is_0(call, read):
     """It is said, and nobody need look."""
     done = call("compare", "2026-10", "2026-11")
     assert done.code == 0 and "2026-11 is not over" in done.out
 
 
 @pytest.mark.thorough
-def test_versions_show_figures_first_then_what_else_differs(call: Run, restated: Closer) -> None:
+def test_versions_show_figures_first_then_what_else_differs(call, restated):
     """How many records of each table, and how to see them; --rows shows them."""
     shown = call("statement-diff", str(OCTOBER), f"{OCTOBER}-v2")
     assert shown.code == 0 and shown.out.index("Gross sales") < shown.out.index("lines: 1 record")
@@ -158,7 +155,7 @@ def test_versions_show_figures_first_then_what_else_differs(call: Run, restated:
 
 
 @pytest.mark.thorough
-def test_csv_of_versions_has_every_difference(call: Run, restated: Closer) -> None:
+def test_csv_of_versions_has_every_difference(call, restated):
     """The columns of a restatement, and the figures of JSON beside them."""
     words = ("statement-diff", str(OCTOBER), f"{OCTOBER}-v2")
     rows = list(csv.DictReader(io.StringIO(call(*words, "--csv").out)))
@@ -169,7 +166,7 @@ def test_csv_of_versions_has_every_difference(call: Run, restated: Closer) -> No
 
 
 @pytest.mark.thorough
-def test_a_page_is_written_whole_or_not_at_all(call: Run, restated: Closer) -> None:
+def test_a_page_is_written_whole_or_not_at_all(call, restated):
     """A name that is no page's is refused."""
     words = ("statement-diff", str(OCTOBER), f"{OCTOBER}-v2", "--out")
     assert call(*words, "diff.html").code == 0
@@ -178,9 +175,7 @@ def test_a_page_is_written_whole_or_not_at_all(call: Run, restated: Closer) -> N
 
 
 @pytest.mark.parametrize("why", rings([["--why"]], [[]]))
-def test_every_text_of_ours_in_a_persian_comparison_is_translated(
-    why: list[str], call: Run, read: Closer, tmp_path: Path
-) -> None:
+def test_every_text_of_ours_in_a_persian_comparison_is_translated(why, call, read, tmp_path):
     """What both pages have in common are values; the Persian one runs from right to left."""
     words = ("compare", "2026-09", "2026-10", *why, "--format", "html,xlsx", "--out")
     found = {}
@@ -202,7 +197,7 @@ def test_every_text_of_ours_in_a_persian_comparison_is_translated(
     assert book["مقایسه"].sheet_view.rightToLeft
 
 
-def test_a_language_is_refused_without_a_folder(call: Run, tmp_path: Path) -> None:
+def test_a_language_is_refused_without_a_folder(call, tmp_path):
     """The texts of a terminal are in English."""
     for words in (("--lang", "fa"), ("--why", "--lang", "fa")):
         shown = call("compare", *words)

@@ -6,7 +6,7 @@ import pytest
 
 from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError
-from tests.statements.test_statement import Make, make
+from tests.statements.test_statement import make
 from tests.support.desks import Desk
 
 __all__ = ["make"]  # a fixture
@@ -23,13 +23,13 @@ def run(desk: Desk, *words: str) -> None:
 
 
 @pytest.fixture
-def lake(make: Make, desk: Desk) -> Path:
+def lake(make, desk) -> Path:
     """A lake with a payment of 100 USD."""
     make(LEDGER)
     return desk.lake.path
 
 
-def test_a_statement_is_shown_in_eur_by_the_file_of_the_lake(lake: Path, desk: Desk) -> None:
+def test_a_statement_is_shown_in_eur_by_the_file_of_the_lake(lake, desk):
     """100 USD at 0.9 less a hundredth."""
     (lake / "rates.csv").write_text(RATES)
     run(desk, "statement", "2026-10", "--format", "html", "--in", "EUR")
@@ -38,9 +38,7 @@ def test_a_statement_is_shown_in_eur_by_the_file_of_the_lake(lake: Path, desk: D
 
 
 @pytest.mark.usefixtures("kept")
-def test_another_file_is_named_by_the_option_or_the_setting(
-    lake: Path, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_file_is_named_by_the_option_or_the_setting(lake, desk, tmp_path, monkeypatch):
     """The option counts before SVC_RATES, which counts before the file of the lake."""
     for name, rate in (("set.csv", "0.8"), ("given.csv", "0.7")):
         (tmp_path / name).write_text(RATES.replace("0.9", rate))
@@ -62,18 +60,14 @@ def test_another_file_is_named_by_the_option_or_the_setting(
         (("--rates", "rates.csv"), "name it too, with --in EUR"),
     ],
 )
-def test_what_cannot_be_shown_is_refused(
-    lake: Path, desk: Desk, words: tuple[str, ...], told: str
-) -> None:
+def test_what_cannot_be_shown_is_refused(lake, desk, words, told):
     """Before a file is written."""
     with pytest.raises(ConfigError, match=told):
         run(desk, "statement", "2026-10", *words)
     assert not (lake / "statements").exists()
 
 
-def test_all_months_that_are_due_take_no_currency(
-    lake: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_months_that_are_due_take_no_currency(lake, desk, monkeypatch):
     """A day without a rate in one of them would keep the others from being closed."""
     monkeypatch.setenv("SVC_BASE_URL", "https://pay.example")
     monkeypatch.setenv("SVC_CHECKOUT_KEY", f"svc_live_{'0' * 64}")

@@ -7,11 +7,10 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.server import serve
-from tests.support.commands import Run
 
 
 @pytest.mark.thorough
-def test_the_demos_merchant_can_be_served_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demos_merchant_can_be_served_again(run, monkeypatch):
     """With the options that are printed: the same keys, secrets and records as in the lake."""
     out = run("demo", "--months", "2", "--payments", "300").out
     assert "svc-analytics sandbox serve --env-file .env --months 2 --payments 300\n" in out

@@ -10,14 +10,14 @@ import pytest
 
 from tests.support.closings import Closer
 from tests.support.commands import Run
-from tests.support.desks import Desk, machine_clock_at
+from tests.support.desks import machine_clock_at
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def closer(desk: Desk) -> Closer:
+def closer(desk) -> Closer:
     """A desk that has sealed August, of a service with records of three months."""
     found = Closer(desk)
     found.serve()
@@ -26,7 +26,7 @@ def closer(desk: Desk) -> Closer:
 
 
 @pytest.fixture
-def run(run: Run, closer: Closer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+def run(run, closer, monkeypatch) -> Iterator[Run]:
     """Commands on the desk's lake, with the settings of a service that is not there."""
     settings = {"BASE_URL": BASE_URL, "CHECKOUT_KEY": CHECKOUT_KEY, "PAYOUT_KEY": PAYOUT_KEY}
     for name, value in (settings | {"DATA_DIR": str(closer.desk.lake.path)}).items():
@@ -49,9 +49,7 @@ def lake_bytes(folder: Path) -> dict[str, tuple[str, int]]:
     [["extract"], ["extract", "--reread"], ["close", "--all-due", "--years"], ["close", "2026-10"]],
     ids=" ".join,
 )
-def test_a_dry_run_changes_no_byte_of_a_lake_and_asks_nothing(
-    closer: Closer, run: Run, words: list[str]
-) -> None:
+def test_a_dry_run_changes_no_byte_of_a_lake_and_asks_nothing(closer, run, words):
     """Each file is as it was, to its time, and no other one came; nobody is there to be asked."""
     before = lake_bytes(closer.desk.lake.path)
     asked = len(closer.desk.service.requests)
@@ -61,7 +59,7 @@ def test_a_dry_run_changes_no_byte_of_a_lake_and_asks_nothing(
     assert len(closer.desk.service.requests) == asked
 
 
-def test_a_dry_run_of_extract_names_the_time_and_the_files(run: Run) -> None:
+def test_a_dry_run_of_extract_names_the_time_and_the_files(run):
     """The newest day again, and what came since."""
     document = json.loads(run("extract", "--dry-run", "--json").out)
     payments, payouts = document["streams"]
@@ -71,16 +69,14 @@ def test_a_dry_run_of_extract_names_the_time_and_the_files(run: Run) -> None:
     assert document["calls"] == 4  # one for each key, one for each list
 
 
-def test_a_dry_run_without_a_lake_reads_all_and_begins_none(run: Run, tmp_path: Path) -> None:
+def test_a_dry_run_without_a_lake_reads_all_and_begins_none(run, tmp_path):
     place = tmp_path / "none"
     done = run("close", "--all-due", "--dry-run", "--data-dir", str(place))
     assert done.code == 0 and "no month would be closed" in done.out
     assert "payments would be read: the beginning" in done.out and not place.exists()
 
 
-def test_a_dry_run_of_close_names_what_is_sealed_and_what_would_be(
-    closer: Closer, run: Run
-) -> None:
+def test_a_dry_run_of_close_names_what_is_sealed_and_what_would_be(closer, run):
     """A sealed month is compared; the others are read twice."""
     document = json.loads(run("close", "--all-due", "--dry-run", "--json").out)
     does = {month["label"]: month["does"] for month in document["months"]}
@@ -89,9 +85,7 @@ def test_a_dry_run_of_close_names_what_is_sealed_and_what_would_be(
     assert folders == ["2026-08", "2026-09", "2026-10"] and document["calls"] == 4 + 2 * 2 * 2
 
 
-def test_a_dry_run_refuses_what_the_command_refuses(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dry_run_refuses_what_the_command_refuses(run, monkeypatch):
     """A month that is not over is no plan, and neither is one without a key."""
     assert run("close", "2026-11", "--dry-run").code == 1
     monkeypatch.delenv("SVC_PAYOUT_KEY")

@@ -18,9 +18,7 @@ from tests.support.commands import Run
 WORDS = ("statement", "--month", "2026-10", "--explain", "net_settlement", "--currency", "usdt")
 
 
-def test_a_person_sees_twenty_records_that_fit(
-    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_person_sees_twenty_records_that_fit(filled, run, monkeypatch):
     """What matters first, no line wider than the terminal, and how to get the rest."""
     monkeypatch.setenv("COLUMNS", "90")
     found = svc.open_lake("data").sql(
@@ -37,7 +35,7 @@ def test_a_person_sees_twenty_records_that_fit(
 
 
 @pytest.mark.thorough
-def test_every_form_has_every_record(filled: Path, run: Run) -> None:
+def test_every_form_has_every_record(filled, run):
     """They add up to the figure, whichever is read."""
     value = svc.open_lake("data").explain("2026-10", "usdt", "net_settlement").value
     document = json.loads(run(*WORDS, "--json").out)
@@ -51,9 +49,7 @@ def test_every_form_has_every_record(filled: Path, run: Run) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("figure", ["payments_count", "fee_leakage", "refunds_paid", "net_sales"])
-def test_the_columns_of_every_figure_fit(
-    filled: Path, monkeypatch: pytest.MonkeyPatch, figure: str
-) -> None:
+def test_the_columns_of_every_figure_fit(filled, monkeypatch, figure):
     """However many its records have; when and how much come first."""
     monkeypatch.setenv("COLUMNS", "100")
     text = explanation_text(svc.open_lake("data").explain("2026-10", "usdt", figure))
@@ -62,7 +58,7 @@ def test_the_columns_of_every_figure_fit(
     assert table.split()[0] in ("paid_at", "settled_at", "occurred_at", "incurred_at")
 
 
-def test_a_balance_that_nobody_asserted_is_told_so(filled: Path, run: Run) -> None:
+def test_a_balance_that_nobody_asserted_is_told_so(filled, run):
     """Not as something that was not read."""
     words = [*WORDS]
     words[4] = "outside_movement"
@@ -78,9 +74,7 @@ def test_a_balance_that_nobody_asserted_is_told_so(filled: Path, run: Run) -> No
         (("--explain", "net_sales", "--currency", "usdt", "--out", "x.txt"), ".csv, .parquet"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(
-    filled: Path, run: Run, words: tuple[str, ...], said: str
-) -> None:
+def test_options_that_do_not_fit_are_refused(filled, run, words, said):
     """In one line, with exit code 2."""
     done = run("statement", "--month", "2026-10", *words)
     assert done.code == 2 and said in done.err and len(done.lines) == 1

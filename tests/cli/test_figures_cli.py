@@ -12,13 +12,13 @@ from tests.support.commands import Run
 
 
 @pytest.fixture
-def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(run, monkeypatch) -> Run:
     """`figures` on a terminal of 80 columns, in an empty folder."""
     monkeypatch.setenv("COLUMNS", "80")
     return partial(run, "figures")
 
 
-def test_the_glossary_fits_a_terminal(run: Run) -> None:
+def test_the_glossary_fits_a_terminal(run):
     """Every figure under its group, with its formula, within 80 columns; no lake is there."""
     done = run()
     lines = done.out.splitlines()
@@ -31,7 +31,7 @@ def test_the_glossary_fits_a_terminal(run: Run) -> None:
 @pytest.mark.parametrize(
     "name", ["net_settlement", "Sales less fees and refunds", "net settlement"]
 )
-def test_one_figure_is_said_by_name_or_by_label(run: Run, name: str) -> None:
+def test_one_figure_is_said_by_name_or_by_label(run, name):
     """Label and name, then what it means and how it is made."""
     done = run(name)
     assert done.code == 0 and done.out == (
@@ -46,7 +46,7 @@ def test_one_figure_is_said_by_name_or_by_label(run: Run, name: str) -> None:
     )
 
 
-def test_a_misspelt_figure_is_one_line_with_the_names_like_it(run: Run) -> None:
+def test_a_misspelt_figure_is_one_line_with_the_names_like_it(run):
     """Code 2: a wrong word was given."""
     done = run("net_setlement")
     assert (done.code, done.out) == (2, "") and len(done.lines) == 1
@@ -55,7 +55,7 @@ def test_a_misspelt_figure_is_one_line_with_the_names_like_it(run: Run) -> None:
     )
 
 
-def test_programs_read_the_glossary_as_json_and_csv(run: Run) -> None:
+def test_programs_read_the_glossary_as_json_and_csv(run):
     """All of it, or the figures named."""
     rows = json.loads(run("--json").out)["figures"]
     assert [row["name"] for row in rows] == [figure.name for figure in stated_figures()]

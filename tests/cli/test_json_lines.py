@@ -12,7 +12,7 @@ import pytest
 from svc_analytics.cli import app
 from svc_analytics.errors import Unavailable
 from tests.cli.test_json_output import validator
-from tests.support.commands import Outcome, Run
+from tests.support.commands import Outcome
 
 KEY = "svc_live_" + "0a" * 32
 
@@ -29,7 +29,7 @@ def as_text(event: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def noise(monkeypatch: pytest.MonkeyPatch) -> None:
+def noise(monkeypatch) -> None:
     """What a library may do during a command."""
 
     def now() -> int:
@@ -58,7 +58,7 @@ def noise(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
     ids=" ".join,
 )
-def test_each_line_is_an_event_in_the_same_words(words: list[str], run: Run) -> None:
+def test_each_line_is_an_event_in_the_same_words(words, run):
     """Exit code and stdout are the same; values and words are as the schema says."""
     Path("tokens.txt").write_text("v1.e30.e30\nv1.e30.e30\n")
     Path("log.ndjson").write_text("")
@@ -82,8 +82,8 @@ def test_each_line_is_an_event_in_the_same_words(words: list[str], run: Run) -> 
     ],
 )
 def test_the_last_line_says_how_a_command_ended_and_holds_no_key(
-    error: BaseException, code: int, name: str, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    error, code, name, run, monkeypatch
+):
     """Also with the frames of `-vv`, which are one of its values."""
 
     def fail() -> int:
@@ -111,13 +111,13 @@ def test_the_last_line_says_how_a_command_ended_and_holds_no_key(
     ],
 )
 def test_the_form_comes_from_the_option_else_from_the_settings(
-    words: list[str],
-    environ: str,
-    dotenv: str,
-    is_json: bool,
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    words,
+    environ,
+    dotenv,
+    is_json,
+    run,
+    monkeypatch,
+):
     """Also where a line of `.env` is refused; a form that there is not is refused itself."""
     monkeypatch.setenv("SVC_LOG", environ)
     Path(".env").write_text(dotenv)
@@ -126,7 +126,7 @@ def test_the_form_comes_from_the_option_else_from_the_settings(
     assert ("SVC_LOG is text or json" in done.err) == (environ == "xml")
 
 
-def test_a_logger_that_nobody_hears_is_heard(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_logger_that_nobody_hears_is_heard(run, monkeypatch):
     """Python itself prints such a warning of a library, with nothing before it."""
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     monkeypatch.setattr(app, "now", lambda: logging.getLogger("a.library").warning("look"))

@@ -12,7 +12,6 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.server import serve
-from tests.support.commands import Run
 from tests.support.documents import ROOT
 from tests.support.rings import rings
 from tests.support.ssh_keys import make_key
@@ -81,7 +80,7 @@ CALLS = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory) -> Iterator[Path]:
     """A working folder with two lakes, tokens and a log, and the settings of a sandbox."""
     folder, clock = tmp_path_factory.mktemp("json"), Clock()
     with Store() as store, pytest.MonkeyPatch.context() as patch:
@@ -104,7 +103,7 @@ DELIVERY = {
 
 
 @pytest.fixture
-def other_lake(folder: Path, request: pytest.FixtureRequest) -> None:
+def other_lake(folder, request) -> None:
     """The lake of another merchant, for what is asked of both; the key that signs."""
     call = request.node.callspec.params["call"]
     if call[0] == "sign":
@@ -114,7 +113,7 @@ def other_lake(folder: Path, request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(autouse=True)
-def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_folder(folder, monkeypatch) -> None:
     monkeypatch.chdir(folder)
 
 
@@ -130,7 +129,7 @@ def words_of(call: list[str]) -> str:
 
 @pytest.mark.usefixtures("other_lake")
 @pytest.mark.parametrize("call", rings(USUAL, [*CALLS, DEMO]), ids=" ".join)
-def test_a_document_is_as_its_schema_says(call: list[str], run: Run) -> None:
+def test_a_document_is_as_its_schema_says(call, run):
     """Every key of the schema is there, with a value of its type."""
     lake = svc.open_lake("data")
     month = svc.last_full_month(lake)
@@ -142,7 +141,7 @@ def test_a_document_is_as_its_schema_says(call: list[str], run: Run) -> None:
     assert errors == []
 
 
-def test_every_command_that_prints_json_has_a_schema() -> None:
+def test_every_command_that_prints_json_has_a_schema():
     """And is called above; the schema itself is one of the draft that it names."""
     named = {
         name.replace(" ", "-")
@@ -154,7 +153,7 @@ def test_every_command_that_prints_json_has_a_schema() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["1e3", "0,5", "NaN", "+1", ".5", 0.5])
-def test_a_number_that_is_no_plain_decimal_breaks_the_schema(wrong: object) -> None:
+def test_a_number_that_is_no_plain_decimal_breaks_the_schema(wrong):
     """The schema can fail: a balance as a program must never read one."""
     right = {"at": "2026-11-01T00:00:00Z", "currency": "btc", "explained": None}
     right |= {"asserted_balance": "0.5", "outside_movement": None}

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.cli.app import cli
-from tests.support.desks import Desk
 
 LONG = "a" * 60
 QUERY = f"select '{LONG}' as text"
 
 
 @pytest.fixture
-def lake(desk: Desk) -> Path:
+def lake(desk) -> Path:
     desk.extract()
     return desk.lake.path
 
@@ -25,13 +24,13 @@ def lake(desk: Desk) -> Path:
     ids=["pipe", "terminal", "wide terminal"],
 )
 def test_only_a_terminal_cuts_long_cells(
-    lake: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    is_terminal: bool,
-    options: list[str],
-    is_whole: bool,
-) -> None:
+    lake,
+    monkeypatch,
+    capsys,
+    is_terminal,
+    options,
+    is_whole,
+):
     """A file or a program gets every letter."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
     cli.main(["sql", QUERY, "--data-dir", str(lake), *options], standalone_mode=False)
@@ -40,9 +39,7 @@ def test_only_a_terminal_cuts_long_cells(
 
 
 @pytest.mark.thorough
-def test_views_as_json_tell_the_name_type_and_meaning_of_each_column(
-    lake: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_views_as_json_tell_the_name_type_and_meaning_of_each_column(lake, capsys):
     """One list for each view and macro, for a program to read."""
     cli.main(["views", "--json", "--data-dir", str(lake)], standalone_mode=False)
     views = {view["view"]: view for view in json.loads(capsys.readouterr().out)["views"]}

@@ -33,7 +33,7 @@ def token_file(*more: str) -> Path:
     return path
 
 
-def test_the_lake_is_verified_and_remembered(filled: Path, run: Run) -> None:
+def test_the_lake_is_verified_and_remembered(filled, run):
     """All of the sandbox's receipts are good; a second run has nothing to do."""
     first, second = run("receipts", "verify"), run("receipts", "verify")
     assert (first.code, second.code) == (0, 0)
@@ -44,9 +44,7 @@ def test_the_lake_is_verified_and_remembered(filled: Path, run: Run) -> None:
     assert len(document["receipts"]) == sum(document["verdicts"].values()) > 100
 
 
-def test_a_month_is_verified_without_reading_the_others(
-    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_month_is_verified_without_reading_the_others(filled, run, monkeypatch):
     """Of all payments only those of October have their bytes checked, for nobody reads others."""
     read, checksum = set(), checksums._crc32
 
@@ -60,7 +58,7 @@ def test_a_month_is_verified_without_reading_the_others(
     assert len(rows(found.out)) > 100 and read == {"2026-10", "0000-00"}
 
 
-def test_files_get_a_verdict_a_line(filled: Path, run: Run) -> None:
+def test_files_get_a_verdict_a_line(filled, run):
     """In order, with the line; anything unproven is 3, and duplicates are pointed out."""
     stranger = signed(FACTS | {"paid_at": "2026-10-05T09:30:00Z"}, "someone else's secret")
     path = token_file("=1+1", stranger)
@@ -76,7 +74,7 @@ def test_files_get_a_verdict_a_line(filled: Path, run: Run) -> None:
     assert "6 receipts, 4 of them proven" in done.err
 
 
-def test_no_cell_begins_a_formula(filled: Path, run: Run) -> None:
+def test_no_cell_begins_a_formula(filled, run):
     """Facts are the forger's own text; a spreadsheet must not run them."""
     forged = signed(FACTS | {"payment_id": "=cmd()", "receipt_no": "@x\x1b[2J"}, "forged")
     row = rows(run("receipts", "verify", str(token_file(forged))).out)[3]
@@ -84,8 +82,8 @@ def test_no_cell_begins_a_formula(filled: Path, run: Run) -> None:
 
 
 def test_the_service_decides_what_is_unsure(
-    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    filled, run, monkeypatch
+):  # fmt: skip
     """It verifies what is in force, and its records prove nothing of a forged signature."""
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", "not the merchant's")
     newest = "select receipt from payments where paid_at > '2026-11-01' limit 1"
@@ -100,8 +98,8 @@ def test_the_service_decides_what_is_unsure(
 
 
 def test_the_service_knows_payments_that_no_lake_covers(
-    connected: Running, filled: Path, run: Run
-) -> None:  # fmt: skip
+    connected, filled, run
+):  # fmt: skip
     """Without a lake a right signature is not enough; online the record is fetched."""
     path = token_file()
     words = ("receipts", "verify", str(path), "--data-dir", "nowhere")
@@ -111,9 +109,7 @@ def test_the_service_knows_payments_that_no_lake_covers(
     assert {row["verdict"] for row in rows(online.out)} == {"valid_previous_secret"}
 
 
-def test_a_webhook_secret_in_the_wrong_place_is_called_a_settings_error(
-    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_webhook_secret_in_the_wrong_place_is_called_a_settings_error(filled, run, monkeypatch):
     """The two secrets swapped: nothing is forged, the settings are wrong."""
     path = token_file()
     receipt, webhook = os.environ["SVC_RECEIPT_SECRETS"], os.environ["SVC_WEBHOOK_SECRETS"]
@@ -127,8 +123,8 @@ def test_a_webhook_secret_in_the_wrong_place_is_called_a_settings_error(
 
 
 def test_without_a_secret_it_is_2(
-    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    filled, run, monkeypatch
+):  # fmt: skip
     """One line that names the setting."""
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", "")
     done = run("receipts", "verify")
@@ -148,8 +144,8 @@ def test_without_a_secret_it_is_2(
     ],
 )
 def test_bad_usage_is_2(
-    filled: Path, run: Run, words: tuple[str, ...], said: str
-) -> None:  # fmt: skip
+    filled, run, words, said
+):  # fmt: skip
     """What was wrong, in one line."""
     token_file()
     done = run("receipts", "verify", *words)
@@ -157,8 +153,8 @@ def test_bad_usage_is_2(
 
 
 def test_no_secret_is_in_anything_said_or_written(
-    connected: Running, filled: Path, run: Run
-) -> None:  # fmt: skip
+    connected, filled, run
+):  # fmt: skip
     """Not in verdicts, notes, traces or files, of one process or several."""
     box = str(token_file("junk", signed(FACTS)))
     said = [
@@ -174,8 +170,8 @@ def test_no_secret_is_in_anything_said_or_written(
 
 
 def test_python_takes_series_frames_lists_and_files(
-    connected: Running, filled: Path
-) -> None:  # fmt: skip
+    connected, filled
+):  # fmt: skip
     """For notebooks: one row of verdict a token, whatever holds the tokens."""
     frame = svc.open_lake("data").sql(LAKE_TOKENS)
     secrets = connected.environment["SVC_RECEIPT_SECRETS"].split(",")
@@ -188,7 +184,7 @@ def test_python_takes_series_frames_lists_and_files(
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
-def test_the_tickets_columns_stand_in_the_answer(filled: Path, run: Run, suffix: str) -> None:
+def test_the_tickets_columns_stand_in_the_answer(filled, run, suffix):
     """`--keep` alone keeps every column, with names only those; in each form of --out."""
     token = svc.open_lake("data").sql(LAKE_TOKENS)["receipt"][0]
     Path("box.csv").write_text(f"ticket;agent;receipt\n007;@Ana;{token}\n008;Bo;{token[:-9]}\n")

@@ -10,8 +10,6 @@ from typing import NoReturn
 import pytest
 
 from svc_analytics.cli import app
-from tests.support.commands import Run
-from tests.support.desks import Desk
 
 
 @pytest.mark.parametrize(
@@ -27,9 +25,7 @@ from tests.support.desks import Desk
     ],
     ids=errno.errorcode.get,
 )
-def test_a_call_that_fails_is_no_internal_error(
-    run: Run, monkeypatch: pytest.MonkeyPatch, number: int, next_step: str
-) -> None:
+def test_a_call_that_fails_is_no_internal_error(run, monkeypatch, number, next_step):
     """Whichever command and file it is."""
 
     def fail(**_: object) -> NoReturn:
@@ -43,7 +39,7 @@ def test_a_call_that_fails_is_no_internal_error(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_an_output_that_is_full_is_told() -> None:
+def test_an_output_that_is_full_is_told():
     """What was printed did not arrive: exit 1, one line, and no word of Python's own."""
     words = [sys.executable, "-m", "svc_analytics", "figures", "--csv"]
     with Path("/dev/full").open("w") as full:
@@ -66,7 +62,7 @@ main()
 """
 
 
-def test_a_librarys_warning_is_one_line(desk: Desk) -> None:
+def test_a_librarys_warning_is_one_line(desk):
     """A file system without locks: the command works, and tells it without a file of Python's."""
     desk.extract()
     words = [sys.executable, "-c", WITHOUT_LOCKS, str(desk.lake.path)]
@@ -77,7 +73,7 @@ def test_a_librarys_warning_is_one_line(desk: Desk) -> None:
 
 
 @pytest.mark.thorough
-def test_a_limit_of_open_files_is_told_with_the_next_step(desk: Desk) -> None:
+def test_a_limit_of_open_files_is_told_with_the_next_step(desk):
     desk.extract()
     command = f"ulimit -n 24; exec {sys.executable} -m svc_analytics check --data-dir data"
     words = ["bash", "-c", command]

@@ -17,7 +17,6 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.files import cache_folder
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.commands import Run
-from tests.support.desks import Desk
 from tests.support.prepared import extracted
 
 LEDGER = """
@@ -27,7 +26,7 @@ LEDGER = """
 
 
 @pytest.fixture
-def lake(desk: Desk) -> Lakehouse:
+def lake(desk) -> Lakehouse:
     """A payment at 22:00 of 31 August in UTC, which is September in Tehran."""
     desk.serve(LEDGER)
     return extracted(desk).lake
@@ -44,9 +43,7 @@ def label(run: Run, *words: str) -> str:
 
 
 @pytest.mark.thorough
-def test_an_option_comes_before_the_environment_and_that_before_dotenv(
-    run: Run, lake: Lakehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_option_comes_before_the_environment_and_that_before_dotenv(run, lake, monkeypatch):
     """The order of settings is the order of options."""
     words = ("--data-dir", str(lake.path))
     write("SVC_STATEMENT_ZONE=Asia/Tehran")
@@ -70,9 +67,7 @@ def every_option() -> Iterator[tuple[str, tuple[str, ...], click.Option]]:
 @pytest.mark.parametrize(
     ("variable", "words", "option"), [pytest.param(*each, id=each[0]) for each in every_option()]
 )
-def test_a_variable_gives_each_option_what_the_command_line_would(
-    variable: str, words: tuple[str, ...], option: click.Option
-) -> None:
+def test_a_variable_gives_each_option_what_the_command_line_would(variable, words, option):
     """Texts, numbers, choices, flags, and options that are taken several times."""
     alone = copy(option)
     alone.callback = None
@@ -102,9 +97,7 @@ MISSPELT = {
 
 
 @pytest.mark.parametrize(("line", "meant"), MISSPELT.items())
-def test_what_nothing_reads_in_dotenv_is_refused_with_the_near_miss(
-    run: Run, lake: Lakehouse, line: str, meant: str
-) -> None:
+def test_what_nothing_reads_in_dotenv_is_refused_with_the_near_miss(run, lake, line, meant):
     """Exit code 2 and one line; no value of it is shown, and nothing is written."""
     write(line)
     done = run("statement", "2026-09", "--data-dir", str(lake.path), "--out", "out")
@@ -114,33 +107,31 @@ def test_what_nothing_reads_in_dotenv_is_refused_with_the_near_miss(
     assert len(done.lines) == 1 and not (value and value in done.err)
 
 
-def test_a_name_like_no_other_is_refused_without_a_guess(run: Run) -> None:
+def test_a_name_like_no_other_is_refused_without_a_guess(run):
     write("SVC_HOUSE=green")
     assert run("status").lines[0].endswith("nothing reads SVC_HOUSE")
 
 
-def test_python_refuses_it_too() -> None:
+def test_python_refuses_it_too():
     """A script reads the same file."""
     write("SVC_STATMENT_ZONE=Asia/Tehran")
     with pytest.raises(ConfigError, match=r"did you mean SVC_STATEMENT_ZONE\?"):
         svc.read_settings()
 
 
-def test_help_is_shown_whatever_dotenv_holds(run: Run) -> None:
+def test_help_is_shown_whatever_dotenv_holds(run):
     write("SVC_HOUSE=green")
     assert run("statement", "--help").code == 0
 
 
-def test_names_for_a_later_version_and_of_other_programs_stand_in_nobodys_way(run: Run) -> None:
+def test_names_for_a_later_version_and_of_other_programs_stand_in_nobodys_way(run):
     """What a later version reads may be there already; what is not ours is not looked at."""
     later = ("CA_FILE", "NOTIFY", "NOTIFY_FILE", "PING_URL", "METRICS_FILE", "SIGNING_KEY")
     write(*(f"SVC_{name}=x" for name in (*later, "TSA_URL")), "PORT=1", "MYSVC_PORT=1")
     assert run("figures").code == 0
 
 
-def test_in_the_environment_a_near_miss_is_a_note_and_any_other_name_is_none(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_the_environment_a_near_miss_is_a_note_and_any_other_name_is_none(run, monkeypatch):
     """It also holds the variables of other programs: a cluster sets SVC_PORT for its services."""
     for name in ("SVC_PORT", "SVC_SERVICE_HOST", "SVC_STATMENT_ZONE", "SVC_FIGURES_JSN"):
         monkeypatch.setenv(name, "x")
@@ -162,9 +153,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("line", "option"), WRONG.items())
-def test_a_wrong_value_is_told_with_its_variable_and_dotenv(
-    run: Run, lake: Lakehouse, line: str, option: str
-) -> None:
+def test_a_wrong_value_is_told_with_its_variable_and_dotenv(run, lake, line, option):
     """As on the command line, and where it stands."""
     write(line)
     done = run("statement", "2026-09", "--data-dir", str(lake.path), "--out", "out")
@@ -172,32 +161,30 @@ def test_a_wrong_value_is_told_with_its_variable_and_dotenv(
     assert done.code == 2 and f"{option} is from {name} in .env" in done.err
 
 
-def test_a_wrong_setting_is_told_with_dotenv(run: Run) -> None:
+def test_a_wrong_setting_is_told_with_dotenv(run):
     write("SVC_PATIENCE=soon")
     assert run("extract").lines == [
         "svc-analytics: error: SVC_PATIENCE is not a number of seconds (in .env)"
     ]
 
 
-def test_v_says_which_options_variables_gave(run: Run) -> None:
+def test_v_says_which_options_variables_gave(run):
     write("SVC_FIGURES_JSON=1")
     assert "--json is from SVC_FIGURES_JSON in .env" in run("figures", "-v").err
     assert run("figures").err == ""
 
 
-def test_a_flag_that_is_off_is_as_if_it_were_not_there(run: Run, lake: Lakehouse) -> None:
+def test_a_flag_that_is_off_is_as_if_it_were_not_there(run, lake):
     write("SVC_STATEMENT_LAST_MONTH=0", "SVC_STATEMENT_EXACT=no")
     assert label(run, "--data-dir", str(lake.path)) == "2026-09"
 
 
-def test_the_commands_whose_options_count_are_all_commands() -> None:
+def test_the_commands_whose_options_count_are_all_commands():
     """Their names stand below the command line too, where settings are read."""
     assert sorted(COMMANDS_WITH_OPTIONS) == sorted(COMMANDS)
 
 
-def test_a_lake_opened_without_a_path_is_that_of_the_settings(
-    lake: Lakehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lake_opened_without_a_path_is_that_of_the_settings(lake, monkeypatch):
     """Of `.env`, before it of the environment, and without either `data`: as for a command."""
     assert svc.open_lake().path == Path.cwd() / "data"
     write(f"SVC_DATA_DIR={lake.path}")
@@ -207,7 +194,7 @@ def test_a_lake_opened_without_a_path_is_that_of_the_settings(
     assert svc.open_lake("here").path == Path.cwd() / "here"
 
 
-def test_the_cache_of_dotenv_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_cache_of_dotenv_counts(monkeypatch, tmp_path):
     """Settings of one file hold together."""
     monkeypatch.delenv("SVC_CACHE_DIR", raising=False)
     write("SVC_CACHE_DIR=kept")

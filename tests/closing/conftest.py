@@ -3,11 +3,10 @@
 import pytest
 
 from tests.support.closings import Closer
-from tests.support.desks import Desk
 
 
 @pytest.fixture
-def closer(desk: Desk) -> Closer:
+def closer(desk) -> Closer:
     """A desk whose service holds the ledger of three months."""
     found = Closer(desk)
     found.serve()

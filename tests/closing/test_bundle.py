@@ -29,13 +29,13 @@ COLUMNS = (
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+def lake(tmp_path_factory) -> Lakehouse:
     """A lake; tests only look at it."""
     return extracted(LEDGER, tmp_path_factory.mktemp("bundled")).lake
 
 
 @pytest.fixture(scope="module")
-def file(lake: Lakehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(lake, tmp_path_factory) -> Path:
     """Its bundle, written while a run holds the lake."""
     file = tmp_path_factory.mktemp("given") / "lake.duckdb"
     with open_writer(lake, lake.merchant, now()):
@@ -44,7 +44,7 @@ def file(lake: Lakehouse, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def views(lake: Lakehouse) -> Views:
+def views(lake) -> Views:
     """Each column of each view, with its type and meaning."""
     return [
         (view["view"], column["name"], column["type"], column["comment"])
@@ -55,15 +55,13 @@ def views(lake: Lakehouse) -> Views:
 
 
 @pytest.fixture
-def bundle(file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+def bundle(file) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect(file, read_only=True) as connection:
         connection.execute("SET TimeZone='UTC'")
         yield connection
 
 
-def test_each_view_is_a_table_of_its_types_and_meanings(
-    bundle: duckdb.DuckDBPyConnection, views: Views
-) -> None:
+def test_each_view_is_a_table_of_its_types_and_meanings(bundle, views):
     """Money as DECIMAL(38,18), instants with their zone, a comment on every column."""
     found = [row for row in bundle.execute(COLUMNS).fetchall() if row[0] != ABOUT.name]
     assert sorted(found) == sorted(views)
@@ -73,9 +71,7 @@ def test_each_view_is_a_table_of_its_types_and_meanings(
     assert bundle.execute(uncommented).fetchone() == (0,)
 
 
-def test_each_table_has_the_rows_of_its_view(
-    bundle: duckdb.DuckDBPyConnection, lake: Lakehouse
-) -> None:
+def test_each_table_has_the_rows_of_its_view(bundle, lake):
     """Every value, to the last digit: as text, none is read as a float."""
     names = [model.name for model, _ in public_models() if not model.signature]
     assert {"payments", "ledger_entries", "exceptions", "coverage"} <= {*names}
@@ -86,24 +82,20 @@ def test_each_table_has_the_rows_of_its_view(
             assert [[*row] for row in bundle.execute(query).fetchall()] == rows, name
 
 
-def test_a_bundle_says_whose_records_it_holds(
-    bundle: duckdb.DuckDBPyConnection, lake: Lakehouse
-) -> None:
+def test_a_bundle_says_whose_records_it_holds(bundle, lake):
     """And up to when they were read: a file goes round without its lake."""
     [found] = bundle.execute("select merchant_id, read_to is not null from about").fetchall()
     assert found == (lake.merchant_id, True)
 
 
-def test_a_bundle_holds_no_path_of_this_machine(file: Path, lake: Lakehouse) -> None:
+def test_a_bundle_holds_no_path_of_this_machine(file, lake):
     """So it answers wherever it is, and tells nobody how this machine is laid out."""
     content = file.read_bytes()
     for path in (lake.path, file.parent, Path.home()):
         assert str(path).encode() not in content, path
 
 
-def test_a_bundle_answers_without_its_lake(
-    bundle: duckdb.DuckDBPyConnection, lake: Lakehouse
-) -> None:
+def test_a_bundle_answers_without_its_lake(bundle, lake):
     """Which lies elsewhere meanwhile."""
     elsewhere = lake.path.rename(lake.path.with_name("elsewhere"))
     query = "select sum(net)::varchar from ledger_entries where currency = 'sol'"
@@ -111,9 +103,7 @@ def test_a_bundle_answers_without_its_lake(
     elsewhere.rename(lake.path)
 
 
-def test_the_first_duckdb_of_its_storage_opens_it(
-    bundle: duckdb.DuckDBPyConnection, file: Path
-) -> None:
+def test_the_first_duckdb_of_its_storage_opens_it(bundle, file):
     """A command line of version 1, where there is one, reads every digit."""
     query = "select tags['storage_version'] from duckdb_databases() where path is not null"
     [[version]] = bundle.execute(query).fetchall()
@@ -127,13 +117,13 @@ def test_the_first_duckdb_of_its_storage_opens_it(
 @pytest.mark.parametrize(
     ("name", "why"), [("lake.zip", "suffix"), ("data/x.duckdb", "in the lake")]
 )
-def test_a_bundle_has_its_own_name_and_place(lake: Lakehouse, name: str, why: str) -> None:
+def test_a_bundle_has_its_own_name_and_place(lake, name, why):
     """It never takes the place of the lake's own files."""
     with pytest.raises(ConfigError, match=why):
         write_bundle(lake, lake.path.parent / name)
 
 
-def test_without_a_lake_the_old_bundle_stays(file: Path, tmp_path: Path) -> None:
+def test_without_a_lake_the_old_bundle_stays(file, tmp_path):
     """No file is half written."""
     target = tmp_path / "lake.duckdb"
     shutil.copy(file, target)
@@ -142,14 +132,14 @@ def test_without_a_lake_the_old_bundle_stays(file: Path, tmp_path: Path) -> None
     assert target.read_bytes() == file.read_bytes()
 
 
-def test_a_folder_that_is_not_there_is_told(lake: Lakehouse, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_told(lake, tmp_path):
     """With the file that was asked for."""
     with pytest.raises(ConfigError, match=r"missing/lake\.duckdb: there is no folder"):
         write_bundle(lake, tmp_path / "missing" / "lake.duckdb")
 
 
 @pytest.mark.thorough
-def test_dbt_finds_every_view_as_a_source(lake: Lakehouse, views: Views) -> None:
+def test_dbt_finds_every_view_as_a_source(lake, views):
     """With the types and the meanings that the views have themselves."""
     done = CliRunner().invoke(cli, ["views", "--dbt", "--data-dir", str(lake.path)])
     [source] = yaml.safe_load(done.stdout)["sources"]

@@ -19,7 +19,6 @@ from svc_analytics.instants import parse_bound
 from svc_analytics.proofs.secret import require_secret
 from svc_analytics.working_folders import restore_folders
 from tests.support.closings import Closer, figure, row_causes, table
-from tests.support.desks import Desk
 from tests.support.fake_service import payment, refusal
 
 MISSING = "refund_has_its_payment"
@@ -29,7 +28,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_month_is_read_twice_before_it_is_sealed(closer: Closer) -> None:
+def test_a_month_is_read_twice_before_it_is_sealed(closer):
     """After the normal run, the month again and again; the second finds nothing new."""
     assert closer.closed("2026-10")[0].state == "sealed"
     assert [(request.rereads, request.end is None) for request in closer.asked] == [
@@ -39,7 +38,7 @@ def test_a_month_is_read_twice_before_it_is_sealed(closer: Closer) -> None:
     ]
 
 
-def test_the_same_lake_closes_to_the_same_bytes(closer: Closer, tmp_path: Path) -> None:
+def test_the_same_lake_closes_to_the_same_bytes(closer, tmp_path):
     """Two copies of a lake with its secret, closed apart: every file and the seal are one."""
     closer.desk.extract()
     require_secret(closer.desk.lake.storage)
@@ -51,7 +50,7 @@ def test_the_same_lake_closes_to_the_same_bytes(closer: Closer, tmp_path: Path) 
 
 
 @pytest.mark.thorough
-def test_a_changed_note_is_a_changed_row_without_a_figure(closer: Closer) -> None:
+def test_a_changed_note_is_a_changed_row_without_a_figure(closer):
     """Metadata is no money: the record is named, no figure moves, nothing blocks."""
     closer.sealed()
     closer.desk.service.payments[2]["metadata"] = {"cart": "other"}
@@ -63,7 +62,7 @@ def test_a_changed_note_is_a_changed_row_without_a_figure(closer: Closer) -> Non
 
 
 @pytest.mark.thorough
-def test_a_changed_amount_waits_for_a_person(closer: Closer) -> None:
+def test_a_changed_amount_waits_for_a_person(closer):
     """Restated money blocks; once accepted, version 2 is sealed with the finding printed."""
     closer.sealed()
     record = closer.desk.service.payments[2]
@@ -81,7 +80,7 @@ def test_a_changed_amount_waits_for_a_person(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_refund_whose_payment_turns_up_is_reclassified(closer: Closer) -> None:
+def test_a_refund_whose_payment_turns_up_is_reclassified(closer):
     """The refund is the same; what it is counted as is not."""
     september = closer.desk.service.payments.pop(1)
     refund = closer.desk.service.payouts[0]
@@ -95,7 +94,7 @@ def test_a_refund_whose_payment_turns_up_is_reclassified(closer: Closer) -> None
     assert figure(rows, "refunds_prior_period") == ("0", "0.5", "0.5", "reclassified")
 
 
-def test_a_blocking_finding_keeps_a_month_unsealed_until_it_is_accepted(closer: Closer) -> None:
+def test_a_blocking_finding_keeps_a_month_unsealed_until_it_is_accepted(closer):
     """Provisional, in no register; then sealed in the same place, with who accepted it."""
     closer.desk.service.payments.pop(1)
     [waiting] = closer.closed("2026-10")
@@ -109,7 +108,7 @@ def test_a_blocking_finding_keeps_a_month_unsealed_until_it_is_accepted(closer: 
     assert finding["acknowledged_by"] == "Mina"
 
 
-def test_what_is_not_sealed_does_not_hold(closer: Closer) -> None:
+def test_what_is_not_sealed_does_not_hold(closer):
     """A provisional statement promises nothing; what a later record changes of it is shown."""
     closer.desk.service.payments.pop(1)
     folder = closer.sealed()
@@ -120,7 +119,7 @@ def test_what_is_not_sealed_does_not_hold(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_service_that_keeps_changing_the_month_is_not_sealed(closer: Closer) -> None:
+def test_a_service_that_keeps_changing_the_month_is_not_sealed(closer):
     """Two passes in a row must agree; three are tried."""
     number = iter(range(200, 300))
 
@@ -136,7 +135,7 @@ def test_a_service_that_keeps_changing_the_month_is_not_sealed(closer: Closer) -
 
 
 @pytest.mark.thorough
-def test_one_late_record_while_reading_costs_a_third_pass(closer: Closer) -> None:
+def test_one_late_record_while_reading_costs_a_third_pass(closer):
     """The third agrees with the second: sealed."""
     closer.desk.extract()
 
@@ -150,13 +149,13 @@ def test_one_late_record_while_reading_costs_a_third_pass(closer: Closer) -> Non
 
 
 @pytest.mark.thorough
-def test_grace_is_counted_to_the_instant(closer: Closer) -> None:
+def test_grace_is_counted_to_the_instant(closer):
     """A day after its end, by the service's clock, a month may be closed."""
     closer.desk.service.now = datetime(2026, 11, 2, tzinfo=UTC)
     assert closer.close().state == "sealed"
 
 
-def test_a_service_that_is_away_leaves_the_month_alone(closer: Closer) -> None:
+def test_a_service_that_is_away_leaves_the_month_alone(closer):
     """Trying later may help; nothing was written."""
     closer.desk.service.intercept = lambda request: refusal(503, "MAINTENANCE")
     with pytest.raises(Unavailable):
@@ -164,13 +163,13 @@ def test_a_service_that_is_away_leaves_the_month_alone(closer: Closer) -> None:
     assert not (closer.desk.lake.path / "statements").exists()
 
 
-def test_all_due_of_an_empty_history_is_done(closer: Closer) -> None:
+def test_all_due_of_an_empty_history_is_done(closer):
     """No record, no month."""
     closer.desk.service.payments, closer.desk.service.payouts = [], []
     assert closer.close_all_due() == []
 
 
-def test_a_note_laid_into_a_sealed_folder_stops_no_timer(closer: Closer) -> None:
+def test_a_note_laid_into_a_sealed_folder_stops_no_timer(closer):
     """Only what was sealed can be altered; verification names the note."""
     folder = closer.sealed()
     (folder / "note.txt").write_text("paid to the accountant")
@@ -178,7 +177,7 @@ def test_a_note_laid_into_a_sealed_folder_stops_no_timer(closer: Closer) -> None
     assert verify_statement(folder).broken == ("note.txt does not belong to the statement",)
 
 
-def test_two_do_not_close_at_once(closer: Closer) -> None:
+def test_two_do_not_close_at_once(closer):
     """The second says so and may try later."""
 
     def read(request: Any) -> Any:
@@ -207,7 +206,7 @@ statement(open_lake("data"), "2026-10").save("data/statements/2026-10")
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("move", ["1", "2"], ids=["before the swap", "within the swap"])
-def test_a_kill_leaves_the_old_folder_or_the_new(closer: Closer, move: str) -> None:
+def test_a_kill_leaves_the_old_folder_or_the_new(closer, move):
     """Dead between write and swap, or between its two moves: the next run finds the old."""
     closer.desk.service.payments.pop(1)
     folder = closer.sealed()
@@ -222,7 +221,7 @@ def test_a_kill_leaves_the_old_folder_or_the_new(closer: Closer, move: str) -> N
 # ---------- what closing a month tells while it works, for a person who waits
 
 
-def test_a_statement_tells_each_form_that_it_writes(desk: Desk) -> None:
+def test_a_statement_tells_each_form_that_it_writes(desk):
     """A workbook and a page take seconds each; tables take none."""
     desk.extract(end=parse_bound("2026-10-20"))
     told: list[str] = []
@@ -231,7 +230,7 @@ def test_a_statement_tells_each_form_that_it_writes(desk: Desk) -> None:
     assert told == ["writing json", "writing journal"]
 
 
-def test_closing_a_month_tells_what_it_is_doing(desk: Desk) -> None:
+def test_closing_a_month_tells_what_it_is_doing(desk):
     """In the order of the work."""
     told: list[str] = []
 

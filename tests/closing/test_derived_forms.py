@@ -16,7 +16,6 @@ from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.proofs import signature
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
 from tests.closing.test_releases import another_release, same
-from tests.support.closings import Closer
 from tests.support.ssh_keys import make_key
 
 SENTENCE_HEAD = "before,after,figure,currency,sentence,prepared_by,reviewed_by"
@@ -34,9 +33,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_forms_of_a_sealed_month_are_written_beside_its_seal(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forms_of_a_sealed_month_are_written_beside_its_seal(closer, monkeypatch):
     """Without a key or an address; no byte of the sealed folder changes, and it is verified."""
     folder = closer.sealed()
     sealed, beside = content(folder), folder.with_name("2026-10-forms")
@@ -54,7 +51,7 @@ def test_forms_of_a_sealed_month_are_written_beside_its_seal(
 
 
 @pytest.mark.thorough
-def test_forms_are_written_one_after_the_other(closer: Closer) -> None:
+def test_forms_are_written_one_after_the_other(closer):
     """No byte of the sealed folder changes, and both are verified."""
     folder = closer.sealed()
     sealed, beside = content(folder), folder.with_name("2026-10-forms")
@@ -67,15 +64,13 @@ def test_forms_are_written_one_after_the_other(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_close_into_readable_forms_alone_adds_what_the_seal_needs(closer: Closer) -> None:
+def test_a_close_into_readable_forms_alone_adds_what_the_seal_needs(closer):
     """It is sealed with CSV as well."""
     folder = closer.close(formats=("html",)).folder
     assert {"statement.html", "summary.csv"} <= {*content(folder)}
 
 
-def test_a_form_tells_four_statuses_and_a_later_signature_writes_it_again(
-    closer: Closer, tmp_path: Path
-) -> None:
+def test_a_form_tells_four_statuses_and_a_later_signature_writes_it_again(closer, tmp_path):
     """Until then it says that nobody signed the month, which was true. A mark may come, not go."""
     folder, key, lake = closer.sealed(), make_key(tmp_path, "own"), closer.desk.lake
     closer.close(formats=("html",))
@@ -96,8 +91,8 @@ def test_a_form_tells_four_statuses_and_a_later_signature_writes_it_again(
 
 
 def test_sentences_lie_beside_the_seal_and_are_printed_by_what_it_does_not_cover(
-    closer: Closer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    closer, tmp_path, monkeypatch
+):
     """By the page and the workbook beside it, and in the package; a later one is no fault."""
     folder, lake = closer.sealed(formats=("csv", "parquet", "html")), closer.desk.lake
     sealed, beside = content(folder), folder.with_name("2026-10-forms")
@@ -125,8 +120,8 @@ def test_sentences_lie_beside_the_seal_and_are_printed_by_what_it_does_not_cover
 
 
 def test_a_line_of_sentences_that_cannot_be_read_is_told_by_every_form(
-    closer: Closer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    closer, tmp_path, monkeypatch
+):
     """By its file, its number and what is wrong; the good lines stay, and the forms are proven."""
     folder, lake = closer.sealed(), closer.desk.lake
     kept, beside = folder.with_name("2026-10-sentences.csv"), folder.with_name("2026-10-forms")
@@ -153,7 +148,7 @@ def test_a_line_of_sentences_that_cannot_be_read_is_told_by_every_form(
     assert told not in (beside / "statement.html").read_text()
 
 
-def test_a_derived_form_that_was_altered_does_not_hold(closer: Closer) -> None:
+def test_a_derived_form_that_was_altered_does_not_hold(closer):
     """It is named; nor does a status in it, with its hash and the facts that it is made of."""
     folder = closer.sealed()
     closer.close(formats=("html",))
@@ -178,7 +173,7 @@ def test_a_derived_form_that_was_altered_does_not_hold(closer: Closer) -> None:
         assert derived(folder).broken
 
 
-def test_the_words_of_a_form_by_another_release_are_told_as_not_proven(closer: Closer) -> None:
+def test_the_words_of_a_form_by_another_release_are_told_as_not_proven(closer):
     """No seal fixes them, so whoever alters them could say that another release wrote them."""
     with another_release(same):
         folder = closer.close().folder
@@ -197,7 +192,7 @@ def test_the_words_of_a_form_by_another_release_are_told_as_not_proven(closer: C
 
 
 @pytest.mark.thorough
-def test_what_the_seal_covers_says_who_tells_the_rest(closer: Closer) -> None:
+def test_what_the_seal_covers_says_who_tells_the_rest(closer):
     """A form within the seal cannot know what comes behind it; a running month says none of it."""
     page = (closer.sealed(formats=("csv", "html")) / "statement.html").read_text()
     for text in ("as in manifest.json", "not known here, because a signature", "not checked here"):

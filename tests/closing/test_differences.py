@@ -12,7 +12,7 @@ from svc_analytics.closing.diff import compare
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.money import format_amount
 from svc_analytics.statements.statement import statement
-from tests.support.closings import Closer, figure, row_causes, table
+from tests.support.closings import figure, row_causes, table
 from tests.support.fake_service import payment
 from tests.support.prepared import prepared
 
@@ -20,7 +20,7 @@ LATE = payment(99, "2026-10-20T10:00:00Z", "7", "0.5", reference_id="<script>ale
 
 
 @pytest.fixture
-def versions(closer: Closer) -> tuple[Path, Path]:
+def versions(closer) -> tuple[Path, Path]:
     """October as it was sealed, and its restatement with a late payment of 7 usdt."""
 
     def make() -> None:
@@ -38,7 +38,7 @@ def versions(closer: Closer) -> tuple[Path, Path]:
     return folder / "2026-10", folder / "2026-10-v2"
 
 
-def test_a_late_record_restates_the_month_beside_its_seal(versions: tuple[Path, Path]) -> None:
+def test_a_late_record_restates_the_month_beside_its_seal(versions):
     """Version 2 names what came late and every figure it moved; version 1 stays as it was."""
     found = verify_statement(versions[0])
     assert found.broken == () and not found.holds and verify_statement(versions[1]).holds
@@ -49,7 +49,7 @@ def test_a_late_record_restates_the_month_beside_its_seal(versions: tuple[Path, 
 
 
 @pytest.mark.thorough
-def test_two_months_are_compared_by_figure(closer: Closer) -> None:
+def test_two_months_are_compared_by_figure(closer):
     """Every figure of every coin, with its percentage: btc's closing position fell by 0.5."""
     september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
     found = diff_statements(september, october)
@@ -68,7 +68,7 @@ def test_two_months_are_compared_by_figure(closer: Closer) -> None:
     )
 
 
-def test_two_versions_are_side_by_side_with_the_cause(versions: tuple[Path, Path]) -> None:
+def test_two_versions_are_side_by_side_with_the_cause(versions):
     """Only the figures that differ: one more payment, of 7."""
     found = diff_statements(*versions)
     rows = {row["figure"]: row for row in found.comparison.to_pylist()}
@@ -86,7 +86,7 @@ def test_two_versions_are_side_by_side_with_the_cause(versions: tuple[Path, Path
 
 
 @pytest.mark.thorough
-def test_changed_rows_open_below_the_figures(versions: tuple[Path, Path]) -> None:
+def test_changed_rows_open_below_the_figures(versions):
     """A table each, which names the record, in a notebook and on a page."""
     found = diff_statements(*versions)
     for shown in (found._repr_html_(), found.to_html()):
@@ -96,7 +96,7 @@ def test_changed_rows_open_below_the_figures(versions: tuple[Path, Path]) -> Non
         assert any(part.startswith("<summary>daily: ") for part in details)
 
 
-def test_the_page_stands_alone_and_shows_both_standings(versions: tuple[Path, Path]) -> None:
+def test_the_page_stands_alone_and_shows_both_standings(versions):
     """Nothing is loaded, nothing runs; period, zone and seal of either."""
     found = diff_statements(*versions)
     page = found.to_html()
@@ -108,9 +108,7 @@ def test_the_page_stands_alone_and_shows_both_standings(versions: tuple[Path, Pa
 
 
 @pytest.mark.thorough
-def test_a_running_month_is_marked_in_a_comparison_of_folders(
-    closer: Closer, tmp_path: Path
-) -> None:
+def test_a_running_month_is_marked_in_a_comparison_of_folders(closer, tmp_path):
     """By what its manifest says; in other words than ours, by its instants."""
     october, lake = closer.sealed(), closer.desk.lake
     november = statement(lake, "2026-11").save(tmp_path / "november")
@@ -124,7 +122,7 @@ def test_a_running_month_is_marked_in_a_comparison_of_folders(
 
 
 @pytest.mark.thorough
-def test_a_hostile_name_of_a_merchant_is_text(versions: tuple[Path, Path]) -> None:
+def test_a_hostile_name_of_a_merchant_is_text(versions):
     """Whatever a manifest or a table says is escaped."""
     folder = versions[1]
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -162,7 +160,7 @@ def causes(old: dict[str, pa.Table], new: dict[str, pa.Table]) -> dict[tuple[str
     return {(row["currency"], row["name"]): row["cause"] for row in found}
 
 
-def test_a_closing_that_an_earlier_month_and_a_late_record_moved_names_both() -> None:
+def test_a_closing_that_an_earlier_month_and_a_late_record_moved_names_both():
     """The opening has the first cause alone, the sales the second; so have the day's two."""
     old = tables("btc 5 5 10 15", lines="a", days="10 15")
     new = tables("btc 6 6 12 18", lines="a b", days="12 18")
@@ -178,13 +176,13 @@ def test_a_closing_that_an_earlier_month_and_a_late_record_moved_names_both() ->
 
 
 @pytest.mark.parametrize("ends", ["12 17", "- -"], ids=["other", "unknown"])
-def test_a_closing_that_moved_with_the_opening_names_the_earlier_month(ends: str) -> None:
+def test_a_closing_that_moved_with_the_opening_names_the_earlier_month(ends):
     """The month's own records are the same."""
     old, new = (tables(f"btc 5 5 {each}", days="10 15") for each in ("10 15", ends))
     assert set(causes(old, new).values()) == {"earlier_month"}
 
 
-def test_a_coin_that_is_new_in_the_statement_is_there_for_its_position() -> None:
+def test_a_coin_that_is_new_in_the_statement_is_there_for_its_position():
     """An earlier month left it; the month itself has no movement of it."""
     old, new = (
         tables("btc 5 5 10 15", days="10 15"),
@@ -193,7 +191,7 @@ def test_a_coin_that_is_new_in_the_statement_is_there_for_its_position() -> None
     assert set(causes(old, new).values()) == {"earlier_month"}
 
 
-def test_what_neither_explains_is_elsewhere() -> None:
+def test_what_neither_explains_is_elsewhere():
     """No row differs, and the opening is the same."""
     old, new = tables("btc 5 5 10 15", days="10 15"), tables("btc 4 5 10 15", days="10 15")
     assert causes(old, new) == {("btc", "gross_sales"): "elsewhere"}

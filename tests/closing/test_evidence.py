@@ -31,7 +31,7 @@ def plain(closer: Closer) -> str:
     return once("evidence of a plain month", lambda: evidence(closer.sealed()))
 
 
-def test_a_plain_month_says_where_its_records_came_from(closer: Closer) -> None:
+def test_a_plain_month_says_where_its_records_came_from(closer):
     """Over which calls, with which key, how completely, and what nobody proved."""
     said = plain(closer)
     assert "Payments were received by GET /api/pay/v1/payments, with a key of the class" in said
@@ -104,12 +104,12 @@ ODD = {
 
 
 @pytest.mark.parametrize("kind", sample(ODD, 12))
-def test_another_lake_has_another_sentence(closer: Closer, kind: str) -> None:
+def test_another_lake_has_another_sentence(closer, kind):
     """Which no plain month has: each says what became of its own records."""
     make, sentence = ODD[kind]
     assert sentence in evidence(make(closer))
 
 
-def test_no_sentence_of_another_lake_stands_in_a_plain_month(closer: Closer) -> None:
+def test_no_sentence_of_another_lake_stands_in_a_plain_month(closer):
     """Nothing is said by habit."""
     assert not [kind for kind, (_, sentence) in ODD.items() if sentence in plain(closer)]

@@ -33,14 +33,14 @@ BOTH = {"formats": ("html", "xlsx"), "currency": "EUR"}
 
 
 @pytest.fixture
-def closer(closer: Closer) -> Closer:
+def closer(closer) -> Closer:
     """A desk whose lake has a rate file, and whose records have values in USD."""
     closer.serve(LEDGER)
     return closer
 
 
 @pytest.fixture
-def sealed(closer: Closer) -> Path:
+def sealed(closer) -> Path:
     """The sealed October, in tables alone."""
     folder = closer.sealed()
     write(closer, RATES)
@@ -51,7 +51,7 @@ def write(closer: Closer, rates: str) -> None:
     (closer.desk.lake.path / "rates.csv").write_text(rates)
 
 
-def test_forms_in_another_currency_lie_beside_the_seal(closer: Closer, sealed: Path) -> None:
+def test_forms_in_another_currency_lie_beside_the_seal(closer, sealed):
     """No byte of the seal changes, and a verification makes them again of their own rates.
 
     The same rates leave them as they are; one that was corrected makes them anew.
@@ -71,9 +71,7 @@ def test_forms_in_another_currency_lie_beside_the_seal(closer: Closer, sealed: P
 
 
 @pytest.mark.thorough
-def test_a_page_its_rates_or_facts_that_were_altered_do_not_hold(
-    closer: Closer, sealed: Path
-) -> None:
+def test_a_page_its_rates_or_facts_that_were_altered_do_not_hold(closer, sealed):
     """An amount of the page, a rate of its facts, none at all, or those of another currency."""
     closer.close(**EUR)
     beside = sealed.with_name("2026-10-forms-EUR")
@@ -97,7 +95,7 @@ def test_a_page_its_rates_or_facts_that_were_altered_do_not_hold(
 
 
 @pytest.mark.thorough
-def test_each_currency_has_a_folder_of_its_own(closer: Closer, sealed: Path) -> None:
+def test_each_currency_has_a_folder_of_its_own(closer, sealed):
     """And the forms in USD alone keep theirs."""
     for more in (HTML, EUR, {**HTML, "currency": "toman", "lang": "fa"}):
         closer.close(**more)
@@ -109,7 +107,7 @@ def test_each_currency_has_a_folder_of_its_own(closer: Closer, sealed: Path) -> 
 
 
 @pytest.mark.thorough
-def test_a_month_that_is_sealed_now_is_sealed_in_usd(closer: Closer) -> None:
+def test_a_month_that_is_sealed_now_is_sealed_in_usd(closer):
     """The seal holds nothing of a rate; the other page is made beside it at once."""
     closer.desk.extract()
     write(closer, RATES)
@@ -121,7 +119,7 @@ def test_a_month_that_is_sealed_now_is_sealed_in_usd(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_restatement_has_such_forms_of_its_own(closer: Closer, sealed: Path) -> None:
+def test_a_restatement_has_such_forms_of_its_own(closer, sealed):
     """A payment came late: the second version is shown in EUR, and holds."""
     closer.serve(f"{LEDGER} payment  usdt      10      0     2026-10-07T09:00      10\n")
     closed = closer.close(**EUR)
@@ -131,7 +129,7 @@ def test_a_restatement_has_such_forms_of_its_own(closer: Closer, sealed: Path) -
     assert verify_statement(closed.folder, closer.desk.lake).holds
 
 
-def test_a_day_without_a_rate_ends_it_before_anything_is_sealed(closer: Closer) -> None:
+def test_a_day_without_a_rate_ends_it_before_anything_is_sealed(closer):
     """The error names the day."""
     closer.desk.extract()
     write(closer, RATES.replace("2026-10-07,EUR", "2026-10-08,EUR"))
@@ -140,7 +138,7 @@ def test_a_day_without_a_rate_ends_it_before_anything_is_sealed(closer: Closer) 
     assert not (closer.desk.lake.path / "statements" / "2026-10").exists()
 
 
-def test_a_close_in_tables_alone_has_no_place_for_another_currency(closer: Closer) -> None:
+def test_a_close_in_tables_alone_has_no_place_for_another_currency(closer):
     """Nothing is read, and nothing written."""
     with pytest.raises(ConfigError, match="only xlsx, html, pdf show another currency"):
         closer.close(currency="EUR")

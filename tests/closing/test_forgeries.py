@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -185,7 +184,7 @@ WORDS: dict[str, Change] = {
 
 
 @pytest.fixture(autouse=True)
-def stated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def stated_once(monkeypatch) -> None:
     """What is forged lies beside the lake: it gives the same statement of October each time."""
     monkeypatch.setattr(
         proof, "rederive", lambda lake, manifest: once("forged", lambda: rederive(lake, manifest))
@@ -194,7 +193,7 @@ def stated_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("release", [None, OTHER], ids=["this release", "another"])
 @pytest.mark.parametrize("what", sample(FORGERIES, 16))
-def test_no_forgery_is_silent(closer: Closer, what: str, release: str | None) -> None:
+def test_no_forgery_is_silent(closer, what, release):
     """Although the register knows the forged seal, and whichever release it names."""
     found = forge(sealed(closer, what), FORGERIES[what], release)
     texts = [*found.broken, *found.unproven]
@@ -203,9 +202,7 @@ def test_no_forgery_is_silent(closer: Closer, what: str, release: str | None) ->
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("change", [NO_FORMULA, lost("datapackage.json")], ids=["sum", "columns"])
-def test_what_another_release_may_lack_is_missed_in_this_one(
-    closer: Closer, change: Change
-) -> None:
+def test_what_another_release_may_lack_is_missed_in_this_one(closer, change):
     """Each number is what was sealed: a sum without its formula, columns that nothing describes."""
     folder = closer.sealed(formats=FORMS["statement.xlsx"])
     assert not forge(folder, change).holds
@@ -215,7 +212,7 @@ def test_what_another_release_may_lack_is_missed_in_this_one(
 @pytest.mark.parametrize(
     "what", sample(["a figure", "a chart made", "a macro", "control in the manifest"], 3)
 )
-def test_without_the_register_a_forgery_is_named_too(closer: Closer, what: str) -> None:
+def test_without_the_register_a_forgery_is_named_too(closer, what):
     """Then nobody knows the seal, besides."""
     name = next(name for name in FORGERIES if what in name)
     found = forge(sealed(closer, name), FORGERIES[name], OTHER, register="kept")
@@ -225,7 +222,7 @@ def test_without_the_register_a_forgery_is_named_too(closer: Closer, what: str) 
 @pytest.mark.parametrize(
     "what", sample(["coverage in the manifest is", "one amount", "a macro"], 3)
 )
-def test_nobody_builds_upon_a_forgery(closer: Closer, what: str) -> None:
+def test_nobody_builds_upon_a_forgery(closer, what):
     """Neither the next close nor a package takes it, with what is wrong in one line."""
     name = next(name for name in FORGERIES if what in name)
     folder = sealed(closer, name)
@@ -237,7 +234,7 @@ def test_nobody_builds_upon_a_forgery(closer: Closer, what: str) -> None:
 
 
 @pytest.mark.parametrize("file", sample(WORDS, 5))
-def test_the_words_of_another_release_are_told_in_one_line(closer: Closer, file: str) -> None:
+def test_the_words_of_another_release_are_told_in_one_line(closer, file):
     """They break nothing; the same words of this release are not its own."""
     folder = sealed(closer, file)
     other = Path(shutil.copytree(folder.parent, folder.parents[1] / "other")) / folder.name
@@ -257,15 +254,13 @@ def test_the_words_of_another_release_are_told_in_one_line(closer: Closer, file:
         ({}, {"b": 1}, 'coverage in the manifest is {}, not {"b": 1}'),
     ],
 )  # fmt: skip
-def test_a_fact_is_named_where_it_differs(sealed: Any, expected: Any, said: str) -> None:
+def test_a_fact_is_named_where_it_differs(sealed, expected, said):
     """In the depth of objects, and whole where one of both is none."""
     assert wrong_facts({"coverage": sealed}, {"coverage": expected}) == [said]
 
 
 @pytest.mark.parametrize(("numbers", "is_same"), [([1, 2, 3], True), ([1, 3, 3], False)])
-def test_a_parquet_file_of_another_release_is_compared_row_by_row(
-    tmp_path: Path, numbers: list[int], is_same: bool
-) -> None:
+def test_a_parquet_file_of_another_release_is_compared_row_by_row(tmp_path, numbers, is_same):
     """Its least and its greatest value, by which a reader skips rows, tell too little."""
     ours, theirs = tmp_path / "ours.parquet", tmp_path / "theirs.parquet"
     pq.write_table(pa.table({"n": [1, 2, 3]}), ours)

@@ -20,7 +20,7 @@ from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.statements.tables import tables_of
 from tests.support.closings import Closer, figure
 from tests.support.fake_service import payment
-from tests.support.forged_folders import Change, Manifest, Register, fact, forge, text
+from tests.support.forged_folders import Change, Manifest, fact, forge, text
 from tests.support.rings import sample
 
 FORMS = ("csv", "parquet", "xlsx", "json", "journal")
@@ -29,7 +29,7 @@ SUMMARY = text("summary.csv", "usdt,1,", "usdt,2,")
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(100))
-def test_any_byte_of_any_file_is_named(closer: Closer, seed: int) -> None:
+def test_any_byte_of_any_file_is_named(closer, seed):
     """Flipped, taken out or put in."""
     chance = random.Random(seed)
 
@@ -46,7 +46,7 @@ def test_any_byte_of_any_file_is_named(closer: Closer, seed: int) -> None:
     assert any(text.startswith(named[0]) for text in (*found.broken, *found.unproven))
 
 
-def test_a_dropped_link_to_the_month_before_is_named(closer: Closer) -> None:
+def test_a_dropped_link_to_the_month_before_is_named(closer):
     """September was sealed first, so October must name it."""
     september, october = closer.closed("2026-09", "2026-10")
     found = forge(october.folder, fact(previous_seal=None))
@@ -54,7 +54,7 @@ def test_a_dropped_link_to_the_month_before_is_named(closer: Closer) -> None:
     assert found.broken == (said,)
 
 
-def test_a_fact_that_stands_twice_makes_no_manifest(closer: Closer) -> None:
+def test_a_fact_that_stands_twice_makes_no_manifest(closer):
     """One reader would take the first, another the last."""
     path = closer.sealed() / "manifest.json"
     path.write_text(path.read_text().replace("{", '{"status": "approved",', 1))
@@ -63,7 +63,7 @@ def test_a_fact_that_stands_twice_makes_no_manifest(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_dropped_link_to_the_version_before_is_named(closer: Closer) -> None:
+def test_a_dropped_link_to_the_version_before_is_named(closer):
     """Version 2 supersedes something."""
     closer.sealed()
     closer.desk.service.payments[2]["metadata"] = {"cart": "other"}
@@ -74,7 +74,7 @@ def test_a_dropped_link_to_the_version_before_is_named(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_forged_restatement_is_named(closer: Closer) -> None:
+def test_a_forged_restatement_is_named(closer):
     """It follows from the two versions, in every form of it."""
     closer.sealed()
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
@@ -83,7 +83,7 @@ def test_a_forged_restatement_is_named(closer: Closer) -> None:
     assert "restatement is not what follows from the version before" in found.unproven
 
 
-def test_the_register_alone_gives_a_new_seal_away(closer: Closer) -> None:
+def test_the_register_alone_gives_a_new_seal_away(closer):
     """A fact that nothing else proves: the instant up to which the lake was read."""
     folder = closer.sealed()
     seal = read_manifest(folder)["seal"]
@@ -92,7 +92,7 @@ def test_the_register_alone_gives_a_new_seal_away(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_after_a_restatement_an_altered_form_is_still_named(closer: Closer) -> None:
+def test_after_a_restatement_an_altered_form_is_still_named(closer):
     """The lake gives other figures for a reason; the page contradicts the tables beside it."""
     folder = closer.sealed(formats=FORMS)
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
@@ -105,7 +105,7 @@ def test_after_a_restatement_an_altered_form_is_still_named(closer: Closer) -> N
 
 
 @pytest.mark.thorough
-def test_csv_alone_is_held_against_the_lake_too(closer: Closer) -> None:
+def test_csv_alone_is_held_against_the_lake_too(closer):
     """Its values get their types from the tables that the lake gives."""
     folder = closer.sealed(formats=("csv", "json"))
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
@@ -142,7 +142,7 @@ def first_is(column: str, value: str) -> Callable[[pa.Table], pa.Table]:
     return alter
 
 
-def test_a_figure_forged_in_every_form_differs_from_the_lake(closer: Closer) -> None:
+def test_a_figure_forged_in_every_form_differs_from_the_lake(closer):
     """In the folder only the lines contradict it, which are added up; the lake does too."""
     found = forge(closer.sealed(), rewritten("summary", first_is("gross_sales", "5")))
     text = "sealed: lines: they do not add up to the summary: gross_sales of btc"
@@ -150,13 +150,13 @@ def test_a_figure_forged_in_every_form_differs_from_the_lake(closer: Closer) -> 
     assert figure(found.table.to_pylist(), "gross_sales")[:3] == ("5", "0", "-5")
 
 
-def test_a_column_that_follows_from_others_is_held_too(closer: Closer) -> None:
+def test_a_column_that_follows_from_others_is_held_too(closer):
     """No record differs, so the running position cannot."""
     found = forge(closer.sealed(), rewritten("lines", first_is("running_position", "5")))
     assert "lines is not what the lake gives now, though no figure differs" in found.unproven
 
 
-def test_a_column_left_out_of_every_form_is_missed(closer: Closer) -> None:
+def test_a_column_left_out_of_every_form_is_missed(closer):
     """Nobody reads of it; the statement that the lake gives has it."""
     found = forge(closer.sealed(), rewritten("lines", lambda table: table.drop_columns(["fee"])))
     assert any(text.startswith("it lacks ") for text in found.broken), found.broken
@@ -169,9 +169,7 @@ LIBRARIES = [
 
 
 @pytest.mark.parametrize(("name", "old", "new"), sample(LIBRARIES, 2))
-def test_what_other_libraries_wrote_is_not_proven(
-    closer: Closer, name: str, old: str, new: str
-) -> None:
+def test_what_other_libraries_wrote_is_not_proven(closer, name, old, new):
     """A newer pyarrow gives other bytes of the same table: each file is named, and none broken."""
     folder = closer.sealed(**({"formats": ("csv", "html")} if "html" in name else {}))
 
@@ -187,7 +185,7 @@ def test_what_other_libraries_wrote_is_not_proven(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("register", ["kept", "gone"])
-def test_a_forged_month_is_not_built_upon(closer: Closer, register: Register) -> None:
+def test_a_forged_month_is_not_built_upon(closer, register):
     """Closing again stops, and the forged folder is not restated as if it had been sealed."""
     folder = closer.sealed()
     forge(folder, SUMMARY, register=register)
@@ -195,7 +193,7 @@ def test_a_forged_month_is_not_built_upon(closer: Closer, register: Register) ->
         closer.close()
 
 
-def test_a_comparison_says_which_folder_was_altered(closer: Closer) -> None:
+def test_a_comparison_says_which_folder_was_altered(closer):
     """The figures of a forged file are compared, and not believed."""
     folder = closer.sealed()
     assert diff_statements(folder, folder).altered == ()
@@ -205,7 +203,7 @@ def test_a_comparison_says_which_folder_was_altered(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_forged_month_before_is_not_chained_to(closer: Closer) -> None:
+def test_a_forged_month_before_is_not_chained_to(closer):
     """Its seal would vouch for what the lake never sealed."""
     september = closer.sealed("2026-09")
     forge(september, fact(version=7), register="kept")
@@ -213,7 +211,7 @@ def test_a_forged_month_before_is_not_chained_to(closer: Closer) -> None:
         closer.close("2026-10")
 
 
-def test_a_seal_re_made_by_a_forger_breaks_the_chain(closer: Closer) -> None:
+def test_a_seal_re_made_by_a_forger_breaks_the_chain(closer):
     """Whoever changes a month and its seal must change every later month too."""
     september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
     forge(september, fact(status="Final"), register="kept")
@@ -221,7 +219,7 @@ def test_a_seal_re_made_by_a_forger_breaks_the_chain(closer: Closer) -> None:
     assert said.startswith("the statement of the month before, with the seal ")
 
 
-def test_a_gutted_month_before_is_missed(closer: Closer) -> None:
+def test_a_gutted_month_before_is_missed(closer):
     """Its folder is there and names the seal, and nothing else of it is left."""
     september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
     manifest = read_manifest(september) | {"content_digest": "", "files": {}}
@@ -262,7 +260,7 @@ def damaged(closer: Closer, suffix: str, damage: Damage) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("text", sample(CSV, 9))
-def test_a_damaged_csv_is_named(closer: Closer, text: str) -> None:
+def test_a_damaged_csv_is_named(closer, text):
     """No reader takes it for another table, and none ends in a fault of its own."""
     folder, path = damaged(closer, "csv", CSV[text])
     with pytest.raises(LakeError, match=text) as caught:
@@ -272,7 +270,7 @@ def test_a_damaged_csv_is_named(closer: Closer, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", sample(PARQUET, 3))
-def test_a_damaged_parquet_file_is_named(closer: Closer, text: str) -> None:
+def test_a_damaged_parquet_file_is_named(closer, text):
     """Cut short, empty, or of another kind."""
     folder, path = damaged(closer, "parquet", PARQUET[text])
     with pytest.raises(LakeError, match=r"summary\.parquet cannot be read"):

@@ -14,7 +14,6 @@ from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification.facts import is_this_release
 from svc_analytics.render.figures import summary_groups
 from tests.closing.test_releases import another_release, same
-from tests.support.closings import Closer
 from tests.support.forged_folders import OTHER, Change, Manifest, forge
 from tests.support.rings import sample
 
@@ -113,7 +112,7 @@ def written(edit: Edit) -> Change:
 
 
 @pytest.mark.parametrize("what", sample(LAYOUTS, 12))
-def test_a_page_of_another_layout_holds(closer: Closer, what: str) -> None:
+def test_a_page_of_another_layout_holds(closer, what):
     """Another release sealed it; this one lays the same out otherwise."""
     folder = closer.sealed(formats=("csv", "html"))
     found = forge(folder, written(LAYOUTS[what]), OTHER)
@@ -121,9 +120,7 @@ def test_a_page_of_another_layout_holds(closer: Closer, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", sample(FORGERIES, 15))
-def test_a_page_of_another_layout_that_says_something_else_is_named(
-    closer: Closer, what: str
-) -> None:
+def test_a_page_of_another_layout_that_says_something_else_is_named(closer, what):
     """No layout excuses a figure, a sign, a name or a link."""
     folder = closer.sealed(formats=("csv", "html"))
     found = forge(folder, written(FORGERIES[what]), OTHER)
@@ -132,9 +129,7 @@ def test_a_page_of_another_layout_that_says_something_else_is_named(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("lang", "digits"), sample(LANGUAGES, 3))
-def test_a_page_and_a_workbook_of_another_layout_hold(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch, lang: str, digits: str
-) -> None:
+def test_a_page_and_a_workbook_of_another_layout_hold(closer, monkeypatch, lang, digits):
     """Their figures stand in another order, their lines in other columns; `close` goes on."""
 
     def reversed_groups(names: list[str]) -> dict[str, list[str]]:
@@ -153,8 +148,8 @@ def test_a_page_and_a_workbook_of_another_layout_hold(
 
 
 def test_a_statement_is_this_release_s_while_not_a_byte_of_the_program_differs(
-    closer: Closer,
-) -> None:
+    closer,
+):
     """The version alone does not say so: a page changes between two releases."""
     manifest = read_manifest(closer.sealed(formats=("csv",)))
     older = {name: fact for name, fact in manifest.items() if name != "program_digest"}

@@ -14,19 +14,19 @@ from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.extraction.plan import Request
 from svc_analytics.periods import month
-from tests.support.closings import Closer, table
+from tests.support.closings import table
 from tests.support.fake_service import payment
 
 QUARTER = ("2026-07", "2026-08", "2026-09")
 
 
 @pytest.fixture
-def quarter(closer: Closer) -> Path:
+def quarter(closer) -> Path:
     """The folder of a sealed quarter, whose months are sealed beside it."""
     return closer.closed(*QUARTER, "2026-Q3")[-1].folder
 
 
-def test_a_quarter_is_refused_until_each_of_its_months_is_sealed(closer: Closer) -> None:
+def test_a_quarter_is_refused_until_each_of_its_months_is_sealed(closer):
     """The line names the months that are missing, and the command that seals the first."""
     closer.closed("2026-07")
     with pytest.raises(PeriodNotClosed) as caught:
@@ -37,7 +37,7 @@ def test_a_quarter_is_refused_until_each_of_its_months_is_sealed(closer: Closer)
     )
 
 
-def test_a_sealed_quarter_names_the_seals_and_digests_of_its_months(quarter: Path) -> None:
+def test_a_sealed_quarter_names_the_seals_and_digests_of_its_months(quarter):
     """So whoever holds the quarter's seal holds its months' too."""
     months = [read_manifest(quarter.with_name(label)) for label in QUARTER]
     assert read_manifest(quarter)["month_seals"] == [
@@ -47,7 +47,7 @@ def test_a_sealed_quarter_names_the_seals_and_digests_of_its_months(quarter: Pat
 
 
 @pytest.mark.thorough
-def test_the_flows_of_the_sealed_months_add_up_to_the_quarter(quarter: Path) -> None:
+def test_the_flows_of_the_sealed_months_add_up_to_the_quarter(quarter):
     """In plain decimals over the sealed files; opening and closing are the first's and last's."""
     months = [
         {row["currency"]: row for row in table(quarter.with_name(label), "summary")}
@@ -68,22 +68,20 @@ def test_the_flows_of_the_sealed_months_add_up_to_the_quarter(quarter: Path) -> 
 
 
 @pytest.mark.thorough
-def test_a_sealed_quarter_holds_and_is_packed(
-    quarter: Path, closer: Closer, tmp_path: Path
-) -> None:
+def test_a_sealed_quarter_holds_and_is_packed(quarter, closer, tmp_path):
     """Rendered again it is the same, and a package of it says how to check it."""
     assert verify_statement(quarter, closer.desk.lake).holds
     assert package(closer.desk.lake, "2026-Q3", out=tmp_path / "q3.zip").folder == quarter
 
 
 @pytest.mark.thorough
-def test_closing_a_sealed_quarter_again_changes_nothing(quarter: Path, closer: Closer) -> None:
+def test_closing_a_sealed_quarter_again_changes_nothing(quarter, closer):
     """As with a month."""
     assert closer.close("2026-Q3").state == "unchanged"
 
 
 @pytest.mark.thorough
-def test_a_month_that_is_gone_or_altered_breaks_the_quarter(quarter: Path, closer: Closer) -> None:
+def test_a_month_that_is_gone_or_altered_breaks_the_quarter(quarter, closer):
     """Verifying a quarter looks at the statements whose seals it names."""
     with (quarter.with_name("2026-08") / "lines.csv").open("a") as file:
         file.write("x\n")
@@ -93,7 +91,7 @@ def test_a_month_that_is_gone_or_altered_breaks_the_quarter(quarter: Path, close
     assert "the statement of 2026-09, with the seal" in broken and "is missing" in broken
 
 
-def test_a_seal_of_a_month_that_is_exchanged_is_found(quarter: Path, closer: Closer) -> None:
+def test_a_seal_of_a_month_that_is_exchanged_is_found(quarter, closer):
     """The manifest's own seal no longer fits, whatever it says of its months."""
     facts = read_manifest(quarter)
     facts["month_seals"][0]["seal"] = "0" * 64
@@ -102,9 +100,7 @@ def test_a_seal_of_a_month_that_is_exchanged_is_found(quarter: Path, closer: Clo
 
 
 @pytest.mark.thorough
-def test_a_late_payment_is_restated_in_its_month_before_the_quarter(
-    quarter: Path, closer: Closer
-) -> None:
+def test_a_late_payment_is_restated_in_its_month_before_the_quarter(quarter, closer):
     """The quarter waits for its month; then it is restated too, and names the month's new seal."""
     closer.desk.service.payments.append(payment(99, "2026-08-20T10:00:00Z", "7", "0.07"))
     august = month("2026-08")
@@ -120,14 +116,14 @@ def test_a_late_payment_is_restated_in_its_month_before_the_quarter(
     assert verify_statement(again.folder, closer.desk.lake).holds
 
 
-def test_a_year_to_date_is_not_sealed(closer: Closer) -> None:
+def test_a_year_to_date_is_not_sealed(closer):
     """Next month there is another one."""
     with pytest.raises(ConfigError, match="2026-10-ytd is a year to date, which is not sealed"):
         closer.close("2026-10-ytd")
 
 
 @pytest.mark.thorough
-def test_months_alone_are_due_unless_longer_periods_are_asked_for(closer: Closer) -> None:
+def test_months_alone_are_due_unless_longer_periods_are_asked_for(closer):
     """August to October are due; of the quarters none has all its months, so none is closed."""
     labels = [done.label for done in closer.close_all_due()]
     assert labels == [done.label for done in closer.close_all_due(longer=["quarter", "year"])]
@@ -135,7 +131,7 @@ def test_months_alone_are_due_unless_longer_periods_are_asked_for(closer: Closer
 
 
 @pytest.mark.thorough
-def test_a_quarter_is_due_behind_its_months_when_asked_for(closer: Closer) -> None:
+def test_a_quarter_is_due_behind_its_months_when_asked_for(closer):
     """Its first month has a record, so all three are closed before it."""
     closer.desk.service.payments.append(payment(98, "2026-07-20T10:00:00Z", "7", "0.07"))
     labels = [done.label for done in closer.close_all_due(longer=["quarter"])]
@@ -144,7 +140,7 @@ def test_a_quarter_is_due_behind_its_months_when_asked_for(closer: Closer) -> No
         closer.close_all_due(longer=["week"])
 
 
-def test_a_quarter_of_tehran_is_sealed_over_the_months_of_tehran(closer: Closer) -> None:
+def test_a_quarter_of_tehran_is_sealed_over_the_months_of_tehran(closer):
     """The command that it names has the zone."""
     with pytest.raises(PeriodNotClosed, match="--month 2026-07 --zone Asia/Tehran"):
         close(closer.desk.lake, "2026-Q3", zone="Asia/Tehran", read=closer.read)

@@ -1,7 +1,5 @@
 """The state of a month: decided once, told alike, and compared with the lake as it is now."""
 
-from pathlib import Path
-
 import pytest
 
 import svc_analytics as svc
@@ -38,16 +36,14 @@ def state(closer: Closer, label: str = OCTOBER, clock: int | None = None) -> Mon
         (24 * 31 + GRACE_HOURS, "late", "over since 2026-11-01, and not closed yet"),
     ],
 )
-def test_a_month_without_a_seal_is_running_then_due_then_late(
-    closer: Closer, hours: int, kind: str, note: str
-) -> None:
+def test_a_month_without_a_seal_is_running_then_due_then_late(closer, hours, kind, note):
     """It is late when the month after it can be closed as well."""
     extracted(closer.desk)
     found = state(closer, clock=month(OCTOBER).end + hours * HOUR)
     assert (found.kind, found.note) == (kind, note)
 
 
-def test_a_month_is_blocked_before_anybody_looked_at_it(closer: Closer) -> None:
+def test_a_month_is_blocked_before_anybody_looked_at_it(closer):
     """Its note is the reason, and it is judged by what its statement says."""
     closer.desk.service.payments[-1]["charged_amount"] = "-1"
     closer.desk.extract()
@@ -59,7 +55,7 @@ def test_a_month_is_blocked_before_anybody_looked_at_it(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_months_wait_in_the_zone_and_the_calendar_that_are_sealed(closer: Closer) -> None:
+def test_months_wait_in_the_zone_and_the_calendar_that_are_sealed(closer):
     """A shop that closes Jalali months of Tehran has no month of UTC to close."""
     closer.sealed("1405-07", zone="Asia/Tehran")
     clock = month(OCTOBER).end + 48 * HOUR
@@ -68,7 +64,7 @@ def test_months_wait_in_the_zone_and_the_calendar_that_are_sealed(closer: Closer
     assert waiting == ["1405-05@Asia-Tehran", "1405-06@Asia-Tehran"]
 
 
-def test_a_sealed_month_changes_when_the_lake_does_and_keeps_its_version(closer: Closer) -> None:
+def test_a_sealed_month_changes_when_the_lake_does_and_keeps_its_version(closer):
     """It can be issued as version 2."""
     closer.sealed()
     assert state(closer).word == "sealed, version 1"
@@ -80,9 +76,7 @@ def test_a_sealed_month_changes_when_the_lake_does_and_keeps_its_version(closer:
 
 
 @pytest.mark.thorough
-def test_a_month_is_compared_once_while_the_lake_stays_as_it_is(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_month_is_compared_once_while_the_lake_stays_as_it_is(closer, monkeypatch, tmp_path):
     """What close has found is known already."""
     monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "cache"))
     closer.close("2026-09")
@@ -111,9 +105,7 @@ OVER = month("2026-10", "America/New_York").end + GRACE
 
 
 @pytest.mark.parametrize(("clock", "newest"), [(OVER - 1, "2026-09"), (OVER, "2026-10")])
-def test_the_desk_offers_the_months_that_close_takes(
-    closer: Closer, clock: int, newest: str
-) -> None:
+def test_the_desk_offers_the_months_that_close_takes(closer, clock, newest):
     """From the first record to the last month that ended a day ago, to the microsecond."""
     extracted(closer.desk)
     lake, zone = closer.desk.lake, "America/New_York"
@@ -124,9 +116,7 @@ def test_the_desk_offers_the_months_that_close_takes(
 
 
 @pytest.mark.thorough
-def test_a_month_of_a_third_calendar_is_closed_and_verified(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_month_of_a_third_calendar_is_closed_and_verified(closer, monkeypatch):
     """Its folder has its own label, and holds the figures of the Gregorian month."""
     monkeypatch.setitem(CALENDARS, FISCAL.name, FISCAL)
     closed, same = closer.close("FY2026-07"), closer.close("2026-10")

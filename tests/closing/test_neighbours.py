@@ -10,7 +10,7 @@ import pytest
 from svc_analytics import verify_statement
 from svc_analytics.closing import close, neighbours
 from svc_analytics.closing.close import close_all_due
-from svc_analytics.closing.neighbours import Ends, Positions, mismatches
+from svc_analytics.closing.neighbours import Ends, mismatches
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.extraction.plan import ExtractionResult, Request
@@ -46,7 +46,7 @@ def late_payment(at: str = "2026-09-30T10:00:00Z", coin: str = "btc") -> dict[st
 
 
 @pytest.mark.thorough
-def test_a_record_that_comes_while_october_is_read_restates_september_first(closer: Closer) -> None:
+def test_a_record_that_comes_while_october_is_read_restates_september_first(closer):
     """The reading of October reaches into September, which was found unchanged before it."""
     closer.closed("2026-08", "2026-09")
     late = payout(99, "2026-09-30T22:00:00Z", "2", "0.02", currency="btc")
@@ -72,7 +72,7 @@ def test_a_record_that_comes_while_october_is_read_restates_september_first(clos
 
 
 @pytest.mark.parametrize("kind", sample(["payment", "payout", "refund", "another coin"], 4))
-def test_a_month_is_not_sealed_upon_one_that_closes_otherwise(closer: Closer, kind: str) -> None:
+def test_a_month_is_not_sealed_upon_one_that_closes_otherwise(closer, kind):
     """It names the earlier month, the coin, both figures and the command."""
     closer.closed("2026-09")
     at = "2026-09-20T10:00:00Z"
@@ -94,7 +94,7 @@ def test_a_month_is_not_sealed_upon_one_that_closes_otherwise(closer: Closer, ki
 
 
 @pytest.mark.thorough
-def test_a_month_is_sealed_once_the_one_before_is_restated(closer: Closer) -> None:
+def test_a_month_is_sealed_once_the_one_before_is_restated(closer):
     """It opens with what that one closes with now."""
     closer.closed("2026-08", "2026-09")
     come_late(closer, late_payment())
@@ -104,7 +104,7 @@ def test_a_month_is_sealed_once_the_one_before_is_restated(closer: Closer) -> No
 
 
 @pytest.mark.thorough
-def test_of_several_earlier_months_each_is_restated_in_turn(closer: Closer) -> None:
+def test_of_several_earlier_months_each_is_restated_in_turn(closer):
     """All that moved an opening, oldest first, and all that follow it."""
     closer.closed("2026-08", "2026-09", "2026-10")
     come_late(closer, late_payment("2026-08-20T10:00:00Z"))
@@ -118,7 +118,7 @@ def test_of_several_earlier_months_each_is_restated_in_turn(closer: Closer) -> N
 
 
 @pytest.mark.thorough
-def test_a_month_names_the_one_before_it_that_names_the_one_before_that(closer: Closer) -> None:
+def test_a_month_names_the_one_before_it_that_names_the_one_before_that(closer):
     """Closed one by one, the way back to the month that changed is told step by step."""
     closer.closed("2026-08", "2026-09")
     come_late(closer, late_payment("2026-08-20T10:00:00Z"))
@@ -132,7 +132,7 @@ def test_a_month_names_the_one_before_it_that_names_the_one_before_that(closer: 
 
 
 @pytest.mark.thorough
-def test_a_month_sealed_behind_its_next_says_where_they_do_not_meet(closer: Closer) -> None:
+def test_a_month_sealed_behind_its_next_says_where_they_do_not_meet(closer):
     """October was sealed first, and what came late in between is not in its opening."""
     closer.closed("2026-10")
     come_late(closer, late_payment())
@@ -147,7 +147,7 @@ def test_a_month_sealed_behind_its_next_says_where_they_do_not_meet(closer: Clos
 
 
 @pytest.mark.thorough
-def test_a_restated_month_says_that_the_next_one_is_to_be_closed_again(closer: Closer) -> None:
+def test_a_restated_month_says_that_the_next_one_is_to_be_closed_again(closer):
     """Also when it is closed again, until both meet; verifying either says the same."""
     september, october = (each.folder for each in closer.closed("2026-09", "2026-10"))
     come_late(closer, late_payment())
@@ -164,9 +164,7 @@ def test_a_restated_month_says_that_the_next_one_is_to_be_closed_again(closer: C
 
 
 @pytest.mark.parametrize("error", sample([KeyboardInterrupt(), OSError("gone")], 2), ids=repr)
-def test_what_comes_behind_a_seal_loses_no_result(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch, error: BaseException
-) -> None:
+def test_what_comes_behind_a_seal_loses_no_result(closer, monkeypatch, error):
     """The month is sealed: its result is returned, with a note that nothing was compared."""
 
     def fail(*_: object) -> None:
@@ -178,9 +176,7 @@ def test_what_comes_behind_a_seal_loses_no_result(
     assert closed.note is not None and closed.note.startswith("its neighbours were not looked at")
 
 
-def test_a_stop_before_the_seal_leaves_no_seal(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stop_before_the_seal_leaves_no_seal(closer, monkeypatch):
     """Warnings are looked up first: what fails there fails before anything is sealed."""
     monkeypatch.setattr(close, "warnings_of", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -189,7 +185,7 @@ def test_a_stop_before_the_seal_leaves_no_seal(
 
 
 @pytest.mark.thorough
-def test_a_chain_of_another_zone_meets_its_own(closer: Closer) -> None:
+def test_a_chain_of_another_zone_meets_its_own(closer):
     """Tehran's October opens with what Tehran's September closed with, not with UTC's."""
     closer.closed("2026-09", **TEHRAN)
     come_late(closer, late_payment())
@@ -204,9 +200,7 @@ def test_a_chain_of_another_zone_meets_its_own(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_month_closed_into_a_folder_of_ones_own_is_closed_again_there(
-    closer: Closer, tmp_path: Path
-) -> None:
+def test_a_month_closed_into_a_folder_of_ones_own_is_closed_again_there(closer, tmp_path):
     """The command names the folder, and the seal before is found in the lake's folder too."""
     own = tmp_path / "the books"
     closer.close("2026-09", out=own / "2026-09")
@@ -221,7 +215,7 @@ def test_a_month_closed_into_a_folder_of_ones_own_is_closed_again_there(
 
 
 @pytest.mark.thorough
-def test_quarters_meet_too(closer: Closer) -> None:
+def test_quarters_meet_too(closer):
     """A quarter is not sealed upon one that closes otherwise."""
     closer.desk.service.now = datetime(2027, 1, 5, tzinfo=UTC)
     closer.desk.service.payments.append(payment(98, "2026-07-20T10:00:00Z"))
@@ -249,9 +243,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize(("closing", "opening", "known"), ENDS.values(), ids=ENDS.keys())
-def test_positions_are_compared_coin_by_coin(
-    closing: Positions, opening: Positions, known: list[bool]
-) -> None:
+def test_positions_are_compared_coin_by_coin(closing, opening, known):
     """Whether a mismatch is of known positions: only such a one keeps a month unsealed."""
     before, after = Ends("a", {}, closing), Ends("b", opening, {})
     assert [each.is_known for each in mismatches(before, after, opening)] == known

@@ -17,8 +17,6 @@ from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError, LakeError
 from tests.closing.test_seal import sealed
-from tests.support.closings import Closer
-from tests.support.desks import Desk
 from tests.support.forged_folders import fact, forge
 from tests.support.prepared import once
 from tests.support.rings import sample
@@ -48,7 +46,7 @@ def run_recipe(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture
-def packed(desk: Desk, sealed: Path, tmp_path: Path, no_printer: None) -> Path:
+def packed(desk, sealed, tmp_path, no_printer) -> Path:
     """What a stranger has of a package that was made once for all tests."""
 
     def make() -> bytes:
@@ -58,7 +56,7 @@ def packed(desk: Desk, sealed: Path, tmp_path: Path, no_printer: None) -> Path:
     return unpacked(tmp_path / "a.zip", tmp_path / "audit")
 
 
-def test_a_stranger_computes_the_seal_again(packed: Path) -> None:
+def test_a_stranger_computes_the_seal_again(packed):
     """With the recipe of the README alone, which notices an altered fact and an altered file."""
     assert packed.name == "2026-10"
     assert run_recipe(packed).stdout == f"True {read_manifest(packed)['seal']}\n"
@@ -72,7 +70,7 @@ def test_a_stranger_computes_the_seal_again(packed: Path) -> None:
     assert "summary.csv" in run_recipe(packed).stderr
 
 
-def test_a_stranger_runs_what_came_with_it(packed: Path) -> None:
+def test_a_stranger_runs_what_came_with_it(packed):
     """By Python alone: it holds, and an altered table is named."""
 
     def run() -> tuple[int, str]:
@@ -90,14 +88,14 @@ def test_a_stranger_runs_what_came_with_it(packed: Path) -> None:
 @pytest.mark.parametrize(
     "name", sample(["README.txt", "EVIDENCE.txt", "SHA256SUMS", "verify.py"], 2)
 )
-def test_what_a_package_adds_is_compared_with_its_sums(desk: Desk, packed: Path, name: str) -> None:
+def test_what_a_package_adds_is_compared_with_its_sums(desk, packed, name):
     """No seal covers it, so a bit that fell over is seen by nothing else."""
     (packed / name).write_bytes((packed / name).read_bytes().replace(b"a", b"b", 1))
     broken = verify_statement(packed, desk.lake).broken
     assert broken and all("SHA256SUMS" in text for text in broken)
 
 
-def test_the_sums_are_of_every_file(packed: Path) -> None:
+def test_the_sums_are_of_every_file(packed):
     """As `sha256sum -c` reads them: all but the file of sums itself."""
     sums = dict(
         reversed(line.split("  ")) for line in (packed / "SHA256SUMS").read_text().splitlines()
@@ -107,7 +105,7 @@ def test_the_sums_are_of_every_file(packed: Path) -> None:
         assert hashlib.sha256((packed / name).read_bytes()).hexdigest() == digest
 
 
-def test_what_was_unpacked_holds(desk: Desk, packed: Path) -> None:
+def test_what_was_unpacked_holds(desk, packed):
     """README and sums are no alteration; the page beside the folder is verified with it.
 
     Where nothing prints, it is packed without a PDF.
@@ -121,7 +119,7 @@ def test_what_was_unpacked_holds(desk: Desk, packed: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_page_that_was_printed_holds(desk: Desk, sealed: Path, tmp_path: Path) -> None:
+def test_a_page_that_was_printed_holds(desk, sealed, tmp_path):
     """It is printed again by the same printer, and compared."""
     pytest.importorskip("weasyprint")
     folder = unpacked(package(desk.lake, "2026-10", out=tmp_path / "a.zip").file, tmp_path / "b")
@@ -130,8 +128,8 @@ def test_a_page_that_was_printed_holds(desk: Desk, sealed: Path, tmp_path: Path)
 
 
 def test_a_package_holds_the_page_as_pdf_where_it_can_be_printed(
-    desk: Desk, sealed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    desk, sealed, tmp_path, monkeypatch
+):
     """The printing itself is tried elsewhere."""
     printer = ModuleType("weasyprint")
     printer.__spec__ = ModuleSpec("weasyprint", None)
@@ -142,7 +140,7 @@ def test_a_package_holds_the_page_as_pdf_where_it_can_be_printed(
     assert {"statement.html", "statement.pdf"} <= {*found}
 
 
-def test_the_same_folder_gives_the_same_file(desk: Desk, sealed: Path, packed: Path) -> None:
+def test_the_same_folder_gives_the_same_file(desk, sealed, packed):
     """Byte for byte, whenever it is packed; the seal is the one that the command names."""
     for path in sealed.iterdir():
         path.touch()
@@ -153,7 +151,7 @@ def test_the_same_folder_gives_the_same_file(desk: Desk, sealed: Path, packed: P
     assert again.seal == read_manifest(sealed)["seal"]
 
 
-def test_what_is_not_sealed_is_not_packed(desk: Desk, closer: Closer, tmp_path: Path) -> None:
+def test_what_is_not_sealed_is_not_packed(desk, closer, tmp_path):
     """One line that says what to do; nothing is written."""
     desk.extract()
     with pytest.raises(LakeError, match="2026-10 is not sealed: close it first"):
@@ -161,7 +159,7 @@ def test_what_is_not_sealed_is_not_packed(desk: Desk, closer: Closer, tmp_path: 
     assert not (tmp_path / "a.zip").exists()
 
 
-def test_no_file_from_elsewhere_is_packed(sealed: Path, tmp_path: Path) -> None:
+def test_no_file_from_elsewhere_is_packed(sealed, tmp_path):
     """A manifest that names one, with a seal that fits, in a folder without a register."""
     secret = tmp_path / "secret.txt"
     secret.write_text("a key")
@@ -173,7 +171,7 @@ def test_no_file_from_elsewhere_is_packed(sealed: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "a.zip").exists()
 
 
-def test_the_file_must_be_named_as_a_zip(sealed: Path, tmp_path: Path) -> None:
+def test_the_file_must_be_named_as_a_zip(sealed, tmp_path):
     """Nobody's table is overwritten by a slip of the fingers."""
     with pytest.raises(ConfigError, match=r"its suffix must be \.zip"):
         pack_folder(sealed, tmp_path / "a.csv")

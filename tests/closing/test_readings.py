@@ -11,7 +11,6 @@ from svc_analytics.closing.close import close_all_due
 from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import format_instant
-from tests.support.closings import Closer
 
 AUGUST, REST = ("2026-08", "2026-09"), ("2026-09", "2026-11")
 SEPTEMBER, OCTOBER = ("2026-09", "2026-10"), ("2026-10", "2026-11")
@@ -24,7 +23,7 @@ def spans(asked: list[Request]) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.thorough
-def test_the_months_behind_the_first_are_read_together(closer: Closer) -> None:
+def test_the_months_behind_the_first_are_read_together(closer):
     """Two readings for September and October, which are sealed as if each had been read alone.
 
     Each seal is the hash of its manifest, which names the seal of the month before.
@@ -41,7 +40,7 @@ def test_the_months_behind_the_first_are_read_together(closer: Closer) -> None:
     assert verify_statement(found[-1].folder).holds  # with all that it is chained to
 
 
-def test_where_the_first_month_cannot_be_sealed_no_other_is_read(closer: Closer) -> None:
+def test_where_the_first_month_cannot_be_sealed_no_other_is_read(closer):
     """Its seal would have to be named by the next; a timer would read them all every day."""
     closer.desk.service.payments[0]["status"] = "disputed"
     assert [one.state for one in closer.close_all_due()] == ["provisional"]
@@ -49,7 +48,7 @@ def test_where_the_first_month_cannot_be_sealed_no_other_is_read(closer: Closer)
 
 
 @pytest.mark.thorough
-def test_months_that_move_while_they_are_read_together_are_read_alone(closer: Closer) -> None:
+def test_months_that_move_while_they_are_read_together_are_read_alone(closer):
     """No two readings of both agree, but two of each do."""
 
     def read(request: Request) -> ExtractionResult:
@@ -63,7 +62,7 @@ def test_months_that_move_while_they_are_read_together_are_read_alone(closer: Cl
 
 
 @pytest.mark.thorough
-def test_a_month_that_moves_at_each_reading_is_not_sealed(closer: Closer) -> None:
+def test_a_month_that_moves_at_each_reading_is_not_sealed(closer):
     """Nor are those behind it, although each other month was read twice alike."""
 
     def read(request: Request) -> ExtractionResult:
@@ -77,7 +76,7 @@ def test_a_month_that_moves_at_each_reading_is_not_sealed(closer: Closer) -> Non
 
 
 @pytest.mark.thorough
-def test_a_month_behind_a_sealed_one_is_not_read_with_those_before(closer: Closer) -> None:
+def test_a_month_behind_a_sealed_one_is_not_read_with_those_before(closer):
     """September has its seal and still holds: it is not read again for the sake of October."""
     closer.sealed("2026-09")
     closer.asked.clear()
@@ -86,16 +85,14 @@ def test_a_month_behind_a_sealed_one_is_not_read_with_those_before(closer: Close
 
 
 @pytest.mark.thorough
-def test_months_of_many_records_are_read_alone(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_months_of_many_records_are_read_alone(closer, monkeypatch):
     """A year of millions is sealed month by month: what is sealed stays, if the service fails."""
     monkeypatch.setattr(readings, "MOST_TOGETHER", 2)
     closer.close_all_due()
     assert spans(closer.asked)[2:] == [SEPTEMBER] * 2 + [OCTOBER] * 2
 
 
-def test_a_month_without_the_key_of_payouts_has_that_one_reason(closer: Closer) -> None:
+def test_a_month_without_the_key_of_payouts_has_that_one_reason(closer):
     """While time passes, nothing changes between its readings, and nothing says that it did."""
     closer.desk.settings = replace(closer.desk.settings, payout_key=None)
 
@@ -108,7 +105,7 @@ def test_a_month_without_the_key_of_payouts_has_that_one_reason(closer: Closer) 
     assert [reason.text for reason in closed.reasons] == [said]
 
 
-def test_a_month_whose_payouts_cannot_be_read_again_says_why(closer: Closer) -> None:
+def test_a_month_whose_payouts_cannot_be_read_again_says_why(closer):
     """They were read once, with a key that is gone."""
     closer.desk.extract()
     closer.desk.settings = replace(closer.desk.settings, payout_key=None)

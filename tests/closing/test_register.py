@@ -33,7 +33,7 @@ def chained(lines: list[str]) -> list[str]:
     return checks[1:]
 
 
-def test_each_seal_has_a_line_in_the_order_of_sealing(closer: Closer) -> None:
+def test_each_seal_has_a_line_in_the_order_of_sealing(closer):
     """A month that is closed again gets no second line.
 
     The check of a line covers all before it: one that is altered, check and all, does not fit.
@@ -53,7 +53,7 @@ def test_each_seal_has_a_line_in_the_order_of_sealing(closer: Closer) -> None:
         read_register(register(closer))
 
 
-def test_a_month_closed_behind_a_later_one_says_that_the_chain_has_a_gap(closer: Closer) -> None:
+def test_a_month_closed_behind_a_later_one_says_that_the_chain_has_a_gap(closer):
     """October's seal was made before the others', so it cannot name September's."""
     october, august, september = out_of_order(closer)
     assert october.note is None and read_manifest(october.folder)["previous_seal"] is None
@@ -63,7 +63,7 @@ def test_a_month_closed_behind_a_later_one_says_that_the_chain_has_a_gap(closer:
     assert verify_statement(october.folder).holds and verify_statement(september.folder).holds
 
 
-def test_a_statement_beside_the_lake_is_registered_in_it(closer: Closer, tmp_path: Path) -> None:
+def test_a_statement_beside_the_lake_is_registered_in_it(closer, tmp_path):
     """Wherever its folder lies, the lake made the seal, and has the one of the month before."""
     closer.closed("2026-09")
     closed = closer.close(out=tmp_path / "elsewhere")
@@ -71,7 +71,7 @@ def test_a_statement_beside_the_lake_is_registered_in_it(closer: Closer, tmp_pat
     assert verify_statement(closed.folder, closer.desk.lake).holds
 
 
-def test_a_month_whose_seal_was_removed_is_not_forgotten(closer: Closer) -> None:
+def test_a_month_whose_seal_was_removed_is_not_forgotten(closer):
     """Without its seal it is closed anew; the register tells that it had one."""
     folder = closer.sealed()
     manifest = read_manifest(folder)
@@ -82,7 +82,7 @@ def test_a_month_whose_seal_was_removed_is_not_forgotten(closer: Closer) -> None
 
 
 @pytest.mark.parametrize("text", ["", "seal,label\n", 'seal,"', "\xff"], ids=repr)
-def test_a_torn_register_is_one_clear_line(closer: Closer, text: str) -> None:
+def test_a_torn_register_is_one_clear_line(closer, text):
     """Neither closing nor verifying guesses what it said."""
     folder = closer.sealed()
     (folder.parent / "seals.csv").write_text(text, encoding="latin-1")
@@ -90,7 +90,7 @@ def test_a_torn_register_is_one_clear_line(closer: Closer, text: str) -> None:
         closer.close()
 
 
-def test_without_its_line_a_seal_in_the_lake_is_not_proven(closer: Closer) -> None:
+def test_without_its_line_a_seal_in_the_lake_is_not_proven(closer):
     """Everything in the folder fits; that this lake sealed it nobody says."""
     folder = closer.sealed()
     seal = read_manifest(folder)["seal"]

@@ -15,7 +15,7 @@ from svc_analytics.render import folder as forms
 from svc_analytics.statements.reading import read_period
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.warehouse.definitions import definitions_table
-from tests.support.closings import Closer, row_causes
+from tests.support.closings import row_causes
 from tests.support.fake_service import payment
 from tests.support.rings import sample
 
@@ -87,7 +87,7 @@ OLDER: dict[str, Edit] = {
 
 
 @pytest.mark.parametrize("what", sample(OLDER, 4))
-def test_a_newer_release_keeps_a_sealed_month(closer: Closer, what: str) -> None:
+def test_a_newer_release_keeps_a_sealed_month(closer, what):
     """It holds in every form, is left unchanged, and a line says whose words it is in."""
     closer.serve(WITH_A_FINDING)
     with another_release(OLDER[what]):
@@ -112,7 +112,7 @@ def of_one_year(tables: Tables) -> Tables:
 
 
 @pytest.mark.thorough
-def test_a_seal_with_twelve_months_holds_beside_those_of_the_year_before(closer: Closer) -> None:
+def test_a_seal_with_twelve_months_holds_beside_those_of_the_year_before(closer):
     """An older release stated twelve months; a note says what it does not state."""
     closer.serve(LONG_AGO)
     with another_release(of_one_year):
@@ -124,9 +124,7 @@ def test_a_seal_with_twelve_months_holds_beside_those_of_the_year_before(closer:
 
 
 @pytest.mark.thorough
-def test_a_seal_of_this_release_without_the_year_before_does_not_hold(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_seal_of_this_release_without_the_year_before_does_not_hold(closer, monkeypatch):
     """Whoever takes the year before out of a trend excuses it by no other release."""
     closer.serve(LONG_AGO)
     with monkeypatch.context() as its:
@@ -138,7 +136,7 @@ def test_a_seal_of_this_release_without_the_year_before_does_not_hold(
 
 
 @pytest.mark.thorough
-def test_a_table_more_breaks_nothing(closer: Closer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_more_breaks_nothing(closer, monkeypatch):
     """The older statement does not have it."""
     always = tuple(name for name in sealed_tables._ALWAYS if name != "cohorts")
     monkeypatch.setattr(sealed_tables, "_ALWAYS", always)
@@ -166,9 +164,7 @@ def one_column_of_its_own(tables: Tables) -> Tables:
     [(one_figure_of_its_own, "figures.payout_max"), (one_column_of_its_own, "summary.tips")],
     ids=["figure", "column"],
 )
-def test_what_a_newer_release_does_not_state_is_not_proven(
-    closer: Closer, edit: Edit, name: str
-) -> None:
+def test_what_a_newer_release_does_not_state_is_not_proven(closer, edit, name):
     """It cannot be made again; nothing is called altered, and no version replaces the month."""
     with another_release(edit):
         folder = closer.close().folder
@@ -187,7 +183,7 @@ def twice_the_fees(tables: Tables) -> Tables:
 
 
 @pytest.mark.thorough
-def test_a_figure_that_means_something_else_now_shows(closer: Closer) -> None:
+def test_a_figure_that_means_something_else_now_shows(closer):
     """Its number differs for the month; the release that defined it so is named."""
     with another_release(twice_the_fees):
         folder = closer.close().folder
@@ -197,7 +193,7 @@ def test_a_figure_that_means_something_else_now_shows(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_late_record_still_shows(closer: Closer) -> None:
+def test_a_late_record_still_shows(closer):
     """The restatement has it and what it moves, and nothing of what the newer release adds."""
     with another_release(without_a_figure):
         folder = closer.close().folder

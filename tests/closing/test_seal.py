@@ -15,24 +15,24 @@ from svc_analytics.lake.lake import write_description
 from svc_analytics.lake.layout import LAYOUT
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.definitions import definitions_table
-from tests.support.closings import Closer, figure, row_causes
+from tests.support.closings import figure, row_causes
 from tests.support.fake_service import payment, refund
 from tests.support.forged_folders import fact, forge
 
 
 @pytest.fixture
-def sealed(closer: Closer) -> Path:
+def sealed(closer) -> Path:
     return closer.sealed()
 
 
-def test_a_sealed_statement_holds(sealed: Path) -> None:
+def test_a_sealed_statement_holds(sealed):
     """Its files, its seal, and the lake agree; the lake is found by where the folder lies."""
     found = verify_statement(sealed)
     assert found.holds and found.seal == read_manifest(sealed)["seal"]
 
 
 @pytest.mark.thorough
-def test_a_statement_sealed_in_persian_holds(closer: Closer) -> None:
+def test_a_statement_sealed_in_persian_holds(closer):
     """Its pages are rendered again in the language that its manifest names."""
     forms = ("csv", "html", "xlsx")
     folder = closer.sealed(formats=forms, lang="fa", digits="fa")
@@ -41,7 +41,7 @@ def test_a_statement_sealed_in_persian_holds(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_language_that_the_manifest_names_wrongly_is_told(closer: Closer) -> None:
+def test_a_language_that_the_manifest_names_wrongly_is_told(closer):
     """Pages in Persian are not those of a manifest that says both languages."""
     folder = closer.sealed(formats=("csv", "html"), lang="fa")
     other = {"code": "en+fa", "digits": "latin"}
@@ -49,7 +49,7 @@ def test_a_language_that_the_manifest_names_wrongly_is_told(closer: Closer) -> N
 
 
 @pytest.mark.thorough
-def test_it_still_holds_after_later_extractions(closer: Closer, sealed: Path) -> None:
+def test_it_still_holds_after_later_extractions(closer, sealed):
     """What is sold in November, or refunded then of October's sales, moves no seal."""
     sold, service = closer.desk.service.payments[2], closer.desk.service
     service.now = datetime(2026, 11, 25, tzinfo=UTC)
@@ -59,16 +59,14 @@ def test_it_still_holds_after_later_extractions(closer: Closer, sealed: Path) ->
     assert verify_statement(sealed).holds and closer.close().state == "unchanged"
 
 
-def test_a_lake_read_anew_yields_the_same_figures(
-    closer: Closer, sealed: Path, tmp_path: Path
-) -> None:
+def test_a_lake_read_anew_yields_the_same_figures(closer, sealed, tmp_path):
     """When a record was first read is no part of what it says."""
     closer.desk.lake = Lakehouse(tmp_path / "anew")
     closer.desk.extract()
     assert verify_statement(sealed, closer.desk.lake).holds
 
 
-def test_other_words_for_a_figure_make_no_restatement(sealed: Path) -> None:
+def test_other_words_for_a_figure_make_no_restatement(sealed):
     """A later build may say better what a figure means; what it comes to is the same."""
     tables = read_tables(sealed, ["figures.csv"])
     words = ["in other words"] * len(tables["figures"])
@@ -76,7 +74,7 @@ def test_other_words_for_a_figure_make_no_restatement(sealed: Path) -> None:
     assert other != tables["figures"] and compare(tables, {"figures": other}, set()).num_rows == 0
 
 
-def test_definitions_are_sealed_with_the_figures_and_are_no_content(sealed: Path) -> None:
+def test_definitions_are_sealed_with_the_figures_and_are_no_content(sealed):
     """Their file is hashed as any other; no table, no digest and no difference knows it."""
     manifest = read_manifest(sealed)
     assert manifest["files"]["definitions.csv"]["rows"] == len(definitions_table())
@@ -86,7 +84,7 @@ def test_definitions_are_sealed_with_the_figures_and_are_no_content(sealed: Path
     assert verify_statement(sealed).broken == ("definitions.csv differs from the seal",)
 
 
-def test_a_flipped_byte_is_found(sealed: Path) -> None:
+def test_a_flipped_byte_is_found(sealed):
     """Any file, one bit; each is named."""
     names = ("lines.csv", "summary.parquet", "checks.csv")
     for name in names:
@@ -98,14 +96,14 @@ def test_a_flipped_byte_is_found(sealed: Path) -> None:
     assert len(found.broken) == len(names) and not found.holds
 
 
-def test_a_manifest_changed_by_hand_is_found(sealed: Path) -> None:
+def test_a_manifest_changed_by_hand_is_found(sealed):
     """The seal is over every word of it."""
     path = sealed / "manifest.json"
     path.write_text(path.read_text().replace('"as_of": "2026', '"as_of": "2027'))
     assert verify_statement(sealed).broken == ("manifest.json differs from the seal",)
 
 
-def test_files_that_were_added_or_lost_are_found(sealed: Path) -> None:
+def test_files_that_were_added_or_lost_are_found(sealed):
     """The seal names what there is; what a file manager of this machine leaves is no matter."""
     (sealed / ".DS_Store").touch()
     (sealed / ".note").touch()
@@ -117,7 +115,7 @@ def test_files_that_were_added_or_lost_are_found(sealed: Path) -> None:
     )
 
 
-def test_a_link_is_no_file_of_a_sealed_folder(sealed: Path) -> None:
+def test_a_link_is_no_file_of_a_sealed_folder(sealed):
     """What it points at may be exchanged without a trace."""
     moved = (sealed / "daily.csv").rename(sealed.parent / "daily.csv")
     (sealed / "daily.csv").symlink_to(moved)
@@ -125,7 +123,7 @@ def test_a_link_is_no_file_of_a_sealed_folder(sealed: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_restated_month_does_not_break_the_chain(closer: Closer) -> None:
+def test_a_restated_month_does_not_break_the_chain(closer):
     """The seal that the next month names stands on version 1 still."""
     _, october = closer.closed("2026-09", "2026-10")
     closer.desk.service.payments[1]["metadata"] = {"cart": "other"}
@@ -133,7 +131,7 @@ def test_a_restated_month_does_not_break_the_chain(closer: Closer) -> None:
     assert verify_statement(october.folder).holds
 
 
-def test_a_figure_forged_in_the_csv_is_not_taken_for_the_lakes_fault(sealed: Path) -> None:
+def test_a_figure_forged_in_the_csv_is_not_taken_for_the_lakes_fault(sealed):
     """Altered files are named and left out of the comparison with the lake."""
     (sealed / "summary.csv").write_text("forged\n")
     (sealed / "summary.parquet").unlink()
@@ -142,7 +140,7 @@ def test_a_figure_forged_in_the_csv_is_not_taken_for_the_lakes_fault(sealed: Pat
 
 
 @pytest.mark.thorough
-def test_a_later_blocking_finding_is_told(closer: Closer, sealed: Path) -> None:
+def test_a_later_blocking_finding_is_told(closer, sealed):
     """Figures that lack a record are unknown now, and the month would not be final today."""
     closer.desk.service.payments.append(payment(95, "2026-10-20T10:00:00Z", "1e3", net_amount="1"))
     closer.desk.extract(rereads=True)
@@ -153,7 +151,7 @@ def test_a_later_blocking_finding_is_told(closer: Closer, sealed: Path) -> None:
     assert closer.close().needs_attention
 
 
-def test_another_merchants_lake_proves_nothing(sealed: Path, closer: Closer) -> None:
+def test_another_merchants_lake_proves_nothing(sealed, closer):
     """Its figures would be compared with somebody else's; the folder is compared with itself."""
     other = closer.desk.lake.merchant | {"id": "9"}
     write_description(closer.desk.lake.storage, {"layout": LAYOUT, "merchant": other})
@@ -163,7 +161,7 @@ def test_another_merchants_lake_proves_nothing(sealed: Path, closer: Closer) -> 
     assert not found.holds and found.broken == ()
 
 
-def test_a_merchant_that_has_changed_its_name_keeps_its_seals(closer: Closer, sealed: Path) -> None:
+def test_a_merchant_that_has_changed_its_name_keeps_its_seals(closer, sealed):
     """The lake keeps the profiles that it read before, so each seal names one of them."""
     for name in ("Store", "Bazaar"):
         closer.desk.service.merchant["display_name"] = name
@@ -172,15 +170,13 @@ def test_a_merchant_that_has_changed_its_name_keeps_its_seals(closer: Closer, se
     assert verify_statement(sealed).holds
 
 
-def test_a_folder_that_is_no_statement_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_statement_is_named(tmp_path):
     """One clear line."""
     with pytest.raises(LakeError, match=r"is not a statement: manifest\.json"):
         verify_statement(tmp_path)
 
 
-def test_a_lake_that_was_read_less_far_cannot_yield_it(
-    closer: Closer, sealed: Path, tmp_path: Path
-) -> None:
+def test_a_lake_that_was_read_less_far_cannot_yield_it(closer, sealed, tmp_path):
     """It does not know what passed up to the seal's bound."""
     lake = closer.desk.lake = Lakehouse(tmp_path / "short")
     closer.desk.extract(end=parse_bound(read_manifest(sealed)["start"]))
@@ -189,9 +185,7 @@ def test_a_lake_that_was_read_less_far_cannot_yield_it(
 
 
 @pytest.mark.thorough
-def test_two_versions_are_compared_from_whatever_files_they_have(
-    closer: Closer, tmp_path: Path
-) -> None:
+def test_two_versions_are_compared_from_whatever_files_they_have(closer, tmp_path):
     """Parquet against CSV: the late payment, and the sales it adds; nothing but that."""
     old = closer.close(formats=("parquet",)).folder
     late = payment(99, "2026-10-20T10:00:00Z", "7", "0.5")
@@ -204,7 +198,7 @@ def test_two_versions_are_compared_from_whatever_files_they_have(
     assert diff_statements(new, new).table.num_rows == 0
 
 
-def test_csv_and_parquet_read_back_alike(closer: Closer, tmp_path: Path) -> None:
+def test_csv_and_parquet_read_back_alike(closer, tmp_path):
     """Quotes, line ends and a lone carriage return included."""
     closer.desk.service.payments[2]["reference_id"] = 'a "b", c\rd\ne'
     folder = closer.sealed()
@@ -214,7 +208,7 @@ def test_csv_and_parquet_read_back_alike(closer: Closer, tmp_path: Path) -> None
     assert csvs["lines"]["reference_id"][0].as_py() == 'a "b", c\rd\ne'
 
 
-def test_tables_of_another_kind_are_compared_too() -> None:
+def test_tables_of_another_kind_are_compared_too():
     """A table with a name and a value per row speaks by its names; one without keys by rows."""
     old = {"figures": figures("rate_min", "0.1"), "notes": pa.table({"text": ["a", "b", "b"]})}
     new = {"figures": figures("rate_min", "0.2" + "0" * 16 + "3")}

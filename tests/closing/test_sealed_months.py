@@ -1,7 +1,6 @@
 """What was sealed once holds for good: two months as they were written are read by each build."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -18,14 +17,14 @@ BY_OTHER_LIBRARIES = "was written by other libraries, or its words were altered"
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Closer:
+def kept(tmp_path) -> Closer:
     """A desk at a copy of the kept lake, whose service holds what it was read from."""
     shutil.copytree(KEPT, tmp_path / "kept")
     return closer_at(tmp_path / "kept")
 
 
 @pytest.mark.parametrize("month", sample(MONTHS[::-1], 2))
-def test_a_month_that_was_sealed_holds(kept: Closer, month: str) -> None:
+def test_a_month_that_was_sealed_holds(kept, month):
     """No file, fact or figure differs; only the bytes of libraries may be those of another day."""
     lake = kept.desk.lake
     checked = verify_statement(lake.path / "statements" / month, lake)
@@ -33,14 +32,14 @@ def test_a_month_that_was_sealed_holds(kept: Closer, month: str) -> None:
     assert not [text for text in checked.unproven if not text.endswith(BY_OTHER_LIBRARIES)]
 
 
-def test_no_later_close_restates_them(kept: Closer) -> None:
+def test_no_later_close_restates_them(kept):
     """The service says the same as then, so both are unchanged."""
     closed = kept.close_all_due(formats=FORMS)
     assert [(one.label, one.state) for one in closed] == [(month, "unchanged") for month in MONTHS]
 
 
 @pytest.mark.parametrize("month", sample(MONTHS, 2))
-def test_a_figure_that_was_changed_since_shows(kept: Closer, month: str) -> None:
+def test_a_figure_that_was_changed_since_shows(kept, month):
     """The fixture can fail: one digit of a page is enough."""
     folder = kept.desk.lake.path / "statements" / month
     page = folder / "statement.html"
@@ -49,7 +48,7 @@ def test_a_figure_that_was_changed_since_shows(kept: Closer, month: str) -> None
     assert read_manifest(folder)["seal"]
 
 
-def test_a_seal_from_before_messages_holds_and_a_forged_message_does_not() -> None:
+def test_a_seal_from_before_messages_holds_and_a_forged_message_does_not():
     """What is unknown has the code beside its English only since codes are kept."""
     unknown = Unknown(("gross_sales",), ("btc",), Message("unknown.too_large")).to_json()
     other = unknown | {"message": Message("unknown.or_undefined").to_json()}
@@ -58,7 +57,7 @@ def test_a_seal_from_before_messages_holds_and_a_forged_message_does_not() -> No
         assert len(wrong_facts({"unknown": [kept]}, {"unknown": [unknown]})) == wrong
 
 
-def test_an_entry_that_nobody_expects_is_no_fact() -> None:
+def test_an_entry_that_nobody_expects_is_no_fact():
     """Also one that is null, which is no unknown figure and no reason."""
     for forged in ([None], [None, None], [{}]):
         assert len(wrong_facts({"unknown": forged}, {"unknown": []})) == 1

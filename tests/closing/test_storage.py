@@ -19,7 +19,6 @@ from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.wallet_balance import assert_balance
 from svc_analytics.storage import LocalStorage, mended
 from tests.support.buckets import MemoryStore
-from tests.support.closings import Closer
 from tests.support.receipt_material import RING
 
 
@@ -43,7 +42,7 @@ class Recording(LocalStorage):
         self.written.update(path.iterdir())
 
 
-def test_all_that_others_read_is_written_by_the_storage(closer: Closer) -> None:
+def test_all_that_others_read_is_written_by_the_storage(closer):
     """Records, verdicts, seals, statements and what people typed; nothing goes past it."""
     lake = closer.desk.lake
     lake.storage = storage = Recording(lake.path)
@@ -59,7 +58,7 @@ def test_all_that_others_read_is_written_by_the_storage(closer: Closer) -> None:
 
 
 @pytest.fixture
-def bucket(tmp_path: Path) -> BucketStorage:
+def bucket(tmp_path) -> BucketStorage:
     """A copy of a bucket in which one month lies."""
     open_folder(tmp_path / "copy", "s3://bucket/lake")
     storage = BucketStorage(tmp_path / "copy", "s3://bucket/lake", MemoryStore())
@@ -71,7 +70,7 @@ def bucket(tmp_path: Path) -> BucketStorage:
     return storage
 
 
-def test_a_damaged_copy_of_an_object_is_removed_and_got_again(bucket: BucketStorage) -> None:
+def test_a_damaged_copy_of_an_object_is_removed_and_got_again(bucket):
     path = bucket.folder / "payments" / "2026-10.parquet"
     told = r"2026-10\.parquet is torn or altered: .* is removed: run the command again; if .*: mend"
     with pytest.raises(LakeError, match=told), mended(bucket):
@@ -82,9 +81,7 @@ def test_a_damaged_copy_of_an_object_is_removed_and_got_again(bucket: BucketStor
 
 
 @pytest.mark.parametrize("place", ["copy/.ids/2026-10.hashes", "2026-10.parquet"])
-def test_a_damaged_file_that_is_no_object_stays(
-    bucket: BucketStorage, tmp_path: Path, place: str
-) -> None:
+def test_a_damaged_file_that_is_no_object_stays(bucket, tmp_path, place):
     """Nor is one of a folder without a bucket removed."""
     path = tmp_path / place
     path.parent.mkdir(exist_ok=True)
@@ -95,6 +92,6 @@ def test_a_damaged_file_that_is_no_object_stays(
     assert path.exists()
 
 
-def test_a_helper_process_names_a_damaged_file_as_this_one_does() -> None:
+def test_a_helper_process_names_a_damaged_file_as_this_one_does():
     error = DamagedFile(Path("2026-10.parquet"), "mend it")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -16,7 +16,6 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.notebook.facts import page_facts
 from svc_analytics.periods import month
 from svc_analytics.render.month_state import MonthState
-from tests.support.closings import Closer
 from tests.support.fake_service import payment
 from tests.support.rings import rings
 
@@ -44,7 +43,7 @@ LINES = re.compile("</?(?:div|p|h4)[^>]*>")
 
 
 @pytest.fixture
-def lake(closer: Closer) -> svc.Lakehouse:
+def lake(closer) -> svc.Lakehouse:
     """The lake of those months."""
     closer.desk.service.merchant["display_name_fa"] = "دکان"
     closer.serve(LEDGER)
@@ -58,7 +57,7 @@ def command(lake: svc.Lakehouse, *words: str) -> str:
     return CliRunner().invoke(cli, [*words, "--data-dir", str(lake.path)]).stdout
 
 
-def test_every_list_of_months_tells_their_states_alike(lake: svc.Lakehouse) -> None:
+def test_every_list_of_months_tells_their_states_alike(lake):
     """`status` in both forms, and the tiles of the desk."""
     told = json.loads(command(lake, "status", "--json"))["months"]
     assert {each["label"]: each["text"] for each in told} == WORDS
@@ -87,9 +86,7 @@ def forms(lake: svc.Lakehouse, label: str, folder: Path) -> Iterator[tuple[str, 
 
 
 @pytest.mark.parametrize("label", rings(["2026-08"], WORDS))
-def test_every_form_of_a_month_tells_its_state_alike(
-    lake: svc.Lakehouse, label: str, tmp_path: Path
-) -> None:
+def test_every_form_of_a_month_tells_its_state_alike(lake, label, tmp_path):
     """In English and in Persian; a sealed one never says that it waits for a close."""
     state = svc.statement(lake, label).state
     assert state and state.word == WORDS[label]

@@ -1,6 +1,5 @@
 """Months of which the service no longer lists a record: not sealed, and said of a sealed one."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ MORE = " payment  btc       1       0.01  2026-10-15T09:00\n"
 
 
 @pytest.fixture
-def shop(closer: Closer) -> Closer:
+def shop(closer) -> Closer:
     """A desk whose service holds two payments, a refund and a payout of October."""
     closer.serve(LEDGER + MORE)
     return closer
@@ -36,12 +35,11 @@ def hide(closer: Closer) -> Record:
     return record
 
 
-Act = Callable[[Closer], Record]
 ACTS = pytest.mark.parametrize("act", sample([withdraw, hide], 2))
 
 
 @ACTS
-def test_a_month_without_a_record_of_the_lake_is_not_sealed(shop: Closer, act: Act) -> None:
+def test_a_month_without_a_record_of_the_lake_is_not_sealed(shop, act):
     """Two readings agree with each other, and not with the lake."""
     shop.desk.extract()
     record = act(shop)
@@ -56,7 +54,7 @@ def test_a_month_without_a_record_of_the_lake_is_not_sealed(shop: Closer, act: A
 
 @pytest.mark.thorough
 @ACTS
-def test_a_person_may_accept_it(shop: Closer, act: Act) -> None:
+def test_a_person_may_accept_it(shop, act):
     """The month is sealed with the record, and does not say that it was confirmed."""
     shop.desk.extract()
     shop.accept(RULE, act(shop)["id"], "the service says that it was a test")
@@ -68,7 +66,7 @@ def test_a_person_may_accept_it(shop: Closer, act: Act) -> None:
 
 @pytest.mark.thorough
 @ACTS
-def test_of_a_sealed_month_every_door_says_it(shop: Closer, act: Act) -> None:
+def test_of_a_sealed_month_every_door_says_it(shop, act):
     """Its figures are the same, so nothing is restated; once it is listed again, all holds."""
     sealed = shop.close()
     record = act(shop)
@@ -87,8 +85,8 @@ def test_of_a_sealed_month_every_door_says_it(shop: Closer, act: Act) -> None:
 
 @pytest.mark.thorough
 def test_a_payment_that_moved_into_a_sealed_month_is_a_finding_of_the_month_it_left(
-    shop: Closer,
-) -> None:
+    shop,
+):
     """October is not sealed with it: neither of its readings has it."""
     shop.close_all_due(grace_hours=24 * 20)  # August and September
     shop.desk.extract()
@@ -99,7 +97,7 @@ def test_a_payment_that_moved_into_a_sealed_month_is_a_finding_of_the_month_it_l
     assert record["id"] not in [row["record_id"] for row in table(closed.folder, "lines")]
 
 
-def test_an_empty_list_seals_nothing(shop: Closer) -> None:
+def test_an_empty_list_seals_nothing(shop):
     """Two empty readings agree with each other."""
     shop.desk.extract()
     service = shop.desk.service
@@ -127,8 +125,8 @@ def rejected(closer: Closer) -> list[Any]:
 @pytest.mark.parametrize("at", sample(["2026-10-11T12:00:00Z", "2026-10-13T12:00:00Z"], 2))
 @pytest.mark.parametrize("is_first", sample([True, False], 2))
 def test_a_readable_version_does_not_resolve_one_of_the_same_reading(
-    closer: Closer, at: str, page_size: int, is_first: bool
-) -> None:
+    closer, at, page_size, is_first
+):
     """In whatever order, and over the edges of pages; closing reads the month twice more."""
     pair = [unreadable(at), GOOD] if is_first else [GOOD, unreadable(at)]
     closer.desk.service.payments += pair
@@ -141,14 +139,14 @@ def test_a_readable_version_does_not_resolve_one_of_the_same_reading(
 
 
 @pytest.mark.thorough
-def test_both_at_one_instant_block_too(closer: Closer) -> None:
+def test_both_at_one_instant_block_too(closer):
     """On one page, side by side."""
     closer.desk.service.payments += [GOOD, unreadable(GOOD["paid_at"])]
     assert closer.close().state == "provisional"
 
 
 @pytest.mark.thorough
-def test_a_version_that_a_later_reading_finds_mended_is_resolved(closer: Closer) -> None:
+def test_a_version_that_a_later_reading_finds_mended_is_resolved(closer):
     """The service lists the readable one alone; listed again, the other is open again."""
     service, bad = closer.desk.service, unreadable("2026-10-11T12:00:00Z")
     service.payments.append(bad)

@@ -27,7 +27,7 @@ LATE = receipted(4, "2026-10-05T08:00:00Z")
 
 
 @pytest.fixture
-def sealed(closer: Closer) -> Callable[..., Path]:
+def sealed(closer) -> Callable[..., Path]:
     """Seal October with these payments, before any receipt was verified."""
 
     def seal(*payments: Record) -> Path:
@@ -44,7 +44,7 @@ def check_receipts(closer: Closer, secret: str = SECRET) -> None:
 
 
 @pytest.mark.thorough
-def test_a_run_says_once_that_receipts_are_not_checked(closer: Closer) -> None:
+def test_a_run_says_once_that_receipts_are_not_checked(closer):
     payments = [receipted(n, f"2026-{n:02}-05T08:00:00Z") for n in (9, 10)]
     closer.desk.service.payments, closer.desk.service.payouts = payments, []
     results = closer.close_all_due()
@@ -56,9 +56,7 @@ def test_a_run_says_once_that_receipts_are_not_checked(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_verdicts_that_come_later_restate_nothing(
-    closer: Closer, sealed: Callable[..., Path]
-) -> None:
+def test_verdicts_that_come_later_restate_nothing(closer, sealed):
     """That they were not checked is said then, in manifest and status; later, how many were."""
     folder = sealed(*GOOD)
     made = statement(closer.desk.lake, "2026-10")
@@ -74,9 +72,7 @@ def test_verdicts_that_come_later_restate_nothing(
     assert judged(closer.desk.lake, october, now()).kind == "sealed"
 
 
-def test_a_receipt_that_contradicts_its_payment_is_a_reason_and_no_restatement(
-    closer: Closer, sealed: Callable[..., Path]
-) -> None:
+def test_a_receipt_that_contradicts_its_payment_is_a_reason_and_no_restatement(closer, sealed):
     """A person has to look at it; no figure of the month moved."""
     folder = sealed(*GOOD, FORGED)
     check_receipts(closer)
@@ -86,7 +82,7 @@ def test_a_receipt_that_contradicts_its_payment_is_a_reason_and_no_restatement(
     assert "does not prove" in checked.reasons[0].text and not checked.table.num_rows
 
 
-def test_a_verdict_that_changed_or_is_gone_restates_nothing(closer: Closer) -> None:
+def test_a_verdict_that_changed_or_is_gone_restates_nothing(closer):
     """What was sealed as valid and cannot be made again now is not proven."""
     closer.desk.service.payments, closer.desk.service.payouts = GOOD, []
     closer.desk.extract()
@@ -102,9 +98,7 @@ def test_a_verdict_that_changed_or_is_gone_restates_nothing(closer: Closer) -> N
 
 
 @pytest.mark.thorough
-def test_a_restatement_says_which_figures_moved_by_verdicts_alone(
-    closer: Closer, sealed: Callable[..., Path]
-) -> None:
+def test_a_restatement_says_which_figures_moved_by_verdicts_alone(closer, sealed):
     """A late record restates the month; the verdicts come along, under a cause of their own."""
     folder = sealed(*GOOD)
     closer.desk.service.payments.append(LATE)
@@ -115,7 +109,7 @@ def test_a_restatement_says_which_figures_moved_by_verdicts_alone(
     assert figure(rows, "receipts_checked")[3] == "late, verified"
 
 
-def test_a_month_with_receipts_that_were_checked_needs_no_note() -> None:
+def test_a_month_with_receipts_that_were_checked_needs_no_note():
     """Nor does one that is unchanged, or has no receipts."""
     states = ("sealed", "checked"), ("unchanged", "not_checked"), ("sealed", "none")
     results = [CloseResult("2026-10", a, Path(), 1, "s", receipts=b) for a, b in states]
@@ -145,9 +139,7 @@ def write(closer: Closer, lines: list[str]) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"), sample(CHANGED.values(), 3), ids=CHANGED.keys()
 )
-def test_a_sealed_month_keeps_the_balances_that_it_names(
-    closer: Closer, before: list[str], after: list[str], said: str
-) -> None:
+def test_a_sealed_month_keeps_the_balances_that_it_names(closer, before, after, said):
     write(closer, before)
     folder = closer.close().folder
     assert not verify_statement(folder, closer.desk.lake).notes

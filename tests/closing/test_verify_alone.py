@@ -27,7 +27,7 @@ Outcome = tuple[str, str]  # of which status, and a text
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Strange:
+def original(tmp_path_factory) -> Strange:
     return packed_month(tmp_path_factory)
 
 
@@ -58,7 +58,7 @@ def found(folder: Path, *words: str, capture: pytest.CaptureFixture[str]) -> tup
     return code, capture.readouterr().out.splitlines()
 
 
-def test_it_is_a_short_program_of_the_standard_library_alone() -> None:
+def test_it_is_a_short_program_of_the_standard_library_alone():
     """At most 300 lines of code, in the grammar of Python 3.9; nothing reaches a network."""
     tree = ast.parse(SOURCE.read_text(), feature_version=(3, 9))
     names = {
@@ -76,9 +76,7 @@ def test_it_is_a_short_program_of_the_standard_library_alone() -> None:
     assert len(code) - said <= 300
 
 
-def test_it_says_what_held_and_what_it_lacks(
-    original: Strange, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_says_what_held_and_what_it_lacks(original, capsys):
     """A line for each status; without a key of the reader's own, the signature is not checked."""
     code, lines = found(original.folder, capture=capsys)
     assert code == 3 and [line.split(":")[0] for line in lines] == [
@@ -113,7 +111,7 @@ def refused_by_statement_verify(strange: Strange) -> set[str]:
 
 
 @pytest.mark.parametrize("what", FORGERIES)
-def test_each_forgery_is_refused(original: Strange, tmp_path: Path, what: str) -> None:
+def test_each_forgery_is_refused(original, tmp_path, what):
     """By a reader who brings the key, and the chain of before, whatever sums and seals fit."""
     strange = original.copied(tmp_path)
     assert not refused(strange)
@@ -126,8 +124,8 @@ def test_each_forgery_is_refused(original: Strange, tmp_path: Path, what: str) -
 
 @pytest.mark.parametrize("what", ["cut from", "rewritten in"])
 def test_the_root_of_an_earlier_chain_alone_shows_that_a_later_one_does_not_begin_with_it(
-    original: Strange, tmp_path: Path, what: str
-) -> None:
+    original, tmp_path, what
+):
     """The forged chain fits its own root, and the reader kept nothing but a root and a size."""
     strange = original.copied(tmp_path)
     assert not refused(strange) and "checkpoints" not in strange.trust["earlier"].read_text()
@@ -138,9 +136,7 @@ def test_the_root_of_an_earlier_chain_alone_shows_that_a_later_one_does_not_begi
 
 
 @pytest.mark.parametrize("what", ["nothing", *sample(FORGERIES, 30)])
-def test_statement_verify_refuses_each_forgery(
-    original: Strange, tmp_path: Path, what: str
-) -> None:
+def test_statement_verify_refuses_each_forgery(original, tmp_path, what):
     """With the lake that sealed it; a manifest that is none ends it with a line."""
     strange = original.copied(tmp_path)
     if what == "nothing":
@@ -162,7 +158,7 @@ def broken_of(strange: Strange) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("what", PROOFS)
-def test_each_forged_proof_is_refused(original: Strange, what: str) -> None:
+def test_each_forged_proof_is_refused(original, what):
     """Of one line alone, without its folder."""
     good, forged = (json.dumps(each).encode() for each in (original.proof, PROOFS[what](original)))
     assert [status for status, *_ in proven(original, good)] == ["held", "held"]
@@ -182,9 +178,7 @@ def flipped(content: bytes, seed: int) -> bytes:
 
 
 @pytest.mark.parametrize("seeds", rings([range(20)], [range(20, 10_000)]), ids=["few", "all"])
-def test_each_flipped_bit_of_a_package_is_named(
-    original: Strange, tmp_path: Path, seeds: range, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_flipped_bit_of_a_package_is_named(original, tmp_path, seeds, monkeypatch):
     """Of any file, with the file's name, by both programs; the lake has no part in it."""
     monkeypatch.setattr(verification, "prove", Proof)
     strange = original.copied(tmp_path)
@@ -201,9 +195,7 @@ def test_each_flipped_bit_of_a_package_is_named(
 
 
 @pytest.mark.parametrize("seeds", rings([range(20)], [range(20, 10_000)]), ids=["few", "all"])
-def test_each_flipped_bit_of_what_was_sealed_and_signed_is_refused(
-    original: Strange, tmp_path: Path, seeds: range
-) -> None:
+def test_each_flipped_bit_of_what_was_sealed_and_signed_is_refused(original, tmp_path, seeds):
     """Without the sums of a package too: seal and signature alone are strict."""
     strange = original.copied(tmp_path)
     names = ["manifest.json", "checkpoint", "lines.csv", "checkpoint.sig"]
@@ -223,7 +215,7 @@ def refused_without_chain(strange: Strange) -> list[str]:
 
 
 @pytest.mark.parametrize("seeds", rings([range(20)], [range(20, 10_000)]), ids=["few", "all"])
-def test_each_flipped_bit_of_a_proof_is_refused(original: Strange, seeds: range) -> None:
+def test_each_flipped_bit_of_a_proof_is_refused(original, seeds):
     """Each byte is of the line, its headings, its place, or what was signed."""
     content = json.dumps(original.proof, ensure_ascii=False, indent=2).encode()
     for seed in seeds:
@@ -245,9 +237,7 @@ def test_each_flipped_bit_of_a_proof_is_refused(original: Strange, seeds: range)
         ("cert-authority ", False),
     ],
 )
-def test_a_key_signs_statements_only_as_far_as_its_owner_allows(
-    original: Strange, options: str, is_trusted: bool
-) -> None:
+def test_a_key_signs_statements_only_as_far_as_its_owner_allows(original, options, is_trusted):
     """Options of allowed signers, as ssh-keygen reads them; a pattern with ! forbids."""
     key, signers = original.key.with_suffix(".pub").read_text(), original.place / "allowed"
     signers.write_text(f"# a comment\nmina@shop.example {options}{key}")
@@ -260,7 +250,7 @@ def test_a_key_signs_statements_only_as_far_as_its_owner_allows(
     assert (done.returncode == 0) is is_trusted
 
 
-def test_the_checkpoint_covers_the_headings_of_a_proof(original: Strange, tmp_path: Path) -> None:
+def test_the_checkpoint_covers_the_headings_of_a_proof(original, tmp_path):
     """Those of chosen metadata too; of a month sealed before it did, only our own are known."""
     old = original.copied(tmp_path)
     without_header(old)
@@ -276,7 +266,7 @@ def test_the_checkpoint_covers_the_headings_of_a_proof(original: Strange, tmp_pa
 
 
 @pytest.mark.parametrize("key_type", ["rsa", "ecdsa"])
-def test_ssh_keygen_decides_on_other_keys(original: Strange, tmp_path: Path, key_type: str) -> None:
+def test_ssh_keygen_decides_on_other_keys(original, tmp_path, key_type):
     """One of another person, a flipped bit and another text are refused."""
     signed, key = original.copied(tmp_path), make_key(tmp_path, "key", key_type=key_type)
     signed.sign("checkpoint", key)

@@ -26,7 +26,7 @@ from svc_analytics.sandbox.server import Running
 from svc_analytics.signing.secrets import Secret
 from svc_analytics.signing.webhooks import sign_webhook
 from tests.support.buckets import serve_bucket
-from tests.support.documents import Block, blocks, demo_desk, name_of
+from tests.support.documents import blocks, demo_desk, name_of
 from tests.support.rings import rings, sample
 
 Desk = tuple[Path, Running]
@@ -62,7 +62,7 @@ PYTHON = [block for block in blocks("python") if "http.server" not in block.text
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def demo(tmp_path_factory) -> Iterator[Desk]:
     """A folder in which a small demo has run, and the sandbox beside it."""
     folder = tmp_path_factory.mktemp("desk")
     with demo_desk(folder, months=2, payments=300) as running:
@@ -70,7 +70,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 @pytest.fixture(scope="module")
-def whole_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def whole_demo(tmp_path_factory) -> Iterator[Path]:
     """A folder in which `svc-analytics demo` has run as the pages say."""
     folder = tmp_path_factory.mktemp("whole")
     with demo_desk(folder):
@@ -78,7 +78,7 @@ def whole_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def bucket(tmp_path_factory) -> Iterator[None]:
     """The bucket that the pages name, still empty, on a server of this machine."""
     with serve_bucket() as server, pytest.MonkeyPatch.context() as patch:
         server.make_bucket("finance")
@@ -89,7 +89,7 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def filled(demo: Desk, bucket: None) -> Path:
+def filled(demo, bucket) -> Path:
     """The files that the pages take as given, in the folder of the desk."""
     folder, running = demo
     lake = svc.open_lake("data")
@@ -114,7 +114,7 @@ def filled(demo: Desk, bucket: None) -> Path:
 
 
 @pytest.fixture
-def files(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def files(filled, monkeypatch) -> None:
     """Work at the desk."""
     monkeypatch.chdir(filled)
 
@@ -139,7 +139,7 @@ def _invoke(command: str, _folder: Path) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_shown_is_understood(command: str) -> None:
+def test_every_command_shown_is_understood(command):
     """Its name, its options and what these take."""
     group: click.Command = cli
     context, words = None, shlex.split(command, comments=True)[1:]
@@ -154,14 +154,14 @@ def test_every_command_shown_is_understood(command: str) -> None:
 # Each run does what is shown with its output; each command has tests of its own, too.
 @pytest.mark.usefixtures("no_printer", "files")
 @pytest.mark.parametrize("command", rings(DONE, COMMANDS))
-def test_every_command_shown_runs(command: str) -> None:
+def test_every_command_shown_runs(command):
     """What a reader copies works, and says something."""
     assert invoke(command)
 
 
 @pytest.mark.usefixtures("no_printer", "files")
 @pytest.mark.parametrize(("command", "printed"), CONSOLE, ids=name_of)
-def test_what_is_shown_has_the_words_that_are_printed(command: str, printed: str) -> None:
+def test_what_is_shown_has_the_words_that_are_printed(command, printed):
     """A label that was renamed is renamed on the page too; the amounts are those of the demo."""
     said = set(re.findall(r"\b[a-z_]{3,}\b", shown(command)))
     assert set(re.findall(r"\b[a-z_]{3,}\b", printed)) <= said | {"srv", "finance"} | _COINS
@@ -169,9 +169,7 @@ def test_what_is_shown_has_the_words_that_are_printed(command: str, printed: str
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("command", "printed"), CONSOLE, ids=name_of)
-def test_what_is_shown_is_what_is_printed(
-    whole_demo: Path, command: str, printed: str, monkeypatch: Any
-) -> None:
+def test_what_is_shown_is_what_is_printed(whole_demo, command, printed, monkeypatch):
     """To the last digit, for the merchant of the demo; a line of dots stands for more lines."""
     monkeypatch.chdir(whole_demo)
     monkeypatch.delenv("COLUMNS", raising=False)  # tests that run side by side have it set
@@ -181,14 +179,14 @@ def test_what_is_shown_is_what_is_printed(
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("block", sample(PYTHON, 6), ids=name_of)
-def test_the_python_shown_runs(block: Block, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_python_shown_runs(block, capsys):
     """The Python door opens as written."""
     exec(compile(block.text, block.page, "exec"), {})
     assert capsys.readouterr().out
 
 
 @pytest.mark.parametrize("block", blocks("sh"), ids=name_of)
-def test_the_shell_shown_can_be_read(block: Block) -> None:
+def test_the_shell_shown_can_be_read(block):
     """A shell takes it; what is safe of it runs above."""
     done = subprocess.run(["sh", "-n"], input=block.text, capture_output=True, text=True)
     assert not done.stderr
@@ -196,13 +194,13 @@ def test_the_shell_shown_can_be_read(block: Block) -> None:
 
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("block", blocks("sql"), ids=name_of)
-def test_the_sql_for_other_tools_runs(block: Block) -> None:
+def test_the_sql_for_other_tools_runs(block):
     """Other tools read the views, and the Parquet, from the working folder."""
     with duckdb.connect("data/analytics.duckdb", read_only=True) as connection:
         assert connection.execute(block.text).fetchall()
 
 
-def test_the_receiver_shown_keeps_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_receiver_shown_keeps_a_log(tmp_path, monkeypatch):
     """What it was sent is authentic by the secret that signed it, and answered with a 2xx."""
     made: list[Any] = []
     monkeypatch.setattr(http.server.HTTPServer, "serve_forever", lambda server: made.append(server))

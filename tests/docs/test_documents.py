@@ -16,7 +16,6 @@ from svc_analytics.render.folder import FORMATS
 from svc_analytics.warehouse.figures import read_figures
 from tests.mutation.ring import WANTED
 from tests.support.constraints import EXTRAS, FILE, read_constraints
-from tests.support.desks import Desk
 from tests.support.documents import PAGES, README, ROOT, name_of
 from tests.support.prepared import stated
 from tests.test_guards import commands
@@ -32,19 +31,19 @@ def words_of(page: str) -> set[str]:
     }
 
 
-def test_the_readme_is_read_in_a_minute() -> None:
+def test_the_readme_is_read_in_a_minute():
     """It has at most 150 lines: the rest is in docs/."""
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 150
 
 
-def test_the_settings_are_those_that_the_code_reads() -> None:
+def test_the_settings_are_those_that_the_code_reads():
     """Each variable stands on the page, and no other."""
     shown = {word for word in words_of("settings.md") if re.fullmatch(r"SVC_[A-Z_]+", word)}
     assert shown >= set(SETTINGS)
     assert all(is_known(name) for name in shown)
 
 
-def test_every_setting_that_the_code_reads_is_a_known_one() -> None:
+def test_every_setting_that_the_code_reads_is_a_known_one():
     """Another would be refused in `.env`."""
     reads = re.compile(r"""\b(?:read|find|text)\(\s*"(SVC_[A-Z_]+)\"""")
     files = (ROOT / "svc_analytics").rglob("*.py")
@@ -52,7 +51,7 @@ def test_every_setting_that_the_code_reads_is_a_known_one() -> None:
     assert len(read) > 10 and read <= set(SETTINGS)
 
 
-def test_the_exit_codes_are_those_of_the_errors() -> None:
+def test_the_exit_codes_are_those_of_the_errors():
     """And 0, 3 for what a person should look at, 130 for an interruption."""
     page = (REFERENCE / "exit-codes.md").read_text(encoding="utf-8")
     shown = set(map(int, re.findall(r"^\| (\d+) \|", page, re.MULTILINE)))
@@ -61,7 +60,7 @@ def test_the_exit_codes_are_those_of_the_errors() -> None:
     assert shown == ended | {0, 3, 130}
 
 
-def test_the_files_named_are_those_of_a_lake() -> None:
+def test_the_files_named_are_those_of_a_lake():
     """Every folder that can hold data has a line."""
     page = (REFERENCE / "files.md").read_text(encoding="utf-8")
     assert not [
@@ -71,24 +70,24 @@ def test_the_files_named_are_those_of_a_lake() -> None:
     ]
 
 
-def test_the_forms_are_those_that_can_be_written() -> None:
+def test_the_forms_are_those_that_can_be_written():
     """Each name that --format takes has a row."""
     assert set(FORMATS) <= words_of("forms.md")
 
 
-def test_the_keys_of_the_manifest_are_described(desk: Desk) -> None:
+def test_the_keys_of_the_manifest_are_described(desk):
     """An auditor finds every key of the file on the page."""
     assert set(stated(desk, "2026-10").manifest({})) <= words_of("files.md")
 
 
-def test_the_table_of_layers_names_every_package() -> None:
+def test_the_table_of_layers_names_every_package():
     """A package that is not in the table is not found by who looks for a place to change."""
     page = (ROOT / "docs" / "pages" / "explanation" / "contributing.md").read_text("utf-8")
     packages = {path.parent.name for path in (ROOT / "svc_analytics").glob("*/__init__.py")}
     assert not [name for name in packages if f"`{name}`" not in page]
 
 
-def test_the_changelog_is_short_and_names_every_command() -> None:
+def test_the_changelog_is_short_and_names_every_command():
     """What a user can do now, at a reading."""
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     words = set(re.findall(r"[\w-]+", changelog))
@@ -99,7 +98,7 @@ def test_the_changelog_is_short_and_names_every_command() -> None:
 # ---------- `constraints.txt`
 
 
-def test_each_line_is_a_name_and_a_version() -> None:
+def test_each_line_is_a_name_and_a_version():
     """No address, no host and no hash: it holds for whatever index a machine has."""
     lines = FILE.read_text(encoding="utf-8").splitlines()
     found = [line for line in lines if not line.startswith("#")]
@@ -109,7 +108,7 @@ def test_each_line_is_a_name_and_a_version() -> None:
 
 
 @pytest.mark.parametrize("extra", ["", *EXTRAS])
-def test_what_the_project_asks_for_is_named_within_its_bounds(extra: str) -> None:
+def test_what_the_project_asks_for_is_named_within_its_bounds(extra):
     """For the package itself and for each extra that users install."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = project["optional-dependencies"][extra] if extra else project["dependencies"]
@@ -125,7 +124,7 @@ LINES = (ROOT / "docs" / "Dockerfile").read_text(encoding="utf-8").splitlines()
 TEXT = "\n".join(LINES)
 
 
-def test_the_image_runs_without_root_and_its_file_is_short() -> None:
+def test_the_image_runs_without_root_and_its_file_is_short():
     """The user is a number, which a cluster can prove not to be root's; the lake is a volume."""
     assert len(LINES) <= 40
     last = LINES[max(number for number, line in enumerate(LINES) if line.startswith("FROM")) :]
@@ -134,7 +133,7 @@ def test_the_image_runs_without_root_and_its_file_is_short() -> None:
     assert {"VOLUME /lake", 'ENTRYPOINT ["svc-analytics"]'} <= set(last)
 
 
-def test_the_image_holds_no_secret() -> None:
+def test_the_image_holds_no_secret():
     """No whole folder is copied, in which a `.env` may lie, and no variable has a key."""
     copied = re.findall(r"^COPY (?!--from)(.+) \S+$", TEXT, re.MULTILINE)
     sources = [name for line in copied for name in line.split()]
@@ -143,7 +142,7 @@ def test_the_image_holds_no_secret() -> None:
     assert named == {"SVC_CACHE_DIR", "SVC_DATA_DIR"} <= set(SETTINGS)
 
 
-def test_the_image_installs_extras_that_exist_as_the_wheel_needs_them() -> None:
+def test_the_image_installs_extras_that_exist_as_the_wheel_needs_them():
     """And copies each folder and file that the wheel is made of."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     [extras] = re.findall(r'"/source\[(.+)\]"', TEXT)
@@ -157,7 +156,7 @@ def test_the_image_installs_extras_that_exist_as_the_wheel_needs_them() -> None:
 
 
 @pytest.mark.parametrize("page", [README, *PAGES], ids=name_of)
-def test_every_link_leads_to_a_file(page: Path) -> None:
+def test_every_link_leads_to_a_file(page):
     """And to a heading of it, where the link names one."""
     for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text(encoding="utf-8")):
         name, _, heading = link.partition("#")
@@ -170,7 +169,7 @@ def test_every_link_leads_to_a_file(page: Path) -> None:
         assert not heading or heading in [*made, *read_figures()], link
 
 
-def test_every_page_can_be_reached_from_the_readme() -> None:
+def test_every_page_can_be_reached_from_the_readme():
     """A page that no other page leads to is not found."""
     reached: set[Path] = set()
     waiting = {README}
@@ -182,7 +181,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     assert not set(PAGES) - reached
 
 
-def test_the_files_that_pages_name_are_there() -> None:
+def test_the_files_that_pages_name_are_there():
     """A page that sends a reader to a file was written for the code as it is."""
     package = ROOT / "svc_analytics"
     for page in (ROOT / "docs" / "pages").rglob("*.md"):
@@ -191,7 +190,7 @@ def test_the_files_that_pages_name_are_there() -> None:
         assert not lost, page
 
 
-def test_every_picture_is_shown_and_small() -> None:
+def test_every_picture_is_shown_and_small():
     """A picture that no page shows is forgotten when the program changes its look."""
     pictures = {path.name: path for path in (ROOT / "docs" / "pages" / "pictures").iterdir()}
     shown = {
@@ -204,7 +203,7 @@ def test_every_picture_is_shown_and_small() -> None:
     assert all(path.stat().st_size < 200_000 for path in pictures.values())
 
 
-def test_no_figure_of_the_tests_is_typed() -> None:
+def test_no_figure_of_the_tests_is_typed():
     """Its page is made of what can be counted; the one number on it is the mutants' limit."""
     page = (ROOT / "docs" / "pages" / "explanation" / "how-it-is-tested.md").read_text("utf-8")
     assert re.findall(r"<!-- made: (\w+) -->", page) == ["rings", "mutants"]

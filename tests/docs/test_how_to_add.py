@@ -12,7 +12,6 @@ from textwrap import dedent
 
 import pytest
 
-from tests.support.desks import Desk
 from tests.support.documents import PAGES, ROOT
 
 [PAGE] = [page for page in PAGES if page.name == "how-to-add.md"]
@@ -31,7 +30,7 @@ LEDGER = """
 
 
 @pytest.fixture
-def statement(desk: Desk, tmp_path: Path) -> dict[str, Rows]:
+def statement(desk, tmp_path) -> dict[str, Rows]:
     """The tables of October, made by the package with the files of the page in it."""
     desk.serve(LEDGER)
     desk.service.payouts[0]["comment"] = "rent"
@@ -51,14 +50,14 @@ def statement(desk: Desk, tmp_path: Path) -> dict[str, Rows]:
     }
 
 
-def test_the_page_has_files_to_follow() -> None:
+def test_the_page_has_files_to_follow():
     """One of a figure and one of a rule."""
     assert [Path(name).parent.name for name, _ in FILES] == ["figures", "checks"]
 
 
 def test_the_figure_of_the_page_is_on_the_statement_and_its_rule_finds_what_breaks_it(
-    statement: dict[str, Rows],
-) -> None:
+    statement,
+):
     """For each coin its largest payout of October; each payout of it without a comment."""
     rows = [row for row in statement["figures"] if row["name"] == "payout_max"]
     found = {row["currency"]: Decimal(row["value"]) for row in rows if row["value"]}

@@ -24,7 +24,7 @@ _LOADS = re.compile(r"<(?:script|img|iframe|source)[^>]+src=\"([^\"]+)|<link[^>]
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory) -> Path:
     """The folder of the built site; a warning ends the build."""
     folder = tmp_path_factory.mktemp("site")
     with pytest.MonkeyPatch.context() as patch:
@@ -52,12 +52,12 @@ class Links(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def pages(site: Path) -> dict[Path, Links]:
+def pages(site) -> dict[Path, Links]:
     """The built pages, each with its ids and its links."""
     return {path: Links(path) for path in site.rglob("*.html") if path.name != "404.html"}
 
 
-def test_every_link_of_the_site_leads_somewhere(pages: dict[Path, Links]) -> None:
+def test_every_link_of_the_site_leads_somewhere(pages):
     """To a file of the site, and to an id of it where the link names one."""
     for page, links in pages.items():
         for target in links.targets:
@@ -67,7 +67,7 @@ def test_every_link_of_the_site_leads_somewhere(pages: dict[Path, Links]) -> Non
             assert not anchor or anchor in pages[path].ids, (page, target)
 
 
-def test_every_heading_and_every_name_has_its_anchor(site: Path, pages: dict[Path, Links]) -> None:
+def test_every_heading_and_every_name_has_its_anchor(site, pages):
     """A link from outside leads to the place it was made for, whatever builds the site."""
     written = site.parent / "pages"
     for page in written.rglob("*.md"):
@@ -81,7 +81,7 @@ def test_every_heading_and_every_name_has_its_anchor(site: Path, pages: dict[Pat
         assert ids and not ids - found, page
 
 
-def test_the_navigation_names_every_page() -> None:
+def test_the_navigation_names_every_page():
     """A page that is left out of it is built, and found by nobody."""
     settings = (ROOT / "docs" / "zensical.toml").read_text(encoding="utf-8")
     named = re.findall(r'"([\w/-]+\.md)"', settings)
@@ -94,14 +94,14 @@ def text_of(site: Path, page: str) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", found))
 
 
-def test_every_page_is_built(site: Path) -> None:
+def test_every_page_is_built(site):
     """One HTML page for each page of Markdown."""
     built = {path.relative_to(site).with_suffix("") for path in site.rglob("*.html")}
     written = {path.relative_to(ROOT / "docs" / "pages").with_suffix("") for path in PAGES}
     assert built - {Path("404")} == written
 
 
-def test_no_page_asks_for_anything_from_outside(site: Path) -> None:
+def test_no_page_asks_for_anything_from_outside(site):
     """Scripts, styles, fonts and pictures lie beside the pages."""
     for page in site.rglob("*.html"):
         loads = ["".join(found) for found in _LOADS.findall(page.read_text(encoding="utf-8"))]
@@ -111,7 +111,7 @@ def test_no_page_asks_for_anything_from_outside(site: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_browser_asks_for_nothing_from_outside(site: Path) -> None:
+def test_a_browser_asks_for_nothing_from_outside(site):
     """What scripts would load while the page is open counts too."""
     asked: list[str] = []
     with sync_playwright() as playwright:
@@ -125,7 +125,7 @@ def test_a_browser_asks_for_nothing_from_outside(site: Path) -> None:
     assert asked and not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
 
 
-def test_the_commands_are_those_of_the_command_line(site: Path) -> None:
+def test_the_commands_are_those_of_the_command_line(site):
     """Each with all its options but those that every command has."""
     page = text_of(site, "commands")
     for name, command in commands():
@@ -134,14 +134,14 @@ def test_the_commands_are_those_of_the_command_line(site: Path) -> None:
         assert not [option for option in options if option.casefold() not in page.casefold()]
 
 
-def test_the_figures_are_those_of_the_glossary(site: Path) -> None:
+def test_the_figures_are_those_of_the_glossary(site):
     """Each with its label, its definition, its formula and its needs."""
     page = " ".join(text_of(site, "figures").split())
     for figure in definitions_table().to_pylist():
         assert not [text for text in figure.values() if text not in page and text != "none"]
 
 
-def test_the_views_are_those_of_the_database(site: Path) -> None:
+def test_the_views_are_those_of_the_database(site):
     """Each with all its columns, their types and their meanings."""
     page = " ".join(text_of(site, "views").split())
     assert "rate_min decimal(38,8) lowest rate of a payment" in page
@@ -150,7 +150,7 @@ def test_the_views_are_those_of_the_database(site: Path) -> None:
         assert not [text for pair in columns.items() for text in pair if text not in page]
 
 
-def test_the_python_names_are_the_public_ones(site: Path) -> None:
+def test_the_python_names_are_the_public_ones(site):
     """Each with the first line of its docstring."""
     page = " ".join(text_of(site, "python").split())
     for name in svc_analytics.__all__:
@@ -158,7 +158,7 @@ def test_the_python_names_are_the_public_ones(site: Path) -> None:
         assert name in page and first.replace("`", "") in page, name
 
 
-def test_the_rules_and_the_tables_are_named(site: Path) -> None:
+def test_the_rules_and_the_tables_are_named(site):
     """Every rule, and every table of a statement."""
     rules, files = text_of(site, "checks"), text_of(site, "files")
     assert not [rule.name for rule in read_checks() if rule.name not in rules]

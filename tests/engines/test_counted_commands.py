@@ -3,7 +3,6 @@
 DuckDB stands for the engine here: what leaves this machine is the same, and asked for as often.
 """
 
-from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -27,17 +26,17 @@ LONG = (("2026-Q3", "UTC"), ("2026", "UTC"), ("2026-10-ytd", "Asia/Tehran"), ("1
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> DuckEngine:
+def engine(monkeypatch) -> DuckEngine:
     return let_duckdb_count(monkeypatch)
 
 
 @pytest.fixture(scope="module")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Seeded:
+def seeded(tmp_path_factory) -> Seeded:
     return make_seeded_lake(tmp_path_factory.mktemp("lake") / "data", 5)
 
 
 @pytest.fixture
-def lakes(seeded: Seeded) -> tuple[Lakehouse, Lakehouse]:
+def lakes(seeded) -> tuple[Lakehouse, Lakehouse]:
     """The same lake, counted here and by the engine."""
     return Lakehouse(seeded.lake.path), Lakehouse(seeded.lake.path, engine=ADDRESS)
 
@@ -47,9 +46,7 @@ def digests(lakes: tuple[Lakehouse, Lakehouse], label: str, zone: str, now: int)
 
 
 @pytest.mark.thorough
-def test_a_longer_period_asks_for_all_its_months_at_once(
-    engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], seeded: Seeded
-) -> None:
+def test_a_longer_period_asks_for_all_its_months_at_once(engine, lakes, seeded):
     """A year asks for no more than a quarter, and nothing twice."""
     counts = {}
     for label in ("2026-Q4", "2026"):
@@ -62,18 +59,14 @@ def test_a_longer_period_asks_for_all_its_months_at_once(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("label", "zone"), LONG, ids=[label for label, _ in LONG])
-def test_long_periods_have_the_same_digest(
-    engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], seeded: Seeded, label: str, zone: str
-) -> None:
+def test_long_periods_have_the_same_digest(engine, lakes, seeded, label, zone):
     """A quarter, a year, a year to date; of both calendars, and of another zone."""
     here, there = digests(lakes, label, zone, seeded.now)
     assert here == there and engine.asked
 
 
 @pytest.mark.parametrize("figure", sample(EXPLAINED, 4))
-def test_a_figure_is_explained_by_the_same_value_and_records(
-    engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], figure: str
-) -> None:
+def test_a_figure_is_explained_by_the_same_value_and_records(engine, lakes, figure):
     """The records behind it too, in the same order."""
     here, there = (explain(lake, "2026-10", COIN, figure) for lake in lakes)
     assert (there.value, there.sql) == (here.value, here.sql) and engine.asked
@@ -81,9 +74,7 @@ def test_a_figure_is_explained_by_the_same_value_and_records(
 
 
 @pytest.mark.thorough
-def test_two_months_and_their_trend_compare_to_the_same_rows(
-    engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], seeded: Seeded
-) -> None:
+def test_two_months_and_their_trend_compare_to_the_same_rows(engine, lakes, seeded):
     """The trend asks for several intervals, one after the other."""
     here, there = (compare(lake, "2026-09", "2026-10", now=seeded.now) for lake in lakes)
     assert there.table.equals(here.table)
@@ -93,7 +84,7 @@ def test_two_months_and_their_trend_compare_to_the_same_rows(
 
 
 @pytest.mark.thorough
-def test_check_finds_the_same_rows(engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse]) -> None:
+def test_check_finds_the_same_rows(engine, lakes):
     """The rules of statements, and those of the lake alone."""
     query = "from exceptions order by all"
     found = []
@@ -108,11 +99,11 @@ def refuse(*_: object) -> NoReturn:
 
 
 def test_commands_take_the_engine_and_where_it_finds_the_lake(
-    engine: DuckEngine,
-    lakes: tuple[Lakehouse, Lakehouse],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    engine,
+    lakes,
+    tmp_path,
+    monkeypatch,
+):
     """Each command that counts reads the files below the folder that --engine-data names."""
     monkeypatch.setattr(DuckEngine, "query", refuse)  # what it would count is tested above
     place = lakes[0].path
@@ -126,7 +117,7 @@ def test_commands_take_the_engine_and_where_it_finds_the_lake(
         assert all(path.startswith(f"{tmp_path}/seen/") for path in engine.read_from), words
 
 
-def test_one_lake_has_one_place_on_the_engine(lakes: tuple[Lakehouse, Lakehouse]) -> None:
+def test_one_lake_has_one_place_on_the_engine(lakes):
     """A second --engine-data has no lake."""
     given = ["--data-dir", str(lakes[0].path), "--engine-data", "/mnt/a", "--engine-data", "/mnt/b"]
     found = CliRunner().invoke(cli, ["check", *given])

@@ -17,7 +17,7 @@ def answer(*names: str) -> pa.Table:
 @pytest.mark.parametrize(
     "names", [("currency", "sum(net)", "count(*)"), ("currency", "CASE WHEN 1", "count(1)")]
 )
-def test_a_column_without_a_name_is_known_by_its_place(names: tuple[str, ...]) -> None:
+def test_a_column_without_a_name_is_known_by_its_place(names):
     """Each engine calls it as it likes; the answer has the names that it has here."""
     found = cast_exactly(answer(*names), WANTED, "Spark")
     assert found.to_pylist() == [{"currency": "btc", "sum(net)": 1, "count(*)": 2}]
@@ -28,7 +28,7 @@ def test_a_column_without_a_name_is_known_by_its_place(names: tuple[str, ...]) -
     "names",
     [("currency", "count(*)", "sum(net)"), ("currency", "x"), ("month", "currency", "count(*)")],
 )
-def test_a_column_in_another_place_or_one_too_few_is_refused(names: tuple[str, ...]) -> None:
+def test_a_column_in_another_place_or_one_too_few_is_refused(names):
     """A sum is never taken for a count."""
     with pytest.raises(EngineError, match="Spark answered with the columns"):
         cast_exactly(answer(*names), WANTED, "Spark")

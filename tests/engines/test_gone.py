@@ -51,13 +51,13 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def impatient(monkeypatch) -> None:
     """The first try, and one more after 10 milliseconds."""
     monkeypatch.setattr(spark, "RETRIES", {"max_retries": 1, "initial_backoff": 10})
 
 
 @pytest.mark.thorough
-def test_a_spark_server_that_goes_is_told_at_once_and_forgets_silently() -> None:
+def test_a_spark_server_that_goes_is_told_at_once_and_forgets_silently():
     relay = Relay(*spark_place())
     engine = SparkConnect(f"sc://127.0.0.1:{relay.port}")
     assert engine.query("select 1 as one")["one"].to_pylist() == [1]
@@ -68,7 +68,7 @@ def test_a_spark_server_that_goes_is_told_at_once_and_forgets_silently() -> None
     assert engine.is_gone and EngineUnavailable.exit_code == 75
 
 
-def test_a_web_server_at_the_address_is_told_at_once() -> None:
+def test_a_web_server_at_the_address_is_told_at_once():
     with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         with pytest.raises(EngineUnavailable, match="does not answer"):
@@ -76,7 +76,7 @@ def test_a_web_server_at_the_address_is_told_at_once() -> None:
         server.shutdown()
 
 
-def test_an_engine_that_goes_while_it_is_probed_is_not_refused() -> None:
+def test_an_engine_that_goes_while_it_is_probed_is_not_refused():
     """To be refused would say that its sums cannot be trusted."""
 
     class Going(DuckEngine):
@@ -87,7 +87,7 @@ def test_an_engine_that_goes_while_it_is_probed_is_not_refused() -> None:
         require_exact(Going())
 
 
-def test_a_lost_engine_is_connected_to_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_engine_is_connected_to_anew(monkeypatch):
     """One that is there is asked again without a second probe."""
     made = [DuckEngine(), DuckEngine()]
     monkeypatch.setattr(connect, "_require_listener", lambda address: None)

@@ -8,13 +8,13 @@ from svc_analytics.errors import EngineRefused
 from tests.support.engines import DuckEngine, spark_with
 
 
-def test_duckdb_answers_every_line() -> None:
+def test_duckdb_answers_every_line():
     """The known answers are those of the engine that our figures are proven on."""
     wrong = {found.line.says: found.said for found in ask(DuckEngine()) if not found.is_right}
     assert not wrong and len(LINES) >= 40
 
 
-def test_an_engine_that_wraps_a_sum_is_refused_by_name() -> None:
+def test_an_engine_that_wraps_a_sum_is_refused_by_name():
     """Several engines answer two amounts of 38 digits with a negative sum, and no error."""
 
     class Wrapping(DuckEngine):
@@ -38,7 +38,7 @@ def test_an_engine_that_wraps_a_sum_is_refused_by_name() -> None:
     ],
     ids=["sums of NULL", "loses places", "another zone"],
 )
-def test_spark_by_other_settings_is_refused(setting: dict[str, str], line: str) -> None:
+def test_spark_by_other_settings_is_refused(setting, line):
     """The probe proves that our settings took effect: a server may ignore them."""
     with pytest.raises(EngineRefused, match=f"Spark at .* is refused: .*({line})"):
         require_exact(spark_with(**setting))

@@ -64,28 +64,26 @@ def differing(seed: int, place: int, folder: Path) -> list[str]:
     return different
 
 
-def test_spark_in_ansi_mode_passes_the_probe() -> None:
+def test_spark_in_ansi_mode_passes_the_probe():
     """With the settings that we give to our session, and no others; once, for all tests below."""
     assert connect(spark_address()) is not None
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("seed", "place"), ASKED)
-def test_a_statement_has_the_same_digest(seed: int, place: int, tmp_path: Path) -> None:
+def test_a_statement_has_the_same_digest(seed, place, tmp_path):
     """Table by table, order included, whoever counted the records."""
     assert differing(seed, place, tmp_path) == []
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("seed", "place"), MORE)
-def test_statements_of_many_lakes_have_the_same_digest(
-    seed: int, place: int, tmp_path: Path
-) -> None:
+def test_statements_of_many_lakes_have_the_same_digest(seed, place, tmp_path):
     """The same for forty lakes, another sort of month each time."""
     assert differing(seed, place, tmp_path) == []
 
 
-def test_spark_tells_the_sizes_of_the_files_it_sees(tmp_path: Path) -> None:
+def test_spark_tells_the_sizes_of_the_files_it_sees(tmp_path):
     """So an older copy of a bucket is found out before it is counted."""
     for name, size in (("a.parquet", 3), ("b.parquet", 5)):
         (tmp_path / name).write_bytes(b"x" * size)
@@ -100,7 +98,7 @@ def rows(table: pa.Table) -> list[str]:
 
 
 @pytest.mark.parametrize("views", rings([QUICK], [VIEWS]), ids=len)
-def test_public_views_have_the_same_rows(views: list[str], tmp_path: Path) -> None:
+def test_public_views_have_the_same_rows(views, tmp_path):
     """The views that people query, types included; in the deep ring every one."""
     lake = Lakehouse(make_seeded_lake(tmp_path / "data", 5).lake.path, engine=spark_address())
     with open_warehouse(lake) as here:
@@ -113,9 +111,7 @@ def test_public_views_have_the_same_rows(views: list[str], tmp_path: Path) -> No
 
 
 @pytest.mark.thorough
-def test_one_query_over_two_lakes_has_the_same_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_query_over_two_lakes_has_the_same_rows(tmp_path, monkeypatch):
     """Sums that Spark makes over both, and quotients that are made lake by lake."""
     folders = []
     for number, seed in enumerate(SMALL):
@@ -129,7 +125,7 @@ def test_one_query_over_two_lakes_has_the_same_rows(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("label", "zone"), LONG, ids=[label for label, _ in LONG])
-def test_long_periods_have_the_same_digest(label: str, zone: str, tmp_path: Path) -> None:
+def test_long_periods_have_the_same_digest(label, zone, tmp_path):
     """A quarter, a year, a year to date; of both calendars, and of another zone."""
     seeded = make_seeded_lake(tmp_path / "data", 5)
     found = [

@@ -18,7 +18,7 @@ STAYING = {
 }
 
 
-def test_models_that_divide_stay_and_all_others_go() -> None:
+def test_models_that_divide_stay_and_all_others_go():
     """The compiler decides it, by what each model is made of."""
     staying = {name for name in models() if reads_records(name) and not SUPPORT.can_count(name)}
     assert staying == STAYING
@@ -37,13 +37,13 @@ def test_models_that_divide_stay_and_all_others_go() -> None:
         ("select * from somewhere", "the table 'somewhere'"),
     ],
 )
-def test_what_engines_count_in_their_own_way_stays(query: str, why: str) -> None:
+def test_what_engines_count_in_their_own_way_stays(query, why):
     """A person's query goes only where it is made of words that mean the same everywhere."""
     found = SUPPORT.unsupported_part(parse(query), is_ours=False)
     assert (found == why) if why != "stg_files" else found is None  # its few rows are handed over
 
 
-def test_sums_and_counts_of_records_go() -> None:
+def test_sums_and_counts_of_records_go():
     """Groups, joins, filters, windows, minima and exact sums."""
     query = "select currency, sum(net) as net, count(*) filter (where kind = 'refund') as n "
     query += "from ledger_entries where month >= '2026-10' group by currency order by currency"
@@ -52,7 +52,7 @@ def test_sums_and_counts_of_records_go() -> None:
     )
 
 
-def test_no_step_has_the_name_of_a_model_that_is_read_too() -> None:
+def test_no_step_has_the_name_of_a_model_that_is_read_too():
     """So a name within a query is either, and never both."""
     taken = {
         (name, step)
@@ -62,7 +62,7 @@ def test_no_step_has_the_name_of_a_model_that_is_read_too() -> None:
     assert not taken
 
 
-def test_a_sum_that_wraps_around_raises_an_error() -> None:
+def test_a_sum_that_wraps_around_raises_an_error():
     """Beside it runs one in floats, which cannot wrap: the two agree, or nothing is answered."""
     from tests.support.engines import DuckEngine
 
@@ -78,13 +78,13 @@ def test_a_sum_that_wraps_around_raises_an_error() -> None:
         engine.query(wrapping)
 
 
-def test_a_median_is_made_of_the_places_in_the_middle() -> None:
+def test_a_median_is_made_of_the_places_in_the_middle():
     """By `row_number`, which every engine counts alike."""
     found = count_to_the_middle(parse("select c, middle18(x) as m from t group by c"))
     sql = found.sql("duckdb")
     assert "ROW_NUMBER() OVER (PARTITION BY c ORDER BY x" in sql and "MIDDLE18(MAX(" in sql
 
 
-def test_the_dialects_are_the_documented_ones() -> None:
+def test_the_dialects_are_the_documented_ones():
     """`sql --print --dialect` takes these."""
     assert DIALECTS == ("databricks", "spark", "trino")

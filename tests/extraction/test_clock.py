@@ -32,7 +32,7 @@ FOUR_HOURS_AGO = NOW - timedelta(hours=4)
 
 
 @pytest.fixture(autouse=True)
-def trade(service: FakeService) -> FakeService:
+def trade(service) -> FakeService:
     """A payment a day, the newest four hours ago."""
     service.payments = spread(40, FOUR_HOURS_AGO - 39 * DAYS, DAYS)
     return service
@@ -92,9 +92,7 @@ ROWS: dict[str, tuple[datetime | str, datetime, datetime, datetime]] = {
 @pytest.mark.parametrize(
     ("told", "machine", "complete", "read"), ROWS.values(), ids=[f"clock {name}" for name in ROWS]
 )
-def test_each_row_of_the_table(
-    desk: Desk, told: datetime | str, machine: datetime, complete: datetime, read: datetime
-) -> None:
+def test_each_row_of_the_table(desk, told, machine, complete, read):
     """Nothing ahead of the service's clock, nor of both other witnesses, is called read."""
     tell(desk.service, then=told)
     machine_at(desk, machine)
@@ -108,7 +106,7 @@ def test_each_row_of_the_table(
 
 @pytest.mark.parametrize("at", [NOW + MONTH, NOW - MONTH], ids=["ahead", "behind"])
 @pytest.mark.parametrize("place", sample([0, 1, 2, 5, 9], 2), ids=lambda place: f"answer {place}")
-def test_one_answer_moves_nothing(desk: Desk, at: datetime, place: int) -> None:
+def test_one_answer_moves_nothing(desk, at, place):
     """Whichever answer it is, the first of the run or one in its middle."""
     desk.service.page_size = lambda page: 7
     tell(desk.service, *[NOW] * place, at)
@@ -119,7 +117,7 @@ def test_one_answer_moves_nothing(desk: Desk, at: datetime, place: int) -> None:
 
 
 @pytest.mark.parametrize("then", [NOW + MONTH, NOW - DAYS, "nonsense"], ids=str)
-def test_a_clock_that_moves_within_a_run_moves_nothing(desk: Desk, then: datetime | str) -> None:
+def test_a_clock_that_moves_within_a_run_moves_nothing(desk, then):
     """What time it is, is settled before the first page is asked for."""
     desk.service.page_size = lambda page: 7
     tell(desk.service, NOW, NOW, NOW, then=then)
@@ -128,7 +126,7 @@ def test_a_clock_that_moves_within_a_run_moves_nothing(desk: Desk, then: datetim
 
 
 @pytest.mark.parametrize("hours", [75, -75], ids=["ahead", "behind"])
-def test_an_answer_that_is_off_is_noted_with_by_how_much(desk: Desk, hours: int) -> None:
+def test_an_answer_that_is_off_is_noted_with_by_how_much(desk, hours):
     """One of five answers; the other four are right."""
     tell(desk.service, NOW + timedelta(hours=hours))
     [note] = desk.extract(workers=1).notes
@@ -136,7 +134,7 @@ def test_an_answer_that_is_off_is_noted_with_by_how_much(desk: Desk, hours: int)
 
 
 @pytest.mark.parametrize(("hours", "side"), [(75, "ahead of"), (-75, "behind")])
-def test_a_clock_that_is_off_is_noted_with_by_how_much(desk: Desk, hours: int, side: str) -> None:
+def test_a_clock_that_is_off_is_noted_with_by_how_much(desk, hours, side):
     """The service's own answers agree with one another."""
     tell(desk.service, then=NOW + timedelta(hours=hours))
     [note] = desk.extract(workers=1).notes
@@ -144,20 +142,20 @@ def test_a_clock_that_is_off_is_noted_with_by_how_much(desk: Desk, hours: int, s
 
 
 @pytest.mark.parametrize("sign", [1, -1], ids=["ahead", "behind"])
-def test_a_quarter_of_an_hour_is_no_doubt_and_a_microsecond_more_is(sign: int) -> None:
+def test_a_quarter_of_an_hour_is_no_doubt_and_a_microsecond_more_is(sign):
     """The clocks of two machines that are both right may be so far apart."""
     clock = RunClock(0, 0, to_micros(NOW), to_micros(NOW) + sign * 15 * MINUTE)
     assert not clock.is_doubtful
     assert replace(clock, machine=clock.machine - sign).is_doubtful
 
 
-def test_clocks_that_agree_cost_no_request(desk: Desk) -> None:
+def test_clocks_that_agree_cost_no_request(desk):
     """One for each key, and the pages."""
     desk.extract()
     assert sorted(desk.service.paths()) == ["/me", "/me", "/payments", "/payouts"]
 
 
-def test_what_a_clock_ahead_would_have_hidden_is_read(desk: Desk) -> None:
+def test_what_a_clock_ahead_would_have_hidden_is_read(desk):
     """The audit's case: one answer 30 days ahead, and payments that come in those days."""
     tell(desk.service, NOW + MONTH, NOW + MONTH)
     desk.extract()
@@ -167,7 +165,7 @@ def test_what_a_clock_ahead_would_have_hidden_is_read(desk: Desk) -> None:
     assert_same(desk)
 
 
-def test_once_the_machines_clock_is_mended_all_is_complete(desk: Desk) -> None:
+def test_once_the_machines_clock_is_mended_all_is_complete(desk):
     """A day behind, it held coverage back to the newest record, and lost none."""
     machine_at(desk, NOW - DAYS)
     desk.extract()
@@ -181,7 +179,7 @@ def test_once_the_machines_clock_is_mended_all_is_complete(desk: Desk) -> None:
     assert "clocks" not in reports.status_text(lake_status(desk.lake), ())
 
 
-def test_a_clock_behind_for_one_run_takes_back_no_earlier_claim(desk: Desk) -> None:
+def test_a_clock_behind_for_one_run_takes_back_no_earlier_claim(desk):
     """What it writes anew keeps the time by which the rest of the file was claimed."""
     machine_at(desk, NOW)
     desk.extract()
@@ -194,7 +192,7 @@ def test_a_clock_behind_for_one_run_takes_back_no_earlier_claim(desk: Desk) -> N
 
 
 @pytest.fixture
-def misled(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def misled(desk, monkeypatch) -> Desk:
     """A lake of an earlier release, whose run one answer had told that it is a month later."""
     later = to_micros(NOW + MONTH)
     clock = RunClock(later, later - 5 * MINUTE, to_micros(NOW), later)
@@ -211,7 +209,7 @@ def findings(desk: Desk) -> set[str]:
 
 
 @pytest.mark.thorough
-def test_a_lake_that_claims_the_future_says_so(misled: Desk) -> None:
+def test_a_lake_that_claims_the_future_says_so(misled):
     """Before it heals, `check` blocks and `status` warns."""
     assert "coverage_does_not_claim_the_future" in findings(misled)
     text = reports.status_text(lake_status(misled.lake), ())
@@ -219,7 +217,7 @@ def test_a_lake_that_claims_the_future_says_so(misled: Desk) -> None:
 
 
 @pytest.mark.parametrize("passed", sample([DAYS, 45 * DAYS], 2), ids=["a day later", "long after"])
-def test_a_lake_that_claims_the_future_heals(misled: Desk, passed: timedelta) -> None:
+def test_a_lake_that_claims_the_future_heals(misled, passed):
     """Also when that future has come meanwhile: the file says when it was written."""
     service = misled.service
     service.now = NOW + passed
@@ -235,7 +233,7 @@ def test_a_lake_that_claims_the_future_heals(misled: Desk, passed: timedelta) ->
     assert not again.needs_attention and not again.retracted
 
 
-def test_a_month_that_was_claimed_too_early_is_closed_with_all_that_came(misled: Desk) -> None:
+def test_a_month_that_was_claimed_too_early_is_closed_with_all_that_came(misled):
     """November had been called read on its 20th."""
     closer = Closer(misled)
     misled.service.payments.append(payment(900, "2026-11-28T00:00:00Z"))
@@ -245,7 +243,7 @@ def test_a_month_that_was_claimed_too_early_is_closed_with_all_that_came(misled:
     assert_same(misled)
 
 
-def test_clocks_that_both_ran_ahead_are_found_out_when_they_are_right(desk: Desk) -> None:
+def test_clocks_that_both_ran_ahead_are_found_out_when_they_are_right(desk):
     """Nothing contradicted them then; now the time that was claimed has not come."""
     desk.service.now = NOW + MONTH
     desk.extract()
@@ -254,7 +252,7 @@ def test_clocks_that_both_ran_ahead_are_found_out_when_they_are_right(desk: Desk
     assert covered(desk) == (NOW - minutes(5), NOW)
 
 
-def test_a_clock_that_says_1970_once_forgets_no_record(desk: Desk) -> None:
+def test_a_clock_that_says_1970_once_forgets_no_record(desk):
     """Of what was read, only the time from just before the newest record is retracted."""
     desk.extract()
     tell(desk.service, then=datetime(1970, 1, 2, tzinfo=UTC))
@@ -264,7 +262,7 @@ def test_a_clock_that_says_1970_once_forgets_no_record(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("seed", rings(range(3), range(100)))
-def test_whatever_is_told_nothing_is_covered_before_its_time(desk: Desk, seed: int) -> None:
+def test_whatever_is_told_nothing_is_covered_before_its_time(desk, seed):
     """Any answers, any clock of this machine that is not ahead: never beyond it and all records."""
     chance = random.Random(seed)
     off = [0, 0, 1, 40, 9_000, -1, -40, -9_000]  # days

@@ -9,7 +9,6 @@ from typing import Any
 import httpx
 import pytest
 
-from svc_analytics.config import Settings
 from svc_analytics.extraction import sweep, workers
 from svc_analytics.lake import merge, month_file
 from svc_analytics.lake.index import month_index
@@ -18,13 +17,13 @@ from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, ids, payment, spread
+from tests.support.fake_service import ids, payment, spread
 
 START = datetime(2026, 1, 3, tzinfo=UTC)
 
 
 @pytest.fixture
-def desk(service: FakeService, settings: Settings, tmp_path: Path) -> Desk:
+def desk(service, settings, tmp_path) -> Desk:
     """A lake of eleven months, two payments a day, read up to the service's clock."""
     service.payments = spread(643, START, timedelta(hours=12))
     desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
@@ -33,7 +32,7 @@ def desk(service: FakeService, settings: Settings, tmp_path: Path) -> Desk:
 
 
 @pytest.fixture
-def months_read(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def months_read(monkeypatch) -> set[str]:
     """The months whose rows or ids are read from now on, whole or in part."""
     found: set[str] = set()
 
@@ -58,7 +57,7 @@ def grow(desk: Desk) -> None:
     desk.service.payments += more
 
 
-def test_a_hundred_new_payments_cost_few_requests_and_one_file(desk: Desk) -> None:
+def test_a_hundred_new_payments_cost_few_requests_and_one_file(desk):
     """At most eight requests beside the overlap's two pages, and two files a stream."""
     grow(desk)
     run = desk.extract()
@@ -67,7 +66,7 @@ def test_a_hundred_new_payments_cost_few_requests_and_one_file(desk: Desk) -> No
     assert desk.ids() == ids(desk.service.payments)
 
 
-def test_months_without_news_are_not_read(desk: Desk, months_read: set[str]) -> None:
+def test_months_without_news_are_not_read(desk, months_read):
     """Eleven months are held; only the newest is read, for it is written anew."""
     grow(desk)
     desk.extract()
@@ -75,8 +74,8 @@ def test_months_without_news_are_not_read(desk: Desk, months_read: set[str]) -> 
 
 
 def test_a_month_is_written_once_however_often_is_published(
-    service: FakeService, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, settings, tmp_path, monkeypatch
+):
     """One that is still being read waits for its other pages."""
     written: list[str] = []
     publications: list[bool] = []
@@ -104,8 +103,8 @@ def test_a_month_is_written_once_however_often_is_published(
 
 
 def test_on_a_slow_line_a_month_is_published_while_the_next_is_read(
-    service: FakeService, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, settings, tmp_path, monkeypatch
+):
     """The last page of eleven months comes once November to March are in the lake."""
     months = [f"2026-{month:02}.parquet" for month in range(3, 12)]
 
@@ -129,7 +128,7 @@ def drop(desk: Desk) -> None:
         path.unlink()
 
 
-def test_hashes_that_cannot_be_kept_stop_no_run(desk: Desk) -> None:
+def test_hashes_that_cannot_be_kept_stop_no_run(desk):
     """A folder in the way of the hashes costs time, and nothing else."""
     drop(desk)
     (desk.lake.path / IDS_FOLDER / "payments").rmdir()

@@ -4,7 +4,6 @@ import errno
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any
 
 import httpx
 import pytest
@@ -17,8 +16,7 @@ from svc_analytics.instants import parse_instant
 from svc_analytics.lake.writing.publisher import StreamPublisher
 from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.simulation.disk import Disk, failure
-from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, ids, payment, payout
+from tests.support.fake_service import ids, payment, payout
 from tests.support.findings import findings_of
 
 NUMBER = {payment(n, "")["id"]: n for n in range(400)}
@@ -34,9 +32,7 @@ NUMBER = {payment(n, "")["id"]: n for n in range(400)}
     ],
     ids=["missing", "empty", "a number", "repeated"],
 )
-def test_a_broken_cursor_fails_the_segment_and_nothing_is_claimed(
-    history: FakeService, desk: Desk, cursor: dict[str, Any], said: str
-) -> None:
+def test_a_broken_cursor_fails_the_segment_and_nothing_is_claimed(history, desk, cursor, said):
     """B1, B3: where a list cannot be followed to its end, its time is not marked as read."""
     page = httpx.Response(200, json={"data": history.payments[:3]} | cursor)
     history.intercept = lambda request: page if request.url.path.endswith("/payments") else None
@@ -46,9 +42,7 @@ def test_a_broken_cursor_fails_the_segment_and_nothing_is_claimed(
     assert desk.ids("payout_records") == ids(history.payouts)
 
 
-def test_a_record_without_an_instant_is_counted_where_its_neighbours_are(
-    history: FakeService, desk: Desk
-) -> None:
+def test_a_record_without_an_instant_is_counted_where_its_neighbours_are(history, desk):
     """D5: its month's footer and the finding agree, and so one statement is in doubt, not all."""
     history.payments[200]["paid_at"] = None
     history.order = lambda rows: sorted(rows, key=lambda row: -NUMBER.get(row["id"], 0))
@@ -59,9 +53,7 @@ def test_a_record_without_an_instant_is_counted_where_its_neighbours_are(
     assert counted == month["month"].to_list() == ["2026-10"]
 
 
-def test_a_record_that_reads_right_in_another_month_is_resolved_too(
-    history: FakeService, desk: Desk
-) -> None:
+def test_a_record_that_reads_right_in_another_month_is_resolved_too(history, desk):
     """The same id, wherever it turns up, settles what was set aside."""
     history.payments[-1]["amount"] = "1e3"
     desk.extract()
@@ -72,9 +64,7 @@ def test_a_record_that_reads_right_in_another_month_is_resolved_too(
 
 
 @pytest.mark.parametrize("place", ["payments/2026-10.parquet", "quarantine/payments/rejected"])
-def test_a_record_is_resolved_only_once_its_good_version_is_published(
-    history: FakeService, desk: Desk, place: str
-) -> None:
+def test_a_record_is_resolved_only_once_its_good_version_is_published(history, desk, place):
     """E1: whichever of the two writes fails, the record is neither lost nor set aside for ever."""
     history.payments[200]["amount"] = "1e3"
     desk.extract()
@@ -96,9 +86,7 @@ def test_a_record_is_resolved_only_once_its_good_version_is_published(
     assert not [f for f in desk.lake.footers(PAYMENTS).values() if f.quarantined]
 
 
-def test_an_identical_reread_keeps_when_content_was_first_seen(
-    history: FakeService, desk: Desk, file_times: Callable[[], dict[str, int]]
-) -> None:
+def test_an_identical_reread_keeps_when_content_was_first_seen(history, desk, file_times):
     """D7: the same content is the same row; nothing is rewritten for it."""
     desk.extract()
     rows, files = desk.rows(), file_times()
@@ -106,7 +94,7 @@ def test_an_identical_reread_keeps_when_content_was_first_seen(
     assert desk.rows() == rows and file_times() == files
 
 
-def test_unknown_properties_values_and_kinds_are_kept(history: FakeService, desk: Desk) -> None:
+def test_unknown_properties_values_and_kinds_are_kept(history, desk):
     """D4: additions to the contract cost nothing: they are kept, and figures stay right."""
     history.payments[3] |= {"tip": 1.10, "currency": "new_coin", "status": "disputed"}
     history.payouts.append(payout(77, "2026-10-06T00:00:00Z", kind="chargeback"))
@@ -129,9 +117,7 @@ def stop_at(patch: pytest.MonkeyPatch, is_time: Callable[[PageBatch], bool]) -> 
     patch.setattr(PageBatch, "to_row_batches", parse_or_stop)
 
 
-def test_an_interruption_loses_only_the_pages_it_came_upon(
-    history: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_loses_only_the_pages_it_came_upon(history, desk, monkeypatch):
     """What was made into rows before is kept, with the proof of its time and no more."""
     history.page_size = lambda page: 30
     pages = count()
@@ -144,9 +130,7 @@ def test_an_interruption_loses_only_the_pages_it_came_upon(
     assert desk.lake.coverage(PAYMENTS).read[0][0] == oldest + 1
 
 
-def test_an_interruption_of_a_doubt_publishes_nothing_that_it_doubts(
-    history: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_of_a_doubt_publishes_nothing_that_it_doubts(history, desk, monkeypatch):
     """B7: out_of_order had shown, so what was covered before must be read again."""
     history.page_size = lambda page: 30
     history.order = lambda rows: rows[:60] + rows[:59:-1]
@@ -157,9 +141,7 @@ def test_an_interruption_of_a_doubt_publishes_nothing_that_it_doubts(
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_a_publication_cut_short_proves_nothing(
-    history: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
-) -> None:
+def test_a_publication_cut_short_proves_nothing(history, desk, monkeypatch, error):
     """Its rows are gone from memory: their time is unread, and the next run brings them."""
 
     def stop(*_: object) -> None:

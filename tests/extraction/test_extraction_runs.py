@@ -1,6 +1,5 @@
 """Runs of an extraction: bounded, broken, repeated, of other keys; what each proves and keeps."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import httpx
@@ -17,11 +16,10 @@ from svc_analytics.instants import (
     to_micros,
 )
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
-from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, ids, payment, refusal, spread
+from tests.support.fake_service import ids, payment, refusal, spread
 
 
-def test_without_order_a_broken_run_claims_nothing(history: FakeService, desk: Desk) -> None:
+def test_without_order_a_broken_run_claims_nothing(history, desk):
     """B7: what was claimed before the out_of_order showed is taken back."""
     history.page_size = lambda page: 30
     history.order = lambda rows: rows[:60] + rows[:59:-1]
@@ -36,9 +34,7 @@ def test_without_order_a_broken_run_claims_nothing(history: FakeService, desk: D
     assert desk.lake.coverage(PAYMENTS).read == ()
 
 
-def test_a_second_run_asks_little_and_rewrites_only_what_it_touched(
-    history: FakeService, desk: Desk, file_times: Callable[[], dict[str, int]]
-) -> None:
+def test_a_second_run_asks_little_and_rewrites_only_what_it_touched(history, desk, file_times):
     """Right after a run, the next makes at most 8 requests and leaves old months alone."""
     desk.extract()
     before = file_times()
@@ -51,9 +47,7 @@ def test_a_second_run_asks_little_and_rewrites_only_what_it_touched(
 
 
 @pytest.mark.parametrize("workers", [1, 4])
-def test_a_late_record_is_found_though_a_run_between_was_cut_short(
-    history: FakeService, desk: Desk, workers: int
-) -> None:
+def test_a_late_record_is_found_though_a_run_between_was_cut_short(history, desk, workers):
     """C1: what a run had no time to look at again is looked at by the next, however new its end.
 
     The second run publishes newer time and fails before it comes to the late record.
@@ -79,9 +73,7 @@ def test_a_late_record_is_found_though_a_run_between_was_cut_short(
     assert late["id"] in desk.ids()
 
 
-def test_the_beginning_is_proven_and_old_empty_time_makes_no_files(
-    history: FakeService, desk: Desk
-) -> None:
+def test_the_beginning_is_proven_and_old_empty_time_makes_no_files(history, desk):
     """The oldest segment reads to null; the origin's file carries the proof."""
     desk.extract()
     coverage = desk.lake.coverage(PAYMENTS)
@@ -92,7 +84,7 @@ def test_the_beginning_is_proven_and_old_empty_time_makes_no_files(
     assert desk.lake.footers(PAYMENTS)["0000-00"].coverage.complete[0][0] == BEGINNING
 
 
-def test_a_merchant_without_payments_is_read_to_the_beginning(desk: Desk) -> None:
+def test_a_merchant_without_payments_is_read_to_the_beginning(desk):
     """An empty history is complete and empty, which is not the same as unread."""
     desk.extract()
     assert desk.rows() == []
@@ -100,7 +92,7 @@ def test_a_merchant_without_payments_is_read_to_the_beginning(desk: Desk) -> Non
     assert desk.lake.months(PAYMENTS) == ["2026-11"]
 
 
-def test_from_and_to_bound_a_run(history: FakeService, desk: Desk) -> None:
+def test_from_and_to_bound_a_run(history, desk):
     """Only the interval asked for is read and claimed; each of its months gets a file."""
     start, end = parse_instant("2026-09-10T00:00:00Z")[0], parse_instant("2026-11-01T00:00:00Z")[0]
     desk.extract(start=start, end=end)
@@ -112,7 +104,7 @@ def test_from_and_to_bound_a_run(history: FakeService, desk: Desk) -> None:
     assert desk.ids() == ids(history.payments)
 
 
-def test_from_after_to_or_in_the_future_is_refused(desk: Desk) -> None:
+def test_from_after_to_or_in_the_future_is_refused(desk):
     """An interval without time is a mistake, not an empty answer, which would look like success."""
     with pytest.raises(ConfigError, match="--from must be before --to"):
         desk.extract(start=DAY, end=HOUR)
@@ -120,9 +112,7 @@ def test_from_after_to_or_in_the_future_is_refused(desk: Desk) -> None:
         desk.extract(start=parse_instant("2030-01-01T00:00:00Z")[0])
 
 
-def test_a_key_revoked_during_the_run_stops_it_and_keeps_what_was_proven(
-    history: FakeService, desk: Desk
-) -> None:
+def test_a_key_revoked_during_the_run_stops_it_and_keeps_what_was_proven(history, desk):
     """A7: 401 stops every worker at once."""
     history.page_size = lambda page: 10
     history.intercept = lambda request: (
@@ -133,9 +123,7 @@ def test_a_key_revoked_during_the_run_stops_it_and_keeps_what_was_proven(
     assert desk.rows()
 
 
-def test_without_a_payout_key_payout_records_are_not_extracted(
-    history: FakeService, desk: Desk
-) -> None:
+def test_without_a_payout_key_payout_records_are_not_extracted(history, desk):
     """A8, H2: what needs the missing key is unknown; given the key later, it is back-filled."""
     both, desk.settings = (
         desk.settings,
@@ -149,9 +137,7 @@ def test_without_a_payout_key_payout_records_are_not_extracted(
     assert desk.ids("payout_records") == ids(history.payouts)
 
 
-def test_keys_of_two_merchants_are_refused_before_anything_is_written(
-    history: FakeService, desk: Desk
-) -> None:
+def test_keys_of_two_merchants_are_refused_before_anything_is_written(history, desk):
     """H1: both keys must belong to one merchant."""
     key = desk.settings.payout_key
     history.merchant_of_key = {key.reveal() if key else "": "another-merchant"}
@@ -160,9 +146,7 @@ def test_keys_of_two_merchants_are_refused_before_anything_is_written(
     assert not desk.lake.path.exists()
 
 
-def test_another_merchants_keys_are_refused_on_an_existing_lake(
-    history: FakeService, desk: Desk, file_times: Callable[[], dict[str, int]]
-) -> None:
+def test_another_merchants_keys_are_refused_on_an_existing_lake(history, desk, file_times):
     """H1: a lake holds one merchant's records."""
     desk.extract()
     before = file_times()
@@ -182,9 +166,7 @@ def test_another_merchants_keys_are_refused_on_an_existing_lake(
     ],
     ids=["all the rest", "a month more", "a few hours left out", "weeks left out"],
 )
-def test_what_was_read_long_after_it_passed_stays_complete(
-    history: FakeService, desk: Desk, first: tuple[str | None, str], second: tuple[str, str | None]
-) -> None:
+def test_what_was_read_long_after_it_passed_stays_complete(history, desk, first, second):
     """Read weeks later, the last day before the bound needs no second look: nothing is late."""
     for start, end in (first, second):
         bounds = {"start": start, "end": end}
@@ -194,9 +176,7 @@ def test_what_was_read_long_after_it_passed_stays_complete(
         assert all(start >= watermark for start, _ in desk.lake.coverage(stream).provisional)
 
 
-def test_what_was_read_at_once_is_provisional_until_it_is_read_again(
-    history: FakeService, desk: Desk
-) -> None:
+def test_what_was_read_at_once_is_provisional_until_it_is_read_again(history, desk):
     """Also where the file of its month was written anew meanwhile, without reading it again."""
     noon = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
     end = to_micros(noon) - 6 * MINUTE

@@ -57,7 +57,7 @@ def service() -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def running(service: Service) -> Iterator[Running]:
+def running(service) -> Iterator[Running]:
     with serve(service) as running:
         yield running
 
@@ -102,7 +102,7 @@ class Kernel:
 
 
 @pytest.fixture
-def kernel(running: Running, tmp_path: Path) -> Iterator[Kernel]:
+def kernel(running, tmp_path) -> Iterator[Kernel]:
     manager = KernelManager(kernel_name="python3")
     environment = os.environ | running.environment | {"IPYTHONDIR": str(tmp_path / "ipython")}
     manager.start_kernel(env=environment, extra_arguments=["--IPKernelApp.log_level=40"])
@@ -114,9 +114,7 @@ def kernel(running: Running, tmp_path: Path) -> Iterator[Kernel]:
     manager.shutdown_kernel(now=True)
 
 
-def test_an_interrupted_extraction_leaves_the_lake_sound(
-    kernel: Kernel, service: Service, tmp_path: Path
-) -> None:
+def test_an_interrupted_extraction_leaves_the_lake_sound(kernel, service, tmp_path):
     """It claims only what it holds, tells one line, and the next run completes it."""
     chance, folder, stopped = random.Random(6), tmp_path / "lake", 0
     assert kernel.run(AGREE + OPENING.format(folder=str(folder)))["status"] == "ok"
@@ -135,7 +133,7 @@ def test_an_interrupted_extraction_leaves_the_lake_sound(
 
 
 @pytest.mark.thorough
-def test_an_interrupted_demo_leaves_nothing_behind(kernel: Kernel, tmp_path: Path) -> None:
+def test_an_interrupted_demo_leaves_nothing_behind(kernel, tmp_path):
     """Not half a lake that would be taken for a whole one; the folder is as it was."""
     folder = tmp_path / "data"
     folder.mkdir()
@@ -149,9 +147,7 @@ def test_an_interrupted_demo_leaves_nothing_behind(kernel: Kernel, tmp_path: Pat
         assert left == {".gitignore"}
 
 
-def test_a_demo_cut_off_while_it_moved_in_is_completed(
-    running: Running, service: Service, lake: Lakehouse
-) -> None:
+def test_a_demo_cut_off_while_it_moved_in_is_completed(running, service, lake):
     """Filled beside and half moved when the power failed: whoever comes next goes on."""
     from svc_analytics.config import read_settings
     from svc_analytics.extraction.update import extract

@@ -46,7 +46,7 @@ def held(desk: Desk, view: str = "sessions") -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def filled(desk: Desk, service: FakeService) -> Desk:
+def filled(desk, service) -> Desk:
     """Three payments, one each in September, October and November, and their sessions."""
     service.payments = [FIRST, SECOND, THIRD]
     service.sessions = {of["session_id"]: session(of) for of in service.payments}
@@ -54,7 +54,7 @@ def filled(desk: Desk, service: FakeService) -> Desk:
     return extracted(desk)
 
 
-def test_views_are_typed_and_empty_when_nothing_was_fetched(filled: Desk) -> None:
+def test_views_are_typed_and_empty_when_nothing_was_fetched(filled):
     """A query on them works from the first extraction on."""
     assert held(filled) == [] and held(filled, "bindings") == []
     types = filled.lake.sql(
@@ -65,7 +65,7 @@ def test_views_are_typed_and_empty_when_nothing_was_fetched(filled: Desk) -> Non
     assert kinds["created_at"] == "TIMESTAMP WITH TIME ZONE"
 
 
-def test_sessions_behind_a_periods_payments_are_fetched_once(filled: Desk) -> None:
+def test_sessions_behind_a_periods_payments_are_fetched_once(filled):
     """October's one only; a second run asks for what is not yet held."""
     [done] = look_up(filled, sessions_of=OCTOBER)
     assert (done.fetched, filled.service.paths()) == (1, [f"/sessions/{SECOND['session_id']}"])
@@ -76,7 +76,7 @@ def test_sessions_behind_a_periods_payments_are_fetched_once(filled: Desk) -> No
     assert {row["session_id"] for row in held(filled)} == {*filled.service.sessions}
 
 
-def test_a_session_is_held_exactly(filled: Desk, service: FakeService) -> None:
+def test_a_session_is_held_exactly(filled, service):
     """Eighteen places of a price, quotes as JSON text, and what nobody has heard of."""
     exact = {"price_usd": "0.000000000000000001", "mood": "good"}
     service.sessions[SECOND["session_id"]] = session(SECOND, **exact)
@@ -88,7 +88,7 @@ def test_a_session_is_held_exactly(filled: Desk, service: FakeService) -> None:
     assert json.loads(row["extra"]) == {"mood": "good"}
 
 
-def test_a_lost_file_of_sessions_is_missed(filled: Desk) -> None:
+def test_a_lost_file_of_sessions_is_missed(filled):
     """No figure rests on it; it is advice, until they are looked up again."""
     look_up(filled, sessions_of=OCTOBER)
     files = {path.stem: path for path in (filled.lake.path / "sessions").glob("*.parquet")}
@@ -100,7 +100,7 @@ def test_a_lost_file_of_sessions_is_missed(filled: Desk) -> None:
     ]
 
 
-def test_a_session_that_is_not_there_is_noted(filled: Desk, service: FakeService) -> None:
+def test_a_session_that_is_not_there_is_noted(filled, service):
     """The others are fetched, and it is asked for again next time."""
     gone = SECOND["session_id"]
     del service.sessions[gone]
@@ -118,9 +118,7 @@ def test_a_session_that_is_not_there_is_noted(filled: Desk, service: FakeService
         ({"status": 1}, "status is not a text"),
     ],
 )
-def test_what_cannot_be_held_is_said_and_not_held(
-    filled: Desk, service: FakeService, wrong: dict[str, Any], reason: str
-) -> None:
+def test_what_cannot_be_held_is_said_and_not_held(filled, service, wrong, reason):
     """The session beside it is."""
     service.sessions[SECOND["session_id"]] = session(SECOND, **wrong)
     [done] = look_up(filled, sessions_of=EVER)
@@ -135,9 +133,7 @@ def test_what_cannot_be_held_is_said_and_not_held(
         *(("title", 5), ("expires_at", "")),
     ],
 )
-def test_an_odd_optional_fact_of_a_session_is_left_out(
-    filled: Desk, service: FakeService, name: str, odd: Any
-) -> None:
+def test_an_odd_optional_fact_of_a_session_is_left_out(filled, service, name, odd):
     """The session is held, and what was received stands in `extra`."""
     service.sessions[SECOND["session_id"]] = session(SECOND, **{name: odd})
     [done] = look_up(filled, sessions_of=EVER)
@@ -146,9 +142,7 @@ def test_an_odd_optional_fact_of_a_session_is_left_out(
     assert row[name] is None and json.loads(row["extra"]) == {name: odd}
 
 
-def test_a_session_in_capitals_and_with_half_a_pair_is_the_session_asked_for(
-    filled: Desk, service: FakeService
-) -> None:
+def test_a_session_in_capitals_and_with_half_a_pair_is_the_session_asked_for(filled, service):
     """Its title is held as every file can hold it, and its id in lower case."""
     odd = session(SECOND, title="tea \ud83d") | {"id": SECOND["session_id"].upper()}
     service.sessions[SECOND["session_id"]] = odd
@@ -158,14 +152,14 @@ def test_a_session_in_capitals_and_with_half_a_pair_is_the_session_asked_for(
     assert row["title"] == r"tea \ud83d"
 
 
-def test_a_busy_service_is_asked_again(filled: Desk, service: FakeService) -> None:
+def test_a_busy_service_is_asked_again(filled, service):
     """429 and 503 cost patience, not sessions."""
     answers = (refusal(429, "RATE_LIMITED"), refusal(503, "MAINTENANCE_MODE"))
     service.intercept = once(*answers)
     assert look_up(filled, sessions_of=EVER)[0].fetched == 3
 
 
-def test_what_was_fetched_is_kept_when_a_run_breaks(filled: Desk, service: FakeService) -> None:
+def test_what_was_fetched_is_kept_when_a_run_breaks(filled, service):
     """A key revoked half-way: the error is told, the first session is there."""
     first, *_ = sorted(service.sessions)
 
@@ -178,7 +172,7 @@ def test_what_was_fetched_is_kept_when_a_run_breaks(filled: Desk, service: FakeS
     assert [row["session_id"] for row in held(filled)] == [first]
 
 
-def test_bindings_are_held_one_row_a_customer(filled: Desk, service: FakeService) -> None:
+def test_bindings_are_held_one_row_a_customer(filled, service):
     """Also a customer without one; an id that is free text is asked for as it is."""
     service.bindings["C-3"] = {"customer_id": "C-3", "state": "none", "binding": None}
     [done] = look_up(filled, customers=["C-1", "C 2", "C-1", "C-3", "C-4", ".."])
@@ -191,7 +185,7 @@ def test_bindings_are_held_one_row_a_customer(filled: Desk, service: FakeService
     )
 
 
-def test_the_newest_observation_of_a_binding_wins(filled: Desk, service: FakeService) -> None:
+def test_the_newest_observation_of_a_binding_wins(filled, service):
     """What changed is replaced; what did not keeps the instant since when it is known."""
     look_up(filled, customers=["C-1", "C 2"])
     before = {row["customer_id"]: row for row in held(filled, "bindings")}
@@ -203,14 +197,14 @@ def test_the_newest_observation_of_a_binding_wins(filled: Desk, service: FakeSer
     assert after["C 2"]["extracted_at"] == before["C 2"]["extracted_at"]
 
 
-def test_an_answer_about_another_customer_is_not_held(filled: Desk, service: FakeService) -> None:
+def test_an_answer_about_another_customer_is_not_held(filled, service):
     """Nobody gets somebody else's name."""
     service.bindings["C-1"] = binding("C 2")
     [done] = look_up(filled, customers=["C-1"])
     assert "another customer" in done.rejected["C-1"] and held(filled, "bindings") == []
 
 
-def test_any_parquet_tool_reads_one_row_an_id(filled: Desk) -> None:
+def test_any_parquet_tool_reads_one_row_an_id(filled):
     """The folder as it lies there, without our views; nothing half-written beside it."""
     look_up(filled, sessions_of=EVER)
     look_up(filled, customers=["C-1"])
@@ -220,7 +214,7 @@ def test_any_parquet_tool_reads_one_row_an_id(filled: Desk) -> None:
         assert not list((filled.lake.path / folder).glob(".*"))
 
 
-def test_sessions_need_the_checkout_key(desk: Desk) -> None:
+def test_sessions_need_the_checkout_key(desk):
     """The contract lets no other class reach them."""
     with pytest.raises(ConfigError, match="SVC_CHECKOUT_KEY"):
         lookups.check_key(replace(desk.settings, checkout_key=None))
@@ -229,7 +223,7 @@ def test_sessions_need_the_checkout_key(desk: Desk) -> None:
 # ---------- the command, on the sandbox
 
 
-def test_extract_fetches_sessions_and_bindings(connected: Running, run: Run) -> None:
+def test_extract_fetches_sessions_and_bindings(connected, run):
     """Beside the records of the same bounds, all in one document."""
     Path("customers.txt").write_text("\ufeffnobody\n\n")
     bounds = ("--from", "2026-11-18", "--to", "2026-11-20")
@@ -243,14 +237,14 @@ def test_extract_fetches_sessions_and_bindings(connected: Running, run: Run) -> 
     assert bindings["fetched"] + len(bindings["not_found"]) == 1
 
 
-def test_ids_that_are_not_found_are_named(filled: Desk) -> None:
+def test_ids_that_are_not_found_are_named(filled):
     """The first of them; a file that names nobody is told as that."""
     for ids, said in (([], "0 fetched, 0 not found"), (["x", "C-1"], "1 not found ('x')")):
         asked = look_up(filled, customers=ids)
         assert said in extraction_text(filled.lake, ExtractionResult("m", 0), asked)
 
 
-def test_a_file_of_customers_that_is_not_there_is_2(connected: Running, run: Run) -> None:
+def test_a_file_of_customers_that_is_not_there_is_2(connected, run):
     """Said before anything is read from the service."""
     done = run("extract", "--bindings", "nowhere.txt")
     assert done.code == 2 and "nowhere.txt" in done.lines[-1] and not Path("data").exists()

@@ -31,7 +31,7 @@ Act = Callable[[FakeService, int], None]
 
 
 @pytest.fixture(autouse=True)
-def october(service: FakeService) -> FakeService:
+def october(service) -> FakeService:
     """350 payments of October, ten on a page."""
     service.payments = spread(350, START, STEP)
     service.page_size = lambda page: 10
@@ -89,9 +89,7 @@ def missing(desk: Desk) -> set[str]:
 
 
 @pytest.mark.parametrize("times", [1, 5, 17])
-def test_what_appears_in_time_already_swept_is_found_by_the_same_run(
-    desk: Desk, times: int
-) -> None:
+def test_what_appears_in_time_already_swept_is_found_by_the_same_run(desk, times):
     """Rows come again at the seam; the time before it is read again, until it stands still."""
     while_read(desk.service, appear, times)
     run = read(desk)
@@ -99,7 +97,7 @@ def test_what_appears_in_time_already_swept_is_found_by_the_same_run(
     assert len(desk.lake.coverage(PAYMENTS).complete) == 1
 
 
-def test_many_rows_that_appear_at_once_are_no_disorder(desk: Desk) -> None:
+def test_many_rows_that_appear_at_once_are_no_disorder(desk):
     """Two pages full: the next page is newer than the last one, and was not asked for wrongly."""
 
     def flood(service: FakeService, _: int) -> None:
@@ -111,7 +109,7 @@ def test_many_rows_that_appear_at_once_are_no_disorder(desk: Desk) -> None:
     assert desk.ids() == ids(desk.service.payments) and not run.notes
 
 
-def test_a_list_that_never_stands_still_is_provisional_till_the_next_run(desk: Desk) -> None:
+def test_a_list_that_never_stands_still_is_provisional_till_the_next_run(desk):
     """Three readings were disturbed each: nothing complete is claimed of what moved."""
     while_read(desk.service, appear, 10**6)
     run = read(desk)
@@ -123,13 +121,13 @@ def test_a_list_that_never_stands_still_is_provisional_till_the_next_run(desk: D
     assert desk.lake.coverage(PAYMENTS).complete[0][0] == BEGINNING
 
 
-def test_a_list_that_stands_still_costs_no_request_more(desk: Desk) -> None:
+def test_a_list_that_stands_still_costs_no_request_more(desk):
     """35 pages, one request each."""
     read(desk)
     assert desk.service.paths().count("/payments") == 35
 
 
-def test_pages_that_repeat_a_row_anyway_are_asked_about_once(desk: Desk) -> None:
+def test_pages_that_repeat_a_row_anyway_are_asked_about_once(desk):
     """A cursor may point at the last row instead of behind it: nothing has moved."""
     overlap(desk.service)
     run = read(desk)
@@ -138,7 +136,7 @@ def test_pages_that_repeat_a_row_anyway_are_asked_about_once(desk: Desk) -> None
     assert not desk.lake.coverage(PAYMENTS).provisional or len(run.notes) == 0
 
 
-def test_what_a_vanished_row_hides_is_called_a_single_reading(desk: Desk) -> None:
+def test_what_a_vanished_row_hides_is_called_a_single_reading(desk):
     """It leaves no trace on any page: status and statement say what a single reading is worth."""
     while_read(desk.service, vanish, 7)
     read(desk)
@@ -165,7 +163,7 @@ def vanished(desk: Desk) -> set[str]:
 
 
 @pytest.mark.parametrize(("act", "times"), sample(ACTS.values(), 3), ids=ACTS.keys())
-def test_a_closed_month_has_all_that_was_there(desk: Desk, act: Act, times: int) -> None:
+def test_a_closed_month_has_all_that_was_there(desk, act, times):
     """Whatever a reading passed over: it is sealed after two that agree, or lacks what vanished."""
     closer = Closer(desk)
     lost = while_read(desk.service, act, times)
@@ -183,7 +181,7 @@ def test_a_closed_month_has_all_that_was_there(desk: Desk, act: Act, times: int)
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("act", sample([appear, vanish], 2))
-def test_a_month_that_moves_at_every_reading_is_never_sealed(desk: Desk, act: Act) -> None:
+def test_a_month_that_moves_at_every_reading_is_never_sealed(desk, act):
     """No two readings saw the same records."""
     closer = Closer(desk)
     while_read(desk.service, act, 10**6, every=9)
@@ -193,7 +191,7 @@ def test_a_month_that_moves_at_every_reading_is_never_sealed(desk: Desk, act: Ac
 
 
 @pytest.mark.thorough
-def test_a_late_record_takes_a_confirmation_back(desk: Desk) -> None:
+def test_a_late_record_takes_a_confirmation_back(desk):
     """What came behind the second reading was seen once."""
     closer = Closer(desk)
     assert closer.close("2026-10").state == "sealed"
@@ -204,7 +202,7 @@ def test_a_late_record_takes_a_confirmation_back(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("seed", rings(range(1), range(60)))
-def test_whatever_moves_nothing_sealed_lacks_what_was_there(desk: Desk, seed: int) -> None:
+def test_whatever_moves_nothing_sealed_lacks_what_was_there(desk, seed):
     """Rows appear and vanish anywhere, at random moments, at random times in a row."""
     chance, closer = random.Random(seed), Closer(desk)
 
@@ -268,7 +266,7 @@ def assert_whole(desk: Desk, run: ExtractionResult) -> None:
     assert len(desk.lake.coverage(PAYMENTS).complete) == 1
 
 
-def test_a_cursor_good_for_once_leaves_doubt_and_doubt_is_read_again(desk: Desk) -> None:
+def test_a_cursor_good_for_once_leaves_doubt_and_doubt_is_read_again(desk):
     """Two records appear; the page before cannot be asked for again."""
     service = desk.service
     acts = {n: lambda n=n: appear(service, n) for n in (6, 12)}
@@ -277,7 +275,7 @@ def test_a_cursor_good_for_once_leaves_doubt_and_doubt_is_read_again(desk: Desk)
     assert_whole(desk, read(desk))
 
 
-def test_cursors_good_for_once_on_pages_that_repeat_cost_one_more_reading(desk: Desk) -> None:
+def test_cursors_good_for_once_on_pages_that_repeat_cost_one_more_reading(desk):
     """The second reading knows from the first that each seam repeats one record."""
     overlap(desk.service)
     use_cursors_once(desk.service)
@@ -285,7 +283,7 @@ def test_cursors_good_for_once_on_pages_that_repeat_cost_one_more_reading(desk: 
     assert desk.service.paths().count("/payments") <= 39 + 38 + 40
 
 
-def test_a_page_that_comes_back_shorter_proves_nothing(desk: Desk) -> None:
+def test_a_page_that_comes_back_shorter_proves_nothing(desk):
     """A page may have any size, and two records that agree are no whole page."""
     service, answers = desk.service, count(1)
     service.page_size = lambda page: 2 if next(answers) == 7 else 10
@@ -293,14 +291,14 @@ def test_a_page_that_comes_back_shorter_proves_nothing(desk: Desk) -> None:
     assert_whole(desk, read(desk))
 
 
-def test_pages_that_always_repeat_a_row_are_watched_for_one_more(desk: Desk) -> None:
+def test_pages_that_always_repeat_a_row_are_watched_for_one_more(desk):
     """One comes again on each page; when two do, the list has moved."""
     overlap(desk.service)
     act_before(desk.service, {8: lambda: appear(desk.service, 0)})
     assert_whole(desk, read(desk))
 
 
-def test_a_rejected_record_at_the_edge_of_a_page_hides_no_move(desk: Desk) -> None:
+def test_a_rejected_record_at_the_edge_of_a_page_hides_no_move(desk):
     """It is what comes again: it has no row, but bytes."""
     bad = newest(desk.service)[49]
     bad["amount"] = 5  # the contract's amounts are texts
@@ -310,7 +308,7 @@ def test_a_rejected_record_at_the_edge_of_a_page_hides_no_move(desk: Desk) -> No
 
 
 @pytest.mark.parametrize("number", [1, 9, 10, 25, 60])
-def test_a_block_of_one_instant_of_any_length_is_found(desk: Desk, number: int) -> None:
+def test_a_block_of_one_instant_of_any_length_is_found(desk, number):
     """Whole pages of new records come before the first that comes again."""
     service = desk.service
     service.payments = [payment(n, AT_ONCE) for n in range(200)]
@@ -319,7 +317,7 @@ def test_a_block_of_one_instant_of_any_length_is_found(desk: Desk, number: int) 
     assert_whole(desk, read(desk))
 
 
-def test_a_key_refused_at_a_seam_ends_the_run(desk: Desk) -> None:
+def test_a_key_refused_at_a_seam_ends_the_run(desk):
     """It is no doubt about the list: the key was revoked."""
     service, numbers = desk.service, count(1)
 
@@ -335,9 +333,7 @@ def test_a_key_refused_at_a_seam_ends_the_run(desk: Desk) -> None:
     assert service.paths().count("/payments") == 7
 
 
-def test_pages_of_rejected_records_are_no_circle(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_of_rejected_records_are_no_circle(desk, monkeypatch):
     """Each page has a new one, all of one instant, and they take longer than the patience."""
     desk.service.page_size = lambda page: 1
     desk.service.payments = [payment(n, AT_ONCE, amount=5, net_amount="5") for n in range(120)]

@@ -16,8 +16,6 @@ from svc_analytics.extraction.update import extract
 from svc_analytics.instants import BEGINNING, parse_bound
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import PAYMENTS, Stream
-from tests.support.desks import Desk
-from tests.support.fake_service import FakeService
 
 
 class Terminal(io.StringIO):
@@ -26,13 +24,13 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+def terminal(monkeypatch) -> Terminal:
     screen = Terminal()
     monkeypatch.setattr(tqdm.auto, "tqdm", partial(tqdm.auto.tqdm, file=screen))
     return screen
 
 
-def test_the_bar_says_the_day_reached_with_separators_in_its_counts(terminal: Terminal) -> None:
+def test_the_bar_says_the_day_reached_with_separators_in_its_counts(terminal):
     """Thirteen hundred rows are 1,300, and the end is in sight."""
     with page_bar() as bar:
         bar.show(PAYMENTS, 1_300, parse_bound("2026-03-12"))
@@ -43,18 +41,14 @@ def test_the_bar_says_the_day_reached_with_separators_in_its_counts(terminal: Te
     assert "verifying" in terminal.getvalue()
 
 
-def test_what_fails_before_the_first_page_leaves_no_bar(
-    terminal: Terminal, lake: Lakehouse
-) -> None:
+def test_what_fails_before_the_first_page_leaves_no_bar(terminal, lake):
     """Above the error there is nothing that looks like work."""
     with pytest.raises(ConfigError, match="SVC_BASE_URL is not set"):
         extract(lake)
     assert terminal.getvalue() == ""
 
 
-def test_pages_are_told_with_the_instant_down_to_which_all_was_read(
-    history: FakeService, desk: Desk
-) -> None:
+def test_pages_are_told_with_the_instant_down_to_which_all_was_read(history, desk):
     """It falls to the beginning, which the last page proves."""
     told: list[int] = []
 
@@ -66,9 +60,7 @@ def test_pages_are_told_with_the_instant_down_to_which_all_was_read(
     assert told[-1] == BEGINNING and told == sorted(told, reverse=True)
 
 
-def test_the_views_of_other_tools_are_made_while_pages_come(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_views_of_other_tools_are_made_while_pages_come(desk, monkeypatch):
     """They need no page: nobody waits for them behind the last one."""
     at_once = threading.Event()
     monkeypatch.setattr(update, "_write_views", lambda lake: at_once.set())
@@ -82,7 +74,7 @@ def test_the_views_of_other_tools_are_made_while_pages_come(
     assert at_once.is_set()
 
 
-def test_the_progress_has_no_total(terminal: Terminal) -> None:
+def test_the_progress_has_no_total(terminal):
     """How many rows there are is not known, so no per cent is made up."""
     with page_bar() as bar:
         bar.show(PAYMENTS, 5, None)

@@ -71,7 +71,7 @@ class Line:
 
 
 @pytest.fixture(autouse=True)
-def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+def slow(monkeypatch) -> None:
     """Pages take far longer to come than to be read."""
     monkeypatch.setattr(scheduler, "WORTH_WAITING", 0.0)
 
@@ -97,26 +97,26 @@ LISTS = {
 
 
 @pytest.mark.parametrize("instants", LISTS.values(), ids=LISTS.keys())
-def test_eight_workers_read_200_pages_in_little_more_than_an_eighth(instants: Instants) -> None:
+def test_eight_workers_read_200_pages_in_little_more_than_an_eighth(instants):
     """25 round trips are the least; the first two of them show what there is to share."""
     line = Line(instants).read()
     assert line.rounds < 31 and line.requests <= 200 * 1.08
 
 
 @pytest.mark.parametrize("instants", LISTS.values(), ids=LISTS.keys())
-def test_where_history_begins_is_known_long_before_it_is_read(instants: Instants) -> None:
+def test_where_history_begins_is_known_long_before_it_is_read(instants):
     """Whoever is idle looks twice as far back as the one before: no list is read down to it."""
     line = Line(np.repeat(instants, 5) - np.tile(np.arange(5), len(instants))).read()
     assert line.begins_at is not None and line.begins_at < line.rounds / 4
 
 
-def test_a_hundred_thousand_payments_take_an_eighth_of_the_round_trips() -> None:
+def test_a_hundred_thousand_payments_take_an_eighth_of_the_round_trips():
     """1,000 pages in less than 132 round trips, an eighth being 125."""
     line = Line(evenly(100_000, 365)).read()
     assert line.rounds < 132 and line.requests <= 1_000 * 1.03
 
 
 @pytest.mark.parametrize(("payments", "requests"), [(0, 1), (5, 1), (100, 1), (250, 9)])
-def test_a_short_list_costs_few_requests(payments: int, requests: int) -> None:
+def test_a_short_list_costs_few_requests(payments, requests):
     """What fits a page costs one; beyond it, idle workers look for more at once."""
     assert Line(evenly(payments, 100) if payments else evenly(1, 1)[:0]).read().requests <= requests

@@ -15,7 +15,7 @@ START, END = 1_000 * HOUR, 1_100 * HOUR
 
 
 @pytest.fixture(autouse=True)
-def as_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+def as_shipped(monkeypatch) -> None:
     """Desks of other tests let everything be shared, however quickly pages come."""
     monkeypatch.setattr(scheduler, "WORTH_WAITING", 3.0)
 
@@ -48,7 +48,7 @@ def active(queue: SegmentQueue) -> list[tuple[int, int]]:
     return sorted((segment.start, segment.end) for segment in queue._active)
 
 
-def test_of_a_long_rest_the_first_keeps_a_bounded_part() -> None:
+def test_of_a_long_rest_the_first_keeps_a_bounded_part():
     """999 pages are left: the one who reads keeps about 32 of them, the idle one the rest."""
     queue = queue_after(0.1)
     older = queue.take()
@@ -57,7 +57,7 @@ def test_of_a_long_rest_the_first_keeps_a_bounded_part() -> None:
     assert KEPT_PAGES - 1 < kept < KEPT_PAGES + 1
 
 
-def test_a_part_shows_first_whether_bounds_are_heeded() -> None:
+def test_a_part_shows_first_whether_bounds_are_heeded():
     """Then it is shared on; parts touch one another, and together are the whole."""
     queue = queue_after(1)
     second = queue.take()
@@ -77,7 +77,7 @@ def test_a_part_shows_first_whether_bounds_are_heeded() -> None:
     [queue_after(40), queue_after(10, waited=2.0), queue_after(10, out_of_order=True)],
     ids=["a page and a half is left", "pages come as fast as they are read", "not newest first"],
 )
-def test_what_is_not_worth_sharing_is_left_alone(queue: SegmentQueue) -> None:
+def test_what_is_not_worth_sharing_is_left_alone(queue):
     """The idle wait, and are sent home with the others."""
     assert not took_more(queue) and len(active(queue)) == 1
 
@@ -99,9 +99,7 @@ def took_more(queue: SegmentQueue) -> bool:
     [(0.005, None, 8), (0.04, None, 12), (0.05, None, 16), (0.5, None, 16), (0.5, 4, 4)],
     ids=["near", "far", "farther", "very far", "a number is given"],
 )
-def test_how_many_work_follows_from_how_long_answers_take(
-    answers_in: float, asked: int | None, workers: int
-) -> None:
+def test_how_many_work_follows_from_how_long_answers_take(answers_in, asked, workers):
     """As many as make 320 requests a second: 8 at least, 16 at most, unless it is said."""
     queue = SegmentQueue([Segment.of(PAYMENTS, (n, n + 1)) for n in range(20)], asked)
     for first in (0.3, 0.0, 0.1):  # the first page of a worker may wait for its connection

@@ -8,8 +8,7 @@ import json
 import pytest
 
 import svc_analytics as svc
-from tests.support.desks import Desk
-from tests.support.fake_service import MERCHANT_ID, FakeService, payment, refund
+from tests.support.fake_service import MERCHANT_ID, payment, refund
 from tests.support.receipt_material import SECRET, signed
 from tests.support.rings import rings
 
@@ -30,9 +29,7 @@ def facts_of(record: Record) -> Record:
 @pytest.mark.parametrize(
     "names", rings([["id", "payment_id"]], [["id"], ["payment_id"]]), ids=" and ".join
 )
-def test_a_refund_finds_its_payment_in_either_spelling(
-    service: FakeService, desk: Desk, names: list[str]
-) -> None:
+def test_a_refund_finds_its_payment_in_either_spelling(service, desk, names):
     """The payment of 10 in capitals, or named so by its refund of 4: nothing is unresolved."""
     paid = payment(1, PAID)
     returned = refund(1, paid, RETURNED, "4")
@@ -43,9 +40,7 @@ def test_a_refund_finds_its_payment_in_either_spelling(
     assert (row["refunds_same_period"], row["refunds_unresolved"]) == (4, 0)
 
 
-def test_one_payment_listed_in_two_spellings_is_one_record(
-    service: FakeService, desk: Desk
-) -> None:
+def test_one_payment_listed_in_two_spellings_is_one_record(service, desk):
     """On one page, on two, and in a later run."""
     paid = payment(1, PAID)
     for listed in ([paid, capitals(paid, "id")], [capitals(paid, "id")], [paid]):
@@ -58,9 +53,7 @@ def test_one_payment_listed_in_two_spellings_is_one_record(
 @pytest.mark.parametrize(
     "names", [("payment_id",), ("merchant_id",), ("payment_id", "merchant_id")]
 )
-def test_a_receipt_in_capitals_proves_its_payment(
-    service: FakeService, desk: Desk, names: list[str]
-) -> None:
+def test_a_receipt_in_capitals_proves_its_payment(service, desk, names):
     """The signature is over the text as it came; the facts are compared as ids."""
     paid = payment(1, PAID)
     token = signed(capitals(facts_of(paid), *names))
@@ -70,7 +63,7 @@ def test_a_receipt_in_capitals_proves_its_payment(
     assert list(verdicts["verdict"]) == ["valid"]
 
 
-def test_a_webhook_in_capitals_names_a_record_of_the_lake(service: FakeService, desk: Desk) -> None:
+def test_a_webhook_in_capitals_names_a_record_of_the_lake(service, desk):
     """The log's payment is not missing."""
     paid = payment(1, PAID)
     service.payments = [paid]

@@ -23,7 +23,7 @@ OCTOBER = tuple(parse_instant(f"2026-{month}-01T00:00:00Z")[0] for month in (10,
 
 
 @pytest.fixture(autouse=True)
-def october(service: FakeService) -> None:
+def october(service) -> None:
     """Nine payments of October and one of the newest day, two payouts and a refund."""
     service.payments = [payment(day, f"2026-10-{day:02}T10:00:00Z") for day in range(1, 10)]
     service.payments.append(payment(20, "2026-11-20T09:00:00Z"))
@@ -50,9 +50,7 @@ GONE: dict[str, Callable[[FakeService], Record]] = {
 
 
 @pytest.mark.parametrize("gone", sample(GONE.values(), 4), ids=GONE.keys())
-def test_a_record_that_is_gone_stays_and_blocks_its_month(
-    desk: Desk, gone: Callable[[FakeService], Record]
-) -> None:
+def test_a_record_that_is_gone_stays_and_blocks_its_month(desk, gone):
     """No reading takes money out of the lake; a person is told, once."""
     desk.extract()
     held = desk.rows(), desk.rows("payout_records")
@@ -64,14 +62,14 @@ def test_a_record_that_is_gone_stays_and_blocks_its_month(
     assert not reread(desk).needs_attention
 
 
-def test_what_is_read_again_for_late_records_is_compared_too(desk: Desk) -> None:
+def test_what_is_read_again_for_late_records_is_compared_too(desk):
     """The newest day is part of each run."""
     desk.extract()
     record = desk.service.payments.pop()
     assert desk.extract().unlisted["payments"] == [record["id"]]
 
 
-def test_a_record_that_is_known_by_its_id_alone_says_so(desk: Desk) -> None:
+def test_a_record_that_is_known_by_its_id_alone_says_so(desk):
     """The list is not whole: that is another thing than a record that is gone."""
     desk.extract()
     desk.service.hidden = {desk.service.payments[2]["id"]}
@@ -85,7 +83,7 @@ def test_a_record_that_is_known_by_its_id_alone_says_so(desk: Desk) -> None:
     ]
 
 
-def test_once_it_is_listed_again_the_finding_is_gone(desk: Desk) -> None:
+def test_once_it_is_listed_again_the_finding_is_gone(desk):
     """And the month can be confirmed as before."""
     desk.extract()
     desk.service.hidden = {desk.service.payments[2]["id"], desk.service.payouts[0]["id"]}
@@ -97,7 +95,7 @@ def test_once_it_is_listed_again_the_finding_is_gone(desk: Desk) -> None:
 
 
 @pytest.mark.thorough
-def test_a_reading_of_other_time_lets_a_finding_stand(desk: Desk) -> None:
+def test_a_reading_of_other_time_lets_a_finding_stand(desk):
     """What was not read again proves nothing."""
     desk.extract()
     record = desk.service.payments.pop(2)
@@ -116,7 +114,7 @@ MOVES: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("change", sample(MOVES.values(), 9), ids=MOVES.keys())
-def test_what_the_service_says_of_the_id_counts(desk: Desk, change: dict[str, str]) -> None:
+def test_what_the_service_says_of_the_id_counts(desk, change):
     """October lists it no more: it is held as it is now, and its older version is a finding."""
     desk.extract()
     record = desk.service.payments[2]
@@ -133,7 +131,7 @@ def test_what_the_service_says_of_the_id_counts(desk: Desk, change: dict[str, st
     assert len(desk.lake.coverage(PAYMENTS).complete) == 1  # the time that it left and entered
 
 
-def test_a_list_without_much_of_a_month_stops_the_run(desk: Desk) -> None:
+def test_a_list_without_much_of_a_month_stops_the_run(desk):
     """It is wrong, or behind: nothing is noted, and no new time is called read on its word."""
     desk.service.payments += [payment(n, f"2026-10-12T{n % 24:02}:00:00Z") for n in range(30, 60)]
     desk.extract()
@@ -151,7 +149,7 @@ def test_a_list_without_much_of_a_month_stops_the_run(desk: Desk) -> None:
     assert findings(desk) == []
 
 
-def test_an_empty_list_of_what_it_knows_by_id_stops_the_run(desk: Desk) -> None:
+def test_an_empty_list_of_what_it_knows_by_id_stops_the_run(desk):
     """The service contradicts itself."""
     desk.extract()
     desk.service.hidden = set(ids(desk.service.payments))
@@ -161,7 +159,7 @@ def test_an_empty_list_of_what_it_knows_by_id_stops_the_run(desk: Desk) -> None:
 
 
 @pytest.mark.thorough
-def test_an_empty_list_of_what_it_knows_no_more_is_ten_findings(desk: Desk) -> None:
+def test_an_empty_list_of_what_it_knows_no_more_is_ten_findings(desk):
     """Both say the same: that is for a person to judge."""
     desk.extract()
     gone = ids(desk.service.payments)
@@ -171,9 +169,7 @@ def test_an_empty_list_of_what_it_knows_no_more_is_ten_findings(desk: Desk) -> N
 
 
 @pytest.mark.thorough
-def test_look_ups_are_bounded_and_go_on_with_the_next_run(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_look_ups_are_bounded_and_go_on_with_the_next_run(desk, monkeypatch):
     """What could not be asked for is noted all the same."""
     monkeypatch.setattr(unlisted, "LOOK_UPS", 2)
     desk.extract()
@@ -185,7 +181,7 @@ def test_look_ups_are_bounded_and_go_on_with_the_next_run(
     assert states == [2, 2, 2] and len(findings(desk)) == len(gone)
 
 
-def test_a_service_away_at_the_look_up_is_tried_later(desk: Desk) -> None:
+def test_a_service_away_at_the_look_up_is_tried_later(desk):
     """What is missing is noted by then, and no word about its id."""
     desk.extract()
     desk.service.payments.pop(2)
@@ -200,7 +196,7 @@ def test_a_service_away_at_the_look_up_is_tried_later(desk: Desk) -> None:
     assert [*desk.lake.sql("select state from stg_unlisted")["state"]] == ["gone"]
 
 
-def test_a_row_that_a_moving_list_passed_over_is_no_finding(desk: Desk) -> None:
+def test_a_row_that_a_moving_list_passed_over_is_no_finding(desk):
     """The newest rows vanish once they were read: the next pages begin a row too far."""
     desk.extract()
     newest = iter(ids(desk.service.payments[-2:]))
@@ -233,7 +229,7 @@ NATURES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("nature", sample(NATURES.values(), 3), ids=NATURES.keys())
-def test_a_service_that_lists_everything_has_no_finding(desk: Desk, nature: dict[str, Any]) -> None:
+def test_a_service_that_lists_everything_has_no_finding(desk, nature):
     """Whatever its bounds, pages, order and clock are: nobody is asked for by an id."""
     desk.extract()
     for name, value in nature.items():
@@ -248,7 +244,7 @@ def test_a_service_that_lists_everything_has_no_finding(desk: Desk, nature: dict
         assert not [path for path in desk.service.paths() if path.count("/") > 1]
 
 
-def test_what_is_listed_and_cannot_be_read_is_listed(desk: Desk) -> None:
+def test_what_is_listed_and_cannot_be_read_is_listed(desk):
     """It is set aside under its id, and says nothing of being gone."""
     desk.extract()
     desk.service.payments[2]["amount"] = "1e3"
@@ -256,7 +252,7 @@ def test_what_is_listed_and_cannot_be_read_is_listed(desk: Desk) -> None:
     assert run.published.quarantined == 1 and not any(run.unlisted.values())
 
 
-def test_a_stream_without_a_key_is_compared_with_nothing(desk: Desk) -> None:
+def test_a_stream_without_a_key_is_compared_with_nothing(desk):
     """What was not read may be there."""
     desk.extract()
     desk.service.payouts.clear()

@@ -29,7 +29,7 @@ OCTOBER = {"start": parse_instant("2026-10-01T00:00:00Z")[0],
 
 
 @pytest.fixture
-def filled(desk: Desk) -> Desk:
+def filled(desk) -> Desk:
     """Sixty payments of October, of 1 usdt each and without a fee."""
     desk.service.payments = [
         record
@@ -60,9 +60,7 @@ def at_once(*acts: Callable[[], object]) -> Iterator[list[Exception]]:
 
 
 @pytest.mark.parametrize("patience", [0.0, 60.0], ids=["one gives way", "they take turns"])
-def test_writers_side_by_side_double_nothing(
-    filled: Desk, monkeypatch: pytest.MonkeyPatch, patience: float
-) -> None:
+def test_writers_side_by_side_double_nothing(filled, monkeypatch, patience):
     """E3: one writes, the others wait or say who holds the lake; the lake is the same after all."""
     monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", patience)
     # What four threads set and put back in turns is put back at the end.
@@ -82,7 +80,7 @@ def test_writers_side_by_side_double_nothing(
     "mark", ["", "garbage", f"{os.getppid()} 1790000000000000", "999999999 1790000000000000"],
     ids=["empty", "garbage", "a number taken by another process", "nobody's number"],
 )  # fmt: skip
-def test_a_mark_left_behind_holds_nobody_up(filled: Desk, mark: str) -> None:
+def test_a_mark_left_behind_holds_nobody_up(filled, mark):
     """E3: the system's own lock decides, and dies with its process; numbers are only told."""
     (filled.lake.path / ".writer").write_text(mark)
     (filled.lake.path / ".lock").touch()
@@ -92,9 +90,7 @@ def test_a_mark_left_behind_holds_nobody_up(filled: Desk, mark: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:flock not supported")
-def test_where_a_file_system_knows_no_locks_one_writes_all_the_same(
-    filled: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_a_file_system_knows_no_locks_one_writes_all_the_same(filled, monkeypatch):
     """E3: a file that is there or not does the lock's work."""
 
     def refuse(*_: object) -> None:
@@ -153,7 +149,7 @@ STATE = """
 
 
 @pytest.mark.thorough
-def test_readers_see_one_state_while_months_are_replaced(filled: Desk) -> None:
+def test_readers_see_one_state_while_months_are_replaced(filled):
     """E4: every figure of a query, and of a statement, is of one published state."""
     with publishing(filled) as published:
         seen = [filled.lake.sql(STATE).iloc[0] for _ in range(3)]
@@ -168,7 +164,7 @@ def test_readers_see_one_state_while_months_are_replaced(filled: Desk) -> None:
     assert_same(filled)
 
 
-def test_an_outside_reader_is_right_or_fails_loudly(filled: Desk) -> None:
+def test_an_outside_reader_is_right_or_fails_loudly(filled):
     """E4: the views of analytics.duckdb read the month files by their names."""
     path, right, loud = write_views(filled.lake), 0, 0
     query = "select count(*), sum(net_amount), sum(amount), max(amount) from payments"

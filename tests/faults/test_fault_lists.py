@@ -31,7 +31,7 @@ LONG = 70_000  # characters; httpx makes no address of more than 65,536
 
 
 @pytest.fixture
-def october(service: FakeService) -> FakeService:
+def october(service) -> FakeService:
     """One month: 80 payments in pages of 10."""
     start = datetime(2026, 10, 3, tzinfo=UTC)
     service.payments = spread(80, start, timedelta(hours=3, microseconds=7))
@@ -57,9 +57,7 @@ CURSORS = {"fits no address": (LONG, 414), "414": (9_000, 414), "431": (9_000, 4
 
 
 @pytest.mark.parametrize(("length", "status"), CURSORS.values(), ids=CURSORS.keys())
-def test_a_cursor_too_long_to_send_back_costs_requests_and_no_row(
-    october: FakeService, desk: Desk, length: int, status: int
-) -> None:
+def test_a_cursor_too_long_to_send_back_costs_requests_and_no_row(october, desk, length, status):
     """B4: the rest is asked for by time, as after a cursor that expired."""
     october.intercept = lengthening(october, length, status)
     desk.extract(workers=1)
@@ -67,9 +65,7 @@ def test_a_cursor_too_long_to_send_back_costs_requests_and_no_row(
 
 
 @pytest.mark.parametrize(("length", "status"), CURSORS.values(), ids=CURSORS.keys())
-def test_where_time_does_not_help_a_long_cursor_breaks_the_contract(
-    october: FakeService, desk: Desk, length: int, status: int
-) -> None:
+def test_where_time_does_not_help_a_long_cursor_breaks_the_contract(october, desk, length, status):
     """B4: eighty payments of one instant on pages of ten; one line says which list and why."""
     for record in october.payments:
         record["paid_at"] = "2026-10-05T00:00:00Z"
@@ -97,8 +93,8 @@ def heeding(service: FakeService) -> Handler:
 
 
 def test_large_records_are_asked_for_a_few_at_a_time_and_small_ones_again_by_the_hundred(
-    service: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    service, desk, monkeypatch
+):
     """D6, H6: what is in memory at once is bounded by bytes, not by records."""
     monkeypatch.setattr(page_size, "LARGE", 200_000)
     start = datetime(2026, 10, 3, tzinfo=UTC)
@@ -112,9 +108,7 @@ def test_large_records_are_asked_for_a_few_at_a_time_and_small_ones_again_by_the
     assert_same(desk)
 
 
-def test_large_and_small_records_of_one_instant_are_read_to_their_end(
-    service: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_and_small_records_of_one_instant_are_read_to_their_end(service, desk, monkeypatch):
     """D6, C4: asking for fewer and for more in turn never goes in circles."""
     monkeypatch.setattr(page_size, "LARGE", 200_000)
     service.payments = spread(300, datetime(2026, 10, 3, tzinfo=UTC), timedelta(0))
@@ -161,9 +155,7 @@ REWRITTEN: dict[str, tuple[str, str, int]] = {
 
 
 @pytest.mark.parametrize(("before", "after", "changed"), REWRITTEN.values(), ids=REWRITTEN.keys())
-def test_metadata_written_differently_stops_no_run(
-    desk: Desk, before: str, after: str, changed: int
-) -> None:
+def test_metadata_written_differently_stops_no_run(desk, before, after, changed):
     """D6, D7: what a payer may have typed is compared by meaning, whatever it holds."""
     record: Any = payment(1, AT)
     serve_texts(desk, [with_metadata(record, before)])
@@ -177,7 +169,7 @@ def sale(number: int, **more: Any) -> Record:
     return payment(number, "2026-10-02T00:00:00Z", **more)
 
 
-def test_a_blocking_finding_keeps_a_statement_from_being_final(desk: Desk) -> None:
+def test_a_blocking_finding_keeps_a_statement_from_being_final(desk):
     """D8: the reason says which rule, and the figures are those of the rows."""
     desk.service.payments = [sale(1)]
     desk.service.payouts = [refund(1, sale(1), AT, "6"), refund(2, sale(1), AT, "5")]
@@ -194,7 +186,7 @@ def test_a_blocking_finding_keeps_a_statement_from_being_final(desk: Desk) -> No
     sample([({}, 0), ({"metadata": {"cart": "other"}}, 1), ({"payer_id": "another"}, 1)], 3),
     ids=["same content", "metadata differs", "identity differs"],
 )
-def test_one_id_twice_on_a_page_is_one_row(desk: Desk, change: Record, changed: int) -> None:
+def test_one_id_twice_on_a_page_is_one_row(desk, change, changed):
     """D7: which of two versions holds nobody knows; the other is kept beside it and blocks."""
     desk.service.payments = [sale(1), sale(1) | change, sale(2)]
     run = desk.extract()
@@ -207,7 +199,7 @@ def test_one_id_twice_on_a_page_is_one_row(desk: Desk, change: Record, changed: 
 # ---------- time in trouble
 
 
-def test_a_record_older_than_any_overlap_is_found_by_the_close(desk: Desk) -> None:
+def test_a_record_older_than_any_overlap_is_found_by_the_close(desk):
     """C2: daily runs passed it by; closing reads the month anew before it seals."""
     closer = Closer(desk)
     closer.serve()
@@ -225,7 +217,7 @@ def test_a_record_older_than_any_overlap_is_found_by_the_close(desk: Desk) -> No
 
 
 @pytest.mark.thorough
-def test_a_hundred_thousand_records_in_one_microsecond_are_paged_through(desk: Desk) -> None:
+def test_a_hundred_thousand_records_in_one_microsecond_are_paged_through(desk):
     """C4: no instant splits them, so no worker tries to; each is kept once."""
     text = httpx.Response(200, json=payment(0, "2026-10-01T00:00:00Z")).text
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any
 
 import httpx
 import pytest
@@ -16,7 +15,7 @@ from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction import stall
 from svc_analytics.extraction.plan import Request
 from svc_analytics.schema import PAYMENTS
-from tests.support.desks import Desk, VirtualTime
+from tests.support.desks import VirtualTime
 from tests.support.fake_service import (
     FakeService,
     Handler,
@@ -30,7 +29,7 @@ from tests.support.model_ledger import assert_no_false_claim, assert_same
 
 
 @pytest.fixture
-def october(service: FakeService) -> FakeService:
+def october(service) -> FakeService:
     """One month: 80 payments in pages of 10, and three refunds."""
     start = datetime(2026, 10, 3, tzinfo=UTC)
     service.payments = spread(80, start, timedelta(hours=3, microseconds=7))
@@ -63,9 +62,7 @@ def give(answer: httpx.Response | Exception) -> httpx.Response:
 @pytest.mark.parametrize(
     "code", [(429, "RATE_LIMITED"), (503, "MAINTENANCE_MODE")], ids=["429", "maintenance"]
 )
-def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(
-    october: FakeService, desk: Desk, code: tuple[int, str], minutes: int
-) -> None:
+def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(october, desk, code, minutes):
     """A4, A5: inside its patience a run goes on from the page where it was stopped."""
     time, since = VirtualTime(), count(1)
     until: list[float] = []
@@ -85,7 +82,7 @@ def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(
     assert_same(desk)
 
 
-def test_given_up_it_goes_on_from_what_was_proven(october: FakeService, desk: Desk) -> None:
+def test_given_up_it_goes_on_from_what_was_proven(october, desk):
     """A4, I6: the patience ends with exit code 75; the next run asks for the rest alone."""
     october.intercept = from_page(5, lambda: refusal(429, "RATE_LIMITED"))
     with pytest.raises(Unavailable) as gave_up:
@@ -128,7 +125,7 @@ ENDLESS: dict[str, Callable[[int], Record]] = {
 
 
 @pytest.fixture
-def seconds_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def seconds_pass(monkeypatch) -> None:
     """Let a quarter of a second pass whenever anyone looks at the clock."""
 
     def clock(self: VirtualTime) -> float:
@@ -140,9 +137,7 @@ def seconds_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("seconds_pass")
 @pytest.mark.parametrize("page", ENDLESS.values(), ids=ENDLESS.keys())
-def test_a_list_without_an_end_is_noticed(
-    october: FakeService, desk: Desk, page: Callable[[int], Record], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_without_an_end_is_noticed(october, desk, page, monkeypatch):
     """B2, B3: cursors that are always new prove nothing; the run ends, and claims nothing."""
     monkeypatch.setattr(stall, "STALLED_PAGES", 50)
     october.intercept = pages_of(page)
@@ -155,12 +150,12 @@ def test_a_list_without_an_end_is_noticed(
 
 @pytest.mark.parametrize("is_slow", [False, True], ids=["at once", "a second each"])
 def test_many_empty_pages_are_no_end(
-    october: FakeService,
-    desk: Desk,
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-    is_slow: bool,
-) -> None:
+    october,
+    desk,
+    request,
+    monkeypatch,
+    is_slow,
+):
     """B2: a service may show nothing for 400 pages and then the rest; the patience is a minute."""
     if is_slow:
         request.getfixturevalue("seconds_pass")
@@ -171,9 +166,7 @@ def test_many_empty_pages_are_no_end(
     assert_same(desk)
 
 
-def test_a_page_beyond_the_cap_is_asked_for_in_smaller_parts(
-    october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_beyond_the_cap_is_asked_for_in_smaller_parts(october, desk, monkeypatch):
     """D6: metadata knows no bounds; records too large together are read apart."""
     monkeypatch.setattr(transport, "MAX_BODY", 20_000)
     for record in october.payments[::7]:
@@ -192,9 +185,7 @@ def test_a_page_beyond_the_cap_is_asked_for_in_smaller_parts(
     assert_same(desk)
 
 
-def test_one_record_beyond_the_cap_fails_loudly(
-    october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_record_beyond_the_cap_fails_loudly(october, desk, monkeypatch):
     """D6: what can never be held is said, and its time is not claimed."""
     monkeypatch.setattr(transport, "MAX_BODY", 5_000)
     october.payments[40]["metadata"] = {"note": "x" * 9_000}
@@ -213,9 +204,7 @@ def test_one_record_beyond_the_cap_fails_loudly(
     ],
     ids=["oldest first", "by id", "one page too late"],
 )
-def test_a_list_that_is_not_newest_first_is_read_to_its_end_and_said(
-    october: FakeService, desk: Desk, out_of_order: Any
-) -> None:
+def test_a_list_that_is_not_newest_first_is_read_to_its_end_and_said(october, desk, out_of_order):
     """B7: what was seen is named in a note; nothing is lost by it."""
     october.order = out_of_order
     run = desk.extract(workers=1)
@@ -223,7 +212,7 @@ def test_a_list_that_is_not_newest_first_is_read_to_its_end_and_said(
     assert_same(desk)
 
 
-def test_an_ordered_list_is_said_nothing_of(october: FakeService, desk: Desk) -> None:
+def test_an_ordered_list_is_said_nothing_of(october, desk):
     """B7: ties across the edges of pages are in order."""
     for record in october.payments[20:55]:
         record["paid_at"] = october.payments[20]["paid_at"]

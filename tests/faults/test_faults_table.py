@@ -33,13 +33,13 @@ def names_in(file: str) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def test_every_row_is_there() -> None:
+def test_every_row_is_there():
     """In order, none twice, none of our own."""
     assert list(table()) == ROWS
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_a_row_has_its_tests(row: str) -> None:
+def test_a_row_has_its_tests(row):
     """Each named test exists in the named file; {any} stands for a whole file on one row."""
     assert table()[row]
     for name in table()[row]:
@@ -48,7 +48,7 @@ def test_a_row_has_its_tests(row: str) -> None:
         assert test in known or (test == "{any}" and known), name
 
 
-def test_every_line_is_a_row_a_test_or_a_note() -> None:
+def test_every_line_is_a_row_a_test_or_a_note():
     """A misspelt line is not silently passed over."""
     kinds = re.compile(r"#|$|[A-Z]\d+\s+\S|    tests/\S+::\S+$|    - |      \S")
     assert [line for line in LINES if not kinds.match(line)] == []

@@ -163,7 +163,7 @@ def build(folder: Path) -> Desk:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> House:
+def house(tmp_path_factory) -> House:
     desk = build(tmp_path_factory.mktemp("flips"))
     for door in ("receipts", "extract"):
         DOORS[door](desk)  # those that write: no other round changes a file
@@ -217,9 +217,7 @@ def flips(
     ("seed", "count", "doors"),
     rings([(0, USUAL, QUICK)], [(seed, FLIPS, (*DOORS,)) for seed in range(SEEDS)]),
 )
-def test_no_flipped_bit_is_a_silent_answer(
-    house: House, seed: int, count: int, doors: tuple[str, ...]
-) -> None:
+def test_no_flipped_bit_is_a_silent_answer(house, seed, count, doors):
     """J5, G2: the same answer, or the file is named, or it is mended; never an internal error."""
     for name, bit, found in flips(house, seed, count, doors):
         wrong = {door: what for door, what in found.items() if what not in GOOD}
@@ -227,7 +225,7 @@ def test_no_flipped_bit_is_a_silent_answer(
 
 
 @pytest.mark.parametrize("door", READERS)
-def test_a_bit_of_another_month_stops_every_reader(house: House, door: str) -> None:
+def test_a_bit_of_another_month_stops_every_reader(house, door):
     """J5: October opens with what August holds; nothing is left of a snapshot that is refused."""
     path = house.path / "payments" / "2026-08.parquet"
     content = bytearray(path.read_bytes())
@@ -253,7 +251,7 @@ LOST = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("pattern", rings(LOST[:1], LOST))
-def test_a_lost_file_is_noticed(house: House, pattern: str) -> None:
+def test_a_lost_file_is_noticed(house, pattern):
     """J5: check names what is gone, or the time that it held, or does not go on."""
     (path,) = house.path.glob(pattern)
     right = house.answer("check")

@@ -372,13 +372,13 @@ def seeds_below(end: int) -> list[range]:
 
 
 @pytest.mark.parametrize("seeds", rings([range(3)], seeds_below(15_000)), ids=str)
-def test_whatever_a_service_answers_all_is_read_once_it_is_well(seeds: range) -> None:
+def test_whatever_a_service_answers_all_is_read_once_it_is_well(seeds):
     """I1 to I3, I7, I8: every run ends, with a documented error or well."""
     assert try_seeds(seeds) == []
 
 
 @pytest.mark.parametrize("seeds", rings([range(2)], seeds_below(6_000)), ids=str)
-def test_whatever_bytes_a_service_sends_all_is_read_once_it_is_well(seeds: range) -> None:
+def test_whatever_bytes_a_service_sends_all_is_read_once_it_is_well(seeds):
     """A1, A2, I1 to I3, I7, I8: the same over a socket, with what only a socket can give."""
     assert try_seeds(seeds, OnTheWire) == []
 
@@ -408,7 +408,7 @@ FOUND_BY = {
 
 
 @pytest.mark.parametrize("bug", sample(PLANTED, 2))
-def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_bug_is_found(bug, monkeypatch):
     """A ring that finds nothing proves nothing."""
     kind, place, name, planted = PLANTED[bug]
     monkeypatch.setattr(place, name, planted)

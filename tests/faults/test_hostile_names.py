@@ -22,7 +22,6 @@ from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.view_builder import quote
 from svc_analytics.warehouse.warehouse import open_warehouse
-from tests.support.commands import Run
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment, payout
 from tests.support.findings import findings_of
@@ -38,7 +37,7 @@ COINS = ("sql", "csv", "formula", "html", "beancount", "mathtext", "terminal", "
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def desk(tmp_path_factory) -> Desk:
     """A lake in which every text of a record is hostile, also the merchant's own names."""
     service = FakeService()
     names = {"display_name": HOSTILE["end of a tag"], "display_name_fa": HOSTILE["turned"]}
@@ -55,12 +54,12 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 
 
 @pytest.fixture(scope="module")
-def made(desk: Desk) -> Statement:
+def made(desk) -> Statement:
     return statement(desk.lake, "2026-10")
 
 
 @pytest.fixture(scope="module")
-def folder(made: Statement, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(made, tmp_path_factory) -> Path:
     return made.save(tmp_path_factory.mktemp("hostile") / "out", FORMS)
 
 
@@ -69,7 +68,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file, strict=True))
 
 
-def test_every_text_is_held_exactly(desk: Desk) -> None:
+def test_every_text_is_held_exactly(desk):
     """D6: character for character, in a row of its own."""
     assert_same(desk)
     held = {row["id"]: row for row in desk.rows()}
@@ -79,7 +78,7 @@ def test_every_text_is_held_exactly(desk: Desk) -> None:
         assert json.loads(row["metadata"]) == record["metadata"]
 
 
-def test_every_text_is_found_by_sql(desk: Desk) -> None:
+def test_every_text_is_found_by_sql(desk):
     """A literal is a literal: nothing in it ends it."""
     with open_warehouse(desk.lake) as warehouse:
         for text in HOSTILE.values():
@@ -87,13 +86,13 @@ def test_every_text_is_found_by_sql(desk: Desk) -> None:
             assert warehouse.query_readonly(query)["reference_id"].to_pylist() == [text]
 
 
-def test_no_rule_takes_a_coins_name_for_an_expression(desk: Desk) -> None:
+def test_no_rule_takes_a_coins_name_for_an_expression(desk):
     """A coin called $.x or /a/b is not a path into our own footers."""
     for rule in ("month_file_matches_its_totals", "month_file_matches_its_footer"):
         assert findings_of(desk.lake, rule).empty
 
 
-def test_csv_comes_back_and_begins_no_formula(made: Statement, folder: Path) -> None:
+def test_csv_comes_back_and_begins_no_formula(made, folder):
     """D6: one row a line of the table; what a spreadsheet would run has an apostrophe before it."""
     lines = made.tables["lines"].to_pylist()
     found = rows_of(folder / "lines.csv")
@@ -107,14 +106,14 @@ def test_csv_comes_back_and_begins_no_formula(made: Statement, folder: Path) -> 
                 assert re.fullmatch(r"[+-]?\d*\.?\d*", cell) or not re.match(r"[=+\-@\t\r]", cell)
 
 
-def test_csv_and_parquet_say_the_same(made: Statement, tmp_path: Path) -> None:
+def test_csv_and_parquet_say_the_same(made, tmp_path):
     """The shield is taken off again where two statements are compared."""
     table, text = (made.save(tmp_path / form, (form,)) for form in ("parquet", "csv"))
     assert diff_statements(table, text).table.num_rows == 0
     assert pq.read_table(table / "lines.parquet").equals(made.tables["lines"].combine_chunks())
 
 
-def test_a_workbook_holds_texts_only(folder: Path) -> None:
+def test_a_workbook_holds_texts_only(folder):
     """No formula but sums, no link, and no text missing but what no XML can hold."""
     book = openpyxl.load_workbook(folder / "statement.xlsx")
     cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row]
@@ -146,14 +145,14 @@ def harmless(html: str) -> bool:
     return not (has_scripts or [name for name in found.attributes if name.startswith("on")])
 
 
-def test_a_page_holds_no_markup_of_others(folder: Path) -> None:
+def test_a_page_holds_no_markup_of_others(folder):
     """Nothing is an element, an attribute or a control character that we did not write."""
     text = (folder / "statement.html").read_text(encoding="utf-8")
     assert harmless(text) and not NOT_SHOWN.search(text)
     assert "&lt;img src=x onerror=alert(1)&gt;" in text and "{{7*7}}" in text
 
 
-def test_beancount_accepts_the_journal(folder: Path) -> None:
+def test_beancount_accepts_the_journal(folder):
     """Every text stays in its string, every coin has a name that can be read."""
     path = folder / "journal.beancount"
     command = [Path(sys.executable).with_name("bean-check"), "--no-cache", path]
@@ -164,7 +163,7 @@ def test_beancount_accepts_the_journal(folder: Path) -> None:
     assert len(rows_of(folder / "journal.csv")) >= 4 * len(HOSTILE)
 
 
-def test_notebooks_show_no_markup_of_others(desk: Desk, made: Statement) -> None:
+def test_notebooks_show_no_markup_of_others(desk, made):
     """Sheets, tables that can be searched, and charts of coins of any name."""
     frame = desk.lake.sql("select reference_id, currency, comment from payouts")
     for shown in (svc.show(frame), svc.search(frame), made, desk.lake):
@@ -188,7 +187,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.mark.parametrize(("command",), sample([(each,) for each in COMMANDS.values()], 4))
-def test_a_terminal_is_not_told_what_to_do(desk: Desk, run: Run, command: tuple[str, ...]) -> None:
+def test_a_terminal_is_not_told_what_to_do(desk, run, command):
     """No escape sequence and nothing that turns a line reaches a person's screen."""
     done = run(*command, "--data-dir", str(desk.lake.path))
     said = done.out + done.err
@@ -197,7 +196,7 @@ def test_a_terminal_is_not_told_what_to_do(desk: Desk, run: Run, command: tuple[
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_shielded_text_comes_back(text: str) -> None:
+def test_a_shielded_text_comes_back(text):
     """And shielding twice comes back twice."""
     for once in (text, f"'{text}", escape_formula(text), f"''{text}"):
         assert unescape_formula(escape_formula(once)) == once
@@ -211,7 +210,7 @@ ODD = {"quotes": "a b'c\"d;e{f}دفتر$(id)%s&#~", "lines": "new\nline\t-- '; d
 
 
 @pytest.mark.parametrize("name", sample(ODD.values(), 2), ids=ODD.keys())
-def test_a_lake_lives_in_a_folder_of_any_name(tmp_path: Path, run: Run, name: str) -> None:
+def test_a_lake_lives_in_a_folder_of_any_name(tmp_path, run, name):
     """G5: every reader and writer takes its path as a name, and never as a part of SQL."""
     service = FakeService(payments=[payment(n, f"2026-10-0{n}T00:00:00Z") for n in (1, 2, 3)])
     lake = tmp_path / name / "data"

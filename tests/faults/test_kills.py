@@ -13,7 +13,7 @@ import base64
 import json
 import random
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -285,9 +285,7 @@ ALL = [range(first, first + SOME) for first in range(0, 500, SOME)]
 
 
 @pytest.mark.parametrize("numbers", rings([USUAL], ALL), ids=lambda numbers: str(numbers[-1]))
-def test_a_command_killed_at_any_moment_ends_well_when_run_again(
-    bench: Bench, numbers: Sequence[int]
-) -> None:
+def test_a_command_killed_at_any_moment_ends_well_when_run_again(bench, numbers):
     """E1, I1 to I3: nothing is lost, nothing doubled, nothing half written, nothing left over."""
     for number in numbers:
         try:

@@ -31,7 +31,7 @@ def running() -> Iterator[Running]:
 
 
 @pytest.fixture
-def connected(running: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
+def connected(running, monkeypatch) -> Running:
     for name, value in running.environment.items():
         monkeypatch.setenv(name, value)
     return running
@@ -42,9 +42,9 @@ Chatty = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def run(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    caplog: pytest.LogCaptureFixture,
+    monkeypatch,
+    capsys,
+    caplog,
 ) -> Chatty:
     """Run a command at its chattiest; give its code, and all that it and its libraries said."""
 
@@ -106,7 +106,7 @@ GOOD: tuple[tuple[str, ...], ...] = (
 
 
 @pytest.mark.usefixtures("kept")
-def test_no_command_and_no_file_tells_a_secret(connected: Running, run: Chatty) -> None:
+def test_no_command_and_no_file_tells_a_secret(connected, run):
     """The whole path of a month, with every library's log at its chattiest."""
     Path("tokens.txt").write_text("v1.e30.AAAA\n")
     line = {"received_at": "2026-11-10T00:00:00Z", "signature": "t=1,v1=00", "body_base64": "e30="}
@@ -147,11 +147,11 @@ BAD: dict[str, dict[str, Callable[[dict[str, str]], str]]] = {
 
 @pytest.mark.parametrize("changes", BAD.values(), ids=BAD.keys())
 def test_no_error_tells_a_secret(
-    connected: Running,
-    run: Chatty,
-    monkeypatch: pytest.MonkeyPatch,
-    changes: dict[str, Callable[[dict[str, str]], str]],
-) -> None:
+    connected,
+    run,
+    monkeypatch,
+    changes,
+):
     """With its traceback, whatever was put into the wrong place, as text and as JSON."""
     monkeypatch.setenv("SVC_PATIENCE", "1")
     for name, change in changes.items():
@@ -162,9 +162,7 @@ def test_no_error_tells_a_secret(
         assert told(connected.environment, said.encode(), *files()) == []
 
 
-def test_no_progress_bar_tells_a_secret(
-    connected: Running, run: Chatty, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_progress_bar_tells_a_secret(connected, run, monkeypatch):
     """A terminal is shown how many rows there are, and of what."""
 
     class Terminal(io.StringIO):
@@ -179,7 +177,7 @@ def test_no_progress_bar_tells_a_secret(
     assert told(connected.environment, screen.getvalue().encode()) == []
 
 
-def test_the_search_finds_what_it_looks_for(running: Running) -> None:
+def test_the_search_finds_what_it_looks_for(running):
     """Else the tests above prove little."""
     key = running.environment["SVC_PAYOUT_KEY"]
     for form in (key, key[11:], key[11:].upper(), base64.b64encode(key.encode()).decode()):

@@ -58,7 +58,7 @@ SOME = [
 @pytest.mark.parametrize("name", KINDS)
 @examples
 @given(data=st.data())
-def test_a_column_has_the_texts_of_its_values(name: str, data: st.DataObject) -> None:
+def test_a_column_has_the_texts_of_its_values(name, data):
     """Also a part of a column, which begins somewhere within its memory, and a longer one."""
     kind, values = KINDS[name]
     column = pa.array(data.draw(st.lists(st.none() | values, max_size=6)), kind)
@@ -73,14 +73,14 @@ def test_a_column_has_the_texts_of_its_values(name: str, data: st.DataObject) ->
 
 
 @pytest.mark.parametrize("text", SOME)
-def test_an_amount_is_plain_digits(text: str) -> None:
+def test_an_amount_is_plain_digits(text):
     """No exponent, no zero at the end, no minus before nothing."""
     for count in (1, FEW + 1):
         column = pa.array([Decimal(text)] * count, pa.decimal128(38, 18))
         assert column_texts(column, pa.field("net", column.type)).to_pylist() == [text] * count
 
 
-def test_csv_quotes_what_a_reader_would_split_and_escapes_formulas_if_asked() -> None:
+def test_csv_quotes_what_a_reader_would_split_and_escapes_formulas_if_asked():
     """A comma, a quote and both ends of lines; numbers are no formulas."""
     texts = ["a,b", 'say "x"', "two\nlines", "a\rb", "=1+1", "-2", "", None, "plain"]
     table = pa.table({"note": texts, "net": pa.array([Decimal(-1)] * 9, pa.decimal128(38, 18))})
@@ -90,16 +90,14 @@ def test_csv_quotes_what_a_reader_would_split_and_escapes_formulas_if_asked() ->
 
 
 @pytest.mark.parametrize("text", ["=1+1", "plain"])
-def test_a_csv_says_the_hash_of_its_rows_without_what_was_escaped(
-    tmp_path: Path, text: str
-) -> None:
+def test_a_csv_says_the_hash_of_its_rows_without_what_was_escaped(tmp_path, text):
     """A control total is of the text itself, not of what a spreadsheet must be told."""
     table = pa.table({"note": [text, None], "count": [1, 2]})
     assert write_csv(table, tmp_path / "t.csv") == table_digest(table)["sha256"]
     assert (tmp_path / "t.csv").read_text() == to_safe_csv(table)
 
 
-def test_json_objects_hold_exact_texts_and_null() -> None:
+def test_json_objects_hold_exact_texts_and_null():
     """An unknown amount is null, and never the empty text or zero."""
     kinds = {"day": pa.date32(), "net": pa.decimal128(38, 18), "count": pa.int64()}
     rows = [{"day": date(2026, 10, 1), "net": Decimal("0.10"), "count": 3}, dict.fromkeys(kinds)]
@@ -107,14 +105,14 @@ def test_json_objects_hold_exact_texts_and_null() -> None:
     assert to_objects(table) == [{"day": "2026-10-01", "net": "0.1", "count": 3}, rows[1]]
 
 
-def test_an_instant_that_python_lacks_names_its_column() -> None:
+def test_an_instant_that_python_lacks_names_its_column():
     """Such a value is refused, whichever way columns are written."""
     column = pa.array([2**62], pa.int64()).cast(pa.timestamp("us"))
     with pytest.raises(QueryError, match="seen_at holds a value that cannot be written"):
         to_csv(pa.table({"seen_at": column}))
 
 
-def test_totals_of_a_digest_are_exact_beyond_38_digits() -> None:
+def test_totals_of_a_digest_are_exact_beyond_38_digits():
     """Two of the largest amounts: Arrow's own sum of this type would turn negative."""
     most = Decimal("99999999999999999999.999999999999999999")
     amounts = pa.array([most, most, None], pa.decimal128(38, 18))
@@ -135,7 +133,7 @@ def mapped(table: pa.Table, folder: Path) -> pa.Table:
 
 
 @pytest.mark.parametrize("table", [ROWS, ROWS.slice(0, 0)], ids=["rows", "no rows"])
-def test_a_mapped_table_is_the_one_that_was_read(table: pa.Table, tmp_path: Path) -> None:
+def test_a_mapped_table_is_the_one_that_was_read(table, tmp_path):
     """And it stays so when its pages were dropped from memory."""
     found = mapped(table, tmp_path)
     assert found.equals(table)
@@ -143,7 +141,7 @@ def test_a_mapped_table_is_the_one_that_was_read(table: pa.Table, tmp_path: Path
     assert found.equals(table)
 
 
-def test_a_mapped_table_takes_no_memory_of_arrow(tmp_path: Path) -> None:
+def test_a_mapped_table_takes_no_memory_of_arrow(tmp_path):
     """A million numbers are eight megabytes."""
     numbers = pa.table({"n": np.arange(1_000_000)})
     before = pa.total_allocated_bytes()
@@ -153,7 +151,7 @@ def test_a_mapped_table_takes_no_memory_of_arrow(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the file has a name until it is closed")
-def test_the_file_has_no_name(tmp_path: Path) -> None:
+def test_the_file_has_no_name(tmp_path):
     """So a killed process leaves nothing behind."""
     found = mapped(ROWS, tmp_path)
     assert not any(tmp_path.iterdir())

@@ -48,15 +48,13 @@ AMOUNTS = st.decimals(-(10**19), 10**19, places=18, allow_nan=False, allow_infin
         ("0.1230", COIN, None, "0.123"),  # of an unknown scale: every digit in use
     ],
 )
-def test_a_number_has_the_places_of_its_kind(
-    value: str, kind: str, scale: int | None, shown: str
-) -> None:
+def test_a_number_has_the_places_of_its_kind(value, kind, scale, shown):
     """USD 2, rates 8, percentages 2, a coin its own; a mark where digits are hidden."""
     assert readable_text(Decimal(value), kind, scale) == shown
 
 
 @given(AMOUNTS, st.integers(0, 18))
-def test_a_number_without_the_mark_hides_nothing(amount: Decimal, scale: int) -> None:
+def test_a_number_without_the_mark_hides_nothing(amount, scale):
     """Read back from what is shown, it is the amount; with the mark it is within half a place."""
     shown = readable_text(amount, COIN, scale)
     read = Decimal(shown.lstrip("≈").replace(",", ""))
@@ -65,23 +63,23 @@ def test_a_number_without_the_mark_hides_nothing(amount: Decimal, scale: int) ->
 
 
 @given(AMOUNTS)
-def test_every_digit_is_in_the_exact_text(amount: Decimal) -> None:
+def test_every_digit_is_in_the_exact_text(amount):
     """What a hover or `exact` shows is the amount itself."""
     assert Decimal(exact_text(amount).replace(",", "")) == amount
 
 
 @pytest.mark.parametrize("text", ["0.00000000", "0.00000012", "12.50000000"])
-def test_a_plain_number_has_no_exponent(text: str) -> None:
+def test_a_plain_number_has_no_exponent(text):
     """Nobody reads 0E-8 as zero, or 1.2E-7 as a number."""
     assert exact_text(Decimal(text), PLAIN) == text
 
 
-def test_a_plain_whole_number_has_every_digit() -> None:
+def test_a_plain_whole_number_has_every_digit():
     """Longer than a float can hold."""
     assert exact_text(2**63 - 1, PLAIN) == "9223372036854775807"
 
 
-def test_a_coin_has_the_places_of_its_longest_plain_amount() -> None:
+def test_a_coin_has_the_places_of_its_longest_plain_amount():
     """1.50 and 2.125 have three; a fee that was divided does not count, nor another coin."""
     nets = [Decimal("1.50"), Decimal("2.125"), Decimal("9"), None]
     kept = [Decimal("0.123456789"), None, None, None]
@@ -95,7 +93,7 @@ def test_a_coin_has_the_places_of_its_longest_plain_amount() -> None:
     assert coin_scales([table]) == {"usdt": 3, "btc": 0, "eth": 0}
 
 
-def test_the_longest_amounts_have_a_scale_too() -> None:
+def test_the_longest_amounts_have_a_scale_too():
     """38 digits: nothing overflows on the way."""
     amount = Decimal("99999999999999999999.999999999999999999")
     table = pa.table({"currency": ["x"], "net": pa.array([amount], MONEY)})
@@ -115,12 +113,12 @@ def test_the_longest_amounts_have_a_scale_too() -> None:
         ("total", pa.decimal128(38, 8), COIN),  # an amount, cast to a coin's own 8 places
     ],
 )
-def test_a_column_says_what_its_numbers_are_of(name: str, type_: pa.DataType, kind: str) -> None:
+def test_a_column_says_what_its_numbers_are_of(name, type_, kind):
     """By its type and its name, as our SQL gives them."""
     assert kind_of(pa.field(name, type_)) == kind
 
 
-def test_the_points_of_a_column_stand_in_one_line() -> None:
+def test_the_points_of_a_column_stand_in_one_line():
     """To the right of each point are as many places, and a number without one keeps the room."""
     texts = ["470", "0.59990274", "≈13.94", "1.00%"]
     padded = [text + padding for text, padding in zip(texts, paddings(texts), strict=True)]
@@ -130,7 +128,7 @@ def test_the_points_of_a_column_stand_in_one_line() -> None:
     assert places[0].rstrip().endswith("470") and len(places[0].rstrip()) == 11
 
 
-def test_a_column_of_whole_numbers_is_not_padded() -> None:
+def test_a_column_of_whole_numbers_is_not_padded():
     """Nor one of texts."""
     counts = [Cell("1", is_number=True), Cell("20", is_number=True)]
     assert in_line([counts, [Cell("a"), Cell("b.c")]]) == [counts, [Cell("a"), Cell("b.c")]]

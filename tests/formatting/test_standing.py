@@ -1,7 +1,6 @@
 """What a table is worth travels with it: period, zone, status, and which days are not over."""
 
 from datetime import UTC, date, datetime
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +9,6 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.formatting.standing import NOWHERE, Standing, attach, detach, standing_of
 from svc_analytics.statements.statement import Statement
-from tests.support.desks import Desk
 from tests.support.fake_service import payment
 
 STANDING = Standing("2026-11, UTC · provisional", "2026-11-20", "2026-11", {"btc": 8})
@@ -18,7 +16,7 @@ TABLE = attach(pa.table({"day": [date(2026, 11, 19), date(2026, 11, 20)]}), STAN
 
 
 @pytest.fixture
-def running(desk: Desk) -> Statement:
+def running(desk) -> Statement:
     """A statement of a month that is not over."""
     times = ["2026-11-18T00:00:00Z", "2026-11-20T00:00:00Z"]
     desk.service.payments = [payment(n, at) for n, at in enumerate(times)]
@@ -38,7 +36,7 @@ def running(desk: Desk) -> Statement:
         (7, False),
     ],
 )
-def test_a_day_or_month_that_is_not_over_is_known(value: object, is_running: bool) -> None:
+def test_a_day_or_month_that_is_not_over_is_known(value, is_running):
     """Read up to some time of 20 November: that day and that month are running."""
     assert STANDING.is_running(value) is is_running
     assert not NOWHERE.is_running(value)
@@ -56,18 +54,18 @@ def test_a_day_or_month_that_is_not_over_is_known(value: object, is_running: boo
         ("Friday, 13", "day", False),
     ],
 )
-def test_a_month_of_an_own_query_is_known_too(value: object, column: str, is_running: bool) -> None:
+def test_a_month_of_an_own_query_is_known_too(value, column, is_running):
     """date_trunc gives the first day of a month, monthname a word that says no year."""
     assert STANDING.is_running(value, column) is is_running
 
 
-def test_a_table_keeps_its_standing_when_it_is_cut() -> None:
+def test_a_table_keeps_its_standing_when_it_is_cut():
     """Fewer rows or columns are still of the same statement; a file holds no standing."""
     assert standing_of(TABLE.slice(1).select(["day"])) == STANDING
     assert standing_of(detach(TABLE)) == NOWHERE and standing_of(5) == NOWHERE
 
 
-def test_every_table_and_frame_of_a_statement_says_what_it_is_worth(running: Statement) -> None:
+def test_every_table_and_frame_of_a_statement_says_what_it_is_worth(running):
     """Period, zone, status and the first reason, in whatever is made of it."""
     head = "2026-11, Asia/Tehran · running, read up to "
     tables = [*running.tables.values(), running.daily, running.lines.head(1), running.summary]
@@ -79,14 +77,14 @@ def test_every_table_and_frame_of_a_statement_says_what_it_is_worth(running: Sta
     assert "Provisional: its figures can still change" in running._repr_html_()
 
 
-def test_the_running_day_is_marked_in_a_table(running: Statement) -> None:
+def test_the_running_day_is_marked_in_a_table(running):
     """A day of which only some hours were read does not look like a whole one."""
     shown = repr(svc.show(running.daily[["day", "net_sales"]]))
     marked = [line.split("  ")[0] for line in shown.splitlines() if "(running)" in line]
     assert marked == ["2026-11-20 (running)"]
 
 
-def test_the_running_month_is_marked_in_an_answer(desk: Desk) -> None:
+def test_the_running_month_is_marked_in_an_answer(desk):
     """Views know no status, but the lake knows how far it was read."""
     times = ["2026-10-19T00:00:00Z", "2026-11-19T00:00:00Z"]
     desk.service.payments = [payment(n, at) for n, at in enumerate(times)]
@@ -96,7 +94,7 @@ def test_the_running_month_is_marked_in_an_answer(desk: Desk) -> None:
     assert [line.split("  ")[0] for line in lines[2:4]] == ["2026-10", "2026-11 (running)"]
 
 
-def test_a_running_month_as_a_date_is_marked_in_an_answer(desk: Desk) -> None:
+def test_a_running_month_as_a_date_is_marked_in_an_answer(desk):
     """As date_trunc gives it, which most people write."""
     desk.service.payments = [payment(1, "2026-11-19T00:00:00Z")]
     desk.extract()
@@ -104,7 +102,7 @@ def test_a_running_month_as_a_date_is_marked_in_an_answer(desk: Desk) -> None:
     assert repr(svc.show(months)).splitlines()[2] == "2026-11-01 (running)"
 
 
-def test_a_final_statement_says_what_it_rests_on(desk: Desk) -> None:
+def test_a_final_statement_says_what_it_rests_on(desk):
     """And that it is not sealed yet."""
     desk.service.payments = [payment(1, "2026-10-19T00:00:00Z")]
     desk.extract()
@@ -113,7 +111,7 @@ def test_a_final_statement_says_what_it_rests_on(desk: Desk) -> None:
     assert "Final, and not closed yet" in str(svc.statement(desk.lake, "2026-10"))
 
 
-def test_files_hold_no_standing(running: Statement, tmp_path: Path) -> None:
+def test_files_hold_no_standing(running, tmp_path):
     """The same rows give the same bytes, whatever the status is."""
     folder = running.save(tmp_path / "out", ("parquet",))
     assert pq.read_schema(folder / "daily.parquet").metadata is None

@@ -9,8 +9,6 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.arguments import as_instant
 from svc_analytics.errors import ConfigError
-from svc_analytics.lakehouse import Lakehouse
-from tests.support.desks import Desk
 
 MISTAKES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "the lake's folder": (lambda _: svc.open_lake(3), "data_dir is the number 3: give a path"),
@@ -76,7 +74,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_wrong_type_is_one_line(name: str, lake: Lakehouse) -> None:
+def test_a_wrong_type_is_one_line(name, lake):
     """It names the argument, what was given, what is wanted; nothing is read or written."""
     call, message = MISTAKES[name]
     with pytest.raises(ConfigError, match=message) as refused:
@@ -84,7 +82,7 @@ def test_a_wrong_type_is_one_line(name: str, lake: Lakehouse) -> None:
     assert "\n" not in str(refused.value)
 
 
-def test_a_secret_that_is_no_text_is_not_shown() -> None:
+def test_a_secret_that_is_no_text_is_not_shown():
     """Not even a wrong one."""
     with pytest.raises(ConfigError) as refused:
         svc.verify_receipts([], [b"whsec-of-a-shop"])
@@ -105,7 +103,7 @@ MIDNIGHT = 1_793_491_200_000_000  # 2026-11-01T00:00:00Z
     ],
     ids=["microseconds", "date", "text", "datetime", "datetime of Tehran"],
 )
-def test_an_instant_is_taken_as_people_write_it(given: Any) -> None:
+def test_an_instant_is_taken_as_people_write_it(given):
     """Midnight of the first of November in UTC, each time."""
     assert as_instant("as_of", given) == MIDNIGHT
 
@@ -120,13 +118,13 @@ def test_an_instant_is_taken_as_people_write_it(given: Any) -> None:
     ],
     ids=["no zone", "words", "nanoseconds", "a flag"],
 )
-def test_an_instant_that_could_be_another_is_refused(given: Any, message: str) -> None:
+def test_an_instant_that_could_be_another_is_refused(given, message):
     """A time of no zone, another unit, or no time at all."""
     with pytest.raises(ConfigError, match=message):
         as_instant("as_of", given)
 
 
-def test_a_statement_as_of_a_datetime_is_the_one_as_of_its_text(desk: Desk) -> None:
+def test_a_statement_as_of_a_datetime_is_the_one_as_of_its_text(desk):
     """The same instant, so the same digest."""
     desk.extract()
     at = datetime(2026, 10, 20, tzinfo=UTC)
@@ -134,7 +132,7 @@ def test_a_statement_as_of_a_datetime_is_the_one_as_of_its_text(desk: Desk) -> N
     assert same[0].content_digest() == same[1].content_digest()
 
 
-def test_a_missing_file_of_tokens_is_named_before_a_missing_secret() -> None:
+def test_a_missing_file_of_tokens_is_named_before_a_missing_secret():
     """The nearest thing to mend comes first."""
     with pytest.raises(ConfigError, match=r"nofile\.csv"):
         svc.verify_receipts("nofile.csv")

@@ -13,7 +13,7 @@ NOW = to_micros(datetime(2026, 11, 20, 12, tzinfo=UTC))  # the eighth month of F
 
 
 @pytest.fixture(autouse=True)
-def _fiscal(monkeypatch: pytest.MonkeyPatch) -> None:
+def _fiscal(monkeypatch) -> None:
     monkeypatch.setitem(CALENDARS, FISCAL.name, FISCAL)
 
 
@@ -27,9 +27,7 @@ LABELS = {
 
 
 @pytest.mark.parametrize(("label", "months"), LABELS.items(), ids=LABELS.keys())
-def test_a_third_calendar_reads_and_writes_its_own_labels(
-    label: str, months: tuple[str, str]
-) -> None:
+def test_a_third_calendar_reads_and_writes_its_own_labels(label, months):
     """Its periods hold the time of the Gregorian months that they are made of."""
     period = read_label(label, "Asia/Tehran", "fiscal")
     first, last = (month(each, "Asia/Tehran") for each in months)
@@ -53,25 +51,25 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize(("text", "label"), WRITTEN.items(), ids=WRITTEN.keys())
-def test_people_write_the_mark_of_a_calendar_before_its_years(text: str, label: str) -> None:
+def test_people_write_the_mark_of_a_calendar_before_its_years(text, label):
     """What has no mark is of the calendars that were there before."""
     assert parse_period(text, NOW).label == label
 
 
-def test_a_calendar_that_is_chosen_counts_from_its_running_month() -> None:
+def test_a_calendar_that_is_chosen_counts_from_its_running_month():
     """November is in the third quarter of a year that began in April."""
     texts = ("last month", "this quarter", "last year", "ytd")
     labels = [parse_period(text, NOW, calendar="fiscal").label for text in texts]
     assert labels == ["FY2026-07", "FY2026-Q3", "FY2025", "FY2026-07-ytd"]
 
 
-def test_a_month_of_another_calendar_names_those_of_the_third() -> None:
+def test_a_month_of_another_calendar_names_those_of_the_third():
     """1 Aban 1405 is 23 October 2026."""
     with pytest.raises(ConfigError, match="not a fiscal one: write FY2026-07 or FY2026-08, or"):
         parse_period("aban 1405", NOW, calendar="fiscal")
 
 
-def test_people_read_its_names_and_days() -> None:
+def test_people_read_its_names_and_days():
     """January FY2026 is in 2027."""
     period = read_label("FY2026-10", calendar="fiscal")
     assert period.title == "January FY2026" and period.day_text(date(2027, 1, 9)) == "FY2026-10-09"
@@ -88,9 +86,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize(("name", "ends"), ENDS.items(), ids=ENDS.keys())
-def test_a_calendar_has_the_months_from_its_earliest_to_its_latest(
-    name: str, ends: tuple[str, str, str, str]
-) -> None:
+def test_a_calendar_has_the_months_from_its_earliest_to_its_latest(name, ends):
     """The month before and the one behind are refused, though their days exist."""
     first, last = (month(label, calendar=name) for label in ends[:2])
     assert month_of(first.start, calendar=name) == first
@@ -102,7 +98,7 @@ def test_a_calendar_has_the_months_from_its_earliest_to_its_latest(
 
 
 @pytest.mark.parametrize("label", ["2026-10", "FY26-07", "fy2026-07", "FY2026-Q5", "XFY2026-07"])
-def test_a_label_without_the_mark_is_none_of_the_calendar(label: str) -> None:
+def test_a_label_without_the_mark_is_none_of_the_calendar(label):
     """`2026-10` is October, and no month of a year that begins in April."""
     with pytest.raises(ConfigError, match="not a month of the fiscal calendar: write it as FY2026"):
         read_label(label, calendar="fiscal")

@@ -22,7 +22,7 @@ def revealed(tmp_path: Path, environ: dict[str, str]) -> str | None:
     return found.reveal() if found else None
 
 
-def test_nothing_set_is_no_error_until_the_service_is_needed(tmp_path: Path) -> None:
+def test_nothing_set_is_no_error_until_the_service_is_needed(tmp_path):
     """Work on the lake needs no key; a call to the service says what is missing."""
     settings = read_settings(environ={}, folder=tmp_path)
     assert (settings.base_url, settings.key_classes, settings.receipt_secrets) == ("", (), ())
@@ -33,7 +33,7 @@ def test_nothing_set_is_no_error_until_the_service_is_needed(tmp_path: Path) -> 
         Settings(base_url=BASE_URL).require_service()
 
 
-def test_every_variable_has_its_place(tmp_path: Path) -> None:
+def test_every_variable_has_its_place(tmp_path):
     """The documented variables, all of them, arrive where they belong."""
     environ = KEYS | {
         "SVC_BASE_URL": BASE_URL + "/",
@@ -50,7 +50,7 @@ def test_every_variable_has_its_place(tmp_path: Path) -> None:
     assert [entry.secret.reveal() for entry in found.webhook_secrets] == ["w2", "w1"]
 
 
-def test_environment_comes_before_its_file_and_both_before_dotenv(tmp_path: Path) -> None:
+def test_environment_comes_before_its_file_and_both_before_dotenv(tmp_path):
     """Order: the environment, the file a `_FILE` variable names, then `.env`."""
     (tmp_path / "key").write_text(key("b") + "\n")
     (tmp_path / "dotenv-key").write_text(key("d"))
@@ -65,7 +65,7 @@ def test_environment_comes_before_its_file_and_both_before_dotenv(tmp_path: Path
     assert revealed(tmp_path, {}) == key("d")
 
 
-def test_option_comes_before_everything(tmp_path: Path) -> None:
+def test_option_comes_before_everything(tmp_path):
     """A command's option wins over the environment and `.env`."""
     (tmp_path / ".env").write_text("SVC_DATA_DIR=from-dotenv\nSVC_PATIENCE=3\n")
     environ = {"SVC_DATA_DIR": "from-environment", "SVC_PATIENCE": "5"}
@@ -76,9 +76,7 @@ def test_option_comes_before_everything(tmp_path: Path) -> None:
     assert read_data_dir(environ={}, folder=tmp_path) == Path("from-dotenv")
 
 
-def test_reading_where_a_lake_is_touches_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_where_a_lake_is_touches_nothing(tmp_path, monkeypatch):
     """A bucket that does not exist is an address like any other, until its lake is opened."""
     monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "cache"))
     environ = {"SVC_DATA_DIR": "s3://no-such-bucket/lake/"}
@@ -89,9 +87,7 @@ def test_reading_where_a_lake_is_touches_nothing(
     assert (tmp_path / "cache").is_dir()
 
 
-def test_working_folder_and_process_environment_are_the_default(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_working_folder_and_process_environment_are_the_default(tmp_path, monkeypatch):
     """Without being told, the settings come from where the process runs."""
     monkeypatch.chdir(tmp_path)
     for name in KEYS:
@@ -101,14 +97,14 @@ def test_working_folder_and_process_environment_are_the_default(
     assert read_settings().key_classes == ("checkout", "payout")
 
 
-def test_dotenv_is_taken_literally(tmp_path: Path) -> None:
+def test_dotenv_is_taken_literally(tmp_path):
     """A secret with a `$` in `.env` is that secret, not a reference to a variable."""
     (tmp_path / ".env").write_text("SVC_RECEIPT_SECRETS='a${HOME}b'\n")
     ring = read_settings(environ={"HOME": "/root"}, folder=tmp_path).receipt_secrets
     assert [entry.secret.reveal() for entry in ring] == ["a${HOME}b"]
 
 
-def test_secrets_are_read_as_utf_8(tmp_path: Path) -> None:
+def test_secrets_are_read_as_utf_8(tmp_path):
     """Secrets are used as their UTF-8 bytes; blanks and line ends around a file are not theirs."""
     (tmp_path / "secrets").write_bytes(" گُل✓ , b \r\n".encode())
     environ = {"SVC_RECEIPT_SECRETS_FILE": str(tmp_path / "secrets")}
@@ -117,7 +113,7 @@ def test_secrets_are_read_as_utf_8(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["SVC_CHECKOUT_KEY_FILE", ".env"])
-def test_byte_order_mark_of_an_editor_is_not_part_of_a_key(tmp_path: Path, name: str) -> None:
+def test_byte_order_mark_of_an_editor_is_not_part_of_a_key(tmp_path, name):
     """A file saved by an editor that writes a byte order mark holds the same key."""
     file = tmp_path / ("key" if name.startswith("SVC") else ".env")
     text = key("a") if name.startswith("SVC") else f"SVC_CHECKOUT_KEY={key('a')}\n"
@@ -143,7 +139,7 @@ BAD_KEYS = {
 
 @pytest.mark.parametrize("text", BAD_KEYS.values(), ids=BAD_KEYS.keys())
 @pytest.mark.parametrize("name", KEYS)
-def test_malformed_key_is_refused_by_name(tmp_path: Path, name: str, text: str) -> None:
+def test_malformed_key_is_refused_by_name(tmp_path, name, text):
     """Exit code 2 names the variable and the form, never the value."""
     with pytest.raises(ConfigError, match=f"{name} is malformed") as refusal:
         read_settings(environ={name: text}, folder=tmp_path)
@@ -153,13 +149,13 @@ def test_malformed_key_is_refused_by_name(tmp_path: Path, name: str, text: str) 
 @pytest.mark.parametrize(
     ("name", "other"), [("SVC_CHECKOUT_KEY", PAYOUT_KEY), ("SVC_PAYOUT_KEY", CHECKOUT_KEY)]
 )
-def test_key_of_the_other_class_is_refused(tmp_path: Path, name: str, other: str) -> None:
+def test_key_of_the_other_class_is_refused(tmp_path, name, other):
     """A key in the wrong variable is told as such, before it is ever sent."""
     with pytest.raises(ConfigError, match=f"{name} holds a .*-class key"):
         read_settings(environ={name: other}, folder=tmp_path)
 
 
-def test_hexadecimal_may_be_written_in_capitals(tmp_path: Path) -> None:
+def test_hexadecimal_may_be_written_in_capitals(tmp_path):
     """64 hex digits are a key in either case, and are sent as they were given."""
     assert revealed(tmp_path, {"SVC_CHECKOUT_KEY": key("A")}) == key("A")
 
@@ -179,7 +175,7 @@ GOOD_URLS = {
 
 
 @pytest.mark.parametrize(("url", "expected"), GOOD_URLS.items())
-def test_address_is_https_or_this_machine(url: str, expected: str) -> None:
+def test_address_is_https_or_this_machine(url, expected):
     """Plain http is for loopback alone; a trailing slash does not matter."""
     assert check_base_url(url) == expected
 
@@ -208,20 +204,20 @@ BAD_URLS = {
 
 
 @pytest.mark.parametrize("url", BAD_URLS.values(), ids=BAD_URLS.keys())
-def test_other_address_is_refused(tmp_path: Path, url: str) -> None:
+def test_other_address_is_refused(tmp_path, url):
     """A10: an address a key must not travel to, or that is none, is bad usage."""
     with pytest.raises(ConfigError, match="SVC_BASE_URL"):
         read_settings(environ={"SVC_BASE_URL": url}, folder=tmp_path)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "ten", "1e3", "12".translate({49: 0x6F1}), "²"])
-def test_patience_is_a_number_of_seconds(tmp_path: Path, text: str) -> None:
+def test_patience_is_a_number_of_seconds(tmp_path, text):
     """Patience that is no positive whole number is bad usage."""
     with pytest.raises(ConfigError, match="SVC_PATIENCE"):
         read_settings(environ={"SVC_PATIENCE": text}, folder=tmp_path)
 
 
-def test_secrets_in_the_wrong_order_are_refused_by_name(tmp_path: Path) -> None:
+def test_secrets_in_the_wrong_order_are_refused_by_name(tmp_path):
     """A ring oldest first would verify by the wrong dates; the variable is named."""
     ring = "a@2026-01-01T00:00:00Z,b@2026-08-15T00:00:00Z"
     with pytest.raises(ConfigError, match=r"SVC_RECEIPT_SECRETS: .* newest first"):
@@ -229,9 +225,7 @@ def test_secrets_in_the_wrong_order_are_refused_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["SVC_RECEIPT_SECRETS", "SVC_WEBHOOK_SECRETS"])
-def test_a_secrets_file_with_one_secret_a_line_is_several_secrets(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_secrets_file_with_one_secret_a_line_is_several_secrets(tmp_path, name):
     """Each is one of the ring; a date that is none is refused by the name of the variable."""
     file = tmp_path / "secrets"
     environ = {f"{name}_FILE": str(file)}
@@ -247,7 +241,7 @@ def test_a_secrets_file_with_one_secret_a_line_is_several_secrets(
 @pytest.mark.parametrize(
     "content", [None, b"\xff\xfe\x00", ...], ids=["missing", "not text", "a folder"]
 )
-def test_unreadable_file_is_a_usage_error(tmp_path: Path, content: bytes | None) -> None:
+def test_unreadable_file_is_a_usage_error(tmp_path, content):
     """A file that is missing, a folder or no text is told by its variable; so is `.env`."""
     file = tmp_path / "key"
     if content is ...:
@@ -277,15 +271,15 @@ NAMED = {
 
 @pytest.mark.parametrize(("engine", "places", "environ", "said"), NAMED.values(), ids=NAMED.keys())
 def test_what_is_wrong_with_an_engine_is_told_by_the_name_that_was_written(
-    tmp_path: Path, engine: str | None, places: tuple[str, ...], environ: dict[str, str], said: str
-) -> None:
+    tmp_path, engine, places, environ, said
+):
     """Never by its value, which may hold a secret."""
     with pytest.raises(ConfigError, match=f"^{said}") as refused:
         read_engine(engine, places, environ=environ, folder=tmp_path)
     assert "hush" not in str(refused.value)
 
 
-def test_a_place_is_not_looked_at_where_no_engine_counts(tmp_path: Path) -> None:
+def test_a_place_is_not_looked_at_where_no_engine_counts(tmp_path):
     """`--engine duckdb` counts here, whatever the variables say."""
     environ = {"SVC_ENGINE": "sc://spark", "SVC_ENGINE_DATA": SECRET}
     assert read_engine("duckdb", environ=environ, folder=tmp_path)[0] == ""

@@ -6,7 +6,6 @@ import pickle
 import pprint
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +19,7 @@ NEVER = (CHECKOUT_KEY[9:25], PAYOUT_KEY[11:27], "s3cret", PROXY_PASSWORD)
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
+def settings(tmp_path) -> Settings:
     environ = {
         "SVC_BASE_URL": BASE_URL,
         "SVC_CHECKOUT_KEY": CHECKOUT_KEY,
@@ -44,9 +43,7 @@ PRINTED: dict[str, Callable[[Settings], str]] = {
 
 
 @pytest.mark.parametrize("show", PRINTED.values(), ids=PRINTED.keys())
-def test_no_way_of_printing_shows_a_secret(
-    settings: Settings, show: Callable[[Settings], str]
-) -> None:
+def test_no_way_of_printing_shows_a_secret(settings, show):
     """However settings are printed, no key, secret or proxy password comes out."""
     text = show(settings)
     assert "***" in text
@@ -56,9 +53,7 @@ def test_no_way_of_printing_shows_a_secret(
 @pytest.mark.parametrize(
     "write", [pickle.dumps, copy.deepcopy, dataclasses.asdict], ids=lambda f: f.__name__
 )
-def test_settings_are_not_pickled_or_copied(
-    settings: Settings, write: Callable[[Settings], object]
-) -> None:
+def test_settings_are_not_pickled_or_copied(settings, write):
     """Settings do not travel to a file or another process."""
     with pytest.raises(TypeError, match="not pickled"):
         write(settings)
@@ -80,7 +75,7 @@ CASES = [(name, what) for name in VARIABLES for what in MISPLACED if (name, what
 
 
 @pytest.mark.parametrize(("name", "what"), CASES)
-def test_key_in_the_wrong_variable_is_not_told(tmp_path: Path, name: str, what: str) -> None:
+def test_key_in_the_wrong_variable_is_not_told(tmp_path, name, what):
     """A key pasted into any variable is refused without being shown, causes included."""
     error = raised_by(lambda: read_settings(environ={name: MISPLACED[what]}, folder=tmp_path))
     assert isinstance(error, ConfigError)
@@ -92,7 +87,7 @@ def test_key_in_the_wrong_variable_is_not_told(tmp_path: Path, name: str, what: 
 @pytest.mark.parametrize(
     "url", [f"https://user:{CHECKOUT_KEY}@pay.example", f"http://pay.example/{PAYOUT_KEY}"]
 )
-def test_refused_address_tells_no_key(tmp_path: Path, url: str) -> None:
+def test_refused_address_tells_no_key(tmp_path, url):
     """An address that holds a key is refused without being shown."""
     error = raised_by(lambda: read_settings(environ={"SVC_BASE_URL": url}, folder=tmp_path))
     told = "".join(traceback.format_exception(error))
@@ -100,14 +95,14 @@ def test_refused_address_tells_no_key(tmp_path: Path, url: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["SVC_RECEIPT_SECRETS", "SVC_WEBHOOK_SECRETS"])
-def test_refused_ring_tells_no_secret(tmp_path: Path, name: str) -> None:
+def test_refused_ring_tells_no_secret(tmp_path, name):
     """A ring in the wrong order is refused without showing a secret of it."""
     ring = "a-s3cret@2026-01-01T00:00:00Z,b-s3cret@2026-08-15T00:00:00Z"
     error = raised_by(lambda: read_settings(environ={name: ring}, folder=tmp_path))
     assert "s3cret" not in "".join(traceback.format_exception(error))
 
 
-def test_dotenv_that_cannot_be_read_tells_no_secret(tmp_path: Path) -> None:
+def test_dotenv_that_cannot_be_read_tells_no_secret(tmp_path):
     """A broken `.env` is named, its content is not shown."""
     (tmp_path / ".env").write_bytes(f"SVC_CHECKOUT_KEY={CHECKOUT_KEY}\n".encode() + b"\xff")
     error = raised_by(lambda: read_settings(environ={}, folder=tmp_path))

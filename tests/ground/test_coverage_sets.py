@@ -27,7 +27,7 @@ def is_tidy(spans: tuple[Span, ...]) -> bool:
 
 @examples
 @given(st.lists(spans, max_size=3))
-def test_union_holds_what_any_set_holds(sets: list[list[Span]]) -> None:
+def test_union_holds_what_any_set_holds(sets):
     """A union is every moment of every set, in tidy spans."""
     united = union(*sets)
     assert moments(united) == set().union(*map(moments, sets))
@@ -37,9 +37,7 @@ def test_union_holds_what_any_set_holds(sets: list[list[Span]]) -> None:
 
 @examples
 @given(spans, spans)
-def test_difference_holds_what_only_the_first_set_holds(
-    first: list[Span], second: list[Span]
-) -> None:
+def test_difference_holds_what_only_the_first_set_holds(first, second):
     """A difference is every moment of the first set that is not in the second."""
     left = difference(first, second)
     assert moments(left) == moments(first) - moments(second)
@@ -48,7 +46,7 @@ def test_difference_holds_what_only_the_first_set_holds(
 
 @examples
 @given(spans, edges, edges)
-def test_clip_holds_what_lies_within(given_spans: list[Span], start: int, end: int) -> None:
+def test_clip_holds_what_lies_within(given_spans, start, end):
     """Clipping keeps every moment within the bounds and no other."""
     clipped = intersection(given_spans, start, end)
     assert moments(clipped) == moments(given_spans) & moments([(start, end)])
@@ -57,9 +55,7 @@ def test_clip_holds_what_lies_within(given_spans: list[Span], start: int, end: i
 
 @examples
 @given(spans, edges)
-def test_time_is_complete_before_it_settled_and_provisional_after(
-    given_spans: list[Span], settled_at: int
-) -> None:
+def test_time_is_complete_before_it_settled_and_provisional_after(given_spans, settled_at):
     """I6: coverage claims exactly what was read, and is sure of what had settled."""
     coverage = Coverage.of(given_spans, settled_at)
     assert moments(coverage.complete) == {at for at in moments(given_spans) if at < settled_at}
@@ -68,7 +64,7 @@ def test_time_is_complete_before_it_settled_and_provisional_after(
 
 @examples
 @given(coverages, coverages)
-def test_adding_keeps_the_surer_claim(one: Coverage, other: Coverage) -> None:
+def test_adding_keeps_the_surer_claim(one, other):
     """What is complete in either is complete; what is read in either is read; never both."""
     both = one.add(other)
     complete = moments(one.complete) | moments(other.complete)
@@ -80,7 +76,7 @@ def test_adding_keeps_the_surer_claim(one: Coverage, other: Coverage) -> None:
 
 @examples
 @given(coverages, spans)
-def test_removing_takes_time_out_of_both(coverage: Coverage, taken: list[Span]) -> None:
+def test_removing_takes_time_out_of_both(coverage, taken):
     """Removed time is neither complete nor provisional; all else stays as it was."""
     left = coverage.remove(iter(taken))
     assert moments(left.complete) == moments(coverage.complete) - moments(taken)
@@ -89,7 +85,7 @@ def test_removing_takes_time_out_of_both(coverage: Coverage, taken: list[Span]) 
 
 @examples
 @given(coverages, edges, edges)
-def test_within_is_the_part_of_an_interval(coverage: Coverage, start: int, end: int) -> None:
+def test_within_is_the_part_of_an_interval(coverage, start, end):
     """The coverage of an interval says of it what the whole says."""
     part = coverage.clip(start, end)
     assert moments(part.complete) == moments(coverage.complete) & moments([(start, end)])
@@ -98,7 +94,7 @@ def test_within_is_the_part_of_an_interval(coverage: Coverage, start: int, end: 
 
 @examples
 @given(coverages)
-def test_read_time_is_both_together(coverage: Coverage) -> None:
+def test_read_time_is_both_together(coverage):
     """All that was read is what is complete and what is provisional, in tidy spans."""
     assert moments(coverage.read) == moments(coverage.complete) | moments(coverage.provisional)
     assert is_tidy(coverage.read)
@@ -106,7 +102,7 @@ def test_read_time_is_both_together(coverage: Coverage) -> None:
 
 @examples
 @given(coverages)
-def test_nothing_changes_nothing(coverage: Coverage) -> None:
+def test_nothing_changes_nothing(coverage):
     """Adding or removing nothing, or adding itself, leaves coverage as it was."""
     assert coverage.add(Coverage()) == coverage == coverage.add(coverage)
     assert coverage.remove(()) == coverage

@@ -23,13 +23,13 @@ def replace_file(path: Path, *, is_durable: bool = True) -> list[tuple[str, str]
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path) -> Path:
     path = tmp_path / "a.txt"
     path.write_text("old")
     return path
 
 
-def test_a_file_is_synced_before_it_takes_the_name_and_its_folder_after(path: Path) -> None:
+def test_a_file_is_synced_before_it_takes_the_name_and_its_folder_after(path):
     """G1: a power cut leaves the old content or the new, never half of it."""
     *_, synced, replaced, opened, folder = replace_file(path)
     assert synced == ("fsync", ".a.txt.writing") and replaced == ("replace", "a.txt")
@@ -37,16 +37,14 @@ def test_a_file_is_synced_before_it_takes_the_name_and_its_folder_after(path: Pa
     assert path.read_text() == "new"
 
 
-def test_what_can_be_made_again_is_replaced_without_waiting_for_the_disk(path: Path) -> None:
+def test_what_can_be_made_again_is_replaced_without_waiting_for_the_disk(path):
     """An index or an export is whole under its name; a power cut may undo it."""
     assert "fsync" not in dict(replace_file(path, is_durable=False))
     assert path.read_text() == "new"
 
 
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-def test_a_failure_leaves_the_old_file_and_nothing_beside_it(
-    path: Path, error: type[BaseException]
-) -> None:
+def test_a_failure_leaves_the_old_file_and_nothing_beside_it(path, error):
     """E5: whatever ends the writing, it ends as if it had never begun."""
     with pytest.raises(error), atomic_write(path) as temporary:
         temporary.write_text("half")
@@ -54,14 +52,14 @@ def test_a_failure_leaves_the_old_file_and_nothing_beside_it(
     assert path.read_text() == "old" and list(path.parent.iterdir()) == [path]
 
 
-def test_json_is_written_for_people_too(tmp_path: Path) -> None:
+def test_json_is_written_for_people_too(tmp_path):
     make_folder(tmp_path / "deep" / "down")
     path = tmp_path / "deep" / "down" / "a.json"
     write_json(atomic_write(path), {"name": "فروشگاه"})
     assert path.read_text(encoding="utf-8") == '{\n  "name": "فروشگاه"\n}\n'
 
 
-def test_a_lock_is_waited_for_and_then_its_holder_is_named(tmp_path: Path) -> None:
+def test_a_lock_is_waited_for_and_then_its_holder_is_named(tmp_path):
     """E3: one wording for every lock: who, what it does, and that later will do."""
     lock = tmp_path / ".lock"
     with (
@@ -78,12 +76,12 @@ def test_a_lock_is_waited_for_and_then_its_holder_is_named(tmp_path: Path) -> No
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path))
     return tmp_path / "views"
 
 
-def test_an_image_is_made_once_for_all_commands(cache: Path) -> None:
+def test_an_image_is_made_once_for_all_commands(cache):
     """Of another SQL, or another version of DuckDB, there is another one."""
     assert keep_made("views", "this", lambda: b"image") == b"image"
     assert keep_made("views", "this", cannot_be_made) == b"image"
@@ -92,7 +90,7 @@ def test_an_image_is_made_once_for_all_commands(cache: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"x", bytes(32) + b"image"], ids=["none", "cut", "other"])
-def test_a_damaged_image_is_made_again(cache: Path, damage: bytes) -> None:
+def test_a_damaged_image_is_made_again(cache, damage):
     keep_made("views", "this", lambda: b"image")
     (path,) = cache.iterdir()
     whole = path.read_bytes()
@@ -100,18 +98,18 @@ def test_a_damaged_image_is_made_again(cache: Path, damage: bytes) -> None:
     assert keep_made("views", "this", lambda: b"image") == b"image" and path.read_bytes() == whole
 
 
-def test_another_users_image_is_not_taken(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_users_image_is_not_taken(cache, monkeypatch):
     keep_made("views", "this", lambda: b"theirs")
     monkeypatch.setattr(os, "getuid", lambda: 7, raising=False)
     assert keep_made("views", "this", lambda: b"ours") == b"ours"
 
 
-def test_a_folder_that_cannot_be_written_costs_time_alone(cache: Path) -> None:
+def test_a_folder_that_cannot_be_written_costs_time_alone(cache):
     cache.write_text("a file stands where the folder would be")
     assert [keep_made("views", "this", lambda: b"image") for _ in range(2)] == [b"image", b"image"]
 
 
-def test_a_user_without_a_home_loses_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_loses_time_alone(monkeypatch):
     def nowhere() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
@@ -120,7 +118,7 @@ def test_a_user_without_a_home_loses_time_alone(monkeypatch: pytest.MonkeyPatch)
     assert keep_made("views", "this", lambda: b"image") == b"image"
 
 
-def test_the_oldest_images_go(cache: Path) -> None:
+def test_the_oldest_images_go(cache):
     for number in range(MOST_MADE + 3):
         keep_made("views", str(number), lambda: b"image")
         os.utime(max(cache.iterdir(), key=modified), (number, number))
@@ -165,7 +163,7 @@ def typed(folder: Path, content: bytes) -> Path:
     ],
     ids=["plain", "mark", "CRLF", "CR", "no end", "spaces", "quotes", "empty cells", "order"],
 )
-def test_what_has_one_meaning_is_read(tmp_path: Path, content: bytes) -> None:
+def test_what_has_one_meaning_is_read(tmp_path, content):
     """The same two rows, with the lines that they stand in."""
     rows = read_rows(typed(tmp_path, content), COLUMNS)
     assert [(row.line, row.cells) for row in rows] == [
@@ -175,13 +173,13 @@ def test_what_has_one_meaning_is_read(tmp_path: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\n \n", b"at,coin,note\n"])
-def test_a_file_without_rows_has_none(tmp_path: Path, content: bytes | None) -> None:
+def test_a_file_without_rows_has_none(tmp_path, content):
     """Nor has one that is not there."""
     path = tmp_path / "typed.csv" if content is None else typed(tmp_path, content)
     assert read_rows(path, COLUMNS) == []
 
 
-def test_a_column_that_is_optional_may_lack(tmp_path: Path) -> None:
+def test_a_column_that_is_optional_may_lack(tmp_path):
     [row] = read_rows(typed(tmp_path, b"at,coin\n1,btc\n"), COLUMNS, {"note"})
     assert row.cells["note"] == ""
 
@@ -207,9 +205,7 @@ def test_a_column_that_is_optional_may_lack(tmp_path: Path) -> None:
         ("at,coin,note\n".encode("utf-16"), "line 1: the text is UTF-16: save it as CSV in UTF-8"),
     ],
 )
-def test_what_could_mean_two_things_is_refused(
-    tmp_path: Path, content: str | bytes, told: str
-) -> None:
+def test_what_could_mean_two_things_is_refused(tmp_path, content, told):
     """By the file's name, the number of the line, and what is wrong with it; by both doors."""
     before = content if isinstance(content, bytes) else content.encode()
     path = typed(tmp_path, before)
@@ -230,7 +226,7 @@ def test_what_could_mean_two_things_is_refused(
         ("note,coin,at\n", 'note,coin,at\n"seen, by Sara",btc,2026-11-01\n'),
     ],
 )
-def test_a_row_is_added_and_all_else_stays(tmp_path: Path, before: str | None, after: str) -> None:
+def test_a_row_is_added_and_all_else_stays(tmp_path, before, after):
     """With the file's own order of columns, ends of lines and mark of UTF-8."""
     path = tmp_path / "typed.csv"
     if before is not None:
@@ -239,7 +235,7 @@ def test_a_row_is_added_and_all_else_stays(tmp_path: Path, before: str | None, a
     assert path.read_bytes().decode() == after
 
 
-def test_a_column_that_a_row_needs_is_added(tmp_path: Path) -> None:
+def test_a_column_that_a_row_needs_is_added(tmp_path):
     """Rows of more lines than one, and blank lines, stay what they were."""
     path = typed(tmp_path, b'at,coin\r\n1,"b\ntc"\r\n\r\n2,eth')
     append_row(LocalStorage(tmp_path), path.name, COLUMNS, ROW, {"note"})

@@ -16,13 +16,13 @@ ENDLESS = (
 )
 
 
-def test_an_interrupted_query_is_an_interruption() -> None:
+def test_an_interrupted_query_is_an_interruption():
     """Ctrl-C stops what is running, as it would in plain Python."""
     with pytest.raises(KeyboardInterrupt), interruptible():
         raise RuntimeError("Query interrupted")
 
 
-def test_another_error_stays_what_it_is() -> None:
+def test_another_error_stays_what_it_is():
     """Only this one text means that somebody pressed a key."""
     with pytest.raises(RuntimeError, match="out of memory"), interruptible():
         raise RuntimeError("out of memory")
@@ -37,7 +37,7 @@ def heard() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("heard")
-def test_a_query_without_end_stops_when_asked() -> None:
+def test_a_query_without_end_stops_when_asked():
     """In the main thread, DuckDB would go on joining for days."""
     connection, main = duckdb.connect(), threading.main_thread().ident
     threading.Timer(0.2, signal.pthread_kill, [main, signal.SIGINT]).start()
@@ -47,9 +47,7 @@ def test_a_query_without_end_stops_when_asked() -> None:
 
 
 @pytest.mark.parametrize("has_begun", [False, True])
-def test_a_query_interrupted_as_it_starts_leaves_its_connection_free(
-    monkeypatch: pytest.MonkeyPatch, has_begun: bool
-) -> None:
+def test_a_query_interrupted_as_it_starts_leaves_its_connection_free(monkeypatch, has_begun):
     """Ctrl-C may come while the query is handed to its thread."""
 
     class Interrupted(SimpleQueue[object]):
@@ -66,7 +64,7 @@ def test_a_query_interrupted_as_it_starts_leaves_its_connection_free(
     assert connection.sql("select 1").fetchall() == [(1,)]
 
 
-def test_a_stopped_thread_leaves_its_query_and_tidies_up_undisturbed() -> None:
+def test_a_stopped_thread_leaves_its_query_and_tidies_up_undisturbed():
     """A stop is heard once, and only by the thread that is to stop."""
     connection, stop = duckdb.connect(), threading.Event()
     threading.Timer(0.1, stop.set).start()
@@ -78,14 +76,14 @@ def test_a_stopped_thread_leaves_its_query_and_tidies_up_undisturbed() -> None:
     check_stop()  # outside of the block it says nothing
 
 
-def test_its_thread_runs_the_next_query_and_keeps_no_answer() -> None:
+def test_its_thread_runs_the_next_query_and_keeps_no_answer():
     """An answer may be large: once it is handed over, its memory is its receiver's to free."""
     thread = QueryThread(duckdb.connect())
     answer = weakref.ref(thread.run(set))
     assert (answer(), thread.run(lambda: "next")) == (None, "next")
 
 
-def test_an_error_of_the_engine_comes_through_as_it_is() -> None:
+def test_an_error_of_the_engine_comes_through_as_it_is():
     connection = duckdb.connect()
     with pytest.raises(duckdb.CatalogException, match="nowhere"):
         QueryThread(connection).run(lambda: connection.sql("select * from nowhere").fetchall())

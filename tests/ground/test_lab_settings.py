@@ -23,7 +23,7 @@ LEDGER = """
 
 
 @pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch) -> InteractiveShell:
+def shell(monkeypatch) -> InteractiveShell:
     """A notebook's shell, in which errors are one line."""
     shell = InteractiveShell()
     monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
@@ -32,14 +32,14 @@ def shell(monkeypatch: pytest.MonkeyPatch) -> InteractiveShell:
 
 
 @pytest.fixture
-def held(desk: Desk) -> Desk:
+def held(desk) -> Desk:
     """One payment of August, and all read up to October 20."""
     desk.serve(LEDGER)
     desk.extract(end=parse_bound("2026-10-20"))
     return desk
 
 
-def test_the_lab_gets_the_settings_of_dotenv(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lab_gets_the_settings_of_dotenv(monkeypatch):
     """The environment wins, foreign names stay out, the lake's path is absolute."""
     monkeypatch.setenv("SVC_BASE_URL", "https://shell.example")
     Path(".env").write_text("SVC_BASE_URL=https://file.example\nSVC_PATIENCE=9\nPATH=/nowhere\n")
@@ -48,7 +48,7 @@ def test_the_lab_gets_the_settings_of_dotenv(monkeypatch: pytest.MonkeyPatch) ->
     assert given["SVC_DATA_DIR"] == str(Path.cwd() / "lake") and given["PATH"] != "/nowhere"
 
 
-def test_files_of_keys_are_found_from_the_notebooks_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_keys_are_found_from_the_notebooks_folder(monkeypatch):
     """Their paths are absolute; what the shell gives in a file, `.env` does not give beside it."""
     Path("key").write_text("svc_live_" + "0" * 64)
     Path(".env").write_text("SVC_CHECKOUT_KEY_FILE=key\nSVC_RECEIPT_SECRETS=of the file\n")
@@ -61,8 +61,8 @@ def test_files_of_keys_are_found_from_the_notebooks_folder(monkeypatch: pytest.M
 
 
 def test_the_lab_opens_on_the_notebooks_with_further_arguments(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     """What is not ours is JupyterLab's."""
     started: list[list[str]] = []
     monkeypatch.setattr("os.execvpe", lambda _, words, __: started.append(words))
@@ -72,7 +72,7 @@ def test_the_lab_opens_on_the_notebooks_with_further_arguments(
     assert started[0][-3:] == ["--no-browser", "--port", "8890"]
 
 
-def test_wrong_settings_are_told_before_the_lab_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_settings_are_told_before_the_lab_opens(monkeypatch):
     """Not in a cell, minutes later."""
     started: list[list[str]] = []
     monkeypatch.setattr("os.execvpe", lambda _, words, __: started.append(words))
@@ -82,9 +82,7 @@ def test_wrong_settings_are_told_before_the_lab_opens(monkeypatch: pytest.Monkey
     assert not started
 
 
-def test_errors_in_a_notebook_are_one_line(
-    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_in_a_notebook_are_one_line(shell, capsys):
     """Ours are, and name a Python cell that helps; those of others keep their traceback."""
     shell.run_cell("import svc_analytics as svc\nsvc.open_lake('none').sql('from payments')")
     line = capsys.readouterr().out.strip()
@@ -97,14 +95,14 @@ def test_errors_in_a_notebook_are_one_line(
         assert "Traceback" in capsys.readouterr().out
 
 
-def test_without_a_notebook_errors_stay_as_they_are() -> None:
+def test_without_a_notebook_errors_stay_as_they_are():
     """A script that imports the same lines is not changed."""
     hook = sys.excepthook
     svc.notebook_errors()
     assert sys.excepthook is hook
 
 
-def test_the_month_to_begin_with_is_the_last_one_read_whole(held: Desk) -> None:
+def test_the_month_to_begin_with_is_the_last_one_read_whole(held):
     """September; offered are the months from the first record to the newest reading."""
     with pytest.raises(LakeError, match="run svc-analytics extract"):
         svc.last_full_month(svc.open_lake("none"))
@@ -114,7 +112,7 @@ def test_the_month_to_begin_with_is_the_last_one_read_whole(held: Desk) -> None:
     assert known_months(held.lake) == ["2026-10", "2026-09", "2026-08"]
 
 
-def test_the_demo_ends_with_the_command_that_opens_the_lab(held: Desk) -> None:
+def test_the_demo_ends_with_the_command_that_opens_the_lab(held):
     """With both extras, and a path that a shell takes as one word."""
     text = what_next(svc.statement(held.lake, "2026-08"), "my data")
     assert "svc-analytics sandbox serve --env-file .env\n" in text
@@ -132,8 +130,8 @@ q = pd.DataFrame({"a": [Decimal(3), Decimal(5)], "b": [Decimal(1), Decimal(2)]},
 
 @pytest.mark.parametrize("code", ["q.a.diff()", "q.a.pct_change()", "q.a - q.b", "q.a * q.b"])
 def test_arithmetic_that_needs_too_many_digits_is_one_line_that_says_what_to_do(
-    shell: InteractiveShell, capsys: pytest.CaptureFixture[str], code: str
-) -> None:
+    shell, capsys, code
+):
     """The same in SQL; 40 frames of other people's code help nobody."""
     shell.run_cell(FRAME)
     shell.run_cell(code)
@@ -142,7 +140,7 @@ def test_arithmetic_that_needs_too_many_digits_is_one_line_that_says_what_to_do(
     assert 'lake.sql("select month, a - b as difference' in lines[0]
 
 
-def test_the_sql_that_is_named_instead_is_exact(held: Desk) -> None:
+def test_the_sql_that_is_named_instead_is_exact(held):
     """To the eighteenth place."""
     query = (
         "select 1::decimal(38,18) - 0.000000000000000001::decimal(38,18) as difference "

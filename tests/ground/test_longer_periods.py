@@ -25,9 +25,7 @@ ZONES = ("UTC", "Asia/Tehran", "America/New_York", "Africa/Cairo", "America/Asun
         ("1405-01-ytd", "jalali", "1405-01", "1405-01", 1),
     ],
 )
-def test_a_longer_period_begins_and_ends_with_its_months(
-    zone: str, label: str, calendar: str, first: str, last: str, count: int
-) -> None:
+def test_a_longer_period_begins_and_ends_with_its_months(zone, label, calendar, first, last, count):
     """No gap between its months, whatever the clocks of the zone do."""
     made = read_label(label, zone, calendar)
     assert made.start == month(first, zone, calendar).start
@@ -37,7 +35,7 @@ def test_a_longer_period_begins_and_ends_with_its_months(
     assert sum(each.end - each.start for each in made.months) == made.end - made.start
 
 
-def test_a_leap_year_has_a_day_more() -> None:
+def test_a_leap_year_has_a_day_more():
     """2028 has 366 days; 1408 is the next leap year of the Jalali calendar."""
     for year, calendar, days in (
         *(("2027", "gregorian", 365), ("2028", "gregorian", 366)),
@@ -78,12 +76,12 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize(("text", "label"), WRITTEN.items(), ids=WRITTEN.keys())
-def test_a_period_is_taken_as_people_write_it(text: str, label: str) -> None:
+def test_a_period_is_taken_as_people_write_it(text, label):
     """Four digits and a Q, words, Persian; without a year it is the latest that has begun."""
     assert parse_period(text, NOW).label == label
 
 
-def test_a_relative_period_is_of_the_chosen_calendar() -> None:
+def test_a_relative_period_is_of_the_chosen_calendar():
     """On 29 Aban 1405 the running quarter is the third, and Mehr is the newest month over."""
     labels = [
         parse_period(text, NOW, "Asia/Tehran", "jalali").label
@@ -102,27 +100,27 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "says"), REFUSED.items(), ids=REFUSED.keys())
-def test_what_is_no_period_is_refused_in_one_line(text: str, says: str) -> None:
+def test_what_is_no_period_is_refused_in_one_line(text, says):
     """The line names what was written, or what to write."""
     with pytest.raises(ConfigError, match=says) as caught:
         parse_period(text, NOW)
     assert "\n" not in str(caught.value)
 
 
-def test_a_year_to_date_in_january_names_what_to_write() -> None:
+def test_a_year_to_date_in_january_names_what_to_write():
     """No month of the year is over: nothing is guessed."""
     january = to_micros(datetime(2027, 1, 9, tzinfo=UTC))
     with pytest.raises(ConfigError, match=r"write 2027-01-ytd .* or 2026 for the year before"):
         parse_period("ytd", january)
 
 
-def test_a_quarter_of_another_calendar_names_those_it_lies_in() -> None:
+def test_a_quarter_of_another_calendar_names_those_it_lies_in():
     """The third quarter of 2026 begins in the second of 1405."""
     with pytest.raises(ConfigError, match="write 1405-Q2 or 1405-Q3"):
         parse_period("2026-Q3", NOW, calendar="jalali")
 
 
-def test_the_period_before_is_of_the_same_length() -> None:
+def test_the_period_before_is_of_the_same_length():
     """Of a year to date, the same months of the year before."""
     before = {
         label: read_label(label).shift(-1).label for label in ("2026-Q1", "2026", "2026-10-ytd")

@@ -53,14 +53,14 @@ TOO_WIDE = {
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
-def test_anything_else_is_refused(text: str) -> None:
+def test_anything_else_is_refused(text):
     """D1, D2: what is not plain digits, or does not fit, is refused and never rounded."""
     with pytest.raises(DataError, match="not a plain decimal amount"):
         parse_amount(text)
 
 
 @pytest.mark.parametrize(("text", "reason"), TOO_WIDE.values(), ids=TOO_WIDE.keys())
-def test_what_does_not_fit_is_refused_for_that_reason(text: str, reason: str) -> None:
+def test_what_does_not_fit_is_refused_for_that_reason(text, reason):
     """A digit that has no place is never rounded away, and the amount is not called no decimal."""
     with pytest.raises(DataError, match=reason):
         parse_amount(text)
@@ -77,9 +77,7 @@ ZEROS = st.integers(0, 30).map("0".__mul__)
     st.none() | st.integers(0, 10**20),
     ZEROS,
 )
-def test_an_amount_is_held_if_its_value_fits(
-    sign: str, before: str, whole: int, places: int | None, behind: str
-) -> None:
+def test_an_amount_is_held_if_its_value_fits(sign, before, whole, places, behind):
     """Zeros that have no place are no loss: without them the value is the same, or refused."""
     text = f"{sign}{before}{whole}" + ("" if places is None else f".{before}{places}{behind}")
     value = Fraction(text)
@@ -90,13 +88,13 @@ def test_an_amount_is_held_if_its_value_fits(
 
 
 @pytest.mark.parametrize("value", [1, 1.0, Decimal(1), None, True, b"1", ["1"]], ids=repr)
-def test_amount_must_be_a_text(value: object) -> None:
+def test_amount_must_be_a_text(value):
     """The contract writes amounts as texts; a JSON number is refused."""
     with pytest.raises(DataError):
         parse_amount(value)  # type: ignore[arg-type]
 
 
-def test_refusal_shows_little_of_a_long_text() -> None:
+def test_refusal_shows_little_of_a_long_text():
     """An amount of a million digits does not make a message of a million characters."""
     with pytest.raises(DataError) as refusal:
         parse_amount("9" * 1_000_000)
@@ -119,7 +117,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize(("value", "text"), WRITTEN.items())
-def test_amount_is_written_as_plain_digits(value: str, text: str) -> None:
+def test_amount_is_written_as_plain_digits(value, text):
     """An amount is written without exponent, trailing zeros or a minus zero."""
     assert format_amount(Decimal(value)) == text
 
@@ -129,7 +127,7 @@ amounts = st.integers(-(10**38) + 1, 10**38 - 1).map(lambda units: Decimal(f"{un
 
 @examples
 @given(amounts)
-def test_what_is_written_reads_back_equal(value: Decimal) -> None:
+def test_what_is_written_reads_back_equal(value):
     """Writing and reading an amount changes nothing of its value."""
     text = format_amount(value)
     assert parse_amount(text) == value
@@ -143,14 +141,14 @@ def test_what_is_written_reads_back_equal(value: Decimal) -> None:
 @example(f"-{WIDEST}").via("the widest")
 @example("007.50").via("zeros at both ends")
 @example("-0.00").via("a minus zero")
-def test_every_text_of_the_form_is_kept_to_the_last_digit(text: str) -> None:
+def test_every_text_of_the_form_is_kept_to_the_last_digit(text):
     """D2: no text of the contract's form loses a digit, not even a trailing zero."""
     assert format(parse_amount(text), "f") == format(Decimal(text), "f")
 
 
 @examples
 @given(st.text(max_size=30))
-def test_any_other_text_is_refused_as_a_data_error(text: str) -> None:
+def test_any_other_text_is_refused_as_a_data_error(text):
     """No text at all makes the parser fail in another way than DataError."""
     try:
         assert parse_amount(text) == Decimal(text)
@@ -171,14 +169,14 @@ GROUPED = {
 
 
 @pytest.mark.parametrize(("text", "shown"), GROUPED.items())
-def test_thousands_are_separated_before_the_point_only(text: str, shown: str) -> None:
+def test_thousands_are_separated_before_the_point_only(text, shown):
     """Grouping is for people and touches no digit."""
     assert group_digits(text) == shown
 
 
 @examples
 @given(amounts)
-def test_grouping_loses_no_digit(value: Decimal) -> None:
+def test_grouping_loses_no_digit(value):
     """Taking the separators out again gives the same text."""
     text = format_amount(value)
     assert group_digits(text).replace(",", "") == text
@@ -199,15 +197,13 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("old", "new", "percent"), CHANGES.values(), ids=CHANGES)
-def test_a_percentage_is_of_the_old_figure_without_its_sign(
-    old: str, new: str, percent: str
-) -> None:
+def test_a_percentage_is_of_the_old_figure_without_its_sign(old, new, percent):
     """Plus says that a figure rose, also from below zero; rounded once, half up, to 8 places."""
     found = percent_change(Decimal(old), Decimal(new))
     assert found == Decimal(percent) and found.as_tuple().exponent == -8
 
 
-def test_nothing_is_a_percentage_of_zero_or_through_zero() -> None:
+def test_nothing_is_a_percentage_of_zero_or_through_zero():
     """It is undefined, whatever the new figure is, and not infinite."""
     assert percent_change(Decimal("-4.04"), Decimal("2.02")) is None
     assert percent_change(Decimal("4"), Decimal("-2")) is None
@@ -215,7 +211,7 @@ def test_nothing_is_a_percentage_of_zero_or_through_zero() -> None:
     assert percent_change(Decimal("-0.00"), Decimal("0")) is None
 
 
-def test_the_largest_change_keeps_every_digit() -> None:
+def test_the_largest_change_keeps_every_digit():
     """From the smallest unit to the widest amount: 40 digits before the point."""
     found = percent_change(Decimal("0.000000000000000001"), Decimal(WIDEST))
     assert found == Decimal("9" * 37 + "800")

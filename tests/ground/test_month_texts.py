@@ -8,7 +8,6 @@ import svc_analytics as svc
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import to_micros
 from svc_analytics.periods import month, parse_month
-from tests.support.desks import Desk
 
 # 20 November 2026 is 29 Aban 1405.
 NOW = to_micros(datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
@@ -35,7 +34,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("text", SAME.values(), ids=SAME.keys())
-def test_a_jalali_month_is_the_same_however_it_is_written(text: str) -> None:
+def test_a_jalali_month_is_the_same_however_it_is_written(text):
     """Without being told the calendar, or with it."""
     assert parse_month(text, NOW, calendar="jalali") == ABAN
     if text != "this month":
@@ -51,7 +50,7 @@ def test_a_jalali_month_is_the_same_however_it_is_written(text: str) -> None:
         ("this month", "2026-11"),
     ],
 )
-def test_a_gregorian_month_is_taken_in_short(text: str, label: str) -> None:
+def test_a_gregorian_month_is_taken_in_short(text, label):
     """A name without a year is the latest such month that has begun."""
     assert parse_month(text, NOW) == month(label)
     assert parse_month(text, NOW, calendar="gregorian") == month(label)
@@ -65,12 +64,12 @@ def test_a_gregorian_month_is_taken_in_short(text: str, label: str) -> None:
         *(("ordibehest", "1405-02"), ("shahriver", "1405-06")),
     ],
 )
-def test_a_jalali_name_is_the_latest_month_of_its_name(text: str, label: str) -> None:
+def test_a_jalali_name_is_the_latest_month_of_its_name(text, label):
     """Azar 1405 begins on 22 November 2026, so on the 20th `azar` is that of 1404."""
     assert parse_month(text, NOW, "Asia/Tehran") == month(label, "Asia/Tehran", "jalali")
 
 
-def test_last_month_is_of_the_calendar_that_is_asked_for() -> None:
+def test_last_month_is_of_the_calendar_that_is_asked_for():
     """A text that names no month leaves the calendar to its option."""
     assert parse_month("last month", NOW, calendar="jalali") == ABAN.shift(-1)
 
@@ -88,7 +87,7 @@ def test_last_month_is_of_the_calendar_that_is_asked_for() -> None:
         ("aban 2026", "'aban 2026' has a jalali month and a gregorian year: write it as aban 1405"),
     ],
 )
-def test_a_near_miss_names_the_month_that_was_meant(text: str, said: str) -> None:
+def test_a_near_miss_names_the_month_that_was_meant(text, said):
     """One line, with the way to write it."""
     with pytest.raises(ConfigError) as raised:
         parse_month(text, NOW)
@@ -104,15 +103,13 @@ def test_a_near_miss_names_the_month_that_was_meant(text: str, said: str) -> Non
         ("آبان", "gregorian", "a jalali month, not a gregorian one: write 2026-10 or 2026-11"),
     ],
 )
-def test_a_month_of_another_calendar_names_those_it_lies_in(
-    text: str, calendar: str, said: str
-) -> None:
+def test_a_month_of_another_calendar_names_those_it_lies_in(text, calendar, said):
     """1 Aban 1405 is 23 October 2026, and 1 Mehr 1405 is 23 September."""
     with pytest.raises(ConfigError, match=said):
         parse_month(text, NOW, calendar=calendar)
 
 
-def test_a_month_that_is_no_text_is_one_line(desk: Desk) -> None:
+def test_a_month_that_is_no_text_is_one_line(desk):
     """`2026-10` without quotes is 2016 to Python."""
     with pytest.raises(
         ConfigError, match="month is the number 2016: give it as text in quotes, such"
@@ -120,7 +117,7 @@ def test_a_month_that_is_no_text_is_one_line(desk: Desk) -> None:
         svc.statement(desk.lake, 2026 - 10)  # type: ignore[arg-type]
 
 
-def test_people_read_a_month_in_its_own_calendar_and_zone() -> None:
+def test_people_read_a_month_in_its_own_calendar_and_zone():
     """Its name, from when to when it lasts, and its days."""
     aban, october = month("1405-08", "Asia/Tehran", "jalali"), month("2026-10")
     assert aban.title == "Aban 1405" and october.title == "October 2026"
@@ -130,7 +127,7 @@ def test_people_read_a_month_in_its_own_calendar_and_zone() -> None:
     assert october.day_text(date(2026, 10, 23)) == "2026-10-23"
 
 
-def test_bounds_say_when_a_month_did_not_begin_at_midnight() -> None:
+def test_bounds_say_when_a_month_did_not_begin_at_midnight():
     """On 1 April 2001 the clocks of Havana went from midnight to one."""
     bounds = month("2001-04", "America/Havana").local_bounds
     assert bounds == "1 April 2001 01:00 to 1 May 2001 00:00, America/Havana"

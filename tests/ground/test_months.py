@@ -37,9 +37,7 @@ STARTS = {
 
 
 @pytest.mark.parametrize(("label", "zone", "start"), STARTS.values(), ids=STARTS.keys())
-def test_month_begins_with_the_first_instant_of_its_first_day(
-    label: str, zone: str, start: str
-) -> None:
+def test_month_begins_with_the_first_instant_of_its_first_day(label, zone, start):
     """Where midnight is skipped a month begins at the skip, where repeated, at the first."""
     assert from_micros(month(label, zone).start) == datetime.fromisoformat(start)
 
@@ -60,14 +58,14 @@ LENGTHS = {
 
 
 @pytest.mark.parametrize(("label", "zone", "length"), LENGTHS.values(), ids=LENGTHS.keys())
-def test_month_is_as_long_as_it_really_was(label: str, zone: str, length: int) -> None:
+def test_month_is_as_long_as_it_really_was(label, zone, length):
     """C3: a month in which clocks change is longer or shorter by that change."""
     period = month(label, zone)
     assert period.end - period.start == length
 
 
 @pytest.mark.parametrize("zone", ZONES)
-def test_every_boundary_splits_to_the_microsecond(zone: str) -> None:
+def test_every_boundary_splits_to_the_microsecond(zone):
     """C5: an instant on a boundary is the next month's, one microsecond earlier is not.
 
     So months follow each other without gap or overlap.
@@ -80,7 +78,7 @@ def test_every_boundary_splits_to_the_microsecond(zone: str) -> None:
             assert month_of(period.start + 1, zone) == period
 
 
-def test_month_of_an_instant_holds_it_even_where_clocks_go_back_over_midnight() -> None:
+def test_month_of_an_instant_holds_it_even_where_clocks_go_back_over_midnight():
     """At 00:01 on 1 November 2009 Newfoundland went back to October; each instant has a month."""
     zone = "America/St_Johns"
     first = month("2009-11", zone).start
@@ -97,7 +95,7 @@ instants = st.integers(
 
 @examples
 @given(instants, zoned)
-def test_month_of_an_instant_is_the_one_on_the_wall_calendar(at: int, zone: str) -> None:
+def test_month_of_an_instant_is_the_one_on_the_wall_calendar(at, zone):
     """An instant's month is that of its local date, and holds the instant."""
     local = from_micros(at).astimezone(ZoneInfo(zone))
     found = month_of(at, zone)
@@ -107,7 +105,7 @@ def test_month_of_an_instant_is_the_one_on_the_wall_calendar(at: int, zone: str)
 
 @examples
 @given(st.integers(0, 600), st.integers(-600, 600), zoned)
-def test_shifting_there_and_back_changes_nothing(place: int, months: int, zone: str) -> None:
+def test_shifting_there_and_back_changes_nothing(place, months, zone):
     """A month shifted by any number of months and back is itself."""
     period = month("2020-01", zone).shift(place)
     assert period.shift(months).shift(-months) == period
@@ -124,12 +122,12 @@ def test_shifting_there_and_back_changes_nothing(place: int, months: int, zone: 
         ("2026-10", 12, "2027-10"),
     ],
 )
-def test_shift_crosses_years(label: str, months: int, expected: str) -> None:
+def test_shift_crosses_years(label, months, expected):
     """Shifting counts months across any number of years and keeps the zone."""
     assert month(label, "Asia/Tehran").shift(months) == month(expected, "Asia/Tehran")
 
 
-def test_folder_names_the_zone_unless_it_is_utc() -> None:
+def test_folder_names_the_zone_unless_it_is_utc():
     """A statement's folder tells which zone its month is in."""
     assert month("2026-10").folder == "2026-10"
     assert month("2026-10", "Asia/Tehran").folder == "2026-10@Asia-Tehran"
@@ -147,12 +145,12 @@ NAMED = {
 
 
 @pytest.mark.parametrize(("text", "label"), NAMED.items())
-def test_named_month_is_the_latest_of_its_name_so_far(text: str, label: str) -> None:
+def test_named_month_is_the_latest_of_its_name_so_far(text, label):
     """`december` said in November is last year's."""
     assert parse_month(text, NOW).label == label
 
 
-def test_named_month_is_counted_in_its_zone() -> None:
+def test_named_month_is_counted_in_its_zone():
     """At the edge of a year the zone decides which month is running, and so which year."""
     edge = to_micros(datetime(2026, 12, 31, 21, 0, tzinfo=UTC))
     assert parse_month("january", edge, "Asia/Tehran") == month("2027-01", "Asia/Tehran")
@@ -166,7 +164,7 @@ BAD_MONTHS = [
 
 
 @pytest.mark.parametrize("text", BAD_MONTHS)
-def test_bad_month_is_a_usage_error(text: str) -> None:
+def test_bad_month_is_a_usage_error(text):
     """What is not a month is bad usage, exit code 2."""
     with pytest.raises(ConfigError, match="not a month"):
         parse_month(text, NOW)
@@ -175,7 +173,7 @@ def test_bad_month_is_a_usage_error(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["octob", "2026-10\n", "october", "2026-10".translate(PERSIAN)])
-def test_a_label_has_one_form(text: str) -> None:
+def test_a_label_has_one_form(text):
     """What files and folders are called is never read as generously as a person's month."""
     with pytest.raises(ConfigError, match="not a month"):
         month(text)
@@ -185,13 +183,13 @@ def test_a_label_has_one_form(text: str) -> None:
     "name",
     ["", "Tehran", "Asia/Nowhere", "../../etc/passwd", "/etc/localtime", "+03:30", "Asia/", "a\0b"],
 )
-def test_unknown_zone_is_a_usage_error(name: str) -> None:
+def test_unknown_zone_is_a_usage_error(name):
     """A zone that does not exist is bad usage, and no path is followed to find one."""
     with pytest.raises(ConfigError, match="no time zone"):
         load_zone(name)
 
 
-def test_utc_months_cover_an_interval_and_no_more() -> None:
+def test_utc_months_cover_an_interval_and_no_more():
     """The months of a half-open interval are those it touches; its end is not in it."""
     start, end = month("2026-11").start, month("2027-02").start
     assert [p.label for p in utc_months(start, end)] == ["2026-11", "2026-12", "2027-01"]
@@ -211,9 +209,7 @@ ENDS = {
 @pytest.mark.parametrize("at", ENDS.values(), ids=ENDS.keys())
 @pytest.mark.parametrize("calendar", CALENDARS)
 @pytest.mark.parametrize("zone", [*ZONES, "Etc/GMT+12"])
-def test_what_a_lake_can_hold_has_a_month_that_can_be_named(
-    at: datetime, calendar: str, zone: str
-) -> None:
+def test_what_a_lake_can_hold_has_a_month_that_can_be_named(at, calendar, zone):
     """From 1970 to 9998, in every zone and calendar; so has the month before."""
     found = month_of(to_micros(at), zone, calendar)
     assert found.start <= to_micros(at) < found.end
@@ -222,7 +218,7 @@ def test_what_a_lake_can_hold_has_a_month_that_can_be_named(
     assert month(before.label, zone, calendar).end == found.start
 
 
-def test_the_first_months_of_the_jalali_calendar_begin_as_on_the_wall() -> None:
+def test_the_first_months_of_the_jalali_calendar_begin_as_on_the_wall():
     """1 Bahman 1348 was 21 January 1970, and 1 Farvardin 1349 was 21 March."""
     starts = {"1348-11": datetime(1970, 1, 21, tzinfo=UTC),
               "1349-01": datetime(1970, 3, 21, tzinfo=UTC)}  # fmt: skip
@@ -233,12 +229,12 @@ def test_the_first_months_of_the_jalali_calendar_begin_as_on_the_wall() -> None:
 @pytest.mark.parametrize("calendar", CALENDARS)
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Tehran", "America/New_York"])
 @pytest.mark.parametrize("at", [datetime.min, datetime.max], ids=["year 1", "year 9999"])
-def test_an_instant_beyond_the_calendar_is_said(at: datetime, zone: str, calendar: str) -> None:
+def test_an_instant_beyond_the_calendar_is_said(at, zone, calendar):
     """One line, whichever library gave up first."""
     with pytest.raises(ConfigError, match="month"):
         month(month_of(to_micros(at.replace(tzinfo=UTC)), zone, calendar).label, zone, calendar)
 
 
-def test_last_month_there_is_ends_at_a_real_instant() -> None:
+def test_last_month_there_is_ends_at_a_real_instant():
     """The last month that can be named still has an end that can be written."""
     assert from_micros(month("9998-12").end) - datetime(9998, 12, 31, tzinfo=UTC) == timedelta(1)

@@ -172,9 +172,7 @@ ALL = [(name, *of) for name in PARTS for of in product(FATES, range(PARTS[name])
 
 
 @pytest.mark.parametrize(("name", "fate", "part"), rings(USUAL, ALL))
-def test_each_call_of_a_publication(
-    request: pytest.FixtureRequest, name: str, fate: str, part: int
-) -> None:
+def test_each_call_of_a_publication(request, name, fate, part):
     """E1, E2, E5, E6, G1: whatever befalls which call, the next run makes it good."""
     bench: Bench = request.getfixturevalue(name)
     for call in range(1 + part, bench.last + 1, PARTS[name]):
@@ -183,16 +181,14 @@ def test_each_call_of_a_publication(
         check_recovery(bench, lake)
 
 
-def test_a_power_cut_at_every_third_call_loses_nothing(bench: Bench) -> None:
+def test_a_power_cut_at_every_third_call_loses_nothing(bench):
     """G1: more calls than above, without the run that follows."""
     for call in range(2, bench.calls + 1, 3):
         check(bench, loses_power(bench, call))
 
 
 @pytest.mark.parametrize("name", ["bench", "nothing"])
-def test_a_power_cut_takes_nothing_of_a_run_that_is_over(
-    request: pytest.FixtureRequest, name: str
-) -> None:
+def test_a_power_cut_takes_nothing_of_a_run_that_is_over(request, name):
     """G1: months, quarantine and older versions are safe, and so are the folders they lie in."""
     bench: Bench = request.getfixturevalue(name)
     goal = {file: body for file, body in bench.goal.items() if not file.startswith(".")}
@@ -204,9 +200,7 @@ def test_a_power_cut_takes_nothing_of_a_run_that_is_over(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("step", rings([9], [1]))
-def test_each_call_that_makes_the_file_for_other_tools(
-    bench: Bench, step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_call_that_makes_the_file_for_other_tools(bench, step, tmp_path, monkeypatch):
     """E1, E5: analytics.duckdb is not there or is whole, and no failure stands in its way."""
     monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path))  # in which no other process makes room
     write_views(Lakehouse(bench.take()))  # the cache has what is kept there: no call of the lake's
@@ -244,7 +238,7 @@ def few_files(count: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("count", range(4))
-def test_where_too_few_files_may_be_open_no_file_is_blamed(bench: Bench, count: int) -> None:
+def test_where_too_few_files_may_be_open_no_file_is_blamed(bench, count):
     """E5: the system's own limit is named; nobody is told to move a good file away."""
     lake = bench.take()
     try:

@@ -39,7 +39,7 @@ def some_amount(chance: random.Random) -> Decimal | None:
 
 
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
-def test_derived_amounts_are_those_of_the_macros(stream: Stream) -> None:
+def test_derived_amounts_are_those_of_the_macros(stream):
     """For amounts of up to 38 digits, negative ones, zero and none, to the last digit."""
     chance = random.Random(2)
     amounts = [{name: some_amount(chance) for name in stream.money} for _ in range(1_000)]
@@ -55,7 +55,7 @@ def test_derived_amounts_are_those_of_the_macros(stream: Stream) -> None:
     assert all(0 < rows[name].null_count < len(rows) for name in names)
 
 
-def test_a_payment_is_divided_at_its_own_rate() -> None:
+def test_a_payment_is_divided_at_its_own_rate():
     """Of 3 coins worth 10 USD, 2.7 are net and 0.3 are fee: 10 * 2.7 / 3 = 9, and 1 USD."""
     given = {"amount": 3, "net_amount": "2.7", "fee_amount": "0.3", "usd_value": 10}
     table = rows_of(PAYMENTS, [{name: Decimal(value) for name, value in given.items()}])
@@ -65,7 +65,7 @@ def test_a_payment_is_divided_at_its_own_rate() -> None:
 
 
 @pytest.mark.parametrize(("usd_value", "amount"), [(None, "1"), ("1", "0")])
-def test_what_cannot_be_told_is_null(usd_value: str | None, amount: str) -> None:
+def test_what_cannot_be_told_is_null(usd_value, amount):
     """Without a value in USD, or an amount to divide by, nobody knows a rate."""
     value = usd_value and Decimal(usd_value)
     given = {"amount": Decimal(amount), "fee_amount": Decimal(0), "usd_value": value}
@@ -73,7 +73,7 @@ def test_what_cannot_be_told_is_null(usd_value: str | None, amount: str) -> None
     assert found["usd_rate"] is None
 
 
-def test_rows_that_have_derived_amounts_keep_them() -> None:
+def test_rows_that_have_derived_amounts_keep_them():
     """A month is rewritten many times; its rows are divided once."""
     table = with_derived(PAYMENTS, rows_of(PAYMENTS, [{"amount": Decimal(1)}]))
     assert with_derived(PAYMENTS, table) is table
@@ -82,7 +82,7 @@ def test_rows_that_have_derived_amounts_keep_them() -> None:
 
 
 @pytest.mark.parametrize("cut", [(0, 2), (1, 2), (2, 1)])
-def test_a_slice_of_a_table_has_its_own_amounts(cut: tuple[int, int]) -> None:
+def test_a_slice_of_a_table_has_its_own_amounts(cut):
     """Rows are cut at the bounds of months without being copied."""
     amounts = [{"amount": Decimal(n), "fee_amount": Decimal(1)} for n in (1, 2, 4)]
     found = with_derived(PAYMENTS, rows_of(PAYMENTS, amounts).slice(*cut))

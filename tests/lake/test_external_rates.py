@@ -20,26 +20,26 @@ HALLOWEEN = date(2026, 10, 31)
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path) -> Path:
     path = tmp_path / "rates.csv"
     path.write_text(LINES, encoding="utf-8")
     return path
 
 
-def test_a_dollar_is_so_many_units_of_the_currency(file: Path) -> None:
+def test_a_dollar_is_so_many_units_of_the_currency(file):
     """1,000.05 USD at 0.93 are 930.0465 EUR, which is 930.05 to the cent."""
     rates = read_rates(file, "eur")
     exact = rates.on(HALLOWEEN).convert(Decimal("1000.05"))
     assert (exact, rates.rounded(exact)) == (Decimal("930.0465"), Decimal("930.05"))
 
 
-def test_all_eighteen_places_count(file: Path) -> None:
+def test_all_eighteen_places_count(file):
     """1,000 USD at 0.921500000000000001."""
     rate = read_rates(file, "EUR").on(date(2026, 10, 30))
     assert rate.convert(Decimal("1000")) == Decimal("921.500000000000001")
 
 
-def test_the_toman_has_no_places_and_a_name(file: Path) -> None:
+def test_the_toman_has_no_places_and_a_name(file):
     """0.5 USD less 56,249.5 toman: half a toman is rounded away from zero, up and down."""
     rates = read_rates(file, "Toman")
     assert rates.on(HALLOWEEN).convert(Decimal("0.5")) == 56250
@@ -47,7 +47,7 @@ def test_the_toman_has_no_places_and_a_name(file: Path) -> None:
     assert rates.rounded(Decimal("56249.49")) == Decimal("56249")
 
 
-def test_a_file_may_say_how_many_places_a_currency_has(file: Path) -> None:
+def test_a_file_may_say_how_many_places_a_currency_has(file):
     """The Bahraini dinar has three; a line that does not repeat them says the same."""
     file.write_text(
         "date,currency,rate,source,places\n2026-10-30,BHD,0.376,CBB,3\n2026-10-31,BHD,0.376,CBB,\n"
@@ -55,7 +55,7 @@ def test_a_file_may_say_how_many_places_a_currency_has(file: Path) -> None:
     assert read_rates(file, "BHD").rounded(Decimal("1.0005")) == Decimal("1.001")
 
 
-def test_the_rates_used_are_listed_with_their_sources(file: Path) -> None:
+def test_the_rates_used_are_listed_with_their_sources(file):
     """Each day once, in order, however often and in whatever order it is asked for."""
     used = read_rates(file, "EUR").of([HALLOWEEN, date(2026, 10, 30), HALLOWEEN])
     assert [each.text for each in used] == [
@@ -64,20 +64,20 @@ def test_the_rates_used_are_listed_with_their_sources(file: Path) -> None:
     ]
 
 
-def test_a_day_without_a_rate_is_named(file: Path) -> None:
+def test_a_day_without_a_rate_is_named(file):
     """It takes none from the day before, which has one."""
     with pytest.raises(ConfigError, match="no rate of IRT for 2026-10-29, 2026-10-30: write a"):
         read_rates(file, "IRT").of([date(2026, 10, day) for day in (30, 29, 31)])
 
 
-def test_rates_that_are_kept_are_read_again(file: Path) -> None:
+def test_rates_that_are_kept_are_read_again(file):
     """With every digit, and only those that were used."""
     rates = read_rates(file, "EUR")
     kept = parse_rates(rates.only([HALLOWEEN]).to_json())
     assert (kept.places, [*kept.by_day.values()]) == (2, [rates.on(HALLOWEEN)])
 
 
-def test_facts_that_are_no_rates_are_refused() -> None:
+def test_facts_that_are_no_rates_are_refused():
     with pytest.raises(ConfigError, match="these are no rates"):
         parse_rates({"currency": "EUR", "places": 2, "rates": [{"date": "yesterday"}]})
 
@@ -102,7 +102,7 @@ def test_facts_that_are_no_rates_are_refused() -> None:
         ('2026-11-01,EUR,0.93,"ECB', "a quote is opened and never closed"),
     ],
 )
-def test_a_line_that_is_wrong_is_named_with_its_fix(file: Path, line: str, told: str) -> None:
+def test_a_line_that_is_wrong_is_named_with_its_fix(file, line, told):
     """Also by who asks for another currency: the file is read whole."""
     file.write_text(f"{LINES}{line}\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=f"line 5: .*{told}"):
@@ -117,7 +117,7 @@ def test_a_line_that_is_wrong_is_named_with_its_fix(file: Path, line: str, told:
         ("date;currency;rate;source\n", "the first line must be date,currency,rate,source"),
     ],
 )
-def test_the_first_line_names_the_columns(file: Path, first: str, told: str) -> None:
+def test_the_first_line_names_the_columns(file, first, told):
     file.write_text(first)
     with pytest.raises(ConfigError, match=f"line 1: .*{told}"):
         read_rates(file, "EUR")
@@ -126,7 +126,7 @@ def test_the_first_line_names_the_columns(file: Path, first: str, told: str) -> 
 @pytest.mark.parametrize(
     ("places", "told"), [("3", "is 3 here and 2 in a line above"), ("19", "no number from 0 to 18")]
 )
-def test_a_currency_has_one_number_of_places(file: Path, places: str, told: str) -> None:
+def test_a_currency_has_one_number_of_places(file, places, told):
     first = "date,currency,rate,source,places\n2026-10-30,EUR,0.92,ECB,2\n"
     file.write_text(f"{first}2026-10-31,EUR,0.93,ECB,{places}\n")
     with pytest.raises(ConfigError, match=f"line 3: .*{told}"):
@@ -134,19 +134,19 @@ def test_a_currency_has_one_number_of_places(file: Path, places: str, told: str)
 
 
 @pytest.mark.parametrize("name", ["euro", "USD", "", "btc1"])
-def test_what_is_no_other_currency_is_refused(file: Path, name: str) -> None:
+def test_what_is_no_other_currency_is_refused(file, name):
     with pytest.raises(ConfigError, match="no other currency than USD"):
         read_rates(file, name)
 
 
-def test_a_currency_or_a_file_that_is_not_there_is_named(file: Path) -> None:
+def test_a_currency_or_a_file_that_is_not_there_is_named(file):
     with pytest.raises(ConfigError, match=r"rates.csv has no rate of GBP: it has EUR, IRT"):
         read_rates(file, "GBP")
     with pytest.raises(ConfigError, match=r"there is no rate file .*other.csv: .*--rates"):
         read_rates(file.with_name("other.csv"), "EUR")
 
 
-def test_the_file_is_the_lakes_unless_a_setting_or_an_option_names_another() -> None:
+def test_the_file_is_the_lakes_unless_a_setting_or_an_option_names_another():
     lake, setting = Path("data"), {"SVC_RATES": "/srv/rates.csv"}
     assert read_rates_path(lake, environ={}) == lake / "rates.csv"
     assert read_rates_path(lake, environ=setting) == Path("/srv/rates.csv")

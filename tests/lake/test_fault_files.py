@@ -37,7 +37,7 @@ CATEGORIES = 1_000  # bytes into a file: well within the pages of its first colu
 
 
 @pytest.fixture
-def filled(desk: Desk) -> Desk:
+def filled(desk) -> Desk:
     """Three months, of which October is the one that gets hurt; one record was set aside."""
     start = datetime(2026, 8, 25, tzinfo=UTC)
     desk.service.payments = spread(60, start, timedelta(hours=33))
@@ -60,9 +60,7 @@ def findings(desk: Desk) -> list[str]:
     return list(found["check_name"])
 
 
-def test_a_file_is_whole_where_the_system_takes_no_advice(
-    filled: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_whole_where_the_system_takes_no_advice(filled, monkeypatch):
     """Some file systems refuse to be told how a file is read: it is read all the same."""
 
     def refuse(*told: object) -> None:
@@ -130,7 +128,7 @@ DAMAGED: dict[str, Hurt] = {
 
 
 @pytest.mark.parametrize("hurt", sample(DAMAGED.values(), 4), ids=DAMAGED.keys())
-def test_a_damaged_month_is_named_and_read_anew(filled: Desk, hurt: Hurt) -> None:
+def test_a_damaged_month_is_named_and_read_anew(filled, hurt):
     """G2, G4: neither check nor statement nor seal goes on; moved away, the service mends it."""
     hurt(filled)
     closer = Closer(filled)
@@ -145,7 +143,7 @@ def test_a_damaged_month_is_named_and_read_anew(filled: Desk, hurt: Hurt) -> Non
     assert len(filled.lake.footers(PAYMENTS)["2026-10"].coverage.complete) == 1
 
 
-def test_a_bit_that_rots_after_it_was_read_is_seen(filled: Desk) -> None:
+def test_a_bit_that_rots_after_it_was_read_is_seen(filled):
     """J5: it changes no size and no time, so no reader trusts what an earlier one saw."""
     path = filled.lake.month_path(PAYMENTS, "2026-08")
     assert len(filled.lake.sql("from payments")) == 60
@@ -158,7 +156,7 @@ def test_a_bit_that_rots_after_it_was_read_is_seen(filled: Desk) -> None:
         filled.lake.sql("from payments")
 
 
-def test_a_file_without_checksums_of_ours_is_held_to_its_pages(filled: Desk) -> None:
+def test_a_file_without_checksums_of_ours_is_held_to_its_pages(filled):
     """J5: a lake of an earlier version is read as it is; a flipped bit in it is refused."""
     rewrite(october(filled), lambda table: table)
     for _ in range(2):  # the second time the process knows it
@@ -185,7 +183,7 @@ BROUGHT_IN: dict[str, Hurt] = {
 
 
 @pytest.mark.parametrize("bring", sample(BROUGHT_IN.values(), 4), ids=BROUGHT_IN.keys())
-def test_a_file_brought_in_is_refused_by_its_name(filled: Desk, bring: Hurt) -> None:
+def test_a_file_brought_in_is_refused_by_its_name(filled, bring):
     """G3: no row counts twice; nothing is stated, sealed or written until it is gone."""
     known = set(october(filled).parent.glob("*.parquet"))
     bring(filled)
@@ -199,7 +197,7 @@ def test_a_file_brought_in_is_refused_by_its_name(filled: Desk, bring: Hurt) -> 
     assert findings(filled) == []
 
 
-def test_no_flipped_bit_of_a_month_is_unseen(filled: Desk) -> None:
+def test_no_flipped_bit_of_a_month_is_unseen(filled):
     """G2: of every 40th byte of a file a bit is flipped; each is found by what all readers ask."""
     path, chance = october(filled), random.Random(7)
     good = path.read_bytes()
@@ -211,7 +209,7 @@ def test_no_flipped_bit_of_a_month_is_unseen(filled: Desk) -> None:
     require_whole(path)
 
 
-def test_a_deleted_month_is_a_gap_and_is_read_anew(filled: Desk) -> None:
+def test_a_deleted_month_is_a_gap_and_is_read_anew(filled):
     """G2: check lists what is not read any more, no statement over it is final."""
     october(filled).unlink()
     made = statement(filled.lake, "2026-10")
@@ -223,7 +221,7 @@ def test_a_deleted_month_is_a_gap_and_is_read_anew(filled: Desk) -> None:
 
 
 @pytest.mark.thorough
-def test_a_gap_of_one_stream_is_found_whenever_the_other_begins(filled: Desk) -> None:
+def test_a_gap_of_one_stream_is_found_whenever_the_other_begins(filled):
     """Payments were read from August on, payouts from November on; October's payments are lost."""
     filled.lake = Lakehouse(filled.lake.path.parent / "late")
     august, november = month("2026-08").start, month("2026-11").start
@@ -235,7 +233,7 @@ def test_a_gap_of_one_stream_is_found_whenever_the_other_begins(filled: Desk) ->
 
 
 @pytest.mark.thorough
-def test_a_lost_proof_of_the_beginning_is_brought_back(filled: Desk) -> None:
+def test_a_lost_proof_of_the_beginning_is_brought_back(filled):
     """G2: without 0000-00 nobody knows what was before; the next run reads and knows."""
     before = filled.lake.coverage(PAYMENTS)
     assert before.read[0][0] == BEGINNING
@@ -250,7 +248,7 @@ def test_a_lost_proof_of_the_beginning_is_brought_back(filled: Desk) -> None:
 
 
 @pytest.mark.thorough
-def test_a_lost_quarantine_blocks_and_is_read_anew(filled: Desk) -> None:
+def test_a_lost_quarantine_blocks_and_is_read_anew(filled):
     """G2: what was set aside and then lost is not nothing: it is set aside again."""
     filled.service.payments.append(payment(99, "2026-10-09T00:00:00Z", "10") | {"amount": "1e3"})
     filled.extract(rereads=True)
@@ -263,7 +261,7 @@ def test_a_lost_quarantine_blocks_and_is_read_anew(filled: Desk) -> None:
     assert findings(filled) == ["record_could_be_held"] and len(pq.read_table(path)) == 1
 
 
-def test_a_lost_file_beside_the_months_is_missed(filled: Desk) -> None:
+def test_a_lost_file_beside_the_months_is_missed(filled):
     """J5: findings must not vanish with the file that they rest on; made again, it counts."""
     (filled.service.payments[0])["metadata"] = {"noted": "later"}
     filled.extract(rereads=True)
@@ -286,7 +284,7 @@ def test_a_lost_file_beside_the_months_is_missed(filled: Desk) -> None:
     assert list(filled.lake.sql(query)["file_label"]) == lost[:1]
 
 
-def test_a_flipped_bit_of_lake_json_names_no_other_merchant(filled: Desk) -> None:
+def test_a_flipped_bit_of_lake_json_names_no_other_merchant(filled):
     """J5: statements carry the merchant's name; any bit of any byte is seen."""
     path, chance = filled.lake.path / "lake.json", random.Random(7)
     good = path.read_bytes()
@@ -298,7 +296,7 @@ def test_a_flipped_bit_of_lake_json_names_no_other_merchant(filled: Desk) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"layout": 1}'], ids=repr)
-def test_a_torn_lake_json_says_what_to_do(filled: Desk, text: str) -> None:
+def test_a_torn_lake_json_says_what_to_do(filled, text):
     """G2: it holds nothing that the month files and the service do not tell again."""
     path = filled.lake.path / "lake.json"
     path.write_text(text)
@@ -310,7 +308,7 @@ def test_a_torn_lake_json_says_what_to_do(filled: Desk, text: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["quarantine/payments/rejected", "changes/payments/0000-00"])
-def test_a_torn_side_file_is_named(filled: Desk, name: str) -> None:
+def test_a_torn_side_file_is_named(filled, name):
     """G2: what keeps a statement from being final is compared with its checksums too."""
     path = filled.lake.path / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[:-20])
@@ -318,7 +316,7 @@ def test_a_torn_side_file_is_named(filled: Desk, name: str) -> None:
         statement(filled.lake, "2026-10")
 
 
-def test_a_newer_month_file_is_not_guessed_at(filled: Desk) -> None:
+def test_a_newer_month_file_is_not_guessed_at(filled):
     """G4: a layout that this version does not know is refused, and the file named."""
     footer = pq.read_metadata(october(filled)).metadata[b"svc_analytics"]
     newer = (
@@ -332,7 +330,7 @@ def test_a_newer_month_file_is_not_guessed_at(filled: Desk) -> None:
         filled.extract()
 
 
-def test_a_record_that_tells_of_a_checksum_is_kept_as_it_is(desk: Desk) -> None:
+def test_a_record_that_tells_of_a_checksum_is_kept_as_it_is(desk):
     """D6: columns' statistics hold texts of others, and stand before our own in the footer."""
     told = f'{{"footer_sha256": "{"0" * 64}"}}'
     desk.service.payments = [
@@ -348,9 +346,7 @@ def test_a_record_that_tells_of_a_checksum_is_kept_as_it_is(desk: Desk) -> None:
     assert len(desk.lake.sql("from payments where currency = $told", {"told": told})) == 2
 
 
-def test_a_footer_of_other_columns_is_held_against_them(
-    filled: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_footer_of_other_columns_is_held_against_them(filled, monkeypatch):
     """A file of a version with other columns is named, though its checksum holds."""
     known = tuple(column for column in PAYMENTS.columns if column.name != "session_id")
     older, footer = replace(PAYMENTS, columns=known), read_footer(october(filled))

@@ -42,7 +42,7 @@ UNKNOWN = payment(99, "2026-01-03T00:00:00Z")  # no list had it yet
 
 
 @pytest.fixture
-def held(service: FakeService, desk: Desk) -> Desk:
+def held(service, desk) -> Desk:
     """Three payments a month from January to October; each month refunds one of the month before.
 
     The refund of February is rejected, and that of October is of a payment nobody knows.
@@ -195,8 +195,8 @@ def spoilt(loss: str, text: bytes, other: bytes, chance: random.Random) -> bytes
 
 @pytest.mark.parametrize("seed", rings([0], range(8)))
 def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_is_lost(
-    held: Desk, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    held, seed, monkeypatch
+):
     """Also where a run is killed between two files or before it keeps the parents."""
     chance, refresh, write, left = random.Random(seed), parents.refresh_parents, MonthFiles.write, 0
 
@@ -224,9 +224,7 @@ def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_is_los
     assert len(held.rows()) == len(held.service.payments)
 
 
-def test_a_month_lists_the_numbers_of_its_new_rows_that_other_months_hold(
-    held: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_month_lists_the_numbers_of_its_new_rows_that_other_months_hold(held, monkeypatch):
     """Of three it says that there are many, and goes on saying it: more than two are not listed."""
     monkeypatch.setattr(shared, "MOST", 2)
     numbers = [each["receipt_no"] for each in held.service.payments[3:12:3]]
@@ -241,9 +239,7 @@ def test_a_month_lists_the_numbers_of_its_new_rows_that_other_months_hold(
         assert listed(held)["2026-06"] == {"receipt_no": many, "reference_id": ()}
 
 
-def test_a_first_extraction_searches_no_file_for_the_values_of_another(
-    service: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_first_extraction_searches_no_file_for_the_values_of_another(service, desk, monkeypatch):
     """Six months are written; June has a number of February, which alone is searched."""
     service.payments = [payment(n, f"2026-0{n}-03T00:00:00Z") for n in range(1, 7)]
     service.payments[5]["receipt_no"] = service.payments[1]["receipt_no"]
@@ -260,7 +256,7 @@ def test_a_first_extraction_searches_no_file_for_the_values_of_another(
     assert {label for label, column in searched if column == "id"} <= {"0000-00"}
 
 
-def test_a_writer_remembers_what_its_months_hold_now() -> None:
+def test_a_writer_remembers_what_its_months_hold_now():
     """January had the ids a and b, and has b and d; nothing is known of March."""
     held, months = recent.RecentHashes(["id"]), ["2026-01", "2026-02", "2026-03"]
 
@@ -275,9 +271,7 @@ def test_a_writer_remembers_what_its_months_hold_now() -> None:
         assert found == [f"2026-0{month}" for month in expected]
 
 
-def test_two_piles_on_disk_share_a_hash_or_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_piles_on_disk_share_a_hash_or_none(tmp_path, monkeypatch):
     """A record may wait in two months: they are then published together."""
     monkeypatch.setattr(hash_pile, "BLOCK", 10)
     monkeypatch.setattr(hash_pile, "PORTION", 40)
@@ -290,9 +284,7 @@ def test_two_piles_on_disk_share_a_hash_or_none(
     assert share_any(one, other)
 
 
-def test_a_month_that_was_replaced_is_not_read_by_the_index_of_the_old_one(
-    held: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_month_that_was_replaced_is_not_read_by_the_index_of_the_old_one(held, monkeypatch):
     """A reader holds no lock: what it opens may be newer than what it looked up."""
     wanted = Texts.of(pa.chunked_array([[held.service.payments[3]["id"]]]))
     stale = ("of before", hash_file.Matches(np.array([0]), [7]))
@@ -301,7 +293,7 @@ def test_a_month_that_was_replaced_is_not_read_by_the_index_of_the_old_one(
 
 
 @pytest.fixture
-def looked_in(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+def looked_in(monkeypatch) -> list[tuple[str, int]]:
     """In which months of payments parents are looked for from now on, and how many."""
     found: list[tuple[str, int]] = []
     real = MonthIndex.rows
@@ -315,14 +307,14 @@ def looked_in(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return found
 
 
-def test_readers_see_the_payments_of_all_payout_records(held: Desk) -> None:
+def test_readers_see_the_payments_of_all_payout_records(held):
     """Those of the rejected one too; of the ten, one is of a payment that is not in the lake."""
     assert given(held) == scanned(held) and len(given(held)) == 9 - 1
     kept = {path.stem for path in (held.lake.path / ".parents").glob("*.parquet")}
     assert kept == {"0000-00", "rejected", *(f"2026-{month:02}" for month in range(3, 10))}
 
 
-def test_what_is_kept_is_not_looked_for_again(held: Desk, looked_in: list[tuple[str, int]]) -> None:
+def test_what_is_kept_is_not_looked_for_again(held, looked_in):
     """A new payment and its refund: it is looked for, and what October lacks, in November."""
     held.service.payments.append(payment(60, "2026-11-20T11:20:00Z"))
     held.service.payouts.append(refund(60, held.service.payments[-1], "2026-11-20T11:25:00Z"))
@@ -332,9 +324,7 @@ def test_what_is_kept_is_not_looked_for_again(held: Desk, looked_in: list[tuple[
     assert given(held) == scanned(held) and not looked_in
 
 
-def test_only_parents_of_a_month_that_changed_are_looked_for_again(
-    held: Desk, looked_in: list[tuple[str, int]]
-) -> None:
+def test_only_parents_of_a_month_that_changed_are_looked_for_again(held, looked_in):
     """A payment of April is restated: the refund in May is of one beside it."""
     held.service.payments[10]["amount"] = "12"
     held.extract(rereads=True)
@@ -342,9 +332,7 @@ def test_only_parents_of_a_month_that_changed_are_looked_for_again(
     assert given(held) == scanned(held)
 
 
-def test_parents_of_an_earlier_form_are_looked_for_again(
-    held: Desk, looked_in: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parents_of_an_earlier_form_are_looked_for_again(held, looked_in, monkeypatch):
     """Another release kept them, with other columns."""
     with monkeypatch.context() as patch:
         patch.setattr(parents, "_FORM", parents._FORM - 1)
@@ -353,9 +341,7 @@ def test_parents_of_an_earlier_form_are_looked_for_again(
     assert given(held) == scanned(held) and looked_in
 
 
-def test_parents_are_the_same_ones_piece_by_piece(
-    held: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parents_are_the_same_ones_piece_by_piece(held, monkeypatch):
     """A month's refunds are looked for some at a time: here 12 of 30, which return 20 payments."""
     monkeypatch.setattr(parents, "PIECE", 12)
     monkeypatch.setattr(month_file, "ROW_GROUP", 4)
@@ -405,9 +391,7 @@ def write(path: Path, *sections: Hashes) -> dict[int, set[int]]:
 
 @pytest.mark.parametrize("count", [0, 1, 511, 512, 513, 5_000])
 @pytest.mark.parametrize("wanted", [1, 40, 5_000])
-def test_every_row_group_of_every_hash_is_found_and_no_other(
-    tmp_path: Path, count: int, wanted: int
-) -> None:
+def test_every_row_group_of_every_hash_is_found_and_no_other(tmp_path, count, wanted):
     """Of three sections the last, by few of its blocks or by all of them."""
     held = some_hashes(count)
     homes = write(tmp_path / "h", some_hashes(700, 2), np.empty(0, np.uint64), held)
@@ -419,7 +403,7 @@ def test_every_row_group_of_every_hash_is_found_and_no_other(
     assert found.places.tolist() == [place for place, groups in enumerate(expected) if groups]
 
 
-def test_no_flipped_bit_of_the_hashes_is_a_silent_answer(tmp_path: Path) -> None:
+def test_no_flipped_bit_of_the_hashes_is_a_silent_answer(tmp_path):
     """It is found out where it lies in what is read; so is a file of another version."""
     path = tmp_path / "h"
     held = np.sort(some_hashes(2_000))
@@ -436,7 +420,7 @@ def test_no_flipped_bit_of_the_hashes_is_a_silent_answer(tmp_path: Path) -> None
         pass
 
 
-def test_an_id_has_one_hash_however_its_column_is_cut() -> None:
+def test_an_id_has_one_hash_however_its_column_is_cut():
     """Ids of one length go another way than ids of several; both come to the same."""
     ids = ["5d0f3c7e-6a1b-4c2d-9e8f-0a1b2c3d4e5f", "pay_1", "pay_10", "شناسه", "", "pay_2"]
     whole = hash_texts(pa.chunked_array([ids], pa.string())).tolist()

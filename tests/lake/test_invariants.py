@@ -21,7 +21,7 @@ from svc_analytics.lake.writing import month_files, publisher
 from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
 from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, payment
+from tests.support.fake_service import payment
 from tests.support.prepared import extracted
 
 OCTOBER = month("2026-10")
@@ -30,7 +30,7 @@ Change = Callable[[pa.Table], pa.Table]
 
 
 @pytest.fixture
-def begun(service: FakeService, desk: Desk) -> Desk:
+def begun(service, desk) -> Desk:
     """A lake with three payments of October; a fourth has come."""
     service.payments = [payment(n, f"2026-10-0{n}T00:00:00Z") for n in (1, 2, 3)]
     extracted(desk)
@@ -82,9 +82,7 @@ BROKEN: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize(("breaks", "said"), BROKEN.values(), ids=BROKEN.keys())
-def test_a_month_that_is_not_what_it_should_be_is_not_published(
-    begun: Desk, monkeypatch: pytest.MonkeyPatch, breaks: Change, said: str
-) -> None:
+def test_a_month_that_is_not_what_it_should_be_is_not_published(begun, monkeypatch, breaks, said):
     """I1 to I3, I5: compared with what it held and what came; the old month stands."""
     before = content(begun)
     real = publisher.merge_rows
@@ -97,7 +95,7 @@ def test_a_month_that_is_not_what_it_should_be_is_not_published(
     assert len(begun.ids()) == 4
 
 
-def test_a_row_leaves_a_month_alone(begun: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_leaves_a_month_alone(begun, monkeypatch):
     """I1: where a payment moves to another month, no neighbour may go with it."""
     begun.extract(rereads=True)
     begun.service.payments[0]["paid_at"] = "2026-11-02T00:00:00Z"
@@ -110,9 +108,7 @@ def test_a_row_leaves_a_month_alone(begun: Desk, monkeypatch: pytest.MonkeyPatch
     assert len(begun.ids()) == 4
 
 
-def test_a_file_that_is_written_wrongly_is_not_published(
-    begun: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_written_wrongly_is_not_published(begun, monkeypatch):
     """I5: what is read back is compared with the footer; memory may be wrong, or the disk."""
     before = content(begun)
     real = month_file.read_groups
@@ -126,7 +122,7 @@ def test_a_file_that_is_written_wrongly_is_not_published(
     assert content(begun) == before
 
 
-def test_as_many_rows_as_records_or_nothing(begun: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_as_many_rows_as_records_or_nothing(begun, monkeypatch):
     """I4: a page's records all become rows, in their order."""
     real = batches.parse_bulk
     monkeypatch.setattr(batches, "parse_bulk", lambda *args: real(*args).slice(1))
@@ -134,9 +130,7 @@ def test_as_many_rows_as_records_or_nothing(begun: Desk, monkeypatch: pytest.Mon
         begun.extract(workers=1, streams=("payments",), rereads=True)
 
 
-def test_time_that_was_not_asked_for_is_not_claimed(
-    begun: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_time_that_was_not_asked_for_is_not_claimed(begun, monkeypatch):
     """I6: coverage claims no more than the pages were of."""
     coverage = begun.lake.coverage(PAYMENTS)
     real = scheduler.advance
@@ -151,7 +145,7 @@ def test_time_that_was_not_asked_for_is_not_claimed(
     assert begun.lake.coverage(PAYMENTS) == coverage
 
 
-def test_rows_that_nobody_asked_for_are_not_kept() -> None:
+def test_rows_that_nobody_asked_for_are_not_kept():
     """I6: a row belongs to the segment that was asked for it."""
     at = OCTOBER.start
     rows = pa.Table.from_pylist(
@@ -168,7 +162,7 @@ def test_rows_that_nobody_asked_for_are_not_kept() -> None:
     [([[0, 0, 5], [5, 9]], True), ([[0, 5], [4]], False), ([[3, 2]], False), ([[], [1], []], True),
      ([[0, 10]], False), ([[-1]], False)],
 )  # fmt: skip
-def test_order_is_watched_across_row_groups(groups: list[list[int]], ok: bool) -> None:
+def test_order_is_watched_across_row_groups(groups, ok):
     """Ties are in order; an instant belongs to [0, 10)."""
     order = SortedCheck("a month", (0, 10))
     try:
@@ -180,7 +174,7 @@ def test_order_is_watched_across_row_groups(groups: list[list[int]], ok: bool) -
         assert ok
 
 
-def test_equal_tallies_are_equal_whatever_their_way() -> None:
+def test_equal_tallies_are_equal_whatever_their_way():
     """A currency that came and went leaves nothing behind."""
     rows = pa.Table.from_pylist(
         [
@@ -217,7 +211,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS.keys())
-def test_totals_of_other_rows_are_not_the_same(other: ControlTotals) -> None:
+def test_totals_of_other_rows_are_not_the_same(other):
     """Whatever they have in common: ids, count, sums and groups each count."""
     rows = [("a", "completed", 0), ("b", "completed", 5)]
     whole = totals_of(*rows)

@@ -26,10 +26,10 @@ from svc_analytics.lake.status import lake_status
 from svc_analytics.lake.writing import writer
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.schema import MONEY, PAYMENTS, PAYOUT_RECORDS, Stream
+from svc_analytics.schema import MONEY, PAYMENTS, PAYOUT_RECORDS
 from svc_analytics.warehouse.models import read_models
 from tests.support.desks import Desk
-from tests.support.fake_service import MERCHANT_ID, FakeService, ids, payment, spread
+from tests.support.fake_service import MERCHANT_ID, ids, payment, spread
 from tests.support.prepared import extracted
 
 PROFILE = {"id": MERCHANT_ID}
@@ -37,7 +37,7 @@ USDT = ("usdt", "payment", "completed")
 
 
 @pytest.fixture
-def filled(desk: Desk) -> Desk:
+def filled(desk) -> Desk:
     """A lake with three months of payments."""
     start = datetime(2026, 8, 25, tzinfo=UTC)
     desk.service.payments = spread(200, start, timedelta(hours=9))
@@ -49,7 +49,7 @@ def content(lake: Lake) -> dict[str, bytes]:
     return {str(path.relative_to(lake.path)): path.read_bytes() for path in files}
 
 
-def test_any_tool_reads_one_row_per_payment(filled: Desk) -> None:
+def test_any_tool_reads_one_row_per_payment(filled):
     """DuckDB, pandas and pyarrow read the folder right with no help from us."""
     folder = filled.lake.folder(PAYMENTS)
     expected = ids(filled.service.payments)
@@ -60,7 +60,7 @@ def test_any_tool_reads_one_row_per_payment(filled: Desk) -> None:
     assert sorted(pq.read_table(folder)["id"].to_pylist()) == expected
 
 
-def test_a_month_file_is_as_documented(filled: Desk) -> None:
+def test_a_month_file_is_as_documented(filled):
     """id first, decimals of 38 and 18, instants in UTC, sorted, contract names kept."""
     table = pq.read_table(filled.lake.month_path(PAYMENTS, "2026-10"))
     derived = ["usd_net", "usd_fee", "usd_rate", "fee_rate"]
@@ -71,7 +71,7 @@ def test_a_month_file_is_as_documented(filled: Desk) -> None:
     assert keys == sorted(keys)
 
 
-def test_a_footer_vouches_for_its_rows(filled: Desk) -> None:
+def test_a_footer_vouches_for_its_rows(filled):
     """Rows, digest of ids and totals per currency are those of the file."""
     path = filled.lake.month_path(PAYMENTS, "2026-10")
     footer, table = read_footer(path), pq.read_table(path)
@@ -79,7 +79,7 @@ def test_a_footer_vouches_for_its_rows(filled: Desk) -> None:
     assert footer.totals.sums[USDT]["amount"] == 10 * len(table)
 
 
-def test_totals_pass_38_digits_without_wrapping(filled: Desk) -> None:
+def test_totals_pass_38_digits_without_wrapping(filled):
     """D2: a total that no single column could hold is still exact in a footer."""
     largest = "99999999999999999999.999999999999999999"
     filled.service.payments += [
@@ -92,9 +92,7 @@ def test_totals_pass_38_digits_without_wrapping(filled: Desk) -> None:
     assert total > 3 * 10**20 - 1
 
 
-def test_merging_in_small_steps_gives_the_file_of_one_step(
-    filled: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_merging_in_small_steps_gives_the_file_of_one_step(filled, monkeypatch, tmp_path):
     """Row groups are filled up again however often a month is rewritten."""
     monkeypatch.setattr(month_file, "ROW_GROUP", 16)
     small = Desk(filled.service, filled.settings, Lakehouse(tmp_path / "steps"))
@@ -108,9 +106,7 @@ def test_merging_in_small_steps_gives_the_file_of_one_step(
     assert set(sizes[:-1]) == {16} and ROW_GROUP <= 50_000
 
 
-def test_large_rows_make_small_row_groups(
-    service: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_rows_make_small_row_groups(service, desk, monkeypatch):
     """H6: a month is merged group by group, so a group has few bytes, whatever its rows."""
     monkeypatch.setattr(month_file, "GROUP_BYTES", 100_000)
     service.payments = spread(60, datetime(2026, 10, 3, tzinfo=UTC), timedelta(hours=3))
@@ -124,7 +120,7 @@ def test_large_rows_make_small_row_groups(
     assert desk.ids() == ids(service.payments)
 
 
-def test_a_file_that_lists_no_shared_values_is_read(filled: Desk) -> None:
+def test_a_file_that_lists_no_shared_values_is_read(filled):
     """As that of a stream which was never read."""
     footer = read_footer(filled.lake.month_path(PAYMENTS, "2026-10"))
     document = json.loads(footer.to_json()) | {"shared": None}
@@ -139,9 +135,7 @@ def test_a_file_that_lists_no_shared_values_is_read(filled: Desk) -> None:
         (1, None, "extract into a new folder"),
     ],
 )
-def test_another_layout_is_refused(
-    filled: Desk, layout: int, release: str | None, said: str
-) -> None:
+def test_another_layout_is_refused(filled, layout, release, said):
     """G4: an older tool does not guess at a newer lake; who wrote it last stands in lake.json."""
     document = json.loads((filled.lake.path / "lake.json").read_text(encoding="utf-8"))
     assert document.pop("tool_version") == tool_version() and document.pop("sha256")
@@ -151,7 +145,7 @@ def test_another_layout_is_refused(
         _ = filled.lake.merchant_id
 
 
-def test_a_snapshot_stands_still_while_months_are_replaced(filled: Desk) -> None:
+def test_a_snapshot_stands_still_while_months_are_replaced(filled):
     """E4: readers see one published state, which no writer removes while they live."""
     with filled.lake.snapshot() as folder:
         before = pq.read_table(folder / "payments" / "2026-11.pq")
@@ -164,9 +158,7 @@ def test_a_snapshot_stands_still_while_months_are_replaced(filled: Desk) -> None
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_readers_snapshot_removed_as_it_begins_is_begun_again(
-    filled: Desk, monkeypatch: pytest.MonkeyPatch, moment: str
-) -> None:
+def test_a_readers_snapshot_removed_as_it_begins_is_begun_again(filled, monkeypatch, moment):
     """E4: a folder that is not locked yet looks to a writer like a dead reader's."""
     moments = iter([moment])
 
@@ -187,9 +179,7 @@ def test_a_readers_snapshot_removed_as_it_begins_is_begun_again(
     assert not list(filled.lake.path.glob(".snapshot-*"))
 
 
-def test_where_links_are_refused_files_are_copied(
-    filled: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_links_are_refused_files_are_copied(filled, monkeypatch):
     """G5: a file system without hard links costs time, not correctness."""
 
     def refuse(*_: Any) -> None:
@@ -200,13 +190,13 @@ def test_where_links_are_refused_files_are_copied(
 
 
 @pytest.mark.parametrize("name", ["a[b]", "what?", "all*", "back\\slash"])
-def test_paths_that_read_as_patterns_are_refused(tmp_path: Path, name: str) -> None:
+def test_paths_that_read_as_patterns_are_refused(tmp_path, name):
     """G5: DuckDB would take them for patterns; better to say so."""
     with pytest.raises(ConfigError, match="pattern"):
         Lake(tmp_path / name)
 
 
-def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path):
     """A file where the lake should be is named, and not touched."""
     (tmp_path / "data").write_text("a file")
     with (
@@ -217,15 +207,13 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None
     assert (tmp_path / "data").read_text() == "a file"
 
 
-def test_a_lake_can_be_moved(filled: Desk, tmp_path: Path) -> None:
+def test_a_lake_can_be_moved(filled, tmp_path):
     """Nothing in the month files depends on where they lie."""
     moved = Lakehouse(shutil.move(filled.lake.path, tmp_path / "elsewhere"))
     assert len(moved.sql("from payments")) == 200
 
 
-def test_a_lake_begun_by_another_merchant_meanwhile_is_refused(
-    filled: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lake_begun_by_another_merchant_meanwhile_is_refused(filled, monkeypatch):
     """The merchant is checked again once the lock is held, before anything is written."""
     checks = iter([None])
     real = writer.check_merchant
@@ -240,7 +228,7 @@ def test_a_lake_begun_by_another_merchant_meanwhile_is_refused(
     assert content(filled.lake) == before and not filled.lake.exists
 
 
-def test_a_lost_side_file_is_one_clear_error(filled: Desk) -> None:
+def test_a_lost_side_file_is_one_clear_error(filled):
     """What DuckDB would say in five lines, in one, with the next step."""
     (filled.lake.path / "quarantine" / "payments" / "rejected.parquet").unlink()
     with pytest.raises(LakeError, match="run svc-analytics extract"):
@@ -250,7 +238,7 @@ def test_a_lost_side_file_is_one_clear_error(filled: Desk) -> None:
 
 
 @pytest.mark.parametrize("stream", [PAYMENTS, PAYOUT_RECORDS], ids=lambda one: one.name)
-def test_each_column_of_a_month_file_says_what_it_means(filled: Desk, stream: Stream) -> None:
+def test_each_column_of_a_month_file_says_what_it_means(filled, stream):
     """As a comment of its field, in the words of the views; the columns are as they were."""
     meant = {model.name: model.columns for model in read_models()}[stream.name]
     [path, *_] = filled.lake.folder(stream).glob("*.parquet")
@@ -261,9 +249,7 @@ def test_each_column_of_a_month_file_says_what_it_means(filled: Desk, stream: St
         assert field.metadata[b"comment"].decode() == meant[name or field.name]
 
 
-def test_a_month_file_without_comments_is_read_and_rewritten(
-    filled: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_month_file_without_comments_is_read_and_rewritten(filled, monkeypatch):
     """An earlier release wrote none: nothing is damaged, and the records stay as they are."""
     path = filled.lake.month_path(PAYMENTS, "2026-10")
     before = filled.rows()
@@ -278,7 +264,7 @@ def test_a_month_file_without_comments_is_read_and_rewritten(
 # ---------- the status of a lake
 
 
-def test_the_status_tells_what_is_there(desk: Desk, history: FakeService) -> None:
+def test_the_status_tells_what_is_there(desk, history):
     """400 payments every five hours from 25 August, in four months; nine refunds of one instant."""
     desk.extract()
     payments, payouts = lake_status(desk.lake).streams
@@ -290,7 +276,7 @@ def test_the_status_tells_what_is_there(desk: Desk, history: FakeService) -> Non
     assert payouts.rows == 9 and payouts.first_at == payouts.last_at
 
 
-def test_the_status_reads_no_record(desk: Desk, history: FakeService) -> None:
+def test_the_status_reads_no_record(desk, history):
     """Of ten years too: it looks at footers alone."""
     desk.extract()
     before = lake_status(desk.lake)
@@ -301,7 +287,7 @@ def test_the_status_reads_no_record(desk: Desk, history: FakeService) -> None:
     assert lake_status(desk.lake) == before
 
 
-def test_a_lake_without_a_record_has_no_first_one(desk: Desk) -> None:
+def test_a_lake_without_a_record_has_no_first_one(desk):
     """And no last one."""
     desk.extract()
     for stream in lake_status(desk.lake).streams:

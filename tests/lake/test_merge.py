@@ -1,7 +1,5 @@
 """Merging a month: what a record becomes that is read again, and months of several row groups."""
 
-from pathlib import Path
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -30,9 +28,7 @@ def with_metadata(text: str | None) -> pa.Table:
         ('{"a": 1}', '{"a": 2}', True),
     ],
 )
-def test_metadata_that_comes_or_goes_is_a_change_and_no_restatement(
-    held: str | None, again: str | None, is_changed: bool
-) -> None:
+def test_metadata_that_comes_or_goes_is_a_change_and_no_restatement(held, again, is_changed):
     """The version before is kept, marked as one whose money and identity are the same."""
     upsert = plan_upsert(PAYMENTS, with_metadata(again), with_metadata(held))
     assert upsert.superseded["metadata"].to_pylist() == [held] * is_changed
@@ -40,9 +36,7 @@ def test_metadata_that_comes_or_goes_is_a_change_and_no_restatement(
     assert upsert.is_news == is_changed
 
 
-def test_new_rows_go_into_the_row_groups_that_they_belong_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_rows_go_into_the_row_groups_that_they_belong_to(tmp_path, monkeypatch):
     """Twelve payments in groups of four; then of each group one again, and one more after it."""
     monkeypatch.setattr(month_file, "ROW_GROUP", 4)
     held = [(f"id-{n:02}", START + n * HOUR, "5") for n in range(12)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from svc_analytics.coverage import Coverage, Spans
+from svc_analytics.coverage import Coverage
 from svc_analytics.instants import BEGINNING, DAY, MINUTE
 from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.month_coverage import (
@@ -14,13 +14,13 @@ from svc_analytics.lake.month_coverage import (
     owned_span,
     stale_coverage,
 )
-from svc_analytics.periods import Period, month
+from svc_analytics.periods import month
 
 SEPTEMBER, OCTOBER, NOVEMBER = (month(f"2026-{number:02}") for number in (9, 10, 11))
 NOW = NOVEMBER.start + 20 * DAY
 
 
-def test_time_is_split_at_the_bounds_of_months() -> None:
+def test_time_is_split_at_the_bounds_of_months():
     """Before the first month with a file all is the origin's; after it, each month's own."""
     gained = Coverage.of([(BEGINNING, NOW)], watermark=NOW - DAY)
     by_month = coverage_by_month(gained, Coverage(), OCTOBER.start)
@@ -31,7 +31,7 @@ def test_time_is_split_at_the_bounds_of_months() -> None:
     }
 
 
-def test_time_of_the_origin_moves_into_months_that_get_a_file() -> None:
+def test_time_of_the_origin_moves_into_months_that_get_a_file():
     """A record comes in of a month that was known to be empty."""
     origin = Coverage(((BEGINNING, NOVEMBER.start),))
     gained = Coverage(((NOVEMBER.start, NOW),))
@@ -47,16 +47,14 @@ def test_time_of_the_origin_moves_into_months_that_get_a_file() -> None:
         (["2026-10"], ["2026-09"], False, SEPTEMBER), ([], [], True, SEPTEMBER),
     ],
 )  # fmt: skip
-def test_the_first_month_with_a_file(
-    labels: list[str], new: list[str], fills_months: bool, expected: Period
-) -> None:
+def test_the_first_month_with_a_file(labels, new, fills_months, expected):
     """The month read last gets one at least; with a lower bound, every month that was read."""
     covered = ((SEPTEMBER.start + DAY, NOW),)
     labels = ["0000-00", *labels]
     assert first_month_start(covered, labels, new, fills_months=fills_months) == expected.start
 
 
-def test_the_origin_answers_for_the_time_before_the_first_file() -> None:
+def test_the_origin_answers_for_the_time_before_the_first_file():
     """Or for all time, as long as no month has a file."""
     assert owned_span("0000-00", ["0000-00", "2026-11", "2026-10"], NOW)[1] == OCTOBER.start
     assert owned_span("0000-00", ["0000-00"], NOW) == (BEGINNING, NOW)
@@ -72,7 +70,7 @@ def test_the_origin_answers_for_the_time_before_the_first_file() -> None:
         (((80, 120),), ()),
     ],
 )
-def test_what_was_not_read_again_becomes_provisional(covered: Spans, stale: Spans) -> None:
+def test_what_was_not_read_again_becomes_provisional(covered, stale):
     """Publishing newer time moves the lookback window away from what it did not come to."""
     window = lookback_window(((0, 100),), lookback=20)
     assert window == ((80, 100),)
@@ -93,9 +91,7 @@ def test_what_was_not_read_again_becomes_provisional(covered: Spans, stale: Span
         (NOW, NOW, ()),
     ],
 )
-def test_time_that_had_not_come_was_not_read(
-    claimed_until: int, written_at: int, early: Spans
-) -> None:
+def test_time_that_had_not_come_was_not_read(claimed_until, written_at, early):
     """One stretch that reaches into the future is taken back from there on."""
     coverage = Coverage(((BEGINNING, claimed_until),))
     footer = MonthFileFooter("payments", "m-1", (BEGINNING, NOW), coverage, 0, written_at)

@@ -49,14 +49,14 @@ def of_lake(name: str, folder: Path) -> list[Difference]:
 
 
 @pytest.mark.parametrize("name", sample(kept_names(), 18))
-def test_a_kept_lake_is_stated_as_it_was(name: str, tmp_path: Path) -> None:
+def test_a_kept_lake_is_stated_as_it_was(name, tmp_path):
     """To the last digit; what is not, a person accepts in `differences.txt`, with the reason."""
     found = [each for each in of_lake(name, tmp_path) if not is_accepted(each, accepted())]
     assert not found, "\n".join(" | ".join([*each, "why?"]) for each in found)
 
 
 @pytest.mark.thorough
-def test_each_accepted_difference_is_there(tmp_path: Path) -> None:
+def test_each_accepted_difference_is_there(tmp_path):
     """None lies about for a change that was taken back, to hide another one."""
     lines = accepted()
     names = [name for name in kept_names() if any(_matches(name, line[0]) for line in lines)]
@@ -64,13 +64,13 @@ def test_each_accepted_difference_is_there(tmp_path: Path) -> None:
     assert not [line for line in lines if not any(is_accepted(each, [line]) for each in found)]
 
 
-def test_each_accepted_difference_has_a_reason() -> None:
+def test_each_accepted_difference_has_a_reason():
     """And names what it is about."""
     for line in accepted():
         assert len(line) == 7 and all(line[:1] + line[3:]), line
 
 
-def test_thirty_lakes_are_kept_as_they_were_written() -> None:
+def test_thirty_lakes_are_kept_as_they_were_written():
     """Whoever makes a lake again to be rid of a difference must change its hash too."""
     assert len(kept_names()) >= 30
     sums = (KEPT / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
@@ -97,20 +97,20 @@ WAS: Stated = {
         ({("2026-10", "usdt", "a_new_figure"): "1"}, ""),
     ],
 )
-def test_a_figure_that_changed_is_named(now: Stated, named: str) -> None:
+def test_a_figure_that_changed_is_named(now, named):
     """Zero for unknown too, a finding, and a coin; a figure that is new changes none."""
     found = [" ".join(each[3:]) for each in differences("lake", WAS, WAS | now)]
     assert found == ([named] if named else [])
 
 
-def test_a_figure_that_is_gone_is_named() -> None:
+def test_a_figure_that_is_gone_is_named():
     """Somebody's script reads it."""
     now = {key: value for key, value in WAS.items() if key[2] != "net_sales"}
     found = [each[3:] for each in differences("lake", WAS, now)]
     assert found == [("net_sales", "9.9", NOTHING)]
 
 
-def test_an_accepted_difference_is_of_its_figure_alone() -> None:
+def test_an_accepted_difference_is_of_its_figure_alone():
     """A star stands for all coins, and for nothing of another figure."""
     line = ("*", "2026-10", "*", "net_sales", "*", "*", "why")
     found = ("0.1.0/plain", "2026-10", "usdt", "net_sales", "1", "2")

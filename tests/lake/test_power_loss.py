@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import to_micros
 from svc_analytics.lakehouse import Lakehouse
@@ -15,11 +14,11 @@ from svc_analytics.schema import PAYOUT_RECORDS
 from tests.simulation.disk import Disk
 from tests.simulation.virtual import Killed
 from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, ids, payout, spread
+from tests.support.fake_service import ids, payout, spread
 
 
 @pytest.fixture
-def desk(service: FakeService, settings: Settings, tmp_path: Path) -> Desk:
+def desk(service, settings, tmp_path) -> Desk:
     """A desk whose lake does not exist yet, in a folder that is all of a disk."""
     start = datetime(2026, 9, 25, tzinfo=UTC)
     service.payments = spread(60, start, timedelta(hours=20))
@@ -54,7 +53,7 @@ def restate(desk: Desk) -> None:
     desk.service.payments[20]["amount"] = "11"
 
 
-def test_a_killed_run_has_its_months_read_by_the_next(desk: Desk) -> None:
+def test_a_killed_run_has_its_months_read_by_the_next(desk):
     """E6, G1: what may be torn is compared with its checksums, named, and read anew once moved.
 
     The month torn is none that the run would otherwise have looked into.
@@ -72,7 +71,7 @@ def test_a_killed_run_has_its_months_read_by_the_next(desk: Desk) -> None:
     assert desk.ids() == ids(r for r in desk.service.payments if r["amount"] != "1e3")
 
 
-def test_a_killed_run_has_the_files_beside_its_months_read_too(desk: Desk) -> None:
+def test_a_killed_run_has_the_files_beside_its_months_read_too(desk):
     """G1: older versions and what was set aside are evidence: a torn file of them is named."""
     desk.extract()
     restate(desk)
@@ -87,13 +86,13 @@ def test_a_killed_run_has_the_files_beside_its_months_read_too(desk: Desk) -> No
     desk.extract()
 
 
-def test_a_run_that_came_to_its_end_leaves_nothing_to_look_after(desk: Desk) -> None:
+def test_a_run_that_came_to_its_end_leaves_nothing_to_look_after(desk):
     """The next run reads no month again for it, however long the history."""
     desk.extract()
     assert not (desk.lake.path / ".writer").exists()
 
 
-def test_time_that_a_power_cut_leaves_proven_by_the_origin_alone_is_not_dropped(desk: Desk) -> None:
+def test_time_that_a_power_cut_leaves_proven_by_the_origin_alone_is_not_dropped(desk):
     """G1: of the files of empty months one is gone, and the origin's is as it was before them."""
     desk.service.payouts = []
     desk.extract()

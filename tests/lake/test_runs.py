@@ -39,9 +39,7 @@ STORIES = rings([0], range(0, 2_400, TOLD))
 
 
 @pytest.mark.parametrize("first", STORIES)
-def test_what_waited_on_disk_comes_to_be_as_if_published_at_once(
-    first: int, tmp_path: Path
-) -> None:
+def test_what_waited_on_disk_comes_to_be_as_if_published_at_once(first, tmp_path):
     """Rows, coverage, counts of rejected records and older versions, after any kill."""
     found = 0
     for seed in range(first, first + TOLD):
@@ -73,7 +71,7 @@ PLANTED: dict[str, tuple[Any, str, Any, int]] = {  # with a story that finds it
 
 
 @pytest.mark.parametrize("bug", sample(PLANTED, 2))
-def test_a_planted_bug_is_found(bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_bug_is_found(bug, tmp_path, monkeypatch):
     """Stories that find nothing prove nothing: of each of these, one tells."""
     place, name, planted, seed = PLANTED[bug]
     story = draw_story(seed)
@@ -97,7 +95,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.fixture
-def waiting(tmp_path: Path) -> Path:
+def waiting(tmp_path) -> Path:
     """A lake whose writer was killed with three days of October waiting, a run each."""
     folder = tmp_path / "data"
     with small_portions(), writing(folder) as writer:
@@ -113,7 +111,7 @@ def runs_of(folder: Path) -> list[Path]:
     return sorted(folder.glob(".runs/*/*.run"))
 
 
-def test_a_month_that_is_read_is_published_and_the_next_waits_in_memory(tmp_path: Path) -> None:
+def test_a_month_that_is_read_is_published_and_the_next_waits_in_memory(tmp_path):
     """Nothing is spilled for it, however much waits."""
     october, november = to_micros(datetime(2026, 10, 1, tzinfo=UTC)), NOW - 19 * DAY
     with writing(tmp_path / "data") as writer:
@@ -133,14 +131,14 @@ def test_a_month_that_is_read_is_published_and_the_next_waits_in_memory(tmp_path
     assert [row["id"] for row in Told.of(tmp_path / "data").rows] == ["id-1", "id-2"]
 
 
-def test_nobody_sees_what_waits(waiting: Path) -> None:
+def test_nobody_sees_what_waits(waiting):
     """No row, and no claim of time, before the month takes it in."""
     assert len(runs_of(waiting)) == 3
     assert Lake(waiting).coverage(PAYMENTS) == Coverage()
     assert Told.of(waiting).rows == []
 
 
-def test_the_next_writer_publishes_what_waits_and_says_so(waiting: Path) -> None:
+def test_the_next_writer_publishes_what_waits_and_says_so(waiting):
     """Whichever it is: nothing of it is read again."""
     with writing(waiting) as writer:
         assert writer.notes == [
@@ -153,9 +151,7 @@ def test_the_next_writer_publishes_what_waits_and_says_so(waiting: Path) -> None
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
-def test_a_damaged_run_and_those_behind_it_are_void(
-    waiting: Path, damage: Callable[[bytes], bytes]
-) -> None:
+def test_a_damaged_run_and_those_behind_it_are_void(waiting, damage):
     """A run may cover time whose rows are in the one before it: their time is read again."""
     second = runs_of(waiting)[1]
     second.write_bytes(damage(second.read_bytes()))
@@ -167,7 +163,7 @@ def test_a_damaged_run_and_those_behind_it_are_void(
     assert runs_of(waiting) == []
 
 
-def test_a_lost_run_voids_those_behind_it(waiting: Path) -> None:
+def test_a_lost_run_voids_those_behind_it(waiting):
     """Each names the one before: of a chain without its beginning nothing is believed."""
     runs_of(waiting)[0].unlink()
     with writing(waiting):
@@ -176,7 +172,7 @@ def test_a_lost_run_voids_those_behind_it(waiting: Path) -> None:
 
 
 @pytest.mark.parametrize("removal", range(1, 4))
-def test_a_kill_among_removals_brings_no_older_version_back(tmp_path: Path, removal: int) -> None:
+def test_a_kill_among_removals_brings_no_older_version_back(tmp_path, removal):
     """The first run goes first: what is left of a published month is void, not published again."""
     folder, removed = tmp_path / "data", []
     with small_portions(), writing(folder) as writer:
@@ -200,7 +196,7 @@ def test_a_kill_among_removals_brings_no_older_version_back(tmp_path: Path, remo
     assert [row["amount"] for row in Told.of(folder).rows] == [7]
 
 
-def test_a_run_whose_rejected_records_are_lost_is_void(tmp_path: Path) -> None:
+def test_a_run_whose_rejected_records_are_lost_is_void(tmp_path):
     """What its time held is not all on file any more: it is read again."""
     folder = tmp_path / "data"
     with small_portions(), writing(folder) as writer:
@@ -215,7 +211,7 @@ def test_a_run_whose_rejected_records_are_lost_is_void(tmp_path: Path) -> None:
     assert Lake(folder).coverage(PAYMENTS) == Coverage()
 
 
-def test_a_doubt_and_a_retraction_survive_on_disk(tmp_path: Path) -> None:
+def test_a_doubt_and_a_retraction_survive_on_disk(tmp_path):
     """What was covered only provisionally stays so; what was taken back stays taken back."""
     folder = tmp_path / "data"
     with small_portions(), writing(folder) as writer:
@@ -235,7 +231,7 @@ def test_a_doubt_and_a_retraction_survive_on_disk(tmp_path: Path) -> None:
     assert coverage == Coverage(((DAY_1, DAY_1 + DAY),), ((DAY_2, DAY_1),))
 
 
-def test_a_full_disk_while_spilling_is_one_line(tmp_path: Path) -> None:
+def test_a_full_disk_while_spilling_is_one_line(tmp_path):
     """E5: the lake is as it was, and the next writer finds nothing half written."""
     disk = Disk(tmp_path)
 

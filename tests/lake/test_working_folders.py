@@ -4,14 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.statement import statement
 from svc_analytics.working_folders import replacing_folder, restore_folders
-from tests.support.desks import Desk
 from tests.support.prepared import extracted
 
 SAVING = """
@@ -37,7 +35,7 @@ with open_lake("data").snapshot():
 
 
 @pytest.fixture
-def filled(history: object, desk: Desk) -> Lakehouse:
+def filled(history, desk) -> Lakehouse:
     return extracted(desk).lake
 
 
@@ -58,9 +56,7 @@ def left_of(lake: Lakehouse) -> list[str]:
     return [path.name for path in folders]
 
 
-def test_a_folder_stays_as_long_as_its_process_and_goes_with_the_next_one(
-    filled: Lakehouse, desk: Desk
-) -> None:
+def test_a_folder_stays_as_long_as_its_process_and_goes_with_the_next_one(filled, desk):
     """That of a reader and that of a statement, which was killed in the middle of its work."""
     processes = [begin(script) for script in (SAVING, READING)]
     os.utime(filled.path / "statements", (0, 0))  # how old it is does not matter
@@ -75,15 +71,13 @@ def test_a_folder_stays_as_long_as_its_process_and_goes_with_the_next_one(
 
 
 @pytest.mark.thorough
-def test_the_folder_of_a_killed_statement_goes_with_the_next_extract(
-    filled: Lakehouse, desk: Desk
-) -> None:
+def test_the_folder_of_a_killed_statement_goes_with_the_next_extract(filled, desk):
     kill(begin(SAVING))
     desk.extract()
     assert not left_of(filled)
 
 
-def test_what_a_person_keeps_beside_it_is_not_touched(tmp_path: Path) -> None:
+def test_what_a_person_keeps_beside_it_is_not_touched(tmp_path):
     """Also a folder of theirs that is named as ours are."""
     names = {".notes.writing", ".notes.20261031.writing"}
     for name in names:
@@ -95,7 +89,7 @@ def test_what_a_person_keeps_beside_it_is_not_touched(tmp_path: Path) -> None:
     assert all((tmp_path / name / "mine").exists() for name in names)
 
 
-def test_a_failure_while_it_is_filled_leaves_the_old_folder(tmp_path: Path) -> None:
+def test_a_failure_while_it_is_filled_leaves_the_old_folder(tmp_path):
     out = tmp_path / "2026-10"
     out.mkdir()
     (out / "old").touch()

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.config import Settings
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService
@@ -35,7 +34,7 @@ Make = Callable[..., Path]
 
 
 @pytest.fixture
-def make(settings: Settings, tmp_path: Path) -> Make:
+def make(settings, tmp_path) -> Make:
     """Extract a ledger of a merchant into a lake of its own."""
 
     def build(merchant: str, ledger: str, **request: Any) -> Path:
@@ -49,5 +48,5 @@ def make(settings: Settings, tmp_path: Path) -> Make:
 
 
 @pytest.fixture
-def folders(make: Make) -> list[Path]:
+def folders(make) -> list[Path]:
     return [make(MERCHANTS[0], FIRST), make(MERCHANTS[1], SECOND)]

@@ -37,17 +37,17 @@ QUERIES = {
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> DuckEngine:
+def engine(monkeypatch) -> DuckEngine:
     return let_duckdb_count(monkeypatch)
 
 
 @pytest.fixture
-def counted(folders: list[Path], engine: DuckEngine) -> Lakes:
+def counted(folders, engine) -> Lakes:
     return svc.open_lakes(folders, engine=ADDRESS)
 
 
 @pytest.fixture
-def here(folders: list[Path]) -> Lakes:
+def here(folders) -> Lakes:
     return svc.open_lakes(folders)
 
 
@@ -58,17 +58,13 @@ def rows(lakes: Lakes, query: str) -> Any:
 
 
 @pytest.mark.parametrize("query", sample(QUERIES.values(), 10), ids=QUERIES.keys())
-def test_a_query_over_all_lakes_has_the_same_answer(
-    here: Lakes, counted: Lakes, query: str
-) -> None:
+def test_a_query_over_all_lakes_has_the_same_answer(here, counted, query):
     """Types included, whatever of it the engine counts."""
     assert rows(counted, query) == rows(here, query)
 
 
 @pytest.mark.thorough
-def test_every_view_of_all_lakes_has_the_same_rows(
-    here: Lakes, counted: Lakes, engine: DuckEngine
-) -> None:
+def test_every_view_of_all_lakes_has_the_same_rows(here, counted, engine):
     """The merchant stands before all columns, and no query of the engine is of one merchant."""
     for view in public_views(None):
         assert rows(counted, f"from {view}") == rows(here, f"from {view}"), view
@@ -80,15 +76,13 @@ def all_of_both(asked: list[str]) -> bool:
     return bool(asked) and all(merchant in query for query in asked for merchant in MERCHANTS)
 
 
-def test_one_query_of_the_engine_counts_all_lakes(counted: Lakes, engine: DuckEngine) -> None:
+def test_one_query_of_the_engine_counts_all_lakes(counted, engine):
     """The sums are made there, over the union of both merchants' views."""
     found = counted.sql(QUERIES["sums"])
     assert len(found) == 3 and len(engine.asked) == 1 and all_of_both(engine.asked)
 
 
-def test_a_view_that_divides_asks_for_the_sums_of_all_lakes_at_once(
-    counted: Lakes, engine: DuckEngine
-) -> None:
+def test_a_view_that_divides_asks_for_the_sums_of_all_lakes_at_once(counted, engine):
     """Refund ratios are made here, of two sums: two queries, however many merchants there are."""
     found = counted.sql("select merchant_id, month, refund_ratio_period from refund_ratios_monthly")
     assert {*found["merchant_id"]} == {*MERCHANTS}
@@ -96,9 +90,7 @@ def test_a_view_that_divides_asks_for_the_sums_of_all_lakes_at_once(
 
 
 @pytest.mark.thorough
-def test_what_an_engine_would_be_asked_over_several_lakes_is_printed(
-    folders: list[Path], engine: DuckEngine
-) -> None:
+def test_what_an_engine_would_be_asked_over_several_lakes_is_printed(folders, engine):
     """With the name of each lake's tables, and in the SQL that is wanted; nobody is asked."""
     words = ("sql", "--print", "--dialect", "trino", QUERIES["a view that divides"])
     notes, *asked = run(folders, *words).stdout.split("\nWITH ")
@@ -110,9 +102,7 @@ def test_what_an_engine_would_be_asked_over_several_lakes_is_printed(
 
 
 @pytest.mark.thorough
-def test_each_merchants_statement_has_the_same_digest(
-    here: Lakes, counted: Lakes, engine: DuckEngine
-) -> None:
+def test_each_merchants_statement_has_the_same_digest(here, counted, engine):
     """And the sums of both are the same too."""
     wanted, found = (lakes.statement("2026-10") for lakes in (here, counted))
     digests = [
@@ -124,9 +114,7 @@ def test_each_merchants_statement_has_the_same_digest(
 
 
 @pytest.mark.thorough
-def test_what_several_lakes_do_not_have_is_refused_before_the_engine_is_asked(
-    counted: Lakes, engine: DuckEngine
-) -> None:
+def test_what_several_lakes_do_not_have_is_refused_before_the_engine_is_asked(counted, engine):
     """A macro is of one lake, a model of ours is no view, and nothing can be written."""
     bounds = "('2026-10-01', '2026-11-01')"
     for query in (f"from statement_lines{bounds}", "from int_omissions", "drop view payments"):
@@ -135,7 +123,7 @@ def test_what_several_lakes_do_not_have_is_refused_before_the_engine_is_asked(
     assert engine.asked == []
 
 
-def test_the_engine_is_told_of_each_lakes_folder_or_of_none(folders: list[Path]) -> None:
+def test_the_engine_is_told_of_each_lakes_folder_or_of_none(folders):
     """One folder cannot stand for two lakes."""
     with pytest.raises(ConfigError, match="the engine is told of 1 folder: give --engine-data"):
         svc.open_lakes(folders, engine=ADDRESS, engine_data=["/mnt/a"])
@@ -158,9 +146,7 @@ def run(folders: list[Path], *words: str) -> Result:
     ],
     ids=lambda words: words[0],
 )
-def test_commands_over_several_lakes_print_the_same_with_an_engine(
-    folders: list[Path], engine: DuckEngine, words: tuple[str, ...]
-) -> None:
+def test_commands_over_several_lakes_print_the_same_with_an_engine(folders, engine, words):
     """To the letter, and with the same exit code."""
     here, there = run(folders, *words), run(folders, *words, "--engine", ADDRESS)
     assert here.stdout and (there.stdout, there.exit_code) == (here.stdout, here.exit_code)

@@ -15,12 +15,12 @@ from svc_analytics.errors import ConfigError, NoLake, QueryError
 from svc_analytics.instants import to_micros
 from svc_analytics.lakes.lakes import Lakes
 from svc_analytics.lakes.statement import GroupStatement
-from tests.lakes.conftest import FIRST, MERCHANTS, NOW, SECOND, Make
+from tests.lakes.conftest import FIRST, MERCHANTS, NOW, SECOND
 from tests.support.rings import sample
 
 
 @pytest.fixture
-def both(folders: list[Path]) -> Lakes:
+def both(folders) -> Lakes:
     return svc.open_lakes(folders)
 
 
@@ -41,7 +41,7 @@ VIEWS = ["payments", "ledger_entries", "net_settlement_monthly", "coverage", "ex
 
 
 @pytest.mark.parametrize("view", sample(VIEWS, 5))
-def test_each_view_has_its_merchant_first(both: Lakes, view: str) -> None:
+def test_each_view_has_its_merchant_first(both, view):
     """And the rows of each lake, none twice, though their ids are the same."""
     found = both.sql(f"select * from {view}")
     assert found.columns[0] == "merchant_id"
@@ -49,14 +49,14 @@ def test_each_view_has_its_merchant_first(both: Lakes, view: str) -> None:
     assert [int((found["merchant_id"] == one).sum()) for one in MERCHANTS] == own
 
 
-def test_a_refund_finds_the_payment_of_its_own_merchant(both: Lakes) -> None:
+def test_a_refund_finds_the_payment_of_its_own_merchant(both):
     """Payment 2 of the first is of 2 btc; that of the second has the same id, and is in usdt."""
     assert len(both.sql("select distinct payment_id from payments")) == 2
     [row] = both.sql("select * from refunds").to_dict("records")
     assert (row["merchant_id"], row["payment_currency"]) == (MERCHANTS[0], "btc")
 
 
-def test_one_query_sums_over_all_lakes(both: Lakes) -> None:
+def test_one_query_sums_over_all_lakes(both):
     """Net sales in btc are 2.97 + 1.98 at the one, 0.96 at the other."""
     found = both.sql(
         "select sum(net_sales) as n from net_settlement_monthly where currency = $c", {"c": "btc"}
@@ -65,14 +65,14 @@ def test_one_query_sums_over_all_lakes(both: Lakes) -> None:
 
 
 @pytest.mark.parametrize("query", sample(["from payments, 'other.csv'", "drop view payments"], 2))
-def test_a_query_that_writes_or_reads_other_files_is_refused(both: Lakes, query: str) -> None:
+def test_a_query_that_writes_or_reads_other_files_is_refused(both, query):
     """The lakes are read-only together too."""
     Path("other.csv").write_text("a\n1\n")
     with pytest.raises(QueryError):
         both.sql(query)
 
 
-def test_figures_stand_per_merchant_and_are_summed_per_coin(both: Lakes) -> None:
+def test_figures_stand_per_merchant_and_are_summed_per_coin(both):
     """By hand: gross 5 + 1 btc, fees 0.05 + 0.04, net settlement 4.45 + 0.96."""
     made = october(both)
     gross = [value(made, "btc", "gross_sales", one) for one in (*MERCHANTS, "all merchants")]
@@ -85,7 +85,7 @@ def test_figures_stand_per_merchant_and_are_summed_per_coin(both: Lakes) -> None
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("period", sample(["2026-Q4", "2026", "2026-10-ytd", "1405", "1405-Q3"], 5))
-def test_longer_periods_are_of_all_merchants_too(both: Lakes, period: str) -> None:
+def test_longer_periods_are_of_all_merchants_too(both, period):
     """All of both is of October: gross 5 + 1 btc, in whatever period October is."""
     made = both.statement(period, now=to_micros(NOW))
     gross = [value(made, "btc", "gross_sales", one) for one in (*MERCHANTS, "all merchants")]
@@ -93,7 +93,7 @@ def test_longer_periods_are_of_all_merchants_too(both: Lakes, period: str) -> No
     assert all("months" in own.tables for own in made.statements.values())
 
 
-def test_a_ratio_is_made_of_sums_and_never_averaged(both: Lakes) -> None:
+def test_a_ratio_is_made_of_sums_and_never_averaged(both):
     """0.09 of 6 is 1.5%; the average of 1% and 4% would be 2.5%."""
     made = october(both)
     rates = [value(made, "btc", "effective_fee_rate", one) for one in MERCHANTS]
@@ -102,7 +102,7 @@ def test_a_ratio_is_made_of_sums_and_never_averaged(both: Lakes) -> None:
     assert value(made, "btc", "refund_ratio_cohort") == Decimal("0.08333333")  # 0.5 of 6
 
 
-def test_people_medians_and_rates_are_not_summed(both: Lakes) -> None:
+def test_people_medians_and_rates_are_not_summed(both):
     """One customer may buy of both merchants; a sum of medians is none."""
     made = october(both)
     summed = {
@@ -125,7 +125,7 @@ LATER = """
 @pytest.mark.parametrize(
     "later", sample([SECOND.replace("btc", "sol"), LATER], 2), ids=["other coins", "another month"]
 )
-def test_a_merchant_without_a_row_of_a_coin_adds_nothing_to_it(make: Make, later: str) -> None:
+def test_a_merchant_without_a_row_of_a_coin_adds_nothing_to_it(make, later):
     """By hand: 3 - 0.03 - 1 are left of 3 btc, at 100 USD; 2 can be refunded, 0.01 was kept."""
     both = svc.open_lakes([make(MERCHANTS[0], PRICED), make(MERCHANTS[1], later)])
     made = october(both)
@@ -138,7 +138,7 @@ def test_a_merchant_without_a_row_of_a_coin_adds_nothing_to_it(make: Make, later
     assert value(made, "btc", "receipts_checked") is None  # nobody verified the first one's
 
 
-def test_a_merchant_whose_history_was_not_read_leaves_positions_unknown(make: Make) -> None:
+def test_a_merchant_whose_history_was_not_read_leaves_positions_unknown(make):
     """Of October it has no row of btc, and of earlier time nobody knows."""
     unread = make(MERCHANTS[1], LATER, start=to_micros(datetime(2026, 9, 1, tzinfo=UTC)))
     made = october(svc.open_lakes([make(MERCHANTS[0], PRICED), unread]))
@@ -146,7 +146,7 @@ def test_a_merchant_whose_history_was_not_read_leaves_positions_unknown(make: Ma
     assert value(made, "btc", "closing_position") is value(made, "btc", "usd_exposure") is None
 
 
-def test_a_sum_with_an_unknown_part_is_unknown_and_names_the_merchant(make: Make) -> None:
+def test_a_sum_with_an_unknown_part_is_unknown_and_names_the_merchant(make):
     """The second merchant's payouts were never read: sales have a sum, settlement has none."""
     folders = [make(MERCHANTS[0], FIRST), make(MERCHANTS[1], SECOND, streams=("payments",))]
     made = october(svc.open_lakes(folders))
@@ -161,7 +161,7 @@ def test_a_sum_with_an_unknown_part_is_unknown_and_names_the_merchant(make: Make
     assert why == "Refunds paid or Total charged is unknown, or Total charged is zero"
 
 
-def test_a_sum_of_more_than_38_digits_is_unknown_and_stops_nothing(make: Make) -> None:
+def test_a_sum_of_more_than_38_digits_is_unknown_and_stops_nothing(make):
     """Never wrapped, and never rounded: counts and other coins are stated."""
     most = "99999999999999999999"
     ledger = f"""
@@ -175,7 +175,7 @@ def test_a_sum_of_more_than_38_digits_is_unknown_and_stops_nothing(make: Make) -
     assert "the sum reaches 1e20" in str(made.table["note"].to_pylist())
 
 
-def test_a_merchant_or_a_folder_given_twice_is_refused(make: Make, folders: list[Path]) -> None:
+def test_a_merchant_or_a_folder_given_twice_is_refused(make, folders):
     """Its money would be counted twice."""
     for given in ([folders[0], folders[0]], [folders[0], folders[0] / ".." / folders[0].name]):
         with pytest.raises(ConfigError, match="its money would be counted twice"):
@@ -187,7 +187,7 @@ def test_a_merchant_or_a_folder_given_twice_is_refused(make: Make, folders: list
         svc.open_lakes([folders[0], folders[0] / "none"])
 
 
-def test_the_commands_take_several_lakes_or_refuse_in_one_line(folders: list[Path]) -> None:
+def test_the_commands_take_several_lakes_or_refuse_in_one_line(folders):
     """`sql` and `statement` take them; what writes a lake is of one."""
     given = [word for folder in folders for word in ("--data-dir", str(folder))]
     query = "select merchant_id, count(*) as n from payments group by all order by all"
@@ -204,7 +204,7 @@ def run(folders: list[Path], *words: str) -> Result:
     return CliRunner().invoke(cli, [*words, *given])
 
 
-def test_status_and_views_show_each_merchant(folders: list[Path]) -> None:
+def test_status_and_views_show_each_merchant(folders):
     """What a lake holds stands below another; each lake gets a file for other tools."""
     shown = run(folders, "status")
     assert [shown.stdout.count(merchant) for merchant in MERCHANTS] == [1, 1]
@@ -216,7 +216,7 @@ def test_status_and_views_show_each_merchant(folders: list[Path]) -> None:
 
 
 @pytest.mark.thorough
-def test_check_ends_with_the_worst_of_all_lakes(make: Make) -> None:
+def test_check_ends_with_the_worst_of_all_lakes(make):
     """The second merchant has a payment of a status that nobody knows, which blocks."""
     odd = """
  kind     currency  amount  fee   status  at
@@ -230,7 +230,7 @@ def test_check_ends_with_the_worst_of_all_lakes(make: Make) -> None:
 
 
 @pytest.mark.thorough
-def test_compare_sets_each_merchant_beside_the_others(folders: list[Path]) -> None:
+def test_compare_sets_each_merchant_beside_the_others(folders):
     """Each is compared with itself; rows say whose they are."""
     text = run(folders, "compare", "2026-09", "2026-10", "--only", "gross_sales")
     assert text.stdout.count("September 2026 and October 2026 of") == 2
@@ -241,7 +241,7 @@ def test_compare_sets_each_merchant_beside_the_others(folders: list[Path]) -> No
 
 
 @pytest.mark.thorough
-def test_compare_without_a_month_refuses_lakes_read_up_to_different_months(make: Make) -> None:
+def test_compare_without_a_month_refuses_lakes_read_up_to_different_months(make):
     """October of one merchant beside September of another would mislead."""
     early = make(MERCHANTS[1], SECOND, end=to_micros(datetime(2026, 10, 15, tzinfo=UTC)))
     found = run([make(MERCHANTS[0], FIRST), early], "compare")
@@ -251,9 +251,7 @@ def test_compare_without_a_month_refuses_lakes_read_up_to_different_months(make:
 @pytest.mark.parametrize(
     "words", [("--format", "xlsx"), ("--explain", "net_sales"), ("--digits", "latin")], ids=" ".join
 )
-def test_what_is_of_one_merchant_is_refused_of_several(
-    folders: list[Path], words: tuple[str, str]
-) -> None:
+def test_what_is_of_one_merchant_is_refused_of_several(folders, words):
     """A form that nobody gets must not be asked for in vain."""
     refused = run(folders, "statement", "2026-10", *words)
     assert str(refused.exception) == f"{words[0]} is of one merchant: give --data-dir once"

@@ -108,7 +108,7 @@ def sayings() -> Iterator[str]:
             yield from said[1].split(" / ")
 
 
-def test_every_text_that_is_displayed_has_its_words_in_every_language() -> None:
+def test_every_text_that_is_displayed_has_its_words_in_every_language():
     """Labels, definitions, formulas, units, columns and their meanings, findings, months."""
     others = [Language(code) for code in other_languages()]
     assert [language.code for language in others] == ["fa"]
@@ -120,7 +120,7 @@ def test_every_text_that_is_displayed_has_its_words_in_every_language() -> None:
     assert missing == {}
 
 
-def test_every_sentence_of_the_template_has_its_persian() -> None:
+def test_every_sentence_of_the_template_has_its_persian():
     """Each goes through a function that knows the language; no word stands outside of one."""
     template = TEMPLATE.read_text("utf-8")
     outside = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|<[^>]+>", "", template)
@@ -129,7 +129,7 @@ def test_every_sentence_of_the_template_has_its_persian() -> None:
     assert len(said) > 50 and {*said} - read_catalogue().labels.keys() == set()
 
 
-def test_every_text_of_the_catalogue_is_used() -> None:
+def test_every_text_of_the_catalogue_is_used():
     """Its English words stand in the program: a sentence that was changed is not forgotten."""
     used = {text for each in displayed() for text in (each, each[:1].lower() + each[1:])}
     sources = program_text()
@@ -151,12 +151,12 @@ def program_text() -> str:
     return re.sub(r"[\"']\s*\n?\s*f?[\"']", "", text)
 
 
-def test_one_english_text_has_one_persian() -> None:
+def test_one_english_text_has_one_persian():
     """No text stands in two sections."""
     assert sum(map(len, (*SECTIONS.values(), PERSIAN_MESSAGES))) == len(read_catalogue().labels)
 
 
-def test_every_message_has_its_persian_with_the_same_values() -> None:
+def test_every_message_has_its_persian_with_the_same_values():
     """Each code of the English catalogue, and no other."""
     english = english_templates()
     assert PERSIAN_MESSAGES.keys() == english.keys()
@@ -164,7 +164,7 @@ def test_every_message_has_its_persian_with_the_same_values() -> None:
         assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(english[code])), code
 
 
-def test_every_message_is_said_somewhere() -> None:
+def test_every_message_is_said_somewhere():
     """Its code stands in the program: one that nobody says any more is not forgotten."""
     sources = program_text()
     said = {*re.findall(r"[\"'](\w+\.\w+)[\"']", sources)}

@@ -47,9 +47,7 @@ def codes_in(sql: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", RULES, ids=lambda path: path.stem)
-def test_the_detail_of_a_rule_is_the_english_of_its_message(
-    path: Path, database: duckdb.DuckDBPyConnection
-) -> None:
+def test_the_detail_of_a_rule_is_the_english_of_its_message(path, database):
     """Whatever a value holds: a quote, a line break, the place of another value."""
     sql = path.read_text("utf-8")
     assert codes_in(sql) and " as detail" not in sql
@@ -66,7 +64,7 @@ def test_the_detail_of_a_rule_is_the_english_of_its_message(
 
 
 @pytest.mark.parametrize("path", RULES, ids=lambda path: path.stem)
-def test_a_rule_states_each_value_that_its_words_name(path: Path) -> None:
+def test_a_rule_states_each_value_that_its_words_name(path):
     """As a column of that name, in each of its selects that states the code."""
     sql = path.read_text("utf-8")
     final = sql[sql.rindex("\nselect\n") :] if "union all\nselect" not in sql else sql
@@ -79,20 +77,20 @@ def test_a_rule_states_each_value_that_its_words_name(path: Path) -> None:
                 )
 
 
-def test_every_rule_has_a_persian_name() -> None:
+def test_every_rule_has_a_persian_name():
     """Those of files, of webhooks, of typed balances and of the deep check; no other."""
     names = {path.stem for path in RULES} | {findings.MISSING, findings.NOT_VALID}
     assert SECTIONS["rules"].keys() == names | {UNPLACED, deep_check.DIFFERENT}
 
 
-def test_the_name_of_a_rule_stands_behind_its_persian() -> None:
+def test_the_name_of_a_rule_stands_behind_its_persian():
     """A person copies it into acknowledgements.csv."""
     shown = Language("fa").text("kind_is_known")
     assert shown == "نوع رکورد شناخته‌شده است (\u2066kind_is_known\u2069)"
     assert Language("en+fa").text("kind_is_known").startswith("kind_is_known · ")
 
 
-def test_other_findings_are_messages_too() -> None:
+def test_other_findings_are_messages_too():
     """A typed balance, the deep check, a log of webhooks, and what was accepted before."""
     log = findings._LogSummary(month("2026-10"))
     log._verdicts.update({"bad_signature": 1, "valid": 1200})
@@ -118,7 +116,7 @@ def accepted_before() -> list[Message]:
     return [mark.unlike(row), old.unlike(row), old.unlike(seen)]
 
 
-def test_every_reason_against_a_record_is_a_message() -> None:
+def test_every_reason_against_a_record_is_a_message():
     """Each that is raised where records are read."""
     raised = [each for module in (record_parser, raw_json) for each in reasons(module)]
     assert len(raised) > 8
@@ -137,7 +135,7 @@ def is_message(text: ast.expr) -> bool:
     return isinstance(text, ast.Call) and ast.unparse(text.func) == "Message"
 
 
-def test_a_reason_in_older_words_stays_in_english_isolated() -> None:
+def test_a_reason_in_older_words_stays_in_english_isolated():
     """Verdicts of an earlier version stand in the lake for good."""
     found = Message("finding.receipt", VERDICT="bad_signature", REASON="some older words")
     assert Language("fa").translation(found) == "امضای نادرست: \u2066some older words\u2069"

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ def changes(name: str, text: str) -> list[str]:
     return [mutant_of(name, text, number).change for number in range(count_mutants(name, text))]
 
 
-def test_a_mutant_of_python_has_one_fault() -> None:
+def test_a_mutant_of_python_has_one_fault():
     """What is compared, reckoned, called or returned is another; a type is left alone."""
     code = "def f(a: int | None) -> int:\n    return min(a, 1) if not a < 0 or a else 2\n"
     made = changes("f.py", code)
@@ -24,7 +23,7 @@ def test_a_mutant_of_python_has_one_fault() -> None:
     assert "min -> max" in made and not [change for change in made if "int" in change]
 
 
-def test_a_mutant_of_sql_has_one_fault() -> None:
+def test_a_mutant_of_sql_has_one_fault():
     """Neither words of comments nor those of texts are changed, nor what takes a part of JSON."""
     code = (
         "-- sum and count\nselect sum(net), 'a and b', j -> 'a' ->> 'b' from t\n"
@@ -37,21 +36,21 @@ def test_a_mutant_of_sql_has_one_fault() -> None:
     assert mutant_of("f.sql", code, 2).text == code.replace("10", "11")
 
 
-def test_every_part_has_code_and_tests() -> None:
+def test_every_part_has_code_and_tests():
     """A file that moves takes its line of the table along."""
     for target in TARGETS.values():
         assert all([*(ROOT / "svc_analytics").glob(pattern)] for pattern in target.files)
         assert all((ROOT / "tests" / test).exists() for test in target.tests)
 
 
-def test_of_the_mutants_last_drawn_enough_were_killed() -> None:
+def test_of_the_mutants_last_drawn_enough_were_killed():
     """The page shows this draw."""
     rows = read_rows(RESULTS)
     assert {row[0] for row in rows} == {*TARGETS} and score(rows) >= WANTED
 
 
 @pytest.mark.mutants
-def test_of_the_mutants_drawn_now_enough_are_killed(tmp_path: Path) -> None:
+def test_of_the_mutants_drawn_now_enough_are_killed(tmp_path):
     """In a process that has loaded none of our code, since each mutant is loaded anew."""
     ring = [sys.executable, "-m", "tests.mutation.ring", "--out", str(tmp_path / "results.csv")]
     done = subprocess.run(ring, cwd=ROOT, capture_output=True, text=True)

@@ -38,7 +38,6 @@ from svc_analytics.signing.secrets import Secret
 from svc_analytics.warehouse.figures import stated_figures
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.demos import demo_copy
-from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, payment, refusal
 from tests.support.full_scan.quotients import ratio
 from tests.support.ledgers import read_ledger
@@ -60,7 +59,7 @@ OCTOBER = "2026-10"
 
 
 @pytest.fixture
-def served(service: FakeService, settings: Settings) -> Iterator[Settings]:
+def served(service, settings) -> Iterator[Settings]:
     """The service on a socket, as a close meets it."""
     service.payments, service.payouts = read_ledger(LEDGER)
     service.payments[2] |= {"metadata": {"customer": {"id": "C-3"}}, "usd_value": "1000.126"}
@@ -69,14 +68,14 @@ def served(service: FakeService, settings: Settings) -> Iterator[Settings]:
 
 
 @pytest.fixture
-def opened(served: Settings, desk: Desk) -> CloseDesk:
+def opened(served, desk) -> CloseDesk:
     """The close desk of a lake into which everything was read."""
     extracted(desk)
     return svc.desk(desk.lake, settings=served)
 
 
 @pytest.fixture
-def panel(opened: CloseDesk) -> Panel:
+def panel(opened) -> Panel:
     return Panel(opened._months, lambda: None)
 
 
@@ -124,7 +123,7 @@ def press_close(panel: Panel) -> str:
 
 
 @pytest.mark.usefixtures("no_printer")
-def test_a_press_seals_a_month_and_others_hand_it_over(panel: Panel) -> None:
+def test_a_press_seals_a_month_and_others_hand_it_over(panel):
     """The first month that is due is shown already; the tiles follow.
 
     What is handed over lies beside the seal, which stays as it is; the browser gets the same bytes.
@@ -154,7 +153,7 @@ def test_a_press_seals_a_month_and_others_hand_it_over(panel: Panel) -> None:
 
 
 @pytest.mark.thorough
-def test_a_restated_month_shows_what_changed(service: FakeService, panel: Panel) -> None:
+def test_a_restated_month_shows_what_changed(service, panel):
     """A late payment of 7 btc makes a second version; both versions are compared below."""
     panel.months.tiles[OCTOBER].click()
     press_close(panel)
@@ -166,7 +165,7 @@ def test_a_restated_month_shows_what_changed(service: FakeService, panel: Panel)
 
 
 @pytest.mark.thorough
-def test_all_due_months_are_closed_by_one_press(panel: Panel) -> None:
+def test_all_due_months_are_closed_by_one_press(panel):
     """Oldest first, each told when it is sealed."""
     panel.closing.all_due.click()
     assert panel.closing.run is not None
@@ -174,9 +173,7 @@ def test_all_due_months_are_closed_by_one_press(panel: Panel) -> None:
     assert panel.closing.outcome.value.count(" is sealed, version 1") == 2
 
 
-def test_a_finding_is_accepted_with_a_reason_and_a_name(
-    service: FakeService, panel: Panel, opened: CloseDesk
-) -> None:
+def test_a_finding_is_accepted_with_a_reason_and_a_name(service, panel, opened):
     """It blocks the month; accepted, one row is written, and the month is due again."""
     service.payouts[0]["payment_id"] = None
     panel.months.tiles[OCTOBER].click()
@@ -197,7 +194,7 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(
     assert Panel(opened._months, lambda: None).findings.name.value == "Mina"
 
 
-def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(panel: Panel) -> None:
+def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(panel):
     """Two presses; the SQL is beside them, and the total below them is the figure."""
     panel.months.tiles[OCTOBER].click()
     press_figure(panel, "Sales after fees, btc")
@@ -212,7 +209,7 @@ def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(panel: Panel)
     assert "Payment SVC-000002 · order-2 · receipt missing" in shown and "its receipt" in shown
 
 
-def test_a_record_is_opened_by_its_kind(panel: Panel) -> None:
+def test_a_record_is_opened_by_its_kind(panel):
     """A payout is a payout; a refund is itself, with its payment of another month beside it."""
     panel.months.tiles[OCTOBER].click()
     for figure, title, forms in (
@@ -227,8 +224,8 @@ def test_a_record_is_opened_by_its_kind(panel: Panel) -> None:
 
 
 def test_a_receipt_of_another_month_has_its_verdict(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+    tmp_path_factory,
+):
     """A refund of the demo that returns a payment of an earlier month, which was verified."""
     lake = demo_copy(tmp_path_factory)
     found = lake.sql(
@@ -244,7 +241,7 @@ def test_a_receipt_of_another_month_has_its_verdict(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("step", rings([9], [1]))
-def test_the_sql_beside_a_figure_gives_that_figure(desk: Desk, step: int) -> None:
+def test_the_sql_beside_a_figure_gives_that_figure(desk, step):
     """Of every table: of the month, of each day in Tehran, of months of payment, and in USD."""
     desk.serve(LEDGER)
     desk.extract()
@@ -262,7 +259,7 @@ def test_the_sql_beside_a_figure_gives_that_figure(desk: Desk, step: int) -> Non
     ]
 
 
-def test_records_are_ordered_by_the_exact_value_of_any_column(panel: Panel) -> None:
+def test_records_are_ordered_by_the_exact_value_of_any_column(panel):
     """Ten is more than two: amounts are no texts. The order is that of all records."""
     panel.months.tiles[OCTOBER].click()
     press_figure(panel, "Sales after fees, btc")
@@ -274,7 +271,7 @@ def test_records_are_ordered_by_the_exact_value_of_any_column(panel: Panel) -> N
         assert table.content["head"][place]["order"] == way
 
 
-def test_records_are_found_by_any_part_of_what_is_shown_of_them(panel: Panel) -> None:
+def test_records_are_found_by_any_part_of_what_is_shown_of_them(panel):
     """A receipt number, a reference, a customer, an amount, a time, a rounded USD value.
 
     Among all records behind the figure, not among those of the page.
@@ -289,7 +286,7 @@ def test_records_are_found_by_any_part_of_what_is_shown_of_them(panel: Panel) ->
     assert "no record" in panel.records._count.value
 
 
-def test_the_records_found_are_saved_as_csv(panel: Panel) -> None:
+def test_the_records_found_are_saved_as_csv(panel):
     """All of them, every digit, with what each adds; the browser writes the file."""
     panel.months.tiles[OCTOBER].click()
     press_figure(panel, "Net movement, btc")
@@ -303,7 +300,7 @@ def test_the_records_found_are_saved_as_csv(panel: Panel) -> None:
 
 
 @pytest.mark.thorough
-def test_of_every_figure_the_desk_shows_records_that_make_it(desk: Desk) -> None:
+def test_of_every_figure_the_desk_shows_records_that_make_it(desk):
     """The sums below the records are the figure, or, of a ratio, its two parts."""
     desk.serve(LEDGER)
     desk.extract()
@@ -317,7 +314,7 @@ def test_of_every_figure_the_desk_shows_records_that_make_it(desk: Desk) -> None
     records.close()
 
 
-def test_records_are_read_a_page_at_a_time(desk: Desk) -> None:
+def test_records_are_read_a_page_at_a_time(desk):
     """The first twenty, then the rest; how many there are is counted over all."""
     desk.service.payments = [
         payment(n, f"2026-10-05T08:{n:02}:00Z", str(n), "0.01", currency="btc")
@@ -336,7 +333,7 @@ def in_persian(lake: Lakehouse, settings: Settings) -> Panel:
     return Panel(svc.desk(lake, settings=settings, lang="fa", digits="fa")._months, lambda: None)
 
 
-def test_the_desk_is_in_persian_where_it_is_chosen(opened: CloseDesk, served: Settings) -> None:
+def test_the_desk_is_in_persian_where_it_is_chosen(opened, served):
     """Months have their names, numbers Persian digits; of English there are ids, coins and forms.
 
     A number that is typed in Persian digits is found.
@@ -352,9 +349,7 @@ def test_the_desk_is_in_persian_where_it_is_chosen(opened: CloseDesk, served: Se
     assert known == set()
 
 
-def test_what_a_close_does_and_brings_is_told_in_persian(
-    opened: CloseDesk, served: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_close_does_and_brings_is_told_in_persian(opened, served, monkeypatch):
     """Its steps, its outcome, and what the service's address lacks."""
     panel, told = in_persian(opened._months.lake, served), list[str]()
     monkeypatch.setattr(panel.closing, "note", told.append)
@@ -367,7 +362,7 @@ def test_what_a_close_does_and_brings_is_told_in_persian(
     assert seen(panel.closing.outcome.value).startswith("SVC_BASE_URL تنظیم نشده است")
 
 
-def test_an_error_that_is_english_says_in_persian_of_which_kind_it_is() -> None:
+def test_an_error_that_is_english_says_in_persian_of_which_kind_it_is():
     """Its own words stand behind, from left to right; one that we raise nowhere did not work."""
     looks = Looks(Language("fa"))
     behind = '<bdi dir="ltr">502 from the service</bdi></div>'
@@ -378,7 +373,7 @@ def test_an_error_that_is_english_says_in_persian_of_which_kind_it_is() -> None:
 
 
 @pytest.mark.thorough
-def test_a_month_is_closed_and_handed_over_in_persian(opened: CloseDesk, served: Settings) -> None:
+def test_a_month_is_closed_and_handed_over_in_persian(opened, served):
     """The page that a Persian desk opens is Persian, too."""
     panel = in_persian(opened._months.lake, served)
     assert "سپتامبر ۲۰۲۶ مهر شد" in seen(press_close(panel))
@@ -421,13 +416,13 @@ def parts(box: Any) -> Iterator[Any]:
         yield from parts(part)
 
 
-def test_a_month_behind_an_older_one_says_which_to_close_first(panel: Panel) -> None:
+def test_a_month_behind_an_older_one_says_which_to_close_first(panel):
     panel.months.tiles[OCTOBER].click()
     assert "Close September 2026 first" in panel.closing.later.value
 
 
 @pytest.mark.thorough
-def test_a_month_that_is_closed_before_an_older_one_is_told_so(panel: Panel) -> None:
+def test_a_month_that_is_closed_before_an_older_one_is_told_so(panel):
     """In the words of the command: the seals of the two are not chained."""
     panel.months.tiles[OCTOBER].click()
     press_close(panel)
@@ -435,7 +430,7 @@ def test_a_month_that_is_closed_before_an_older_one_is_told_so(panel: Panel) -> 
     assert "2026-10 was sealed first, so its seal does not name this month" in press_close(panel)
 
 
-def test_a_missing_key_is_one_line_when_the_button_is_pressed(desk: Desk) -> None:
+def test_a_missing_key_is_one_line_when_the_button_is_pressed(desk):
     """Everything else needs no key."""
     desk.service.payments, _ = read_ledger(LEDGER)
     desk.extract()
@@ -446,9 +441,7 @@ def test_a_missing_key_is_one_line_when_the_button_is_pressed(desk: Desk) -> Non
 
 
 @pytest.mark.thorough
-def test_a_month_that_is_chosen_during_a_close_is_shown_after_it(
-    service: FakeService, panel: Panel
-) -> None:
+def test_a_month_that_is_chosen_during_a_close_is_shown_after_it(service, panel):
     """A line says so at once."""
     asked, on = Event(), Event()
     _hold(service, asked, on)
@@ -475,9 +468,7 @@ def _hold(service: FakeService, asked: Event, on: Event) -> None:
     service.handle = slow  # type: ignore[method-assign]
 
 
-def test_a_stopped_close_leaves_what_close_leaves(
-    service: FakeService, panel: Panel, opened: CloseDesk
-) -> None:
+def test_a_stopped_close_leaves_what_close_leaves(service, panel, opened):
     """Nothing is sealed, the lake is sound, and the next press seals the month."""
     asked, on = Event(), Event()
     _hold(service, asked, on)
@@ -492,7 +483,7 @@ def test_a_stopped_close_leaves_what_close_leaves(
     assert "September 2026 is sealed, version 1" in press_close(panel)
 
 
-def test_a_close_is_stopped_while_the_service_is_away(service: FakeService, panel: Panel) -> None:
+def test_a_close_is_stopped_while_the_service_is_away(service, panel):
     """Without a page that comes, and long before the patience with the service ends."""
     asked = Event()
 
@@ -510,9 +501,7 @@ def test_a_close_is_stopped_while_the_service_is_away(service: FakeService, pane
 
 
 @pytest.mark.thorough
-def test_a_second_desk_sees_what_the_first_has_closed(
-    panel: Panel, opened: CloseDesk, served: Settings
-) -> None:
+def test_a_second_desk_sees_what_the_first_has_closed(panel, opened, served):
     """It closes the same month without harm: it is sealed once."""
     other = Panel(svc.desk(opened._months.lake, settings=served)._months, lambda: None)
     assert "September 2026 is sealed, version 1" in press_close(panel)
@@ -531,7 +520,7 @@ def close_at_a_desk(folder: Path, url: str, month: str) -> str:
 
 
 @pytest.mark.thorough
-def test_two_desks_that_close_at_once_seal_the_month_once(desk: Desk, served: Settings) -> None:
+def test_two_desks_that_close_at_once_seal_the_month_once(desk, served):
     """In two processes: each says that the month is sealed, or that another one closes it."""
     desk.extract()
     place = desk.lake.path, str(served.base_url), OCTOBER
@@ -545,9 +534,7 @@ def test_two_desks_that_close_at_once_seal_the_month_once(desk: Desk, served: Se
 
 
 @pytest.mark.thorough
-def test_a_killed_desk_leaves_a_lake_that_the_next_one_closes(
-    service: FakeService, desk: Desk, served: Settings
-) -> None:
+def test_a_killed_desk_leaves_a_lake_that_the_next_one_closes(service, desk, served):
     """It is killed while it reads: nothing is sealed."""
     desk.extract()
     asked, on = Event(), Event()
@@ -563,7 +550,7 @@ def test_a_killed_desk_leaves_a_lake_that_the_next_one_closes(
     assert "October 2026 is sealed, version 1" in close_at_a_desk(*place)
 
 
-def test_the_page_reads_without_a_kernel(opened: CloseDesk) -> None:
+def test_the_page_reads_without_a_kernel(opened):
     """Months, figures and their status, as HTML and as text; its checks agree."""
     page = opened._repr_html_()
     for text in ("2026-10", "due", "can be closed from 2026-12-02", "Sales less fees and refunds"):
@@ -572,9 +559,7 @@ def test_the_page_reads_without_a_kernel(opened: CloseDesk) -> None:
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_desk_without_its_widgets_says_what_to_install(
-    opened: CloseDesk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_desk_without_its_widgets_says_what_to_install(opened, monkeypatch):
     """In a running notebook; it can still be read."""
     shown: list[Any] = []
     monkeypatch.setattr(panel_module, "display", lambda each, **_: shown.append(each))
@@ -586,7 +571,7 @@ def test_a_desk_without_its_widgets_says_what_to_install(
     assert "2026-10" in page
 
 
-def test_an_empty_folder_is_told_at_once(lake: Lakehouse) -> None:
+def test_an_empty_folder_is_told_at_once(lake):
     """As everywhere else."""
     with pytest.raises(NoLake):
         svc.desk(lake)
@@ -594,15 +579,13 @@ def test_an_empty_folder_is_told_at_once(lake: Lakehouse) -> None:
         svc.desk(lake, settings="x")  # type: ignore[arg-type]
 
 
-def test_each_state_has_a_sign_of_its_own() -> None:
+def test_each_state_has_a_sign_of_its_own():
     """Not by colour alone."""
     assert len({*SIGNS.values()}) == len(SIGNS) == 6
 
 
 @pytest.mark.usefixtures("kept")
-def test_a_month_that_is_chosen_does_not_wait_for_others(
-    panel: Panel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_month_that_is_chosen_does_not_wait_for_others(panel, monkeypatch):
     """The comparison of another month gives way at once, and is made afterwards."""
     panel.judging.wait(60)
     begun, over = Event(), Event()

@@ -19,7 +19,7 @@ NEW = "01-first-look.new.ipynb"
 
 
 @pytest.fixture
-def release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def release(monkeypatch, tmp_path) -> Path:
     """The folder of the notebooks that a release brings, to change in a test."""
     folder = tmp_path / "release"
     shutil.copytree(ROOT / "notebooks", folder)
@@ -52,7 +52,7 @@ def first_sentence(path: Path) -> str:
 
 
 @pytest.mark.parametrize("lake", ["data", "another lake"])
-def test_git_sees_nothing_of_what_was_run_and_saved(lake: str, tmp_path: Path) -> None:
+def test_git_sees_nothing_of_what_was_run_and_saved(lake, tmp_path):
     """Wherever in a clone the lake lies: its output names customers' orders."""
     shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path)]
@@ -65,7 +65,7 @@ def test_git_sees_nothing_of_what_was_run_and_saved(lake: str, tmp_path: Path) -
     assert sorted(path.name for path in folder.glob("*.ipynb")) == [p.name for p in NOTEBOOKS]
 
 
-def test_a_copy_that_nobody_changed_follows_a_new_release(release: Path) -> None:
+def test_a_copy_that_nobody_changed_follows_a_new_release(release):
     """Also one that was run: outputs come again."""
     folder, _ = working_folder(Path("data"))
     run(folder / FIRST)
@@ -74,7 +74,7 @@ def test_a_copy_that_nobody_changed_follows_a_new_release(release: Path) -> None
     assert first_sentence(folder / FIRST) == "What is new?" and notes == []
 
 
-def test_a_changed_copy_stays_and_the_new_one_is_put_beside_it(release: Path) -> None:
+def test_a_changed_copy_stays_and_the_new_one_is_put_beside_it(release):
     """Once: the next start has nothing to say."""
     folder, _ = working_folder(Path("data"))
     rewrite(folder / FIRST, "mine")
@@ -89,7 +89,7 @@ def test_a_changed_copy_stays_and_the_new_one_is_put_beside_it(release: Path) ->
     assert working_folder(Path("data"))[1] == []
 
 
-def test_both_changed_stay(release: Path) -> None:
+def test_both_changed_stay(release):
     """Then the new one is named where the release keeps it."""
     folder, _ = working_folder(Path("data"))
     rewrite(folder / FIRST, "mine")
@@ -102,7 +102,7 @@ def test_both_changed_stay(release: Path) -> None:
     assert first_sentence(folder / FIRST) == "mine" and first_sentence(folder / NEW) == "mine too"
 
 
-def test_what_is_no_notebook_any_more_is_a_persons_own(release: Path) -> None:
+def test_what_is_no_notebook_any_more_is_a_persons_own(release):
     """A file that cannot be read is not ours to replace."""
     folder, _ = working_folder(Path("data"))
     (folder / FIRST).write_text("{")
@@ -112,7 +112,7 @@ def test_what_is_no_notebook_any_more_is_a_persons_own(release: Path) -> None:
     assert first_sentence(folder / NEW) == "What is new?"
 
 
-def test_a_deleted_copy_comes_back(release: Path) -> None:
+def test_a_deleted_copy_comes_back(release):
     """That is how a person begins anew."""
     folder, _ = working_folder(Path("data"))
     (folder / FIRST).unlink()
@@ -121,7 +121,7 @@ def test_a_deleted_copy_comes_back(release: Path) -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_committed_notebooks_hold_no_output(path: Path) -> None:
+def test_committed_notebooks_hold_no_output(path):
     """Nor what a run leaves: counts, widgets."""
     notebook = read(path)
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
@@ -129,7 +129,7 @@ def test_committed_notebooks_hold_no_output(path: Path) -> None:
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
 
 
-def test_what_git_shall_see_of_the_copies_is_the_persons_choice(tmp_path: Path) -> None:
+def test_what_git_shall_see_of_the_copies_is_the_persons_choice(tmp_path):
     """A changed .gitignore stays as it is."""
     folder, _ = working_folder(tmp_path)
     (folder / ".gitignore").write_text("*.new.ipynb\n")
@@ -141,9 +141,7 @@ def test_what_git_shall_see_of_the_copies_is_the_persons_choice(tmp_path: Path) 
     "text",
     ["[]", '{"cells": [[]]}', '{"cells": [{"cell_type": "raw", "source": "", "metadata": []}]}'],
 )
-def test_a_copy_that_is_no_notebook_is_a_persons_own(
-    release: Path, tmp_path: Path, text: str
-) -> None:
+def test_a_copy_that_is_no_notebook_is_a_persons_own(release, tmp_path, text):
     """It stays, and the lab opens."""
     folder, _ = working_folder(tmp_path / "data")
     (folder / FIRST).write_text(text)
@@ -153,9 +151,7 @@ def test_a_copy_that_is_no_notebook_is_a_persons_own(
     assert notes == [f"{FIRST} is yours and stays; the new one is {NEW} beside it"]
 
 
-def test_copies_are_never_taken_for_the_release(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_copies_are_never_taken_for_the_release(monkeypatch, tmp_path):
     """Started in the lake's folder, where `notebooks` are the copies themselves."""
     folder, _ = working_folder(tmp_path)
     rewrite(folder / FIRST, "mine")
@@ -165,7 +161,7 @@ def test_copies_are_never_taken_for_the_release(
     assert first_sentence(folder / FIRST) == "mine" and (folder / NOTEBOOKS[2].name).exists()
 
 
-def test_the_notebook_of_the_desk_speaks_the_language_of_the_desk(tmp_path: Path) -> None:
+def test_the_notebook_of_the_desk_speaks_the_language_of_the_desk(tmp_path):
     """It follows when another is chosen, and stays as a person changed it."""
     said = []
     for code in ("fa", "en+fa", "en"):

@@ -37,7 +37,7 @@ LATE = {
 
 
 @pytest.fixture(params=rings([60], MONTHS))
-def service(request: pytest.FixtureRequest) -> Iterator[tuple[sandbox.Store, dict[str, str]]]:
+def service(request) -> Iterator[tuple[sandbox.Store, dict[str, str]]]:
     """A sandbox of so many payments in so many months, one of them negative; and its settings."""
     clock, payments = sandbox.Clock(), request.param
     with sandbox.Store() as store:
@@ -48,7 +48,7 @@ def service(request: pytest.FixtureRequest) -> Iterator[tuple[sandbox.Store, dic
 
 
 @pytest.fixture
-def settings(service: tuple[sandbox.Store, dict[str, str]], tmp_path: Path) -> dict[str, str]:
+def settings(service, tmp_path) -> dict[str, str]:
     """The settings of the sandbox, all of which was read into a lake."""
     path = tmp_path / "data"
     svc.extract(Lakehouse(path), read_settings(path, environ=service[1], folder=Path("/")))
@@ -56,7 +56,7 @@ def settings(service: tuple[sandbox.Store, dict[str, str]], tmp_path: Path) -> d
 
 
 @pytest.fixture
-def address(settings: dict[str, str], tmp_path: Path) -> Iterator[str]:
+def address(settings, tmp_path) -> Iterator[str]:
     """`svc-analytics lab` over that lake, and where the desk is open in it."""
     yield from lab_at(tmp_path, tmp_path / "data", settings)
 
@@ -115,9 +115,7 @@ def opened(page: Page, address: str) -> Locator:
 
 
 @pytest.mark.thorough
-def test_a_month_is_closed_and_looked_into_by_keys_alone(
-    page: Page, address: str, service: tuple[sandbox.Store, dict[str, str]], tmp_path: Path
-) -> None:
+def test_a_month_is_closed_and_looked_into_by_keys_alone(page, address, service, tmp_path):
     """A finding is accepted, the month sealed, a record seen, and the month restated.
 
     The button that closes is in sight at once, and nothing is loaded from elsewhere.
@@ -200,7 +198,7 @@ def restate(page: Page, panel: Locator, tile: Locator, store: sandbox.Store) -> 
 
 
 @pytest.fixture
-def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo_data(tmp_path_factory) -> Path:
     """The demo's lake, in which a payout, refunds and receipts are, with a chart of accounts."""
     data = demo_copy(tmp_path_factory).path
     (data / FILE).write_text(starter(), encoding="utf-8")
@@ -208,13 +206,13 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def demo_address(tmp_path: Path, demo_data: Path) -> Iterator[str]:
+def demo_address(tmp_path, demo_data) -> Iterator[str]:
     """`svc-analytics lab` over the demo's lake."""
     yield from lab_at(tmp_path, demo_data, {})
 
 
 @pytest.mark.thorough
-def test_records_are_found_opened_by_their_kind_and_saved(page: Page, demo_address: str) -> None:
+def test_records_are_found_opened_by_their_kind_and_saved(page, demo_address):
     """A payout, a refund with its payment and verdict, and a payment typed letter by letter.
 
     The last row of each table is the figure that stands in its heading.
@@ -253,7 +251,7 @@ def drill(panel: Locator, figure: str) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_the_desk_fits_a_window_of_1024_px(page: Page, demo_address: str, theme: str) -> None:
+def test_the_desk_fits_a_window_of_1024_px(page, demo_address, theme):
     """No code is seen, no table is cut or scrolls by itself, and a chosen record can be read."""
     page.set_viewport_size({"width": 1024, "height": 900})
     panel = opened(page, demo_address)
@@ -296,7 +294,7 @@ def choose_theme(page: Page, theme: str) -> None:
 
 
 @pytest.mark.thorough
-def test_a_sealed_month_is_handed_over_from_the_desk(page: Page, demo_address: str) -> None:
+def test_a_sealed_month_is_handed_over_from_the_desk(page, demo_address):
     """Its page opens; its workbook and its zip are saved; checking it again is a quiet link."""
     panel = opened(page, demo_address)
     tiles = panel.locator("button.svc-tile")
@@ -314,9 +312,7 @@ def test_a_sealed_month_is_handed_over_from_the_desk(page: Page, demo_address: s
 
 
 @pytest.mark.thorough
-def test_entries_are_seen_to_balance_before_their_file_is_written(
-    page: Page, demo_address: str, demo_data: Path
-) -> None:
+def test_entries_are_seen_to_balance_before_their_file_is_written(page, demo_address, demo_data):
     """Each ends with a balance of zero; what a system would refuse is said, and no file written."""
     panel = opened(page, demo_address)
     write = panel.get_by_role("button", name="Write the file")

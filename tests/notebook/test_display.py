@@ -19,7 +19,6 @@ from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.standing import Standing
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import search as search_module
 from svc_analytics.notebook.pictures import NOTHING
 from svc_analytics.receipts.verify_lake import VerificationResult
@@ -40,13 +39,13 @@ TABLE = pa.table(
 HTML = svc.show(TABLE, why="never read")._repr_html_()
 
 
-def test_amounts_are_whole_and_their_thousands_are_apart() -> None:
+def test_amounts_are_whole_and_their_thousands_are_apart():
     """Every digit that a coin has, in both forms; the column of coins is the unit."""
     assert ">1,234,567.000000000000000001</td>" in HTML
     assert "btc          1,234,567.000000000000000001" in repr(svc.show(TABLE))
 
 
-def test_a_unit_stands_once_in_the_head() -> None:
+def test_a_unit_stands_once_in_the_head():
     """Not again in every cell of the column."""
     rates = pa.array([Decimal("1.000690000000000000")], pa.decimal128(38, 18))
     shown = repr(svc.show(pa.table({"currency": ["usdt"], "usd_value": rates, "rate": rates})))
@@ -55,7 +54,7 @@ def test_a_unit_stands_once_in_the_head() -> None:
 
 
 @pytest.mark.parametrize("keys", [["coin"], ["coin", "kind"], [None]])
-def test_the_keys_of_groups_are_shown(keys: list[str | None]) -> None:
+def test_the_keys_of_groups_are_shown(keys):
     """A frame has them as its index; without them, no row says what it is of."""
     frame = pd.DataFrame({"net": [1, 2]})
     frame.index = pd.MultiIndex.from_arrays([["btc", "eth"]] * len(keys), names=keys)
@@ -65,44 +64,44 @@ def test_the_keys_of_groups_are_shown(keys: list[str | None]) -> None:
     assert rows == [["btc"] * len(keys) + ["1"], ["eth"] * len(keys) + ["2"]]
 
 
-def test_the_numbers_of_rows_are_no_keys() -> None:
+def test_the_numbers_of_rows_are_no_keys():
     """They stay out of sight, also where rows were left out."""
     frame = pd.DataFrame({"net": [5, 6, 7]})
     assert repr(svc.show(frame[frame["net"] > 5])).splitlines()[0].split() == ["Net"]
 
 
-def test_numbers_stand_to_the_right() -> None:
+def test_numbers_stand_to_the_right():
     """Text does not."""
     assert '<th style="text-align:right' in HTML and '<th style="text-align:start' in HTML
 
 
-def test_what_is_unknown_is_a_dash_with_its_reason() -> None:
+def test_what_is_unknown_is_a_dash_with_its_reason():
     """Seen in print as well as when pointed at."""
     assert 'title="never read"' in HTML and "never read</small>" in HTML
     assert repr(svc.show(TABLE, why="never read")).endswith("never read")
 
 
-def test_text_of_payers_is_escaped() -> None:
+def test_text_of_payers_is_escaped():
     """A coin's name cannot become markup, and no text turns the line around."""
     assert "<b>usdt" not in HTML and "&lt;b&gt;usdt&lt;/b&gt;" in HTML
     turned = svc.show(pa.table({"comment": ["a\u202eb\nc"]}))
     assert "a[U+202E]b c" in turned._repr_html_() and "a[U+202E]b c" in repr(turned)
 
 
-def test_long_tables_say_how_much_is_not_shown() -> None:
+def test_long_tables_say_how_much_is_not_shown():
     """Cut openly, in both forms."""
     cut = svc.show(pa.table({"n": list(range(60))}))
     assert "the first 50 of 60 rows" in cut._repr_html_() and "50 of 60 rows" in repr(cut)
 
 
-def test_outside_a_notebook_a_search_is_a_plain_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_a_notebook_a_search_is_a_plain_table(monkeypatch):
     """With itables or without it."""
     assert svc.search(TABLE)._repr_html_() == svc.show(TABLE)._repr_html_()
     monkeypatch.setitem(sys.modules, "itables", None)
     assert svc.search(TABLE)._repr_html_() == svc.show(TABLE)._repr_html_()
 
 
-def test_frames_are_shown_as_tables_are() -> None:
+def test_frames_are_shown_as_tables_are():
     """Arrow-backed, as `lake.sql` returns them."""
     frame = TABLE.to_pandas(types_mapper=pd.ArrowDtype)
     assert svc.show(frame, why="never read")._repr_html_() == HTML
@@ -110,13 +109,13 @@ def test_frames_are_shown_as_tables_are() -> None:
         svc.show(5)
 
 
-def test_an_empty_lake_says_what_to_do(lake: Lakehouse) -> None:
+def test_an_empty_lake_says_what_to_do(lake):
     """The one call that fills it with a made-up merchant can be copied as it stands."""
     call = f"lake = svc.demo_lake({str(lake.path)!r})"
     assert escape(call) in lake._repr_html_() and call in str(lake)
 
 
-def test_coverage_and_runs_show_themselves() -> None:
+def test_coverage_and_runs_show_themselves():
     """An interval in words, counts with their thousands apart."""
     assert "1970-01-01T00:00:00Z .. 1970-01-01T00:00:01Z" in str(Coverage(((0, 1_000_000),)))
     assert "nothing was read" in Coverage()._repr_html_()
@@ -124,7 +123,7 @@ def test_coverage_and_runs_show_themselves() -> None:
     assert pretty(Coverage()) == str(Coverage())  # in IPython, and beside the HTML in Jupyter
 
 
-def test_each_coin_gets_a_picture_of_its_own() -> None:
+def test_each_coin_gets_a_picture_of_its_own():
     """Named for those who cannot see it, and in the plain twin."""
     columns = {"currency": ["btc", "eth"], "payment_month": ["2026-09"] * 2}
     table = pa.table(columns | {"refund_month": ["2026-10"] * 2, "ratio": [Decimal("0.1")] * 2})
@@ -134,13 +133,13 @@ def test_each_coin_gets_a_picture_of_its_own() -> None:
     assert 'aria-label="refund cohorts, eth"' in drawn._repr_html_()
 
 
-def test_many_coins_get_a_higher_picture() -> None:
+def test_many_coins_get_a_higher_picture():
     """0.9 inches and a quarter for each of 40 coins, of 72 points: names do not overlap."""
     worth = {"currency": [f"c{n}" for n in range(40)], "usd_exposure": [Decimal(1)] * 40}
     assert 'height="784.8pt"' in svc.draw(charts.usd_exposure, pa.table(worth))._repr_html_()
 
 
-def test_where_there_is_no_coin_a_picture_says_so() -> None:
+def test_where_there_is_no_coin_a_picture_says_so():
     """An empty cell would look like a mistake."""
     nothing = svc.draw(charts.position, pa.table({"currency": pa.array([], pa.string())}))
     assert repr(nothing) == "position: nothing to draw: the table has no rows"
@@ -148,7 +147,7 @@ def test_where_there_is_no_coin_a_picture_says_so() -> None:
 
 
 @pytest.fixture
-def in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_a_notebook(monkeypatch) -> None:
     """As far as tables care: there is a shell to ask."""
     monkeypatch.setattr("IPython.get_ipython", lambda: object())
     monkeypatch.setattr(search_module, "_scripts", lambda: "")
@@ -163,7 +162,7 @@ def searched(html: str) -> list[list[Any]]:
 
 
 @pytest.mark.usefixtures("in_a_notebook")
-def test_a_long_table_is_searched_whole() -> None:
+def test_a_long_table_is_searched_whole():
     """Every one of 5,000 rows is in it; past the limit it says how many are not."""
     table = pa.table({"reference_id": [f"order-{n:06} {'x' * 60}" for n in range(5_000)]})
     found = svc.search(table)
@@ -173,7 +172,7 @@ def test_a_long_table_is_searched_whole() -> None:
 
 
 @pytest.mark.usefixtures("in_a_notebook")
-def test_a_searched_table_is_sorted_by_value_and_escaped() -> None:
+def test_a_searched_table_is_sorted_by_value_and_escaped():
     """9 stands before 10.000000000000000001, which text would not know; markup stays text."""
     amounts = [Decimal("10.000000000000000001"), Decimal(9), None]
     columns = {"currency": ["<img src=x>", "btc", "btc"]}
@@ -184,7 +183,7 @@ def test_a_searched_table_is_sorted_by_value_and_escaped() -> None:
 
 
 @pytest.mark.usefixtures("in_a_notebook")
-def test_every_digit_of_a_searched_number_is_one_step_away() -> None:
+def test_every_digit_of_a_searched_number_is_one_step_away():
     """Pointing at the rounded number in the second row says the whole one."""
     usd = pa.array([Decimal("0.25"), Decimal("1234.5678")], pa.decimal128(38, 18))
     html = svc.search(pa.table({"usd_value": usd}))._repr_html_()
@@ -192,26 +191,26 @@ def test_every_digit_of_a_searched_number_is_one_step_away() -> None:
 
 
 @pytest.mark.usefixtures("in_a_notebook")
-def test_paper_says_how_many_rows_are_printed() -> None:
+def test_paper_says_how_many_rows_are_printed():
     """All of 1,000; of 1,001 the first thousand, and where the others are."""
     assert "printed:" not in svc.search(pa.table({"n": list(range(1_000))}))._repr_html_()
     said = "printed: the first 1,000 of 1,001 rows; on a screen this page has all"
     assert said in svc.search(pa.table({"n": list(range(1_001))}))._repr_html_()
 
 
-def test_a_table_says_how_wide_it_is() -> None:
+def test_a_table_says_how_wide_it_is():
     """15 letters of the number, 8 of the name, two behind each: paper shrinks to them."""
     table = pa.table({"currency": ["btc"], "n": [123_456_789_012]})
     assert "--letters:27" in svc.show(table)._repr_html_()
 
 
 @pytest.fixture
-def tehran(desk: Desk) -> svc.Statement:
+def tehran(desk) -> svc.Statement:
     desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
     return svc.statement(extracted(desk).lake, "2026-10", zone="Asia/Tehran")
 
 
-def test_a_picture_of_a_statement_says_its_status(tehran: svc.Statement) -> None:
+def test_a_picture_of_a_statement_says_its_status(tehran):
     """To those who see it in the caption, to others in its name."""
     drawn = svc.draw(charts.net_settlement_daily, tehran)
     label = 'aria-label="net settlement daily, usdt, 2026-10, Asia/Tehran · due"'
@@ -219,7 +218,7 @@ def test_a_picture_of_a_statement_says_its_status(tehran: svc.Statement) -> None
 
 
 @pytest.mark.thorough
-def test_a_comparison_draws_the_year_and_the_bridge_in_usd(desk: Desk) -> None:
+def test_a_comparison_draws_the_year_and_the_bridge_in_usd(desk):
     """One picture of all coins; the opening is worth what the month before closed with."""
     desk.service.payments = [payment(n, f"2026-{8 + n:02}-01T00:00:00Z") for n in (1, 2)]
     desk.extract()
@@ -233,7 +232,7 @@ def test_a_comparison_draws_the_year_and_the_bridge_in_usd(desk: Desk) -> None:
         svc.draw(charts.position, compared)
 
 
-def test_a_quarter_draws_its_months_and_its_bridge(desk: Desk) -> None:
+def test_a_quarter_draws_its_months_and_its_bridge(desk):
     """Its months are in it, and what it opened with."""
     desk.service.payments = [payment(n, f"2026-{6 + n:02}-01T00:00:00Z") for n in (1, 2, 3)]
     desk.extract()
@@ -243,7 +242,7 @@ def test_a_quarter_draws_its_months_and_its_bridge(desk: Desk) -> None:
     assert len(svc.draw(charts.usd_bridge, quarter).drawings) == 1
 
 
-def test_a_picture_of_what_was_not_read_is_unknown_not_empty(desk: Desk) -> None:
+def test_a_picture_of_what_was_not_read_is_unknown_not_empty(desk):
     """Without a payout key nobody knows whether there were refunds."""
     desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
     Desk(desk.service, replace(desk.settings, payout_key=None), desk.lake).extract()
@@ -252,7 +251,7 @@ def test_a_picture_of_what_was_not_read_is_unknown_not_empty(desk: Desk) -> None
     assert NOTHING not in drawn._repr_html_()
 
 
-def test_a_display_tells_an_error_in_one_line(desk: Desk) -> None:
+def test_a_display_tells_an_error_in_one_line(desk):
     """A torn month file shows itself as such, not as fifty lines of traceback."""
     desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
     desk.extract()
@@ -261,13 +260,13 @@ def test_a_display_tells_an_error_in_one_line(desk: Desk) -> None:
     assert "2026-10.parquet" in str(desk.lake).splitlines()[1]
 
 
-def test_a_chart_of_another_table_names_the_column_it_lacks() -> None:
+def test_a_chart_of_another_table_names_the_column_it_lacks():
     """One line that says what is there."""
     with pytest.raises(ConfigError, match="position needs a column 'day'; the table has"):
         svc.draw(charts.position, TABLE, "btc")
 
 
-def test_a_verdict_says_what_differs_and_what_the_receipt_states() -> None:
+def test_a_verdict_says_what_differs_and_what_the_receipt_states():
     """The reason first; then the facts that differ, in both; then all facts of the receipt."""
     changed = {**FACTS, "amount": "99"}
     verdict = verify_receipt(signed(changed), RING, FACTS | {"reference_id": None})
@@ -280,14 +279,14 @@ def test_a_verdict_says_what_differs_and_what_the_receipt_states() -> None:
     assert str(verify_receipt("nonsense", RING, None)) == text
 
 
-def test_an_extraction_says_what_it_read(desk: Desk) -> None:
+def test_an_extraction_says_what_it_read(desk):
     """Counts of each stream, and up to when."""
     desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
     done = desk.extract()
     assert re.search(r"payments +1\n", str(done)) and "read up to 2026-11-20" in str(done)
 
 
-def test_figures_of_a_statement_stand_a_coin_a_column(tehran: svc.Statement) -> None:
+def test_figures_of_a_statement_stand_a_coin_a_column(tehran):
     """In groups unless some are named; each says its meaning when pointed at."""
     made = tehran
     assert "Settlement\n" in str(made) and "<th colspan=" in made._repr_html_()
@@ -300,7 +299,7 @@ def test_figures_of_a_statement_stand_a_coin_a_column(tehran: svc.Statement) -> 
         svc.draw(charts.coverage_calendar, made)
 
 
-def test_figures_stand_in_the_order_of_the_page(tehran: svc.Statement) -> None:
+def test_figures_stand_in_the_order_of_the_page(tehran):
     """Sales come first, opening before closing position; figures that the page details, behind."""
     shown = [cells[0].text for cells in figures_table(tehran).rows]
     page = [cells[0].text for cells in FigureTables(tehran, Standing()).main().table.rows]
@@ -308,14 +307,14 @@ def test_figures_stand_in_the_order_of_the_page(tehran: svc.Statement) -> None:
     assert shown[: len(face)] == face and face[-4:-2] == ["Opening position", "Closing position"]
 
 
-def test_a_long_name_leaves_the_period_on_the_picture() -> None:
+def test_a_long_name_leaves_the_period_on_the_picture():
     """Each of the merchant's names is cut, so that all of the line below a picture is seen."""
     merchant = {"display_name": "A" * 90, "display_name_fa": "ب" * 90}
     assert names_of(merchant, 32) == f"{'A' * 31}… · {'ب' * 31}…"
     assert names_of(merchant) == f"{'A' * 90} · {'ب' * 90}"
 
 
-def test_each_medium_says_its_own_way_to_every_digit() -> None:
+def test_each_medium_says_its_own_way_to_every_digit():
     """A notebook's cell can be pointed at; a terminal has an option."""
     table = svc.show(pa.table({"usd_gross": pa.array([Decimal("1.005")], pa.decimal128(38, 18))}))
     assert "≈ USD gross" in str(table) and "every digit: --exact, in Python exact=True" in str(

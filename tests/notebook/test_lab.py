@@ -28,7 +28,7 @@ PATIENCE = 120  # seconds, on a slow machine
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
     here = ["--no-build-isolation"] if find_spec("hatchling") else []
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", *here, "-w", str(out)]
@@ -37,7 +37,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(wheel, tmp_path_factory) -> Path:
     """An environment with the wheel installed, and beside it only what it depends on."""
     folder = tmp_path_factory.mktemp("installed")
     venv.create(folder, with_pip=False)
@@ -49,18 +49,18 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+def lake(tmp_path_factory) -> Lakehouse:
     return demo_copy(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory) -> Path:
     """The person's working folder: not a clone of the project."""
     return tmp_path_factory.mktemp("somewhere")
 
 
 @pytest.fixture(scope="module")
-def environment(folder: Path) -> dict[str, str]:
+def environment(folder) -> dict[str, str]:
     """An environment without anybody's settings, but with JupyterLab's own files."""
     prefix = Path(sysconfig.get_path("data"))
     data = prefix / "share" / "jupyter"
@@ -73,9 +73,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def address(
-    installed: Path, lake: Lakehouse, folder: Path, environment: dict[str, str]
-) -> Iterator[str]:
+def address(installed, lake, folder, environment) -> Iterator[str]:
     """`svc-analytics lab`, and where notebook 02 is open in it."""
     own = ["--data-dir", str(lake.path), "--no-browser", "--allow-root"]
     words = [installed, "lab", *own, "--ServerApp.port=0", "--ServerApp.ip=127.0.0.1"]
@@ -111,7 +109,7 @@ def errors() -> list[str]:
 
 
 @pytest.fixture
-def page(errors: list[str]) -> Iterator[Page]:
+def page(errors) -> Iterator[Page]:
     path = chromium()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
@@ -131,9 +129,7 @@ def _is_here(url: str) -> bool:
 
 
 @pytest.mark.thorough
-def test_the_notebook_in_jupyterlab_follows_its_pickers(
-    page: Page, address: str, errors: list[str], lake: Lakehouse, tmp_path: Path
-) -> None:
+def test_the_notebook_in_jupyterlab_follows_its_pickers(page, address, errors, lake, tmp_path):
     """Notebook 02: every table, picture and check is of the month and the coin that are picked."""
     month = svc.last_full_month(lake)
     notebook = run_all(page, address)
@@ -166,7 +162,7 @@ def standings(notebook: Locator, month: str) -> list[str]:
     return notebook.get_by_text(f"{month}, UTC · ").all_inner_texts()
 
 
-def test_the_wheel_brings_the_notebooks(wheel: Path) -> None:
+def test_the_wheel_brings_the_notebooks(wheel):
     """All of them, in the folder where the command looks for them."""
     names = ZipFile(wheel).namelist()
     notebooks = sorted(name.rsplit("/", 1)[1] for name in names if name.endswith(".ipynb"))
@@ -174,16 +170,14 @@ def test_the_wheel_brings_the_notebooks(wheel: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address: str, lake: Lakehouse) -> None:
+def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address, lake):
     """Beside the lake: what a person changes there outlives an update."""
     copied = (lake.path / "notebooks").glob("*.ipynb")
     assert sorted(path.name for path in copied) == NOTEBOOKS
 
 
 @pytest.mark.thorough
-def test_lab_opens_on_the_first_notebook_and_asks_nothing(
-    page: Page, address: str, folder: Path, errors: list[str]
-) -> None:
+def test_lab_opens_on_the_first_notebook_and_asks_nothing(page, address, folder, errors):
     """No choice to make, no news to refuse, and no cell to run: the desk is there."""
     # A person who comes back finds what was open before; here nobody was here before.
     shutil.rmtree(folder / ".config" / "lab" / "workspaces", ignore_errors=True)
@@ -202,9 +196,7 @@ def test_lab_opens_on_the_first_notebook_and_asks_nothing(
 
 
 @pytest.mark.thorough
-def test_a_notebook_runs_from_the_installed_wheel(
-    installed: Path, lake: Lakehouse, tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_a_notebook_runs_from_the_installed_wheel(installed, lake, tmp_path, environment):
     """`svc-analytics notebook 05` in any folder, without a clone of the project."""
     words = [installed, "notebook", "05", "--data-dir", str(lake.path), "--out", "page.html"]
     subprocess.run(words, cwd=tmp_path, env=environment, check=True)

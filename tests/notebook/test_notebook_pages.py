@@ -38,7 +38,7 @@ class Pages(dict[str, Path]):
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+def demo(tmp_path_factory) -> Lakehouse:
     return demo_copy(tmp_path_factory)
 
 
@@ -55,12 +55,12 @@ def make(lake: Lakehouse, folder: Path, name: str, *words: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def paths(demo: Lakehouse, tmp_path_factory: pytest.TempPathFactory) -> Pages:
+def paths(demo, tmp_path_factory) -> Pages:
     return Pages(demo, tmp_path_factory.mktemp("pages"))
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def page(browser) -> Iterator[Page]:
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
         page = context.new_page()
         page.set_default_timeout(60_000)
@@ -73,9 +73,7 @@ def opened(page: Page, path: Path) -> Page:
     return page
 
 
-def test_a_page_says_at_its_head_what_it_is_worth(
-    demo: Lakehouse, paths: Pages, page: Page
-) -> None:
+def test_a_page_says_at_its_head_what_it_is_worth(demo, paths, page):
     """Question, month and merchant in the title; month, zone and status in the head."""
     month = svc.last_full_month(demo)
     opened(page, paths["02"])
@@ -88,7 +86,7 @@ def test_a_page_says_at_its_head_what_it_is_worth(
 
 
 @pytest.mark.parametrize("name", sample(MANY, 2))
-def test_a_page_stands_alone_for_readers(demo: Lakehouse, paths: Pages, name: str) -> None:
+def test_a_page_stands_alone_for_readers(demo, paths, name):
     """With its charts and a style for paper; without code, pickers and paths, and their prose."""
     page = paths[name].read_text()
     text = page.partition("<body")[2]
@@ -101,7 +99,7 @@ def test_a_page_stands_alone_for_readers(demo: Lakehouse, paths: Pages, name: st
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=.?https?:|import .*https?:", page)
 
 
-def test_a_figure_shown_is_the_statements(demo: Lakehouse, paths: Pages) -> None:
+def test_a_figure_shown_is_the_statements(demo, paths):
     """What a reader sees in 02 is the statement's own figure, at the scale of its coin."""
     made = svc.statement(demo, svc.last_full_month(demo))
     page, scales = paths["02"].read_text(), standing_of(made.tables["summary"]).scales
@@ -109,7 +107,7 @@ def test_a_figure_shown_is_the_statements(demo: Lakehouse, paths: Pages) -> None
         assert f">{readable_text(value, scale=scales[coin])}" in page
 
 
-def test_a_picker_leaves_its_heading_and_takes_its_prose(tmp_path: Path) -> None:
+def test_a_picker_leaves_its_heading_and_takes_its_prose(tmp_path):
     """What stood beside it stays; nobody is told to pick where nothing can be picked."""
     cells = [cell("# Why?"), cell("pick another month here"), nbformat.v4.new_code_cell("picked")]
     shown = {"text/html": "<p>the heading</p>"}, {"application/vnd.jupyter.widget-view+json": {}}
@@ -121,7 +119,7 @@ def test_a_picker_leaves_its_heading_and_takes_its_prose(tmp_path: Path) -> None
 
 
 @pytest.mark.thorough
-def test_a_page_with_code_of_a_running_month(demo: Lakehouse, tmp_path: Path, page: Page) -> None:
+def test_a_page_with_code_of_a_running_month(demo, tmp_path, page):
     """It has this run's parameters and no local path; its head says that it is provisional."""
     running = max(demo.sql("select max(month) as month from payments")["month"])
     path = make(demo, tmp_path, "05", "--code", "--month", running, "--zone", "Asia/Tehran")
@@ -134,7 +132,7 @@ def test_a_page_with_code_of_a_running_month(demo: Lakehouse, tmp_path: Path, pa
 
 
 @pytest.mark.parametrize("name", sample(MANY, 2))
-def test_every_number_is_whole_on_paper(paths: Pages, page: Page, name: str) -> None:
+def test_every_number_is_whole_on_paper(paths, page, name):
     """No digit goes on in the next line, and none is beyond the edge of the sheet."""
     opened(page, paths[name])
     shown = NUMBER.findall(" ".join(page.locator("td").all_inner_texts()))
@@ -152,7 +150,7 @@ def printed(page: Page, path: Path) -> tuple[list[tuple[str, float]], float]:
 
 
 @pytest.mark.thorough
-def test_every_row_is_printed(demo: Lakehouse, paths: Pages, page: Page) -> None:
+def test_every_row_is_printed(demo, paths, page):
     """A screen shows ten movements of the month and a pager; paper all, and no pager."""
     lines = svc.statement(demo, svc.last_full_month(demo)).lines
     opened(page, paths["02"])
@@ -164,7 +162,7 @@ def test_every_row_is_printed(demo: Lakehouse, paths: Pages, page: Page) -> None
     assert "Search:" not in texts and "entries" not in texts
 
 
-def test_a_click_on_a_name_sorts_by_value(paths: Pages, page: Page) -> None:
+def test_a_click_on_a_name_sorts_by_value(paths, page):
     """The column says its direction; amounts are in their own order, not that of texts."""
     opened(page, paths["02"])
     table = page.locator("table.dataTable").last
@@ -184,7 +182,7 @@ def column(table: Locator, head: Locator) -> list[Decimal]:
 
 
 @pytest.mark.parametrize(("width", "name"), sample(product([390, 1024, 1440], MANY), 6))
-def test_no_page_is_wider_than_its_screen(paths: Pages, page: Page, width: int, name: str) -> None:
+def test_no_page_is_wider_than_its_screen(paths, page, width, name):
     """Wide tables move sideways on their own, their first column in sight."""
     page.set_viewport_size({"width": width, "height": 800})
     opened(page, paths[name])
@@ -192,7 +190,7 @@ def test_no_page_is_wider_than_its_screen(paths: Pages, page: Page, width: int, 
     assert page.locator("html").get_attribute("lang") == "en"
 
 
-def test_a_page_asks_no_other_machine(paths: Pages, page: Page) -> None:
+def test_a_page_asks_no_other_machine(paths, page):
     """And its scripts run without an error."""
     told: list[str] = []
     page.on("pageerror", lambda error: told.append(str(error)))

@@ -30,7 +30,7 @@ TOO_MANY_CELLS = 20
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+def demo(tmp_path_factory) -> Lakehouse:
     return demo_copy(tmp_path_factory)
 
 
@@ -41,7 +41,7 @@ CELL_BY_CELL = [path for path in PATHS if path.stem[:2] not in ("02", "03")]
 
 
 @pytest.fixture(scope="module", params=rings(USUAL, PATHS), ids=lambda path: path.stem[:2])
-def executed(request: pytest.FixtureRequest, demo: Lakehouse) -> Any:
+def executed(request, demo) -> Any:
     """A notebook after it ran as a reader runs it: without a month."""
     return runner.run_notebook(request.param, {"DATA_DIR": str(demo.path)})
 
@@ -60,7 +60,7 @@ NO_PAYOUTS = """
         [*((path, NO_PAYOUTS) for path in PATHS), (PATHS[6], "")],
     ),
 )
-def test_a_notebook_agrees_where_figures_are_unknown(path: Path, ledger: str, desk: Desk) -> None:
+def test_a_notebook_agrees_where_figures_are_unknown(path, ledger, desk):
     """Without a payout key and without a verdict; one makes receipts of payments there are not."""
     desk.service.payments = read_ledger(ledger)[0] if ledger else []
     extracted(Desk(desk.service, replace(desk.settings, payout_key=None), desk.lake))
@@ -78,29 +78,29 @@ def read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
 
 
-def test_there_is_a_notebook_for_every_question() -> None:
+def test_there_is_a_notebook_for_every_question():
     """By their numbers."""
     assert [path.stem[:2] for path in PATHS] == [f"{number:02}" for number in range(10)]
 
 
-def test_a_notebook_runs_and_its_figures_agree(executed: Any) -> None:
+def test_a_notebook_runs_and_its_figures_agree(executed):
     """It ends with its own checks, which say so when they hold."""
     assert "the figures agree" in str(executed.cells[-1].outputs)
 
 
-def test_each_answer_is_a_table_or_a_picture(executed: Any) -> None:
+def test_each_answer_is_a_table_or_a_picture(executed):
     """No cell after the opening ends in silence."""
     code = [cell for cell in executed.cells if cell.cell_type == "code"]
     assert all(cell.outputs for cell in code[3:])
 
 
-def test_no_output_holds_a_key(executed: Any) -> None:
+def test_no_output_holds_a_key(executed):
     """Neither keys nor secrets nor their variables' values."""
     assert not SECRET.search("".join(_outputs_of(executed)))
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])
-def test_notebooks_are_short_told_and_stripped(path: Path) -> None:
+def test_notebooks_are_short_told_and_stripped(path):
     """Prose before every step that is seen, no `def` but what to show, nothing of a run in them."""
     notebook = read(path)
     cells = notebook.cells
@@ -117,7 +117,7 @@ def test_notebooks_are_short_told_and_stripped(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])
-def test_parameters_are_set_behind_the_cell_that_declares_them(path: Path) -> None:
+def test_parameters_are_set_behind_the_cell_that_declares_them(path):
     """So that they win, and a reader of the page sees them."""
     notebook = read(path)
     assert {"DATA_DIR", "ZONE"} <= runner.parameters_of(notebook)
@@ -129,7 +129,7 @@ def test_parameters_are_set_behind_the_cell_that_declares_them(path: Path) -> No
 
 
 @pytest.mark.thorough
-def test_a_notebook_runs_inside_a_running_event_loop(tmp_path: Path) -> None:
+def test_a_notebook_runs_inside_a_running_event_loop(tmp_path):
     """As it does when a notebook starts another one; the error of a cell is one line."""
     path = tmp_path / "empty.ipynb"
     path.write_text((FOLDER / "02-statement.ipynb").read_text())
@@ -141,16 +141,14 @@ def test_a_notebook_runs_inside_a_running_event_loop(tmp_path: Path) -> None:
         asyncio.run(run())
 
 
-def test_a_notebook_of_no_month_takes_none(demo: Lakehouse) -> None:
+def test_a_notebook_of_no_month_takes_none(demo):
     """01 is of the whole lake: a month would be ignored, so it is refused."""
     words = ["notebook", "01", "--month", "2026-10", "--data-dir", str(demo.path)]
     with pytest.raises(ConfigError, match="01-first-look has no parameter MONTH"):
         cli.main(words, standalone_mode=False)
 
 
-def test_a_page_into_no_folder_is_refused_before_the_run(
-    demo: Lakehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_into_no_folder_is_refused_before_the_run(demo, tmp_path, monkeypatch):
     """A run takes a while; what would be in vain is told at once."""
     monkeypatch.setattr(runner, "run_notebook", lambda *_, **__: pytest.fail("it ran"))
     words = ["notebook", "05", "--data-dir", str(demo.path), "--out", str(tmp_path / "no" / "p")]
@@ -158,14 +156,14 @@ def test_a_page_into_no_folder_is_refused_before_the_run(
         cli.main(words, standalone_mode=False)
 
 
-def test_a_wrong_name_lists_the_right_ones() -> None:
+def test_a_wrong_name_lists_the_right_ones():
     """One line that names the next step."""
     with pytest.raises(ConfigError, match="no notebook '9': choose 00-close-desk, 01-first-look, "):
         runner.find_notebook("9")
     assert runner.find_notebook("03-fees-and-refunds") == runner.find_notebook("03")
 
 
-def test_the_demo_never_touches_what_is_there(demo: Lakehouse) -> None:
+def test_the_demo_never_touches_what_is_there(demo):
     """`demo_lake` fills an empty folder only."""
     before = sorted(path.stat().st_mtime_ns for path in demo.path.rglob("*.parquet"))
     assert svc.demo_lake(demo.path).path == demo.path

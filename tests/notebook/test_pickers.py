@@ -24,22 +24,22 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+def lake(tmp_path_factory) -> Lakehouse:
     return demo_copy(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
-def made(lake: Lakehouse) -> svc.Statement:
+def made(lake) -> svc.Statement:
     return svc.statement(lake, svc.last_full_month(lake))
 
 
 @pytest.fixture
-def picked(lake: Lakehouse, made: svc.Statement) -> Picked:
+def picked(lake, made) -> Picked:
     return Picked(lake, made)
 
 
 @pytest.fixture
-def count(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def count(monkeypatch) -> list[str]:
     """The months of the statements that are made."""
     made_of: list[str] = []
     make = statements.statement
@@ -66,7 +66,7 @@ def before(made: svc.Statement) -> str:
     return made.period.shift(-1).label
 
 
-def test_everything_that_shows_the_pick_follows_it(picked: Picked, made: svc.Statement) -> None:
+def test_everything_that_shows_the_pick_follows_it(picked, made):
     """Figures, days, checks and what a function shows: all of the new month."""
     shown = [
         svc.show(picked),
@@ -82,7 +82,7 @@ def test_everything_that_shows_the_pick_follows_it(picked: Picked, made: svc.Sta
     assert set(picked.table("lines")["currency"].to_pylist()) == {"usdt"}
 
 
-def test_a_chosen_coin_is_drawn_alone(picked: Picked, made: svc.Statement) -> None:
+def test_a_chosen_coin_is_drawn_alone(picked, made):
     """All coins at first, and again."""
     drawn = svc.draw(charts.position, picked)
     assert repr(drawn).count(", ") >= len(made.summary)
@@ -93,9 +93,7 @@ def test_a_chosen_coin_is_drawn_alone(picked: Picked, made: svc.Statement) -> No
 
 
 @pytest.mark.thorough
-def test_one_statement_is_made_for_a_change(
-    picked: Picked, made: svc.Statement, count: list[str]
-) -> None:
+def test_one_statement_is_made_for_a_change(picked, made, count):
     """However many cells show it, and although the other pickers follow; none for a coin."""
     for _ in range(3):
         picked.follow(svc.show(picked), Output())
@@ -109,7 +107,7 @@ def test_one_statement_is_made_for_a_change(
     assert len(count) == 3 and picked.statement.period.calendar == "jalali"
 
 
-def test_pickers_offer_what_there_is(picked: Picked, lake: Lakehouse, made: svc.Statement) -> None:
+def test_pickers_offer_what_there_is(picked, lake, made):
     """Months newest first, the running one marked; all coins before each; usual zones."""
     widgets = Pickers(picked)
     texts, labels = zip(*widgets.month.options, strict=True)
@@ -121,7 +119,7 @@ def test_pickers_offer_what_there_is(picked: Picked, lake: Lakehouse, made: svc.
     assert all(label.startswith("1") for _, label in widgets.month.options)
 
 
-def test_another_calendar_picks_the_month_of_the_same_time(picked: Picked) -> None:
+def test_another_calendar_picks_the_month_of_the_same_time(picked):
     """The middle of 1405-07 is in October, and that of October in 1405-07."""
     picked.choose(month="2026-10")
     picked.choose(calendar="jalali")
@@ -130,7 +128,7 @@ def test_another_calendar_picks_the_month_of_the_same_time(picked: Picked) -> No
     assert (picked.choice.month, picked.choice.calendar) == ("2026-10", "gregorian")
 
 
-def test_days_of_a_jalali_month_stand_in_both_calendars(picked: Picked) -> None:
+def test_days_of_a_jalali_month_stand_in_both_calendars(picked):
     """1 Mehr 1405 was 23 September 2026; a Gregorian month has Gregorian days alone."""
     days = svc.search(picked, "daily", only=["day"])
     assert "(20" not in repr(days)
@@ -139,9 +137,7 @@ def test_days_of_a_jalali_month_stand_in_both_calendars(picked: Picked) -> None:
     assert "1 Mehr 1405 00:00 to 1 Aban 1405 00:00, Asia/Tehran" in repr(picked)
 
 
-def test_what_goes_wrong_is_one_line_above_the_last_good_tables(
-    picked: Picked, made: svc.Statement
-) -> None:
+def test_what_goes_wrong_is_one_line_above_the_last_good_tables(picked, made):
     """The heading names the mistake; each table says of which month and zone it is."""
     live, output = svc.show(picked), Output()
     picked.follow(live, output)
@@ -156,7 +152,7 @@ def test_what_goes_wrong_is_one_line_above_the_last_good_tables(
     assert made.period.label in output.texts[-1]
 
 
-def test_a_cell_that_fails_leaves_the_others(picked: Picked, made: svc.Statement) -> None:
+def test_a_cell_that_fails_leaves_the_others(picked, made):
     """One line in its place; what is wrong at first is raised in the cell."""
 
     def only(st: svc.Statement, coin: str | None) -> str:
@@ -171,9 +167,7 @@ def test_a_cell_that_fails_leaves_the_others(picked: Picked, made: svc.Statement
         picked.show(only)
 
 
-def test_a_cell_that_runs_again_is_updated_once(
-    picked: Picked, made: svc.Statement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_runs_again_is_updated_once(picked, made, monkeypatch):
     """Its earlier output is gone; two outputs of one run both stay."""
     first, second, third = Output(), Output(), Output()
     for run, output in enumerate([first, second, third]):
@@ -184,7 +178,7 @@ def test_a_cell_that_runs_again_is_updated_once(
     assert [len(output.texts) for output in (first, second, third)] == [0, 1, 1]
 
 
-def test_checks_compare_to_the_last_digit(picked: Picked) -> None:
+def test_checks_compare_to_the_last_digit(picked):
     """A column, a sum of figures, a count of rows; a wrong claim names both values."""
     agreed = picked.check(
         net_sales="daily.net_sales",
@@ -197,16 +191,14 @@ def test_checks_compare_to_the_last_digit(picked: Picked) -> None:
         picked.check(net_sales="lines.net")
 
 
-def test_a_wrong_table_lists_the_right_ones(picked: Picked) -> None:
+def test_a_wrong_table_lists_the_right_ones(picked):
     """One line that names the next step."""
     with pytest.raises(ConfigError, match="no table 'days': choose summary, "):
         svc.search(picked, "days")
 
 
 @pytest.mark.parametrize("parts", PARTS)
-def test_parts_below_the_pickers_are_of_one_coin(
-    lake: Lakehouse, made: svc.Statement, parts: str
-) -> None:
+def test_parts_below_the_pickers_are_of_one_coin(lake, made, parts):
     """As `svc.pick(lake, st, "fees")` has always shown them."""
     picked = svc.pick(lake, made, parts)
     widgets = Pickers(picked)
@@ -216,15 +208,13 @@ def test_parts_below_the_pickers_are_of_one_coin(
     assert picked._repr_html_() != shown and "usdt" in picked._repr_html_()
 
 
-def test_wrong_parts_list_the_right_ones(lake: Lakehouse, made: svc.Statement) -> None:
+def test_wrong_parts_list_the_right_ones(lake, made):
     """One line that names the next step."""
     with pytest.raises(ConfigError, match="choose one of settlement, fees, position"):
         svc.pick(lake, made, "profit")
 
 
-def test_a_pick_begins_with_a_month_a_statement_or_the_last_full_month(
-    lake: Lakehouse, made: svc.Statement
-) -> None:
+def test_a_pick_begins_with_a_month_a_statement_or_the_last_full_month(lake, made):
     """A statement alone brings its settlement, as it always did."""
     assert svc.pick(lake).statement.period == made.period
     assert svc.pick(lake, "last month", calendar="jalali").choice.calendar == "jalali"
@@ -235,9 +225,7 @@ def test_a_pick_begins_with_a_month_a_statement_or_the_last_full_month(
     assert heading[1] == made.period.shift(-1).local_bounds and heading[2].startswith("Final, ")
 
 
-def test_without_widgets_the_heading_stands_alone(
-    picked: Picked, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_widgets_the_heading_stands_alone(picked, monkeypatch):
     """ipywidgets is an extra: without it, everything else is shown."""
     monkeypatch.setitem(__import__("sys").modules, "ipywidgets", None)
     assert pickers.widgets_of(picked) is None
@@ -255,9 +243,7 @@ NUMBERS = ["02", "03", "04", "05", "06"]
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("number", rings(["06"], NUMBERS))
-def test_a_pick_in_a_running_notebook_changes_every_cell(
-    number: str, lake: Lakehouse, made: svc.Statement, tmp_path: Path
-) -> None:
+def test_a_pick_in_a_running_notebook_changes_every_cell(number, lake, made, tmp_path):
     """In a real kernel: what was saved is of the new month, and of one coin.
 
     Notebook 02 is picked from in JupyterLab too, by `test_lab`.

@@ -22,7 +22,6 @@ from svc_analytics.proofs.statuses import Trust, statuses_of
 from svc_analytics.proofs.verify import read_chain
 from svc_analytics.storage import LocalStorage
 from tests.proofs.test_merkle import plain_root
-from tests.support.closings import Closer
 from tests.support.ssh_keys import is_signed_by, make_key
 
 KEPT = Path(__file__).parents[1] / "closing" / "sealed_months"
@@ -66,9 +65,7 @@ def bare(path: Path) -> dict[str, Any]:
     return {name: chain[name] for name in ("origin", "size", "root")}
 
 
-def test_each_seal_lengthens_the_chain_which_begins_with_every_earlier_one(
-    closer: Closer, tmp_path: Path
-) -> None:
+def test_each_seal_lengthens_the_chain_which_begins_with_every_earlier_one(closer, tmp_path):
     """A reader who kept the first one finds it in the second, by all of it and by its root."""
     folders = [closed.folder for closed in closer.closed("2026-09", "2026-10")]
     chain, earlier = chain_of(closer.desk.lake.path), tmp_path / "earlier.json"
@@ -91,13 +88,13 @@ def test_each_seal_lengthens_the_chain_which_begins_with_every_earlier_one(
 
 
 @pytest.fixture
-def old_lake(tmp_path: Path) -> Lake:
+def old_lake(tmp_path) -> Lake:
     """A lake of two months that an earlier release sealed."""
     shutil.copytree(KEPT, tmp_path / "lake")
     return Lake(tmp_path / "lake")
 
 
-def test_months_of_an_earlier_release_are_listed_by_their_seals(old_lake: Lake) -> None:
+def test_months_of_an_earlier_release_are_listed_by_their_seals(old_lake):
     """They have no checkpoint; nothing is written where nothing is new."""
     keep_chain(old_lake)
     chain, path = chain_of(old_lake.path), old_lake.path / "statements" / FILE
@@ -108,9 +105,7 @@ def test_months_of_an_earlier_release_are_listed_by_their_seals(old_lake: Lake) 
     assert path.stat().st_mtime_ns == kept and chain_faults(old_lake) == []
 
 
-def test_a_lake_that_was_cut_or_rewritten_does_not_begin_as_the_kept_chain(
-    closer: Closer, tmp_path: Path
-) -> None:
+def test_a_lake_that_was_cut_or_rewritten_does_not_begin_as_the_kept_chain(closer, tmp_path):
     """The register and the chain may fit each other: the reader's copy tells."""
     closer.closed("2026-09", "2026-10")
     statements, earlier = closer.desk.lake.path / "statements", tmp_path / "earlier.json"
@@ -131,7 +126,7 @@ def test_a_lake_that_was_cut_or_rewritten_does_not_begin_as_the_kept_chain(
         assert outcome == "FAILED" and "chain: the earlier one was cut or rewritten" in text
 
 
-def test_a_chain_that_names_another_checkpoint_than_a_folder_is_told(closer: Closer) -> None:
+def test_a_chain_that_names_another_checkpoint_than_a_folder_is_told(closer):
     """It fits its own root; the month beside it is not forged, and the chain is named."""
     folder = closer.sealed("2026-10")
     path = folder.parent / FILE
@@ -147,7 +142,7 @@ def test_a_chain_that_names_another_checkpoint_than_a_folder_is_told(closer: Clo
     assert "chain.json is torn or altered: restore" in fault
 
 
-def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(closer: Closer) -> None:
+def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(closer):
     """Its checkpoints and roots are right; whoever has the roots alone would be misled."""
     folder = closer.closed("2026-09", "2026-10")[1].folder
     path = folder.parent / FILE
@@ -160,9 +155,7 @@ def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(clos
 
 
 @pytest.mark.thorough
-def test_a_bucket_where_nothing_may_be_deleted_hinders_no_seal(
-    closer: Closer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bucket_where_nothing_may_be_deleted_hinders_no_seal(closer, tmp_path, monkeypatch):
     """The signature of the shorter chain is left over, and told, until somebody signs again."""
     closer.closed("2026-09")
     lake, key = closer.desk.lake, make_key(tmp_path, "own")
@@ -180,9 +173,7 @@ def test_a_bucket_where_nothing_may_be_deleted_hinders_no_seal(
 
 
 @pytest.mark.parametrize("step", ["before the register", "behind the register", "at its end"])
-def test_a_run_that_was_killed_while_it_sealed_is_made_good_by_the_next(
-    step: str, closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_was_killed_while_it_sealed_is_made_good_by_the_next(step, closer, monkeypatch):
     """At worst the chain lists a seal too many, as the register does; no month is called forged."""
     calls: list[object] = []
     folder, lake = closer.sealed("2026-10"), closer.desk.lake
@@ -212,9 +203,7 @@ def verify_chain(folder: Path) -> str:
     return f"chain: {verify.check_chain(folder, folder.parent, read_manifest(folder), None)}"
 
 
-def test_the_chain_is_signed_with_the_month_until_it_grows(
-    closer: Closer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_chain_is_signed_with_the_month_until_it_grows(closer, tmp_path, monkeypatch):
     """A signature of a shorter chain is of another text, so it goes."""
     [closed], key = closer.closed("2026-10"), make_key(tmp_path, "key")
     chain, signed = closed.folder.parent / FILE, closed.folder.parent / SIGNATURE

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from svc_analytics.proofs import verify
-from tests.support.commands import Run
 from tests.support.forged_packages import PROOFS
 from tests.support.rings import sample
 from tests.support.strange_folders import Strange
 
 
 @pytest.fixture(scope="module")
-def strange(tmp_path_factory: pytest.TempPathFactory) -> Strange:
+def strange(tmp_path_factory) -> Strange:
     if not shutil.which("ssh-keygen") and environ.get("SVC_REQUIRE_SSH") != "1":
         pytest.skip("ssh-keygen is not installed")
     return Strange(tmp_path_factory.mktemp("strange"))
@@ -28,9 +27,7 @@ def written(facts: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("what", ["nothing", *sample(PROOFS, 10)])
-def test_it_says_what_verify_py_says(
-    what: str, strange: Strange, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_says_what_verify_py_says(what, strange, run, capsys):
     """Word for word, with its exit code; what is not of the form is refused before."""
     file = written(PROOFS[what](strange) if what != "nothing" else strange.proof)
     code = verify.main(["--proof", file, "--signers", str(strange.signers)])
@@ -40,9 +37,7 @@ def test_it_says_what_verify_py_says(
     assert done.out == said or "is no proof of a line" in done.err
 
 
-def test_a_signature_of_nobodys_key_is_3_and_no_signature_is_told(
-    strange: Strange, run: Run
-) -> None:
+def test_a_signature_of_nobodys_key_is_3_and_no_signature_is_told(strange, run):
     """The proof itself held both times; a program reads the same in JSON."""
     file = written(strange.proof)
     assert run("prove", "--check", file).code == 3
@@ -79,7 +74,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", [*BAD, *WRONG])
-def test_what_is_no_proof_is_refused_in_one_line(what: str, strange: Strange, run: Run) -> None:
+def test_what_is_no_proof_is_refused_in_one_line(what, strange, run):
     content, said = BAD.get(what, (b"", ""))
     if what in WRONG:
         facts, said = WRONG[what]
@@ -90,7 +85,7 @@ def test_what_is_no_proof_is_refused_in_one_line(what: str, strange: Strange, ru
     assert "p.json is no proof of a line: " in done.err and said in done.err
 
 
-def test_options_that_do_not_go_together_are_named(run: Run) -> None:
+def test_options_that_do_not_go_together_are_named(run):
     """2, and nothing is read."""
     for words, said in {
         ("2026-10", "x", "--check", "p.json"): "--check FILE goes with --signers alone",

@@ -50,7 +50,7 @@ def followed(size: int, *indices: int) -> Tree:
     return tree
 
 
-def test_a_root_over_nothing_and_over_three_leaves() -> None:
+def test_a_root_over_nothing_and_over_three_leaves():
     """Three leaves: two below the left node, and the third at the right."""
     a, b, c = LEAVES[:3]
     assert root_of([]) == sha256(b"").digest()
@@ -59,12 +59,12 @@ def test_a_root_over_nothing_and_over_three_leaves() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_a_root_is_that_of_the_plain_reckoning(size: int) -> None:
+def test_a_root_is_that_of_the_plain_reckoning(size):
     assert root_of(LEAVES[:size]) == plain_root(LEAVES[:size])
 
 
 @pytest.mark.parametrize("count", rings([100], [3000]))
-def test_each_path_leads_to_the_root_and_no_altered_one_does(count: int) -> None:
+def test_each_path_leads_to_the_root_and_no_altered_one_does(count):
     """Of seeded leaves in trees of 1 to 1,025: the path is the plain one; a flipped bit is seen."""
     chance = random.Random(count)
     for _ in range(count):
@@ -91,7 +91,7 @@ def alterations(
     return found
 
 
-def test_two_leaves_are_followed_at_once() -> None:
+def test_two_leaves_are_followed_at_once():
     """A record with several lines has a path for each."""
     tree = followed(1000, 3, 998)
     root = tree.root()
@@ -99,7 +99,7 @@ def test_two_leaves_are_followed_at_once() -> None:
         assert leads(LEAVES[index], index, 1000, tree.paths[index], root)
 
 
-def test_a_longer_tree_is_proven_to_begin_with_the_shorter_one() -> None:
+def test_a_longer_tree_is_proven_to_begin_with_the_shorter_one():
     """Every pair of sizes to 40; with another root, size or hash it is not."""
     for size in range(1, 41):
         later = size, root_of(LEAVES[:size])
@@ -112,7 +112,7 @@ def test_a_longer_tree_is_proven_to_begin_with_the_shorter_one() -> None:
             assert not is_consistent(earlier, later, [*proof, LEAVES[0]])
 
 
-def test_a_rewritten_beginning_has_no_proof_of_consistency() -> None:
+def test_a_rewritten_beginning_has_no_proof_of_consistency():
     """One leaf of the beginning is exchanged: the new tree cannot prove the old root."""
     rewritten = [LEAVES[99], *LEAVES[1:40]]
     proof = consistency(rewritten, 20)

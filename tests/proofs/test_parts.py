@@ -15,7 +15,7 @@ from svc_analytics.proofs.parts import FOLDER
 from svc_analytics.proofs.single import prove_line
 from svc_analytics.storage import Storage, open_storage
 from tests.proofs.test_chain import seal_next
-from tests.support.closings import Closer, table
+from tests.support.closings import table
 from tests.support.hand_made_lines import SECRET, Sealed, row, seal_rows
 from tests.support.rings import rings
 
@@ -23,12 +23,12 @@ SIZE = 2100  # two whole parts, and the beginning of a third
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Sealed:
+def made(tmp_path_factory) -> Sealed:
     return seal_rows(tmp_path_factory.mktemp("made") / "2026-10", map(row, range(1, SIZE + 1)))
 
 
 @pytest.fixture
-def storage(tmp_path: Path) -> Storage:
+def storage(tmp_path) -> Storage:
     """A lake's storage that keeps nothing yet."""
     (tmp_path / "lake").mkdir()
     return open_storage(tmp_path / "lake")
@@ -49,9 +49,7 @@ def altered(made: Sealed, folder: Path, old: str, new: str) -> Sealed:
 
 
 @pytest.mark.parametrize("seed", rings([1], range(100)))
-def test_a_proof_by_kept_parts_is_that_of_all_lines(
-    seed: int, storage: Storage, tmp_path: Path
-) -> None:
+def test_a_proof_by_kept_parts_is_that_of_all_lines(seed, storage, tmp_path):
     """Of statements of 1 to 3,000 lines; a file is kept where there is a whole part."""
     chance = random.Random(seed)
     for size in (chance.choice((1023, 1024, 1025, 2048)), chance.randint(1, 3000)):
@@ -86,9 +84,7 @@ SPOILT: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("what", SPOILT)
-def test_spoilt_parts_change_no_proof_and_are_written_anew(
-    what: str, made: Sealed, storage: Storage
-) -> None:
+def test_spoilt_parts_change_no_proof_and_are_written_anew(what, made, storage):
     """All lines are hashed again."""
     kept = sealed_in(storage, made)
     content, of = kept.read_bytes(), (made.folder, made.manifest, SECRET, "record-1500", None)
@@ -97,16 +93,14 @@ def test_spoilt_parts_change_no_proof_and_are_written_anew(
     assert kept.read_bytes() == content and len(content) == 64
 
 
-def test_a_lake_that_cannot_keep_parts_proves_as_before(made: Sealed, storage: Storage) -> None:
+def test_a_lake_that_cannot_keep_parts_proves_as_before(made, storage):
     """A file is in the way of their folder."""
     (storage.folder / FOLDER).write_text("in the way")
     of = (made.folder, made.manifest, SECRET, "record-1500", None)
     assert prove_line(*of, storage) == prove_line(*of)
 
 
-def test_a_line_of_another_part_is_not_looked_at(
-    made: Sealed, storage: Storage, tmp_path: Path
-) -> None:
+def test_a_line_of_another_part_is_not_looked_at(made, storage, tmp_path):
     """So it may have been altered since; one of the same part, or the line itself, may not."""
     sealed_in(storage, made)
     other = altered(made, tmp_path, "SVC-7", "SVC-8")
@@ -117,9 +111,7 @@ def test_a_line_of_another_part_is_not_looked_at(
             prove_line(other.folder, made.manifest, SECRET, record, None, storage)
 
 
-def test_of_a_record_that_is_gone_nobody_says_that_it_never_was(
-    made: Sealed, storage: Storage, tmp_path: Path
-) -> None:
+def test_of_a_record_that_is_gone_nobody_says_that_it_never_was(made, storage, tmp_path):
     """All lines tell; where they are whole, what to give instead is said."""
     sealed_in(storage, made)
     gone = altered(made, tmp_path, "record-7", "record-x")
@@ -133,9 +125,7 @@ def test_of_a_record_that_is_gone_nobody_says_that_it_never_was(
             prove_line(made.folder, made.manifest, SECRET, record, None, storage)
 
 
-def test_a_seal_keeps_the_parts_in_the_lake(
-    closer: Closer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_seal_keeps_the_parts_in_the_lake(closer, tmp_path, monkeypatch):
     """For the lake's owner alone, and `prove` takes them: a line of another part is not read."""
     before = closer.sealed("2026-10")
     for module in ("lines", "merkle", "parts", "single"):

@@ -17,7 +17,7 @@ from svc_analytics.proofs import verify
 from svc_analytics.proofs.lines import read_lines
 from svc_analytics.proofs.secret import Salts, Scope, read_secret
 from svc_analytics.proofs.single import prove_line
-from tests.support.closings import Closer, table
+from tests.support.closings import table
 from tests.support.hand_made_lines import SECRET, row, seal_rows
 
 
@@ -26,9 +26,7 @@ def facts_of(path: Path) -> dict[str, Any]:
     return found
 
 
-def test_each_line_of_a_month_is_proven_to_who_has_python_alone(
-    closer: Closer, tmp_path: Path
-) -> None:
+def test_each_line_of_a_month_is_proven_to_who_has_python_alone(closer, tmp_path):
     """Payment, refund and payout: verify.py holds each proof, of at most 4 kB."""
     folder = closer.sealed("2026-10")
     for number, line in enumerate(table(folder, "lines"), start=1):
@@ -39,7 +37,7 @@ def test_each_line_of_a_month_is_proven_to_who_has_python_alone(
         assert facts_of(done.file)["signature"] is None and not done.is_signed
 
 
-def test_a_proof_holds_nothing_of_another_line(closer: Closer, tmp_path: Path) -> None:
+def test_a_proof_holds_nothing_of_another_line(closer, tmp_path):
     """No text, salt or id of one: the hashes beside its way are all."""
     folder = closer.sealed("2026-10")
     manifest = facts_of(folder / "manifest.json")
@@ -59,7 +57,7 @@ def test_a_proof_holds_nothing_of_another_line(closer: Closer, tmp_path: Path) -
         assert {rows[0][name] == other[name] for name in shared} <= {True}
 
 
-def test_the_signature_of_the_checkpoint_goes_along(closer: Closer, tmp_path: Path) -> None:
+def test_the_signature_of_the_checkpoint_goes_along(closer, tmp_path):
     folder = closer.sealed("2026-10")
     (folder / "checkpoint.sig").write_text("armoured\n")
     record = table(folder, "lines")[0]["record_id"]
@@ -114,9 +112,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("said", REFUSED)
-def test_a_folder_that_proves_nothing_is_refused_with_what_to_do(
-    said: str, closer: Closer, tmp_path: Path
-) -> None:
+def test_a_folder_that_proves_nothing_is_refused_with_what_to_do(said, closer, tmp_path):
     """One line, and no file."""
     folder = closer.sealed("2026-10")
     record = table(folder, "lines")[0]["record_id"]
@@ -126,9 +122,7 @@ def test_a_folder_that_proves_nothing_is_refused_with_what_to_do(
     assert said in str(refused.value) and not (tmp_path / "p.json").exists()
 
 
-def test_a_folder_away_from_its_lake_needs_the_name_of_the_lake(
-    closer: Closer, tmp_path: Path
-) -> None:
+def test_a_folder_away_from_its_lake_needs_the_name_of_the_lake(closer, tmp_path):
     """Its secret is there alone; with it, the copy is proven as the folder was."""
     folder = closer.sealed("2026-10")
     record = table(folder, "lines")[0]["record_id"]
@@ -139,7 +133,7 @@ def test_a_folder_away_from_its_lake_needs_the_name_of_the_lake(
     assert "line 1 of 3" in verify.check_proof(done.file.read_bytes())
 
 
-def test_what_is_no_record_of_the_month_is_said_with_what_to_give(closer: Closer) -> None:
+def test_what_is_no_record_of_the_month_is_said_with_what_to_give(closer):
     """Another id of the same line leads to the record's; nothing is proven of a near text."""
     folder = closer.sealed("2026-10")
     [line, *_] = table(folder, "lines")
@@ -154,7 +148,7 @@ def test_what_is_no_record_of_the_month_is_said_with_what_to_give(closer: Closer
             prove_in_folder(closer.desk.lake, folder, record)
 
 
-def test_of_a_record_with_two_lines_one_is_chosen(tmp_path: Path) -> None:
+def test_of_a_record_with_two_lines_one_is_chosen(tmp_path):
     """A payment and a payout may share an id: neither is taken for the other."""
     rows = [row(1), row(2, record="twice"), row(3, kind="payout", record="twice")]
     sealed = seal_rows(tmp_path / "2026-10", rows)
@@ -167,7 +161,7 @@ def test_of_a_record_with_two_lines_one_is_chosen(tmp_path: Path) -> None:
     assert prove_line(sealed.folder, sealed.manifest, SECRET, "record-1", 1).line_number == 1
 
 
-def test_a_quoted_field_with_newlines_and_quotes_is_one_line(tmp_path: Path) -> None:
+def test_a_quoted_field_with_newlines_and_quotes_is_one_line(tmp_path):
     """Its text is proven as it stands, byte for byte."""
     comment = 'two\nlines, "quoted"\n\nand é'
     sealed = seal_rows(tmp_path / "2026-10", [row(1), row(2, comment=comment), row(3)])

@@ -81,7 +81,7 @@ def prove_one(chance: random.Random, made: Sealed, size: int, altered: int) -> N
 
 
 @pytest.mark.parametrize("seed", rings([1], range(60)))
-def test_each_proof_is_held_and_no_altered_one(seed: int, tmp_path: Path) -> None:
+def test_each_proof_is_held_and_no_altered_one(seed, tmp_path):
     """50 lines of each of 60 seeds, of statements of 1 to 1,025 lines; four alterations of each."""
     chance = random.Random(seed)
     for turn in range(10):
@@ -92,7 +92,7 @@ def test_each_proof_is_held_and_no_altered_one(seed: int, tmp_path: Path) -> Non
 
 
 @pytest.mark.thorough
-def test_a_line_of_a_million_is_proven(tmp_path: Path) -> None:
+def test_a_line_of_a_million_is_proven(tmp_path):
     """The same of a tree of twenty levels."""
     chance = random.Random(20)
     made = sealed(tmp_path / "large", 1_000_000)

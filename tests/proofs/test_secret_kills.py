@@ -3,7 +3,6 @@
 import stat
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -32,7 +31,7 @@ require_secret(open_storage(sys.argv[1]))
 
 
 @pytest.mark.parametrize("moment", ["half written", "written", "in place"])
-def test_a_kill_leaves_no_secret_or_a_whole_one(moment: str, tmp_path: Path) -> None:
+def test_a_kill_leaves_no_secret_or_a_whole_one(moment, tmp_path):
     """Never half of one and never two: what later closes find is what is there, or made once."""
     lake = tmp_path / "data"
     lake.mkdir()

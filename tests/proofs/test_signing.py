@@ -16,7 +16,6 @@ from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.proofs import signature
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
-from tests.support.closings import Closer
 from tests.support.ssh_keys import is_signed_by, make_key
 
 
@@ -27,13 +26,13 @@ class Keys(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
+def keys(tmp_path_factory) -> Keys:
     folder = tmp_path_factory.mktemp("keys")
     return Keys(*(make_key(folder, name, "x" * (name == "locked") * 8) for name in Keys._fields))
 
 
 @pytest.fixture
-def set_key(monkeypatch: pytest.MonkeyPatch, keys: Keys) -> Iterator[pytest.MonkeyPatch]:
+def set_key(monkeypatch, keys) -> Iterator[pytest.MonkeyPatch]:
     monkeypatch.setenv("SVC_SIGNING_KEY", str(keys.own))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     return monkeypatch
@@ -44,12 +43,12 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def alone(closer: Closer, tmp_path: Path) -> Path:
+def alone(closer, tmp_path) -> Path:
     """A sealed month away from its lake, which is proven in no time."""
     return shutil.copytree(closer.sealed("2026-10"), tmp_path / "alone" / "2026-10")
 
 
-def test_a_reader_who_knows_the_key_finds_the_checkpoint_signed(closer: Closer, keys: Keys) -> None:
+def test_a_reader_who_knows_the_key_finds_the_checkpoint_signed(closer, keys):
     """By ssh-keygen; no other file changes. What a killed run had begun is nobody's."""
     folder = closer.sealed("2026-10")
     before, begun = contents(folder), folder / f".{SIGNATURE}.writing"
@@ -64,9 +63,7 @@ def test_a_reader_who_knows_the_key_finds_the_checkpoint_signed(closer: Closer, 
     assert foreign_files(folder, read_manifest(folder)) == []
 
 
-def test_signing_again_changes_nothing_and_another_key_takes_its_place(
-    alone: Path, keys: Keys
-) -> None:
+def test_signing_again_changes_nothing_and_another_key_takes_its_place(alone, keys):
     """What is not its checkpoint's signature, such as a torn file, is replaced too."""
     first = sign_folder(alone, keys.own)
     kept = first.file.stat().st_mtime_ns
@@ -83,7 +80,7 @@ def evidence_of(folder: Path) -> str:
     return " ".join(evidence_text(prove(folder, read_manifest(folder), None)).split())
 
 
-def test_the_evidence_says_four_statuses_and_never_one_tick(alone: Path, keys: Keys) -> None:
+def test_the_evidence_says_four_statuses_and_never_one_tick(alone, keys):
     """A torn signature is none, and says so; without the lake nothing is proven."""
     said = evidence_of(alone)
     assert "Sealed: every file" in said and "Not signed: no key signed its checkpoint." in said
@@ -97,7 +94,7 @@ def test_the_evidence_says_four_statuses_and_never_one_tick(alone: Path, keys: K
     assert "Nobody signed it." in said
 
 
-def test_what_does_not_hold_is_not_signed(closer: Closer, alone: Path, keys: Keys) -> None:
+def test_what_does_not_hold_is_not_signed(closer, alone, keys):
     """A checkpoint, or a table, that is not what was sealed; a month without a seal."""
     for name, part in ((FILE, b"version 1"), ("summary.csv", b"btc")):
         content = (alone / name).read_bytes()
@@ -110,7 +107,7 @@ def test_what_does_not_hold_is_not_signed(closer: Closer, alone: Path, keys: Key
     assert not (alone / SIGNATURE).exists()
 
 
-def test_a_month_without_a_checkpoint_is_refused(keys: Keys) -> None:
+def test_a_month_without_a_checkpoint_is_refused(keys):
     """Of an earlier release: nothing of it can be signed."""
     kept = Path(__file__).parents[1] / "closing" / "sealed_months" / "statements" / "2026-09"
     with pytest.raises(LakeError, match="it has no checkpoint, for an earlier release sealed it"):
@@ -118,7 +115,7 @@ def test_a_month_without_a_checkpoint_is_refused(keys: Keys) -> None:
 
 
 @pytest.mark.usefixtures("set_key")
-def test_a_month_is_signed_while_it_is_closed(closer: Closer, keys: Keys) -> None:
+def test_a_month_is_signed_while_it_is_closed(closer, keys):
     """And one that was sealed before, if nobody signed it; its signature stays."""
     closed = closer.close("2026-10", sign=True)
     file, by = closed.folder / SIGNATURE, signature.fingerprint_of(keys.own)
@@ -131,7 +128,7 @@ def test_a_month_is_signed_while_it_is_closed(closer: Closer, keys: Keys) -> Non
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("set_key")
-def test_each_month_that_is_due_is_signed(closer: Closer, keys: Keys) -> None:
+def test_each_month_that_is_due_is_signed(closer, keys):
     """Those that an earlier close sealed too."""
     closer.sealed("2026-10")
     closed = closer.close_all_due(sign=True)
@@ -140,9 +137,7 @@ def test_each_month_that_is_due_is_signed(closer: Closer, keys: Keys) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["no key", "no file", "passphrase", "no program"])
-def test_what_hinders_a_signature_hinders_no_seal(
-    trouble: str, closer: Closer, keys: Keys, set_key: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_hinders_a_signature_hinders_no_seal(trouble, closer, keys, set_key, tmp_path):
     """One note says why and what to do, for all months of a run; nobody is asked."""
     [closed] = closer.closed("2026-10")
     if trouble == "no key":
@@ -160,7 +155,7 @@ def test_what_hinders_a_signature_hinders_no_seal(
     assert signer.sign(closed).note is None
 
 
-def test_a_key_is_given_by_its_path(keys: Keys, tmp_path: Path) -> None:
+def test_a_key_is_given_by_its_path(keys, tmp_path):
     """A file that a variable names may be the key, or hold its path; a variable is never a key."""
     path, name = tmp_path / "path", "SVC_SIGNING_KEY"
     path.write_text(f"{keys.own}\n")

@@ -12,25 +12,24 @@ from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import FILE, QUERY, STAMP
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.proofs.statuses import Trust, statuses_of
-from tests.support.closings import Closer
 from tests.support.stamping import Counter, StampAuthority, serving
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> StampAuthority:
+def authority(tmp_path_factory) -> StampAuthority:
     if not shutil.which("openssl"):
         pytest.skip("openssl is not installed")
     return StampAuthority(tmp_path_factory.mktemp("authority"), "authority")
 
 
 @pytest.fixture(scope="module")
-def counter(authority: StampAuthority) -> Iterator[Counter]:
+def counter(authority) -> Iterator[Counter]:
     with serving(authority) as found:
         yield found
 
 
 @pytest.fixture
-def stamped(counter: Counter, tmp_path: Path) -> Path:
+def stamped(counter, tmp_path) -> Path:
     """A folder with a checkpoint that was stamped."""
     counter.answer = (200, None)
     (tmp_path / FILE).write_text("a checkpoint\n")
@@ -45,9 +44,7 @@ def status(folder: Path, authority: StampAuthority | None) -> tuple[str, str]:
     return outcome, text
 
 
-def test_a_stamp_holds_for_who_trusts_its_authority(
-    stamped: Path, authority: StampAuthority, tmp_path: Path
-) -> None:
+def test_a_stamp_holds_for_who_trusts_its_authority(stamped, authority, tmp_path):
     """For nobody else, and while no authority is named it is not checked."""
     assert status(stamped, authority)[0] == "held"
     assert status(stamped, None)[0] == "not checked" and has_stamp(stamped)
@@ -55,9 +52,7 @@ def test_a_stamp_holds_for_who_trusts_its_authority(
     assert status(stamped, other) == ("FAILED", "it is no stamp of this authority")
 
 
-def test_a_stamp_is_of_one_checkpoint_and_of_each_byte(
-    stamped: Path, authority: StampAuthority
-) -> None:
+def test_a_stamp_is_of_one_checkpoint_and_of_each_byte(stamped, authority):
     """The checkpoint, the query and what the authority signed cannot be altered."""
     for name in (FILE, QUERY, STAMP):
         content = (stamped / name).read_bytes()
@@ -71,9 +66,7 @@ def test_a_stamp_is_of_one_checkpoint_and_of_each_byte(
     assert status(stamped, authority) == ("FAILED", "no stamp, and you named whose you trust")
 
 
-def test_only_a_hash_is_sent_and_a_number_that_is_new_each_time(
-    stamped: Path, counter: Counter
-) -> None:
+def test_only_a_hash_is_sent_and_a_number_that_is_new_each_time(stamped, counter):
     """The authority learns nothing of the month."""
     Authority(counter.url).stamp((stamped / FILE).read_bytes())
     first, second = (each["query"] for each in counter.asked[-2:])
@@ -82,9 +75,7 @@ def test_only_a_hash_is_sent_and_a_number_that_is_new_each_time(
     assert b"checkpoint" not in first
 
 
-def test_a_reply_that_is_no_stamp_is_refused_with_the_reason(
-    stamped: Path, counter: Counter
-) -> None:
+def test_a_reply_that_is_no_stamp_is_refused_with_the_reason(stamped, counter):
     """An error, a rejection, another query's stamp, a text, and nobody at the address."""
     rejected = counter.authority.reply(b"no query")
     answers = [
@@ -102,9 +93,7 @@ def test_a_reply_that_is_no_stamp_is_refused_with_the_reason(
             Authority(url).stamp(b"a checkpoint\n")
 
 
-def test_a_month_is_stamped_when_it_is_closed(
-    closer: Closer, counter: Counter, authority: StampAuthority, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_month_is_stamped_when_it_is_closed(closer, counter, authority, monkeypatch):
     """What stops a stamp stops no close: it is a note, and the next close asks again."""
     counter.answer = (200, None)
     [closed], storage = closer.closed("2026-10"), closer.desk.lake.storage
@@ -121,9 +110,7 @@ def test_a_month_is_stamped_when_it_is_closed(
     assert stamped.outcome == "held" and stamped.text.startswith("the checkpoint was there at ")
 
 
-def test_without_openssl_a_month_is_not_stamped(
-    stamped: Path, counter: Counter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_openssl_a_month_is_not_stamped(stamped, counter, monkeypatch):
     """The note says what to install; a stamp that is there is not checked."""
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match="openssl is not installed: install it"):

@@ -12,13 +12,12 @@ from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.proofs import signature, verify
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, write_checkpoint
 from svc_analytics.proofs.statuses import Trust, statuses_of
-from tests.support.closings import Closer
 from tests.support.ssh_keys import make_key
 from tests.support.strange_folders import Strange, packed_month
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Strange:
+def original(tmp_path_factory) -> Strange:
     return packed_month(tmp_path_factory)
 
 
@@ -30,9 +29,7 @@ def trusting(*signers: Path, earlier: Path | None = None) -> Trust:
     return Trust.read(*signers, None, earlier)
 
 
-def test_a_signature_is_believed_by_none_but_the_reader_s_own_keys(
-    original: Strange, tmp_path: Path
-) -> None:
+def test_a_signature_is_believed_by_none_but_the_reader_s_own_keys(original, tmp_path):
     """One that is there, and fits, is not checked until a reader says whom they trust."""
     key, other = make_key(tmp_path, "other"), tmp_path / "others"
     other.write_text(f"omid@shop.example {key.with_suffix('.pub').read_text()}")
@@ -45,9 +42,7 @@ def test_a_signature_is_believed_by_none_but_the_reader_s_own_keys(
         assert outcomes(original.folder, trust) == expected
 
 
-def test_a_status_says_which_check_failed_in_the_words_of_verify_py(
-    original: Strange, tmp_path: Path
-) -> None:
+def test_a_status_says_which_check_failed_in_the_words_of_verify_py(original, tmp_path):
     """The others keep their own outcome: there is no one tick for all."""
     strange = original.copied(tmp_path)
     strange.write("summary.csv", "currency\n")
@@ -56,7 +51,7 @@ def test_a_status_says_which_check_failed_in_the_words_of_verify_py(
     assert signed.outcome == "held" and signed.text.startswith("by mina@shop.example, key SHA256:")
 
 
-def test_the_chain_of_a_lake_lies_beside_its_months(original: Strange, tmp_path: Path) -> None:
+def test_the_chain_of_a_lake_lies_beside_its_months(original, tmp_path):
     """A later chain that nobody signed yet takes no signature from a month."""
     strange = original.copied(tmp_path / "statements")
     for name in verify.ADDED:
@@ -73,15 +68,13 @@ def test_the_chain_of_a_lake_lies_beside_its_months(original: Strange, tmp_path:
     assert outcomes(strange.folder, trust) == {**expected, "sealed": "FAILED"}
 
 
-def test_a_file_that_a_reader_names_must_be_there() -> None:
+def test_a_file_that_a_reader_names_must_be_there():
     """Nothing is taken for trusted by mistake."""
     with pytest.raises(ConfigError, match="--signers nowhere cannot be read"):
         Trust.read("nowhere", None, None)
 
 
-def test_a_lake_that_is_rewritten_and_sealed_again_lacks_the_signature(
-    closer: Closer, tmp_path: Path
-) -> None:
+def test_a_lake_that_is_rewritten_and_sealed_again_lacks_the_signature(closer, tmp_path):
     """Hashes, seal and register may all fit: the key is nowhere in the lake."""
     folder, key, signers = closer.sealed("2026-10"), make_key(tmp_path, "own"), tmp_path / "signers"
     signers.write_text(f"mina@shop.example {key.with_suffix('.pub').read_text()}")
@@ -103,7 +96,7 @@ def test_a_lake_that_is_rewritten_and_sealed_again_lacks_the_signature(
         (folder / "checkpoint.sig").unlink(missing_ok=True)
 
 
-def test_a_package_is_verified_as_it_came(closer: Closer, tmp_path: Path) -> None:
+def test_a_package_is_verified_as_it_came(closer, tmp_path):
     """With the lake that made it; a zip file that is none, or that is not whole, is refused."""
     statements, lake = closer.sealed("2026-10").parent, closer.desk.lake
     path = Path(shutil.make_archive(str(tmp_path / "month"), "zip", statements, "2026-10"))

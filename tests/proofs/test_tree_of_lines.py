@@ -14,7 +14,6 @@ from svc_analytics.proofs.checkpoint import Checkpoint, write_checkpoint
 from svc_analytics.proofs.lines import split_records
 from svc_analytics.proofs.secret import FILE, netstring, read_secret
 from tests.proofs.test_merkle import plain_root
-from tests.support.closings import Closer
 
 
 def root_by_hand(folder: Path, secret: bytes) -> str:
@@ -35,7 +34,7 @@ def root_by_hand(folder: Path, secret: bytes) -> str:
     return plain_root(leaves).hex()
 
 
-def test_the_seal_covers_the_tree_of_the_lines(closer: Closer) -> None:
+def test_the_seal_covers_the_tree_of_the_lines(closer):
     """The same root with and without lines.csv; the secret is for its owner alone."""
     closer.sealed("2026-10")
     secret = read_secret(closer.desk.lake.path)
@@ -53,7 +52,7 @@ def test_the_seal_covers_the_tree_of_the_lines(closer: Closer) -> None:
     }
 
 
-def test_a_checkpoint_is_eight_lines_of_the_manifest(closer: Closer) -> None:
+def test_a_checkpoint_is_eight_lines_of_the_manifest(closer):
     """Everything that is signed can be written again from the manifest alone."""
     folder = closer.closed("2026-09", "2026-10")[1].folder
     facts = read_manifest(folder)
@@ -70,7 +69,7 @@ def test_a_checkpoint_is_eight_lines_of_the_manifest(closer: Closer) -> None:
     assert verify_statement(folder).holds
 
 
-def test_a_checkpoint_that_is_altered_or_gone_is_named(closer: Closer) -> None:
+def test_a_checkpoint_that_is_altered_or_gone_is_named(closer):
     """Without any key, and by a close that would build upon it."""
     folder = closer.sealed("2026-10")
     path = folder / "checkpoint"
@@ -80,7 +79,7 @@ def test_a_checkpoint_that_is_altered_or_gone_is_named(closer: Closer) -> None:
     assert "checkpoint is missing" in verify_statement(folder).broken
 
 
-def test_a_tree_of_other_lines_or_of_another_secret_is_not_proven(closer: Closer) -> None:
+def test_a_tree_of_other_lines_or_of_another_secret_is_not_proven(closer):
     """It is made again where it was sealed; whoever has no secret of that lake cannot."""
     folder = closer.sealed("2026-10")
     assert verify_statement(folder).unproven == ()
@@ -94,8 +93,8 @@ def test_a_tree_of_other_lines_or_of_another_secret_is_not_proven(closer: Closer
 
 
 def test_a_month_that_was_sealed_before_its_headings_were_covered_still_holds(
-    closer: Closer,
-) -> None:
+    closer,
+):
     """Its tree and its checkpoint are made again as they were, with seven lines."""
     folder = closer.sealed("2026-10")
     manifest = read_manifest(folder)
@@ -111,13 +110,13 @@ def test_a_month_that_was_sealed_before_its_headings_were_covered_still_holds(
     assert Checkpoint.parse((folder / "checkpoint").read_text()).header is None
 
 
-def test_records_are_split_where_no_quoted_field_is_open() -> None:
+def test_records_are_split_where_no_quoted_field_is_open():
     """A merchant's note may hold newlines, quotes and commas."""
     text = 'a,b\n1,"x\n""y"",\nz"\n2,\n'
     records = [*split_records(text.encode().splitlines(keepends=True))]
     assert records == [b"a,b", b'1,"x\n""y"",\nz"', b"2,"]
 
 
-def test_no_two_lists_of_netstrings_are_alike() -> None:
+def test_no_two_lists_of_netstrings_are_alike():
     """What a field holds cannot move a border between two of them."""
     assert netstring(b"1:a,") + netstring(b"") != netstring(b"1") + netstring(b"a,")

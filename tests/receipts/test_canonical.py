@@ -88,9 +88,7 @@ def from_the_middle(texts: list[Any], kind: pa.DataType) -> pa.ChunkedArray:
     st.sampled_from(["", "older"]),
     st.sampled_from([None, in_one, in_two, from_the_middle]),
 )
-def test_a_column_of_tokens_gets_the_verdicts_of_each_alone(
-    rows: list[tuple[Any, ...]], ring: str, webhook: str, as_column: Any
-) -> None:
+def test_a_column_of_tokens_gets_the_verdicts_of_each_alone(rows, ring, webhook, as_column):
     """Whatever a token states and a record holds, and however either is written and stored."""
     tokens, records = [], []
     for stated, changed, way, secret, end in rows:
@@ -119,14 +117,14 @@ def test_a_column_of_tokens_gets_the_verdicts_of_each_alone(
 @pytest.mark.parametrize("instant", ["2026-10-05T09:30:00Z", "2026-10-05T09:30:00.000001Z"])
 @pytest.mark.parametrize("amount", ["12.50", "12", "12.500000000000000000", "0.000001"])
 @pytest.mark.parametrize("reference", ["order-42", "~~~???"])
-def test_tokens_of_the_service_are_canonical(instant: str, amount: str, reference: str) -> None:
+def test_tokens_of_the_service_are_canonical(instant, amount, reference):
     """The quick way is taken, or nobody would notice that it is lost."""
     facts = FACTS | dict.fromkeys(MONEY_FACTS, amount)
     facts |= {"paid_at": instant, "reference_id": reference}
     assert is_canonical(pa.array([signed(facts)]), table([held(facts)])).tolist() == [True]
 
 
-def test_a_difference_below_the_decimals_of_a_coin_is_a_difference() -> None:
+def test_a_difference_below_the_decimals_of_a_coin_is_a_difference():
     """The token writes 6 decimals, and the record has a seventh: 12.5 is not 12.5000005."""
     facts = FACTS | dict.fromkeys(MONEY_FACTS, "12.500000")
     found = check([signed(facts)], [facts | {"net_amount": "12.5000005"}])[0]

@@ -65,12 +65,12 @@ FILES: dict[str, tuple[str, str | bytes, Rows]] = {
 
 
 @pytest.mark.parametrize(("name", "content", "expected"), FILES.values(), ids=FILES.keys())
-def test_every_column_is_kept(tmp_path: Path, name: str, content: str, expected: Rows) -> None:
+def test_every_column_is_kept(tmp_path, name, content, expected):
     """Every cell, as it is written, in the row of its token."""
     assert kept(written(tmp_path / name, content)) == expected
 
 
-def test_parquet_keeps_every_digit_of_every_type(tmp_path: Path) -> None:
+def test_parquet_keeps_every_digit_of_every_type(tmp_path):
     """Amounts, instants, lists and texts by number become texts; nothing is rounded."""
     row: dict[str, Any] = {
         "receipt": A, "amount": Decimal("0.100000000000000001"), "n": 7, "tags": [1, 2],
@@ -87,7 +87,7 @@ def test_parquet_keeps_every_digit_of_every_type(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_columns_can_be_named(tmp_path: Path) -> None:
+def test_columns_can_be_named(tmp_path):
     """In the order given, in capitals or not; one that is not there is refused, with a hint."""
     path = written(tmp_path / "a.csv", f"Ticket,Agent,receipt\n7,Ana,{A}\n")
     assert [list(row.items()) for row in kept(path, ["agent", "ticket"])] == [
@@ -99,7 +99,7 @@ def test_columns_can_be_named(tmp_path: Path) -> None:
         kept(path, ["x"])
 
 
-def test_files_with_other_columns_have_nothing_there(tmp_path: Path) -> None:
+def test_files_with_other_columns_have_nothing_there(tmp_path):
     """One answer of several files: a column that a file lacks is empty in its rows."""
     paths = [written(tmp_path / "a.csv", f"ticket,receipt\n7,{A}\n"),
              written(tmp_path / "b.ndjson", f'{{"receipt":"{B}","agent":"Bo"}}\n')]  # fmt: skip
@@ -109,7 +109,7 @@ def test_files_with_other_columns_have_nothing_there(tmp_path: Path) -> None:
     assert cells == [(("7", None),), ((None, "Bo"),)]
 
 
-def test_stdin_is_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_stdin_is_kept_too(monkeypatch, tmp_path):
     """A pipe cannot be read twice: it waits on the disk."""
     buffer = io.BufferedReader(io.BytesIO(f"receipt,n\n{A},1\n".encode()))  # type: ignore[arg-type]
     monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": buffer}))
@@ -120,14 +120,14 @@ def test_stdin_is_kept_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
 
 @examples
 @given(st.lists(st.sampled_from(["verdict", "input.verdict", "input.input.verdict", "x"])))
-def test_no_two_columns_have_one_name(names: list[str]) -> None:
+def test_no_two_columns_have_one_name(names):
     """However the input names its columns, the answer's are different."""
     found = choose(names, True, OUTPUT.names, "a.csv")
     assert len({*found.renamed, *OUTPUT.names}) == len(found.names) + len(OUTPUT.names)
     assert set(found.names) == set(names)
 
 
-def test_a_csv_of_kept_columns_runs_no_formula(tmp_path: Path) -> None:
+def test_a_csv_of_kept_columns_runs_no_formula(tmp_path):
     """Neither a cell nor a column's name."""
     path = written(tmp_path / "a.csv", f"receipt,=1+1\n{A},@cmd\n")
     with open_kept([str(path)], None, ["=1+1"], OUTPUT.names) as (sources, columns):
@@ -138,7 +138,7 @@ def test_a_csv_of_kept_columns_runs_no_formula(tmp_path: Path) -> None:
     assert text.getvalue() == "line_no,'=1+1\n2,'@cmd\n"
 
 
-def test_long_cells_make_small_batches(tmp_path: Path) -> None:
+def test_long_cells_make_small_batches(tmp_path):
     """A hundred megabytes of notes are never held together."""
     path = tmp_path / "a.csv"
     with path.open("w") as file:
@@ -152,7 +152,7 @@ def test_long_cells_make_small_batches(tmp_path: Path) -> None:
     assert rows == 100 and peak < 150_000_000
 
 
-def test_a_frame_keeps_its_own_types(tmp_path: Path) -> None:
+def test_a_frame_keeps_its_own_types(tmp_path):
     """From Python: a number stays a number, and what clashes is named as the input's."""
     frame = pd.DataFrame({"receipt": [A, "x"], "ticket": [7, 8], "reason": ["late", None]})
     secrets, lake = [SECRET], tmp_path / "none"
@@ -165,7 +165,7 @@ def test_a_frame_keeps_its_own_types(tmp_path: Path) -> None:
         verify_receipts([A], secrets, lake=lake, keep=True)
 
 
-def test_a_wrapped_token_is_told_by_its_pieces(tmp_path: Path) -> None:
+def test_a_wrapped_token_is_told_by_its_pieces(tmp_path):
     """Two lines of a mail were one token; a cut one among others is no piece."""
     lines = [A, B[:300], B[300:], A[:-20], "a word"]
     path = written(tmp_path / "a.txt", "\n".join(lines))
@@ -177,7 +177,7 @@ def test_a_wrapped_token_is_told_by_its_pieces(tmp_path: Path) -> None:
     assert list(found["verdict"]) == ["not_checked", *["malformed"] * 4]
 
 
-def test_half_a_character_stops_nothing(tmp_path: Path) -> None:
+def test_half_a_character_stops_nothing(tmp_path):
     """A line of JSON that no text can be made of has no token and no cells."""
     lines = [json.dumps({"token": A, "n": "\ud800"}), json.dumps({"token": B, "n": "ok"})]
     found = kept(written(tmp_path / "a.ndjson", "\n".join(lines)))

@@ -17,13 +17,10 @@ from svc_analytics.receipts.parallel import map_shared
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
 from tests.receipts.test_verify_lake import KEPT, receipted
-from tests.support.desks import Desk
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_large_month_is_shared_by_its_row_groups(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, workers: int
-) -> None:
+def test_a_large_month_is_shared_by_its_row_groups(desk, monkeypatch, workers):
     """Here of one row each: verdicts stand in the order of the payments, whoever made them."""
     monkeypatch.setattr("svc_analytics.lake.month_file.ROW_GROUP", 1)
     desk.service.payments = [receipted(n, f"2026-10-{n:02}T08:00:00Z") for n in range(1, 8)]
@@ -43,8 +40,8 @@ def test_a_large_month_is_shared_by_its_row_groups(
     ("altered", "readable"), [(0.25, ["second"]), (0.75, ["first"]), ("the footer", [])]
 )
 def test_some_row_groups_vouch_for_their_own_pages_and_the_footer(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, altered: float | str, readable: list[str]
-) -> None:
+    desk, monkeypatch, altered, readable
+):
     """Of two groups of one row, one byte is altered: one of another group is not read at all."""
     monkeypatch.setattr("svc_analytics.lake.month_file.ROW_GROUP", 1)
     desk.service.payments = [receipted(n, f"2026-10-{n:02}T08:00:00Z") for n in (1, 2)]
@@ -71,7 +68,7 @@ def is_read(path: Path, groups: range | None) -> bool:
 # ---------- work shared with helpers
 
 
-def test_every_job_is_done_once_and_both_sides_work() -> None:
+def test_every_job_is_done_once_and_both_sides_work():
     """Whoever is free takes the next; here, each waits until the other has taken one.
 
     Results come in the order of the jobs, whoever was first.
@@ -88,7 +85,7 @@ def test_every_job_is_done_once_and_both_sides_work() -> None:
 
 
 @pytest.mark.parametrize("side", ["here", "there"])
-def test_an_error_on_either_side_is_raised_and_ends_the_work(side: str) -> None:
+def test_an_error_on_either_side_is_raised_and_ends_the_work(side):
     """The disk is full: no helper goes on through a year of months."""
     begun: list[int] = []
     failing = threading.Event()
@@ -108,7 +105,7 @@ def test_an_error_on_either_side_is_raised_and_ends_the_work(side: str) -> None:
     assert len(begun) < 300_000
 
 
-def test_a_job_that_cannot_be_made_ends_the_work() -> None:
+def test_a_job_that_cannot_be_made_ends_the_work():
     """A month that cannot be read is told, whoever came to it."""
 
     def jobs() -> Iterator[int]:
@@ -131,7 +128,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_helper_does_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
+def test_a_helper_does_not_outlive_a_run_that_is_killed(tmp_path):
     """It holds the receipt secrets, and may write where the next run writes."""
     (tmp_path / "killed.py").write_text(KILLED)
     with (tmp_path / "said").open("w") as said:  # not a pipe, which the helper would hold open

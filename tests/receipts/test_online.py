@@ -51,7 +51,7 @@ REFUSALS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("answer", REFUSALS.values(), ids=REFUSALS.keys())
-def test_a_refused_token_is_held_against_the_payment(answer: Any) -> None:
+def test_a_refused_token_is_held_against_the_payment(answer):
     """The durable proof is the record (contract, Events 8); no refusal stops the run."""
     service = Service(answer, RECORD)
     found = opinion(FORGED, service)
@@ -60,24 +60,24 @@ def test_a_refused_token_is_held_against_the_payment(answer: Any) -> None:
     assert "the record holds the same facts (the service does not verify it)" in found.reason
 
 
-def test_a_verified_token_is_valid_though_no_secret_of_ours_signed_it() -> None:
+def test_a_verified_token_is_valid_though_no_secret_of_ours_signed_it():
     """Then the ring lacks a secret, and the reason says so."""
     found = opinion(FORGED, Service({"valid": True, "payment": RECORD}))
     assert found.verdict == "valid" and "lacks a secret that is in force" in found.reason
 
 
-def test_verified_facts_are_still_compared() -> None:
+def test_verified_facts_are_still_compared():
     """The service's word for a token is no word for facts that its record does not hold."""
     found = opinion(signed(FACTS), Service({"valid": True, "payment": RECORD | {"amount": "1"}}))
     assert found.verdict == "facts_mismatch"
 
 
-def test_a_payment_that_the_service_does_not_have_is_unknown() -> None:
+def test_a_payment_that_the_service_does_not_have_is_unknown():
     """Rightly signed, refused, and not found."""
     assert opinion(signed(FACTS), Service(REFUSALS["invalid"])).verdict == "unknown_payment"
 
 
-def test_no_other_than_an_id_of_the_service_is_asked_for() -> None:
+def test_no_other_than_an_id_of_the_service_is_asked_for():
     """The id in a token is whatever its maker wrote."""
     service = Service(REFUSALS["invalid"], RECORD)
     token = signed(FACTS | {"payment_id": "../payouts"})
@@ -85,7 +85,7 @@ def test_no_other_than_an_id_of_the_service_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyRefused("401", status=401), Unavailable("away", status=503)])
-def test_a_refused_key_or_an_absent_service_is_no_verdict(error: ApiError) -> None:
+def test_a_refused_key_or_an_absent_service_is_no_verdict(error):
     """401 and 503 say nothing of a token: the command ends with them."""
     with pytest.raises(type(error)):
         opinion(FORGED, Service(error))

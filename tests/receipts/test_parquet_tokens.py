@@ -53,9 +53,7 @@ FORMS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
-def test_a_page_too_large_to_hold_is_refused_by_its_header(
-    tmp_path: Path, form: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_too_large_to_hold_is_refused_by_its_header(tmp_path, form, monkeypatch):
     """One line that names the file, the column and the sizes; nothing of it is unfolded."""
     path = written(tmp_path / "a.parquet", [A, LONG, B], **form)
     assert read(path) == [A, LONG[: MAX_TOKEN_LENGTH + 1], B]
@@ -65,7 +63,7 @@ def test_a_page_too_large_to_hold_is_refused_by_its_header(
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
-def test_every_form_gives_the_same_tokens(tmp_path: Path, form: dict[str, Any]) -> None:
+def test_every_form_gives_the_same_tokens(tmp_path, form):
     """Thousands on many pages and in several row groups, with rows that hold none."""
     tokens = [None if n % 7 == 0 else f"{A}{n % 50}" for n in range(3_000)]
     path = written(
@@ -87,9 +85,7 @@ KINDS = {
 
 @pytest.mark.parametrize("is_alone", [False, True], ids=["beside a text", "alone"])
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
-def test_tokens_are_read_whatever_the_type_of_their_texts(
-    tmp_path: Path, kind: pa.DataType, is_alone: bool
-) -> None:
+def test_tokens_are_read_whatever_the_type_of_their_texts(tmp_path, kind, is_alone):
     """Also as bytes, as a database may write them; a long one is cut as everywhere."""
     tokens = [A, None, LONG, B] * 3
     columns = {"x" if is_alone else "receipt": pa.array(tokens).cast(kind)}
@@ -98,7 +94,7 @@ def test_tokens_are_read_whatever_the_type_of_their_texts(
     assert read(tmp_path / "a.parquet") == [A, None, LONG[: MAX_TOKEN_LENGTH + 1], B] * 3
 
 
-def test_bytes_of_one_length_and_bytes_that_are_no_text_are_no_other_rows(tmp_path: Path) -> None:
+def test_bytes_of_one_length_and_bytes_that_are_no_text_are_no_other_rows(tmp_path):
     """What is not UTF-8 is a text that is no token: its row is malformed, and not missing."""
     token = A.encode()
     kind = pa.binary(len(token))
@@ -107,7 +103,7 @@ def test_bytes_of_one_length_and_bytes_that_are_no_text_are_no_other_rows(tmp_pa
     assert read(tmp_path / "a.parquet") == [A, "\ufffd" * len(token), None]
 
 
-def test_bytes_are_not_taken_for_tokens_where_a_text_is_there(tmp_path: Path) -> None:
+def test_bytes_are_not_taken_for_tokens_where_a_text_is_there(tmp_path):
     """The only column of texts holds the tokens, whatever hashes stand beside it."""
     columns = {"x": [A, B], "hash": pa.array([b"\x01", b"\x02"])}
     pq.write_table(pa.table(columns), tmp_path / "a.parquet")
@@ -146,7 +142,7 @@ def memory_counted() -> Iterator[pa.MemoryPool]:
         pa.set_memory_pool(usual)
 
 
-def test_a_long_text_in_many_rows_is_held_once(tmp_path: Path) -> None:
+def test_a_long_text_in_many_rows_is_held_once(tmp_path):
     """A megabyte by its number in five thousand rows is five gigabytes, if it is copied."""
     path = tmp_path / "a.parquet"
     texts = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 2_500, pa.int32()), [LONG, A])
@@ -157,7 +153,7 @@ def test_a_long_text_in_many_rows_is_held_once(tmp_path: Path) -> None:
     assert counted.max_memory() < 32 * len(LONG)
 
 
-def test_rows_that_share_a_long_prefix_are_read_few_at_a_time(tmp_path: Path) -> None:
+def test_rows_that_share_a_long_prefix_are_read_few_at_a_time(tmp_path):
     """Each repeats the megabyte of the one before in a few bytes; 200 are 200 megabytes."""
     path = written(tmp_path / "a.parquet", [LONG] * 200, **FORMS["prefixes shared"])
     assert path.stat().st_size < 2 * len(LONG)
@@ -167,21 +163,21 @@ def test_rows_that_share_a_long_prefix_are_read_few_at_a_time(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("distinct", [1, 5_000], ids=["by number", "each its own"])
-def test_a_file_of_duckdbs_second_version_is_read(tmp_path: Path, distinct: int) -> None:
+def test_a_file_of_duckdbs_second_version_is_read(tmp_path, distinct):
     """Its texts are numbered, or their lengths come first; Arrow cannot number the latter."""
     query = f"select 'v1.' || md5((n % {distinct})::varchar) receipt from range(5000) r(n)"
     duckdb.sql(f"copy ({query}) to '{tmp_path}/a.parquet' (format parquet, parquet_version v2)")
     assert len(set(read(tmp_path / "a.parquet"))) == distinct
 
 
-def test_a_long_numbered_text_beside_other_encodings_is_read_row_by_row() -> None:
+def test_a_long_numbered_text_beside_other_encodings_is_read_row_by_row():
     """Arrow could not number such a chunk, so each row would be a copy."""
     pages = [header(kind=2, size=9 << 20), header(kind=0, size=9, values=4, encoding=7)]
     assert plan(pages) == parquet_pages.ReadPlan(rows=1, is_numbered=False)
     assert plan(pages[:1]) == parquet_pages.ReadPlan(parquet_pages.ROWS, is_numbered=True)
 
 
-def test_what_pages_hold_is_added_up_once() -> None:
+def test_what_pages_hold_is_added_up_once():
     """Pages without rows take no part, and none may count below nothing."""
     pages = [header(kind=0, size=1 << 20, values=0)] * 9_000
     assert plan(pages).rows == parquet_pages.ROWS
@@ -191,9 +187,7 @@ def test_what_pages_hold_is_added_up_once() -> None:
         plan([header(kind=0, size=9, values=-1)])
 
 
-def test_rows_that_are_large_together_are_read_one_by_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_are_large_together_are_read_one_by_one(tmp_path, monkeypatch):
     """Two hundred pages of a megabyte each are no page too large; together they are."""
     path = written(
         tmp_path / "a.parquet", [A, LONG, LONG, LONG, B], use_dictionary=False,
@@ -207,7 +201,7 @@ def test_rows_that_are_large_together_are_read_one_by_one(
     assert read(path) == [A, *[LONG[: MAX_TOKEN_LENGTH + 1]] * 3, B]
 
 
-def test_a_pipe_is_read_as_a_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_is_read_as_a_file_is(tmp_path, monkeypatch):
     """Parquet is read from its end: what cannot be wound back waits on the disk."""
     content = written(tmp_path / "a.parquet", [A, None, B] * 5_000).read_bytes()
     out, into = os.pipe()
@@ -222,7 +216,7 @@ def test_a_pipe_is_read_as_a_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert read(Path("-")) == [A, None, B] * 5_000
 
 
-def test_a_file_that_lies_is_rows_or_one_clear_error(tmp_path: Path) -> None:
+def test_a_file_that_lies_is_rows_or_one_clear_error(tmp_path):
     """Bytes of pages and their headers changed at random."""
     whole = written(tmp_path / "a.parquet", [f"{A}{n}" for n in range(40)], compression="none")
     content, dice = whole.read_bytes(), random.Random(5)
@@ -238,7 +232,7 @@ def test_a_file_that_lies_is_rows_or_one_clear_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("header", [b"", b"\xff" * 99, b"\x15" * 70_000, b"\x1c" * 99, b"\x19\xff"])
-def test_a_header_that_is_none_is_said(header: bytes) -> None:
+def test_a_header_that_is_none_is_said(header):
     """Cut off, endless, nested without end: no loop, no crash."""
     made = type("Chunk", (), {"data_page_offset": 4, "dictionary_page_offset": None,
                               "total_compressed_size": 1 << 40, "path_in_schema": "a"})  # fmt: skip

@@ -48,14 +48,14 @@ def vectors() -> list[tuple[str, Facts, str]]:
 
 
 @pytest.mark.parametrize(("secret", "facts", "token"), vectors())
-def test_tokens_of_openssl_are_valid(secret: str, facts: Facts, token: str) -> None:
+def test_tokens_of_openssl_are_valid(secret, facts, token):
     """What openssl signs verifies with its own secret and with no other."""
     ring = (SigningSecret(Secret(secret)),)
     assert check([token], [facts], ring)[0].verdict == "valid"
     assert check([token], [facts], RING)[0].verdict == "bad_signature"
 
 
-def test_no_flipped_bit_is_ever_valid() -> None:
+def test_no_flipped_bit_is_ever_valid():
     """Of all tokens that differ from a valid one in one bit, none is proven."""
     token = signed(FACTS).encode()
     flipped = [
@@ -67,7 +67,7 @@ def test_no_flipped_bit_is_ever_valid() -> None:
     assert set(verdicts([token.decode(), *flipped])[1:]) == {"malformed", "bad_signature"}
 
 
-def test_of_all_last_characters_one_is_valid() -> None:
+def test_of_all_last_characters_one_is_valid():
     """Only the canonical one of the four that decode alike, and nothing behind it."""
     token = signed(FACTS)
     others = [token[:-1] + last for last in string.printable if last != token[-1]]
@@ -83,7 +83,7 @@ def altered(fact: str) -> Facts:
 
 
 @pytest.mark.parametrize("fact", FACT_NAMES)
-def test_an_altered_fact_under_a_right_signature_is_a_mismatch(fact: str) -> None:
+def test_an_altered_fact_under_a_right_signature_is_a_mismatch(fact):
     """It is named with both values; another merchant's token is one of these."""
     found = check([signed(altered(fact))], [FACTS])[0]
     assert found.verdict == "facts_mismatch" and fact.replace("_", " ") in found.reason
@@ -99,7 +99,7 @@ def rotated(secret: str, at: int, ring: str) -> str:
 DATED = "new@2026-08-15T00:00:00Z,old@2026-01-01T00:00:00Z"
 
 
-def test_an_older_secret_counts_until_a_day_after_its_successor() -> None:
+def test_an_older_secret_counts_until_a_day_after_its_successor():
     """To the microsecond, on the quick way as on the careful one."""
     assert rotated("old", ROTATED + DAY, DATED) == "valid_previous_secret"
     assert rotated("old", ROTATED + DAY + 1, DATED) == "bad_signature"
@@ -109,7 +109,7 @@ def test_an_older_secret_counts_until_a_day_after_its_successor() -> None:
     assert rotated("older", ROTATED - 300 * DAY, "new,old") == "bad_signature"
 
 
-def test_a_payment_that_is_not_held_is_unknown_only_where_time_is_covered() -> None:
+def test_a_payment_that_is_not_held_is_unknown_only_where_time_is_covered():
     """Where the lake does not reach, nothing is claimed; a forgery is one anywhere."""
     tokens, none = [signed(FACTS), signed(FACTS, "forged")], [None, None]
     covered = [found.verdict for found in check(tokens, none)]
@@ -131,7 +131,7 @@ ODD: dict[str, str | None] = {
 }
 
 
-def test_odd_inputs_are_malformed_and_harm_no_neighbour() -> None:
+def test_odd_inputs_are_malformed_and_harm_no_neighbour():
     """Hostile rows are rows; the good token beside them is still valid."""
     found = verdicts([*ODD.values(), signed(FACTS)])
     assert found == ["malformed"] * len(ODD) + ["valid"]
@@ -139,7 +139,7 @@ def test_odd_inputs_are_malformed_and_harm_no_neighbour() -> None:
 
 @fewer
 @given(st.lists(st.none() | st.text(max_size=80) | st.from_regex(r"v1\..{1,40}\.[\w-]{43}")))
-def test_arbitrary_text_never_raises(tokens: list[str | None]) -> None:
+def test_arbitrary_text_never_raises(tokens):
     """Every row gets a verdict, none of them proven."""
     assert set(verdicts(tokens)) <= {"malformed", "bad_signature"}
 
@@ -167,7 +167,7 @@ def mixed_bag() -> list[tuple[str, Facts | None]]:
 
 @pytest.mark.parametrize("webhook", ["", "older", "new"])
 @pytest.mark.parametrize("ring", [DATED, "new,old", "old", "old,new,old", "new@2026-08-15,old"])
-def test_bulk_and_single_verification_agree(ring: str, webhook: str) -> None:
+def test_bulk_and_single_verification_agree(ring, webhook):
     """The quick way may only save time: verdict, reason and differences are the same."""
     tokens, records = zip(*mixed_bag(), strict=True)
     rings = parse_secrets(ring), parse_secrets(webhook)
@@ -192,20 +192,20 @@ AMOUNTS = {
 
 
 @pytest.mark.parametrize("amounts", AMOUNTS.values(), ids=AMOUNTS.keys())
-def test_amounts_may_be_written_with_any_zeros(amounts: list[str]) -> None:
+def test_amounts_may_be_written_with_any_zeros(amounts):
     """`1.50` is `1.5`, whichever way the service writes the amounts of a coin."""
     every = [FACTS | dict.fromkeys(["amount", "charged_amount", "net_amount"], a) for a in amounts]
     found = check([signed(facts) for facts in every], every)
     assert [one.verdict for one in found] == ["valid"] * len(amounts)
 
 
-def test_amounts_written_otherwise_than_the_record_are_noted() -> None:
+def test_amounts_written_otherwise_than_the_record_are_noted():
     """Where the record is the service's own text, the reason says how both write it."""
     found = verify_receipt(signed(FACTS), RING, FACTS | {"amount": "12.5"})
     assert found.verdict == "valid" and "the record writes amount 12.50 as 12.5" in found.reason
 
 
-def test_a_token_that_only_the_webhook_secret_verifies_is_a_settings_error() -> None:
+def test_a_token_that_only_the_webhook_secret_verifies_is_a_settings_error():
     """Contract contradiction: one text names the webhook secret as the receipt key."""
     token = signed(FACTS, "the webhook secret")
     verifier = BulkVerifier(RING, parse_secrets("the webhook secret"))
@@ -224,7 +224,7 @@ from tokens
 """
 
 
-def test_an_independent_hmac_in_sql_agrees_on_ten_thousand_tokens() -> None:
+def test_an_independent_hmac_in_sql_agrees_on_ten_thousand_tokens():
     """DuckDB's own SHA-256 and two padded keys say the same of right and wrong signatures."""
     every = [FACTS | {"payment_id": str(UUID(int=n))} for n in range(10_000)]
     tokens = [signed(f, SECRET if n % 3 else f"forged {n}") for n, f in enumerate(every)]
@@ -237,7 +237,7 @@ def test_an_independent_hmac_in_sql_agrees_on_ten_thousand_tokens() -> None:
     assert ours == [by_sql[token] for token in tokens] and sum(ours) == 6_666
 
 
-def test_the_verifier_shows_no_secret() -> None:
+def test_the_verifier_shows_no_secret():
     """Neither in a repr nor in its attributes."""
     verifier: Any = BulkVerifier(RING, RING)
     shown = repr(vars(verifier)) + repr([vars(key) for key in verifier._keys])

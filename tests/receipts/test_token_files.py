@@ -63,13 +63,13 @@ FILES: dict[str, tuple[str, str | bytes, Rows]] = {
 
 
 @pytest.mark.parametrize(("name", "content", "expected"), FILES.values(), ids=FILES.keys())
-def test_tokens_are_found(tmp_path: Path, name: str, content: str | bytes, expected: Rows) -> None:
+def test_tokens_are_found(tmp_path, name, content, expected):
     """With the line a person will look for them in; a broken line stops nothing."""
     got = rows(tmp_path / name, content)
     assert [(line, token and token.rstrip(".")) for line, token in got] == expected
 
 
-def test_a_column_can_be_named(tmp_path: Path) -> None:
+def test_a_column_can_be_named(tmp_path):
     """Where several hold tokens; one that is not there is refused with those that are."""
     content = f"receipt,older\n{A},{B}\n"
     assert rows(tmp_path / "a.csv", content, "older") == [(2, B)]
@@ -87,15 +87,13 @@ TWO: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("name", "content"), TWO.values(), ids=TWO.keys())
-def test_nobody_chooses_among_two_columns_of_tokens(
-    tmp_path: Path, name: str, content: str
-) -> None:
+def test_nobody_chooses_among_two_columns_of_tokens(tmp_path, name, content):
     """A forged token in the second one would never be seen."""
     with pytest.raises(ConfigError, match=r"has receipt tokens in .*name one with --column"):
         rows(tmp_path / name, content)
 
 
-def test_a_name_that_two_columns_have_names_none(tmp_path: Path) -> None:
+def test_a_name_that_two_columns_have_names_none(tmp_path):
     """Not the first one, without a word."""
     with pytest.raises(ConfigError, match="2 columns named 'receipt'"):
         rows(tmp_path / "a.csv", f"receipt,receipt\n{A},{B}\n", "receipt")
@@ -116,28 +114,26 @@ NO_TOKENS: dict[str, tuple[str, bytes]] = {
 
 
 @pytest.mark.parametrize(("name", "content"), NO_TOKENS.values(), ids=NO_TOKENS.keys())
-def test_a_file_without_a_token_is_refused_by_name(
-    tmp_path: Path, name: str, content: bytes
-) -> None:
+def test_a_file_without_a_token_is_refused_by_name(tmp_path, name, content):
     """Its lines are no malformed receipts."""
     with pytest.raises(ConfigError, match=rf"{name}.* holds? (no )?receipt tokens"):
         rows(tmp_path / name, content)
 
 
-def test_a_broken_token_among_others_is_one_malformed_row(tmp_path: Path) -> None:
+def test_a_broken_token_among_others_is_one_malformed_row(tmp_path):
     """The file is a list of tokens all the same."""
     assert rows(tmp_path / "a.txt", f"{A}\nv1.broken\n") == [(1, A), (2, "v1.broken")]
     assert rows(tmp_path / "b.txt", "v1.broken\n") == [(1, "v1.broken")]
 
 
-def test_a_line_of_megabytes_is_cut(tmp_path: Path) -> None:
+def test_a_line_of_megabytes_is_cut(tmp_path):
     """Bounded in memory, counted as one line, and the next line is read."""
     found = rows(tmp_path / "a.txt", "A" * 5_000_000 + f"\n{A}\n")
     assert [line for line, _ in found] == [1, 2] and found[1][1] == A
     assert len(found[0][1] or "") <= 1 << 20
 
 
-def test_parquet_is_read_by_rows(tmp_path: Path) -> None:
+def test_parquet_is_read_by_rows(tmp_path):
     """Its one text column, or the one that has the name of a token."""
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"n": [1, 2, 3], "note": ["x"] * 3, "receipt": [A, None, B]}), path)
@@ -146,16 +142,14 @@ def test_parquet_is_read_by_rows(tmp_path: Path) -> None:
         rows(path, b"PAR1 torn PAR1")
 
 
-def test_parquet_may_hold_its_texts_by_number(tmp_path: Path) -> None:
+def test_parquet_may_hold_its_texts_by_number(tmp_path):
     """What a category of pandas becomes; found as any column of texts is."""
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"n": [1, 2], "beleg": pa.array([A, A]).dictionary_encode()}), path)
     assert rows(path, path.read_bytes()) == [(1, A), (2, A)]
 
 
-def test_a_batch_of_long_lines_is_a_small_batch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_of_long_lines_is_a_small_batch(tmp_path, monkeypatch):
     """Fifty thousand lines of a megabyte are not held at once; ordinary ones are."""
     monkeypatch.setattr("svc_analytics.receipts.token_files.BATCH_TEXT", 10_000)
     path = tmp_path / "a.txt"
@@ -166,7 +160,7 @@ def test_a_batch_of_long_lines_is_a_small_batch(
 
 
 @pytest.mark.thorough
-def test_rows_of_many_long_lines_are_not_held_together(tmp_path: Path) -> None:
+def test_rows_of_many_long_lines_are_not_held_together(tmp_path):
     """A quote that opens on every line joins no fifty megabytes, nor are a hundred rows kept."""
     line = '"' + "a," * 400_000 + "\n"
     path = tmp_path / "a.csv"
@@ -178,7 +172,7 @@ def test_rows_of_many_long_lines_are_not_held_together(tmp_path: Path) -> None:
     assert found[0] == A and found[-1] == B and peak < 60_000_000
 
 
-def test_stdin_says_by_its_content_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stdin_says_by_its_content_what_it_is(monkeypatch):
     """For pipes: JSON, CSV and text have no suffix there."""
     for content in (f'{{"receipt":"{A}"}}\n', f"receipt,n\n{A},1\n", f"{A}\n"):
         buffer = io.BufferedReader(io.BytesIO(content.encode()))  # type: ignore[arg-type]
@@ -189,9 +183,7 @@ def test_stdin_says_by_its_content_what_it_is(monkeypatch: pytest.MonkeyPatch) -
 @examples
 @example(b"PAR1", "a.txt")
 @given(st.binary(max_size=300), st.sampled_from(["a.csv", "a.txt", "a.ndjson", "a.tsv", "a"]))
-def test_arbitrary_bytes_are_rows_or_one_clear_error(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str
-) -> None:
+def test_arbitrary_bytes_are_rows_or_one_clear_error(tmp_path_factory, content, name):
     """At worst, no column of tokens can be found, or what begins like Parquet is none."""
     try:
         found = rows(tmp_path_factory.getbasetemp() / name, content)
@@ -203,7 +195,7 @@ def test_arbitrary_bytes_are_rows_or_one_clear_error(
         assert all(token is None or isinstance(token, str) for _, token in found)
 
 
-def test_duplicates_are_pointed_out_across_batches() -> None:
+def test_duplicates_are_pointed_out_across_batches():
     """The same token twice, and two tokens of one payment, with the place of the first."""
     finder = DuplicateFinder()
     first = finder.notes_on(Batch("a.csv", [2, 3, 4], [A, B, A]), ["p", "q", "p"])
@@ -217,7 +209,7 @@ def test_duplicates_are_pointed_out_across_batches() -> None:
     assert [note and note.code for note in second] == [SAME_PAYMENT, None, IDENTICAL]
 
 
-def test_many_duplicates_are_found_as_by_a_dictionary() -> None:
+def test_many_duplicates_are_found_as_by_a_dictionary():
     """However batches fall, each duplicate names the first place."""
     tokens: list[Any] = [f"token {n * n % 97}" for n in range(1_000)]
     finder, expected, notes = DuplicateFinder(), [], []

@@ -18,7 +18,6 @@ from svc_analytics.receipts.verify_lake import ring_fingerprint, verify_lake, ve
 from svc_analytics.signing.secrets import parse_secrets
 from svc_analytics.signing.token_form import FACTS
 from svc_analytics.warehouse.warehouse import open_warehouse
-from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, payment
 from tests.support.findings import findings_of
 from tests.support.prepared import extracted
@@ -45,7 +44,7 @@ PAYMENTS = {
 
 
 @pytest.fixture
-def lake(desk: Desk) -> Lakehouse:
+def lake(desk) -> Lakehouse:
     desk.service.payments = list(PAYMENTS.values())
     return extracted(desk).lake
 
@@ -55,14 +54,14 @@ def statuses(lake: Lakehouse) -> dict[str, str]:
     return dict(zip(found["payment_id"], found["verdict"], strict=True))
 
 
-def test_every_payment_has_a_status(lake: Lakehouse) -> None:
+def test_every_payment_has_a_status(lake):
     """Before: missing or not checked. After: what its receipt proves."""
     assert sorted(statuses(lake).values()) == ["missing", *["not_checked"] * 4]
     assert verify_lake(lake, KEPT).checked == 4
     assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
 
 
-def test_a_status_shows_both_values_of_a_differing_fact(lake: Lakehouse) -> None:
+def test_a_status_shows_both_values_of_a_differing_fact(lake):
     """What a person needs to act: the fact, what the receipt says, what the record says."""
     verify_lake(lake, KEPT)
     row = lake.sql("from receipt_status where verdict = 'facts_mismatch'").iloc[0]
@@ -70,7 +69,7 @@ def test_a_status_shows_both_values_of_a_differing_fact(lake: Lakehouse) -> None
     assert row["month"] == "2026-10" and row["checked_at"].year >= 2026
 
 
-def test_wrong_receipts_block_and_others_do_not(lake: Lakehouse) -> None:
+def test_wrong_receipts_block_and_others_do_not(lake):
     """The check names the three wrong ones, and nothing before they were checked."""
     rule = "receipt_proves_its_payment"
     assert findings_of(lake, rule).empty
@@ -80,7 +79,7 @@ def test_wrong_receipts_block_and_others_do_not(lake: Lakehouse) -> None:
     assert found == {PAYMENTS[verdict]["id"] for verdict in wrong}
 
 
-def test_a_second_run_checks_nothing(lake: Lakehouse) -> None:
+def test_a_second_run_checks_nothing(lake):
     """And leaves the files as they are."""
     verify_lake(lake, KEPT)
     folder = lake.path / "receipt_verdicts"
@@ -89,7 +88,7 @@ def test_a_second_run_checks_nothing(lake: Lakehouse) -> None:
     assert {path.name: path.stat().st_ino for path in folder.iterdir()} == before
 
 
-def test_only_new_and_changed_rows_are_checked_again(lake: Lakehouse, desk: Desk) -> None:
+def test_only_new_and_changed_rows_are_checked_again(lake, desk):
     """A new payment, and one whose receipt was mended: two checks, no more."""
     verify_lake(lake, KEPT)
     desk.service.payments[2] = receipted(3, "2026-10-03T08:00:00Z")
@@ -102,15 +101,13 @@ def test_only_new_and_changed_rows_are_checked_again(lake: Lakehouse, desk: Desk
 
 
 @pytest.mark.parametrize("secrets", [f"new,{SECRET}", f"{SECRET}@2026-01-01"])
-def test_other_secrets_or_dates_check_everything_again(lake: Lakehouse, secrets: str) -> None:
+def test_other_secrets_or_dates_check_everything_again(lake, secrets):
     """A verdict is only as good as the ring it rests on."""
     verify_lake(lake, KEPT)
     assert verify_lake(lake, Settings(receipt_secrets=parse_secrets(secrets))).checked == 4
 
 
-def test_verdicts_by_earlier_rules_are_found_anew(
-    lake: Lakehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verdicts_by_earlier_rules_are_found_anew(lake, monkeypatch):
     """An earlier release did not see each difference: what it found is not relied on."""
     monkeypatch.setattr(module, "RULES", module.RULES - 1)
     verify_lake(lake, KEPT)
@@ -118,7 +115,7 @@ def test_verdicts_by_earlier_rules_are_found_anew(
     assert (verify_lake(lake, KEPT).checked, verify_lake(lake, KEPT).checked) == (4, 0)
 
 
-def test_what_the_service_proved_stays_proven_where_a_file_has_no_messages(lake: Lakehouse) -> None:
+def test_what_the_service_proved_stays_proven_where_a_file_has_no_messages(lake):
     """An earlier release kept none: only what was not proven is verified again, for its code."""
     verify_lake(lake, KEPT)
     path = lake.path / "receipt_verdicts" / "2026-10.parquet"
@@ -132,14 +129,14 @@ def test_what_the_service_proved_stays_proven_where_a_file_has_no_messages(lake:
     assert count_codes([path])["receipt.amount_differs"] == 1
 
 
-def test_a_torn_file_of_verdicts_is_made_anew(lake: Lakehouse) -> None:
+def test_a_torn_file_of_verdicts_is_made_anew(lake):
     """Verdicts can always be had again; nothing is lost with them."""
     verify_lake(lake, KEPT)
     (lake.path / "receipt_verdicts" / "2026-10.parquet").write_bytes(b"PAR1 torn PAR1")
     assert verify_lake(lake, KEPT).checked == 3
 
 
-def test_a_flipped_bit_under_a_whole_footer_is_noticed_and_mended(lake: Lakehouse) -> None:
+def test_a_flipped_bit_under_a_whole_footer_is_noticed_and_mended(lake):
     """The footer still says what the verdicts rest on; the pages no longer say the verdicts."""
     verify_lake(lake, KEPT)
     path = lake.path / "receipt_verdicts" / "2026-10.parquet"
@@ -152,7 +149,7 @@ def test_a_flipped_bit_under_a_whole_footer_is_noticed_and_mended(lake: Lakehous
     assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
 
 
-def test_what_a_killed_run_left_is_swept(lake: Lakehouse) -> None:
+def test_what_a_killed_run_left_is_swept(lake):
     """A half-written file is never read and does not stay."""
     left = lake.path / "receipt_verdicts" / ".2026-10.checking"
     left.write_bytes(b"half")
@@ -160,7 +157,7 @@ def test_what_a_killed_run_left_is_swept(lake: Lakehouse) -> None:
     assert not left.exists()
 
 
-def test_one_month_is_verified_alone(lake: Lakehouse) -> None:
+def test_one_month_is_verified_alone(lake):
     """What closing a month needs: its UTC months, whatever its zone."""
     september, october = month("2026-09"), month("2026-10", "Asia/Tehran")
     assert verify_month(lake, KEPT, september.start, september.end).checked == 1
@@ -168,7 +165,7 @@ def test_one_month_is_verified_alone(lake: Lakehouse) -> None:
     assert (done.checked, done.unchanged) == (3, 1)  # Tehran's October begins in September
 
 
-def test_who_verifies_one_month_reads_no_other(lake: Lakehouse) -> None:
+def test_who_verifies_one_month_reads_no_other(lake):
     """A flipped bit of October is none of September's; who verifies October is told of it."""
     file = lake.path / "payments" / "2026-10.parquet"
     content = bytearray(file.read_bytes())
@@ -180,13 +177,13 @@ def test_who_verifies_one_month_reads_no_other(lake: Lakehouse) -> None:
         verify_month(lake, KEPT, october.start, october.end)
 
 
-def test_processes_find_what_one_finds(lake: Lakehouse) -> None:
+def test_processes_find_what_one_finds(lake):
     """Months are shared out; the verdicts are the same."""
     assert verify_lake(lake, KEPT, workers=2).checked == 4
     assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
 
 
-def test_no_secret_is_kept(lake: Lakehouse) -> None:
+def test_no_secret_is_kept(lake):
     """Not in any file; the fingerprint changes with a secret and does not tell it."""
     verify_lake(lake, KEPT)
     files = b"".join(path.read_bytes() for path in lake.path.rglob("*") if path.is_file())
@@ -196,9 +193,7 @@ def test_no_secret_is_kept(lake: Lakehouse) -> None:
     assert set(rows["ring"].to_pylist()) == {ring_fingerprint(KEPT.receipt_secrets)}
 
 
-def test_without_a_secret_or_beside_another_run_nothing_is_verified(
-    lake: Lakehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_secret_or_beside_another_run_nothing_is_verified(lake, monkeypatch):
     """One clear error each, and no verdict."""
     monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", 0)
     with pytest.raises(ConfigError, match="SVC_RECEIPT_SECRETS"):

@@ -47,9 +47,7 @@ def row(stream: Stream, **members: bytes | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("stream", "column"), OPTIONAL)
-def test_an_odd_optional_fact_is_left_out_and_kept_as_received(
-    stream: Stream, column: Column
-) -> None:
+def test_an_odd_optional_fact_is_left_out_and_kept_as_received(stream, column):
     """The column is empty, `extra` has what came, and no other fact of the record is touched."""
     without = row(stream, **{column.name: None})
     for text in odd_values(column):
@@ -66,7 +64,7 @@ def json_of(text: bytes) -> Any:
         return None
 
 
-def test_the_quick_and_the_careful_road_hold_the_same_of_records_beside_an_odd_one() -> None:
+def test_the_quick_and_the_careful_road_hold_the_same_of_records_beside_an_odd_one():
     """One odd fact on a page changes nothing for the records beside it."""
     texts = [raw(payment(n, AT)) for n in range(3)]
     odd = raw(payment(9, AT), usd_value=b"1.5")
@@ -80,7 +78,7 @@ SURPLUS = {"behind": "345.6789" + "0" * 30, "before": "0" * 30 + "345.6789"}
 
 @pytest.mark.parametrize("text", SURPLUS.values(), ids=SURPLUS.keys())
 @pytest.mark.parametrize("name", ["usd_value", "amount", "charged_amount"])
-def test_an_amount_with_surplus_zeros_is_held_and_its_text_kept(name: str, text: str) -> None:
+def test_an_amount_with_surplus_zeros_is_held_and_its_text_kept(name, text):
     """A zero that has no place is no loss; what was received stands in `extra`."""
     stream = STREAMS["payments"]
     held = row(stream, **{name: json.dumps(text).encode()})
@@ -94,9 +92,7 @@ def test_an_amount_with_surplus_zeros_is_held_and_its_text_kept(name: str, text:
     ids=["high", "low", "a pair"],
 )
 @pytest.mark.parametrize("name", ["receipt", "comment"])
-def test_half_of_a_surrogate_pair_in_free_text_is_held_as_its_escape(
-    name: str, text: bytes, held: str
-) -> None:
+def test_half_of_a_surrogate_pair_in_free_text_is_held_as_its_escape(name, text, held):
     """What cannot be text is written out, and only then `extra` says so."""
     stream = STREAMS["payments" if name == "receipt" else "payout_records"]
     found = row(stream, **{name: text})

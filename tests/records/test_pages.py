@@ -1,7 +1,6 @@
 """Pages: one whole JSON document with a cursor, or no page at all."""
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -41,7 +40,7 @@ NOT_JSON = {
 
 
 @pytest.mark.parametrize("body", NOT_JSON.values(), ids=NOT_JSON.keys())
-def test_body_that_is_not_one_json_document_is_no_page(body: bytes) -> None:
+def test_body_that_is_not_one_json_document_is_no_page(body):
     """A6: such a body is an error to retry, never an empty page."""
     with pytest.raises(InvalidJson):
         parse_page(body)
@@ -51,20 +50,20 @@ UNSENDABLE = {"half a surrogate": rb"\ud800", "a bare control character": b"\x01
 
 
 @pytest.mark.parametrize("cursor", UNSENDABLE.values(), ids=UNSENDABLE.keys())
-def test_a_cursor_that_is_no_text_breaks_the_contract(cursor: bytes) -> None:
+def test_a_cursor_that_is_no_text_breaks_the_contract(cursor):
     """B1: the page around it is whole, so asking again would bring the same."""
     with pytest.raises(ProtocolError, match="not a text that can be sent back"):
         parse_page(body_of(b'{"id":"1"}', cursor=b'"%s"' % cursor))
 
 
 @pytest.mark.parametrize("cut", range(len(GOOD)))
-def test_cut_body_is_no_page(cut: int) -> None:
+def test_cut_body_is_no_page(cut):
     """A2: a page cut off after any byte is refused whole."""
     with pytest.raises(InvalidJson):
         parse_page(GOOD[:cut])
 
 
-def test_cut_body_is_no_page_even_if_a_record_is_odd() -> None:
+def test_cut_body_is_no_page_even_if_a_record_is_odd():
     """A2: the careful road through a page with an odd record accepts no cut body either."""
     whole = body_of(b'{"id":"1","metadata":NaN}', b'{"id":"2"}', cursor=b'"abc"')
     assert len(parse_page(whole).raw_records()) == 2
@@ -87,7 +86,7 @@ OTHER_SHAPES = {
 
 
 @pytest.mark.parametrize("body", OTHER_SHAPES.values(), ids=OTHER_SHAPES.keys())
-def test_json_of_another_shape_breaks_the_contract(body: bytes) -> None:
+def test_json_of_another_shape_breaks_the_contract(body):
     """JSON that holds no list of data is a ProtocolError, not an empty page."""
     with pytest.raises(ProtocolError):
         parse_page(body)
@@ -107,7 +106,7 @@ BAD_CURSORS = {
 
 @pytest.mark.parametrize("record", [b'{"id":"1"}', b'{"id":NaN}'], ids=["regular", "odd"])
 @pytest.mark.parametrize("body", BAD_CURSORS.values(), ids=BAD_CURSORS.keys())
-def test_only_null_ends_a_list(body: bytes, record: bytes) -> None:
+def test_only_null_ends_a_list(body, record):
     """B1: a missing, empty or numeric cursor is an error on either road, never the end."""
     with pytest.raises((ProtocolError, InvalidJson)):
         parse_page(body.replace(b"[]", b"[" + record + b"]", 1))
@@ -127,7 +126,7 @@ def test_only_null_ends_a_list(body: bytes, record: bytes) -> None:
     ],
     ids=["null", "text", "escapes", "persian", "zero"],
 )
-def test_cursor_is_passed_on_unchanged(record: bytes, text: bytes, cursor: str | None) -> None:
+def test_cursor_is_passed_on_unchanged(record, text, cursor):
     """A cursor is opaque: what the page says, decoded once, on either road."""
     assert parse_page(body_of(record, cursor=text)).next_cursor == cursor
 
@@ -138,25 +137,25 @@ def test_cursor_is_passed_on_unchanged(record: bytes, text: bytes, cursor: str |
     b'{"data":[{"id":"1"}],"next_cursor":"abc","next_c\\u0075rsor":null}',
     b'{"data":[{"id":NaN}],"next_cursor":"abc","next_cursor":null}',
 ], ids=["data", "cursor", "cursor, escaped", "cursor, beside an odd record"])  # fmt: skip
-def test_envelope_with_a_key_twice_is_no_page(body: bytes) -> None:
+def test_envelope_with_a_key_twice_is_no_page(body):
     """D3, B1: two lists or two cursors on one page: which of them counts is not known."""
     with pytest.raises((ProtocolError, DataError)):
         records_of(parse_page(body))
 
 
-def test_unknown_properties_beside_the_data_are_ignored() -> None:
+def test_unknown_properties_beside_the_data_are_ignored():
     """Unknown response properties may appear at any time, on the page itself too."""
     page = parse_page(b'{"total":2,"data":[{"id":"1"}],"links":{"data":[]},"next_cursor":null}')
     assert page.raw_records() == [b'{"id":"1"}']
 
 
-def test_empty_page_with_a_cursor_is_a_page() -> None:
+def test_empty_page_with_a_cursor_is_a_page():
     """B2: an empty page is not the end while it has a cursor."""
     page = parse_page(b' { "data" : [ ] , "next_cursor" : "more" } ')
     assert (page.raw_records(), page.next_cursor) == ([], "more")
 
 
-def test_odd_record_leaves_the_others_readable() -> None:
+def test_odd_record_leaves_the_others_readable():
     """One record that does not decode never takes the rest of its page with it."""
     odd = [b'{"id":NaN}', b'{"id":"\\ud800"}', b'{"id":%s}' % (b"[" * 5000 + b"]" * 5000), b"oops"]
     page = page_of(b'{"id":"1"}', *odd, b'{"id":"2"}')
@@ -182,7 +181,7 @@ styles = st.sampled_from(
     styles,
     st.booleans(),
 )
-def test_raw_records_are_the_texts_received(records: list[Any], style: Any, is_ascii: bool) -> None:
+def test_raw_records_are_the_texts_received(records, style, is_ascii):
     """Every record of a page can be had as the bytes in which it came."""
     texts = [json.dumps(record, ensure_ascii=is_ascii, **style).encode() for record in records]
     page = page_of(*texts)
@@ -193,9 +192,7 @@ def test_raw_records_are_the_texts_received(records: list[Any], style: Any, is_a
 
 @examples
 @given(st.dictionaries(st.text(max_size=6), json_values, max_size=6), styles, st.booleans())
-def test_members_are_the_values_received(
-    record: dict[str, Any], style: Any, is_ascii: bool
-) -> None:
+def test_members_are_the_values_received(record, style, is_ascii):
     """A record comes apart into its members without a change to any value."""
     found = members(json.dumps(record, ensure_ascii=is_ascii, **style).encode())
     assert {name: json.loads(value) for name, value in found.items()} == record
@@ -210,7 +207,7 @@ TWICE = {
 
 
 @pytest.mark.parametrize("text", TWICE.values(), ids=TWICE.keys())
-def test_key_that_stands_twice_is_refused(text: bytes) -> None:
+def test_key_that_stands_twice_is_refused(text):
     """D3: of two values under one key neither can be trusted."""
     with pytest.raises(DataError, match="'a' appears twice"):
         members(text)
@@ -221,7 +218,7 @@ def test_key_that_stands_twice_is_refused(text: bytes) -> None:
 @given(
     st.lists(st.sampled_from(["a", "b", '"', '":', "\\", "{", "گ"]), min_size=1, max_size=4), styles
 )
-def test_single_keys_are_claimed_only_when_they_are(keys: list[str], style: Any) -> None:
+def test_single_keys_are_claimed_only_when_they_are(keys, style):
     """The quick proof of single keys never holds for a record with a key twice."""
     colon = style.get("separators", (",", ":"))[1]
     texts = [f"{json.dumps(key)}{colon}{json.dumps(key)}" for key in keys]
@@ -233,7 +230,7 @@ def test_single_keys_are_claimed_only_when_they_are(keys: list[str], style: Any)
 @given(
     st.binary(max_size=60) | st.text('{}[]",: \\ntrueal01data_cursor', max_size=60).map(str.encode)
 )
-def test_any_body_is_a_page_or_one_of_two_errors(body: bytes) -> None:
+def test_any_body_is_a_page_or_one_of_two_errors(body):
     """No bytes at all make the reader fail in another way."""
     with pytest.raises((InvalidJson, ProtocolError)):
         parse_page(body)
@@ -241,7 +238,7 @@ def test_any_body_is_a_page_or_one_of_two_errors(body: bytes) -> None:
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
 @pytest.mark.parametrize("depth", [100, 400, 600, 900, 990, 1100, 20_000])
-def test_depth_of_a_record_breaks_no_page(depth: int, opening: str) -> None:
+def test_depth_of_a_record_breaks_no_page(depth, opening):
     """D6: however deep a record is nested, its page is read, or cut, without a crash."""
     deep = (opening * depth + "1" + ("]" if opening == "[" else "}") * depth).encode()
     page = page_of(b'{"id":"1","metadata":' + deep + b"}", b'{"id":"2"}')

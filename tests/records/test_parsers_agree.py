@@ -90,7 +90,7 @@ def is_same(stream: Stream, page: Page) -> bool:
 
 @few
 @given(pages(PAYMENTS))
-def test_payments_are_the_same_by_either_road(page: Page) -> None:
+def test_payments_are_the_same_by_either_road(page):
     """Whatever way a page of payments is written, both roads give identical rows."""
     assert is_same(PAYMENTS, page)
     assert records_of(page).rows.schema == PAYMENTS.record_schema
@@ -98,7 +98,7 @@ def test_payments_are_the_same_by_either_road(page: Page) -> None:
 
 @few
 @given(pages(PAYOUT_RECORDS))
-def test_payout_records_are_the_same_by_either_road(page: Page) -> None:
+def test_payout_records_are_the_same_by_either_road(page):
     """Whatever way a page of payout records is written, both roads give identical rows."""
     assert is_same(PAYOUT_RECORDS, page)
     assert records_of(page, PAYOUT_RECORDS).received == len(page.raw_records())
@@ -110,7 +110,7 @@ def test_payout_records_are_the_same_by_either_road(page: Page) -> None:
     [{}, {"tier": 1.10}, {"metadata": None, "comment": None}],
     ids=["plain", "unknown", "null"],
 )
-def test_regular_page_takes_the_quick_road(name: str, more: dict[str, Any]) -> None:
+def test_regular_page_takes_the_quick_road(name, more):
     """A compact page of regular records is read by columns, and by either road alike."""
     texts = [
         json.dumps(REGULAR[name] | {"id": f"{n}"} | more, separators=(",", ":")).encode()
@@ -124,7 +124,7 @@ def test_regular_page_takes_the_quick_road(name: str, more: dict[str, Any]) -> N
 @pytest.mark.parametrize(
     ("name", "column"), [(name, c.name) for name in STREAMS for c in STREAMS[name].columns]
 )
-def test_a_member_that_stands_twice_never_takes_the_quick_road(name: str, column: str) -> None:
+def test_a_member_that_stands_twice_never_takes_the_quick_road(name, column):
     """However short it is, a page that is no longer than its texts need has no room for it."""
     stream = STREAMS[name]
     whole = dict.fromkeys(stream.names) | REGULAR[name]
@@ -135,8 +135,8 @@ def test_a_member_that_stands_twice_never_takes_the_quick_road(name: str, column
 
 
 def test_pages_too_large_to_be_joined_are_read_each_by_itself(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     """Arrow joins no more than two gibibytes of text; a page alone is never that large."""
     join = pa.concat_arrays
 
@@ -153,13 +153,13 @@ def test_pages_too_large_to_be_joined_are_read_each_by_itself(
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_empty_page_has_the_streams_schema(name: str) -> None:
+def test_empty_page_has_the_streams_schema(name):
     """A page without records is a table without rows, of the same types."""
     rows = records_of(parse_page(body_of()), STREAMS[name]).rows
     assert (rows.num_rows, rows.schema) == (0, STREAMS[name].record_schema)
 
 
-def test_one_irregular_record_changes_nothing_for_the_others() -> None:
+def test_one_irregular_record_changes_nothing_for_the_others():
     """The rows of a page are the same whether the record beside them is odd or not."""
     regular = [json.dumps(payment(n, "2026-10-01T00:00:00Z")).encode() for n in range(5)]
     odd = b'{"id":"odd"}'
@@ -170,14 +170,14 @@ def test_one_irregular_record_changes_nothing_for_the_others() -> None:
     assert (alone.received, beside.received) == (5, 6)
 
 
-def test_rows_keep_the_order_received() -> None:
+def test_rows_keep_the_order_received():
     """Rows come in the page's order, newest first as the service gave them."""
     texts = [json.dumps(payment(n, "2026-10-01T00:00:00Z")).encode() for n in (3, 1, 2)]
     numbers = records_of(page_of(*texts)).rows["receipt_no"].to_pylist()
     assert numbers == ["SVC-000003", "SVC-000001", "SVC-000002"]
 
 
-def test_moment_of_reading_stands_in_every_row() -> None:
+def test_moment_of_reading_stands_in_every_row():
     """`extracted_at` is the moment given, to the microsecond, on either road."""
     text = json.dumps(payment(1, "2026-10-01T00:00:00Z"))
     for page in (page_of(text.encode()), page_of(text.replace('": ', '" : ').encode())):

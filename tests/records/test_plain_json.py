@@ -69,7 +69,7 @@ def read_by_duckdb(texts: list[str]) -> list[Any]:
 
 @examples
 @given(OBJECTS)
-def test_any_object_is_held_as_json_that_every_reader_takes(written: Written) -> None:
+def test_any_object_is_held_as_json_that_every_reader_takes(written):
     """What can be represented comes back equal; what cannot is its own text."""
     text, value = written
     held = plain_json(text.encode())
@@ -92,7 +92,7 @@ ODD = {
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
 @pytest.mark.parametrize("name", ["metadata", "of_another_release"])
-def test_what_readers_refuse_is_kept_as_a_text_of_what_was_received(name: str, text: bytes) -> None:
+def test_what_readers_refuse_is_kept_as_a_text_of_what_was_received(name, text):
     """Whatever a property holds, `metadata` and `extra` are read by each, and nothing is lost."""
     (held,) = read(raw(payment(1, AT), **{name: text})).rows.to_pylist()
     assert json.loads(held["extra"])[name] == text.decode(errors="backslashreplace")
@@ -100,7 +100,7 @@ def test_what_readers_refuse_is_kept_as_a_text_of_what_was_received(name: str, t
     assert read_by_duckdb(texts) == [msgspec.json.decode(text) for text in texts]
 
 
-def test_half_of_a_pair_in_the_name_of_a_property_costs_no_record() -> None:
+def test_half_of_a_pair_in_the_name_of_a_property_costs_no_record():
     """The name of an unknown property is written out as its escape."""
     text = raw(payment(1, AT))[:-1] + rb',"\ud800":1,"a":2}'
     (extra,) = read(text).rows["extra"].to_pylist()

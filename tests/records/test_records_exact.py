@@ -53,13 +53,13 @@ AMOUNTS = {
 
 @road
 @pytest.mark.parametrize("text", AMOUNTS.values(), ids=AMOUNTS.keys())
-def test_amount_is_held_to_the_last_digit(extra: bytes, text: str) -> None:
+def test_amount_is_held_to_the_last_digit(extra, text):
     """D2: 20 digits before the point and 18 behind it are held exactly."""
     assert row(extra, amount=json.dumps(text).encode())["amount"] == Decimal(text)
 
 
 @road
-def test_every_property_of_a_payment_has_its_column(extra: bytes) -> None:
+def test_every_property_of_a_payment_has_its_column(extra):
     """A regular payment is held property by property, and nothing else is."""
     found = row(extra)
     for column in PAYMENTS.columns:
@@ -72,7 +72,7 @@ def test_every_property_of_a_payment_has_its_column(extra: bytes) -> None:
 
 
 @road
-def test_every_property_of_a_payout_record_has_its_column(extra: bytes) -> None:
+def test_every_property_of_a_payout_record_has_its_column(extra):
     """A regular payout record is held property by property."""
     found = row(extra, PAYOUT)
     texts = [column.name for column in PAYOUT_RECORDS.columns if column.kind == "text"]
@@ -105,14 +105,14 @@ METADATA = {
 
 @road
 @pytest.mark.parametrize("text", METADATA.values(), ids=METADATA.keys())
-def test_metadata_is_kept_byte_for_byte(extra: bytes, text: bytes) -> None:
+def test_metadata_is_kept_byte_for_byte(extra, text):
     """D6: metadata is the text received, not a re-written one."""
     assert row(extra, metadata=text)["metadata"] == text.decode()
 
 
 @road
 @pytest.mark.parametrize("text", [b"null", None], ids=["null", "missing"])
-def test_absent_metadata_is_null(extra: bytes, text: bytes | None) -> None:
+def test_absent_metadata_is_null(extra, text):
     """No metadata is NULL, not the text `null`."""
     assert row(extra, metadata=text)["metadata"] is None
 
@@ -123,7 +123,7 @@ OPTIONAL = [column.name for column in PAYMENTS.columns if not column.is_required
 @road
 @pytest.mark.parametrize("text", [b"null", None], ids=["null", "missing"])
 @pytest.mark.parametrize("name", OPTIONAL)
-def test_optional_property_may_be_absent(extra: bytes, name: str, text: bytes | None) -> None:
+def test_optional_property_may_be_absent(extra, name, text):
     """Only what a record needs is required; anything else missing or null is NULL."""
     assert row(extra, **{name: text})[name] is None
 
@@ -141,20 +141,20 @@ UNKNOWN = {
 
 @road
 @pytest.mark.parametrize("text", UNKNOWN.values(), ids=UNKNOWN.keys())
-def test_unknown_property_is_kept_as_received(extra: bytes, text: bytes) -> None:
+def test_unknown_property_is_kept_as_received(extra, text):
     """D4: what the contract does not name is kept in `extra`, digit for digit."""
     kept = row(extra, new_thing=text)["extra"]
     assert kept.endswith('"new_thing":' + text.decode() + "}")
     json.loads(kept)
 
 
-def test_unknown_names_survive_as_they_are() -> None:
+def test_unknown_names_survive_as_they_are():
     """D4: an unknown property's name may hold quotes, escapes or other scripts."""
     text = raw(PAYMENT)[:-1] + ',"a\\"b":1,"گل":2,"\\u0007":3}'.encode()
     assert json.loads(read(text).rows["extra"][0].as_py()) == {'a"b': 1, "گل": 2, "\a": 3}
 
 
-def test_record_without_unknowns_has_no_extra() -> None:
+def test_record_without_unknowns_has_no_extra():
     """`extra` is NULL unless there is something to keep, also beside a record that has it."""
     texts = [raw(PAYMENT), raw(PAYMENT, id=b'"2"', tier=b"3")]
     assert read(*texts).rows["extra"].to_pylist() == [None, '{"tier":3}']
@@ -162,12 +162,12 @@ def test_record_without_unknowns_has_no_extra() -> None:
 
 @road
 @pytest.mark.parametrize("name", ["status", "currency", "fee_bearer"])
-def test_new_values_of_an_enumeration_are_kept(extra: bytes, name: str) -> None:
+def test_new_values_of_an_enumeration_are_kept(extra, name):
     """D4: a status, currency or bearer never seen before is a value like any other."""
     assert row(extra, **{name: b'"brand_new"'})[name] == "brand_new"
 
 
-def test_new_kind_of_payout_record_is_kept() -> None:
+def test_new_kind_of_payout_record_is_kept():
     """D4: a third kind beside payout and refund is held, not dropped."""
     assert row(base=PAYOUT, kind=b'"chargeback"')["kind"] == "chargeback"
 
@@ -188,7 +188,7 @@ TEXTS = {
 
 @road
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-def test_free_text_is_held_character_for_character(extra: bytes, text: str) -> None:
+def test_free_text_is_held_character_for_character(extra, text):
     """D6: free text of any script or intent is data and nothing more."""
     for is_ascii in (True, False):
         encoded = json.dumps(text, ensure_ascii=is_ascii).encode()
@@ -206,7 +206,7 @@ FINE = {
 
 
 @pytest.mark.parametrize(("text", "held"), FINE.values(), ids=FINE.keys())
-def test_finer_instant_is_floored_and_its_text_kept(text: str, held: str) -> None:
+def test_finer_instant_is_floored_and_its_text_kept(text, held):
     """D5: what a microsecond cannot hold stays in `extra`, beside other unknown properties."""
     found = row(paid_at=json.dumps(text).encode(), tier=b"1.10")
     assert found["paid_at"] == parse_instant(held)[0]
@@ -223,7 +223,7 @@ OFFSETS = [
 
 @road
 @pytest.mark.parametrize("text", OFFSETS)
-def test_instant_in_another_form_is_the_same_instant(extra: bytes, text: str) -> None:
+def test_instant_in_another_form_is_the_same_instant(extra, text):
     """D5: offsets are converted exactly; nothing is kept where nothing was lost."""
     found = row(extra, paid_at=json.dumps(text).encode())
     assert found["paid_at"] == parse_instant("2026-10-01T09:00:00Z")[0]

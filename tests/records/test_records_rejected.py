@@ -6,7 +6,7 @@ import pytest
 
 from svc_analytics.instants import parse_instant
 from svc_analytics.records.record_parser import RejectedRecord
-from svc_analytics.schema import PAYMENTS, STREAMS, Column, Stream
+from svc_analytics.schema import PAYMENTS, STREAMS, Stream
 from tests.support.fake_service import payment, payout
 from tests.support.unit_material import body_of, raw, read
 
@@ -42,9 +42,7 @@ def rejected(body: bytes, stream: Stream = PAYMENTS) -> RejectedRecord:
 
 @pytest.mark.parametrize("text", [None, b"null", b'""'], ids=["missing", "null", "empty"])
 @pytest.mark.parametrize(("stream", "column"), REQUIRED)
-def test_record_without_a_required_property_is_set_aside(
-    stream: Stream, column: Column, text: bytes | None
-) -> None:
+def test_record_without_a_required_property_is_set_aside(stream, column, text):
     """D3: every required property of both streams must be there, and the reason names it."""
     body = raw(BASE[stream.name], **{column.name: text})
     assert rejected(body, stream).reason == f"{column.name} is missing"
@@ -63,9 +61,7 @@ WRONG_TYPES = [b"0", b"1.5", b"false", b"[]", b'{"x":1}']
         if column.is_required
     ],
 )
-def test_required_property_of_the_wrong_type_is_set_aside(
-    stream: Stream, column: Column, text: bytes
-) -> None:
+def test_required_property_of_the_wrong_type_is_set_aside(stream, column, text):
     """D1, D3: a text is promised; a number, boolean, list or object in its place is not cast."""
     found = rejected(raw(BASE[stream.name], **{column.name: text}), stream)
     assert found.reason == f"{column.name} is not a text: {text.decode()}"
@@ -89,7 +85,7 @@ BAD_AMOUNTS = {
 
 @pytest.mark.parametrize("text", BAD_AMOUNTS.values(), ids=BAD_AMOUNTS.keys())
 @pytest.mark.parametrize(("stream", "column"), AMOUNTS)
-def test_bad_amount_is_set_aside(stream: Stream, column: Column, text: str) -> None:
+def test_bad_amount_is_set_aside(stream, column, text):
     """D1, D2: an amount that is no plain decimal, or too wide, is never rounded or guessed."""
     found = rejected(raw(BASE[stream.name], **{column.name: json.dumps(text).encode()}), stream)
     assert found.reason.startswith(f"{column.name}: not a plain decimal amount")
@@ -107,9 +103,7 @@ TOO_WIDE = {
 
 @pytest.mark.parametrize(("text", "reason"), TOO_WIDE.items())
 @pytest.mark.parametrize(("stream", "column"), AMOUNTS)
-def test_amount_too_wide_is_set_aside_with_the_true_reason(
-    stream: Stream, column: Column, text: str, reason: str
-) -> None:
+def test_amount_too_wide_is_set_aside_with_the_true_reason(stream, column, text, reason):
     """A plain decimal is not called none: what is said is which of its digits have no place."""
     found = rejected(raw(BASE[stream.name], **{column.name: json.dumps(text).encode()}), stream)
     assert found.reason == f"{column.name}: {reason}: {text!r}"
@@ -137,7 +131,7 @@ BAD_INSTANTS = {
     ("name", "column"),
     [("payments", "paid_at"), ("payout_records", "created_at"), ("payout_records", "settled_at")],
 )
-def test_bad_instant_is_set_aside(name: str, column: str, text: str) -> None:
+def test_bad_instant_is_set_aside(name, column, text):
     """D5: an instant without offset, that never was, or out of any calendar, is not guessed."""
     found = rejected(raw(BASE[name], **{column: json.dumps(text).encode()}), STREAMS[name])
     assert found.reason.startswith(column)
@@ -154,7 +148,7 @@ TWICE = {
 
 
 @pytest.mark.parametrize(("more", "name"), TWICE.values(), ids=TWICE.keys())
-def test_record_with_a_key_twice_is_set_aside(more: bytes, name: str) -> None:
+def test_record_with_a_key_twice_is_set_aside(more, name):
     """D3: of two values under one key neither can be trusted."""
     assert rejected(REGULAR[:-1] + b"," + more + b"}").reason == f"the key {name!r} appears twice"
 
@@ -175,7 +169,7 @@ ODD = {
 
 
 @pytest.mark.parametrize(("name", "text", "reason"), ODD.values(), ids=ODD.keys())
-def test_odd_json_is_set_aside_with_its_bytes(name: str, text: bytes, reason: str) -> None:
+def test_odd_json_is_set_aside_with_its_bytes(name, text, reason):
     """D3, D6: a record beyond the contract is kept as bytes, with a reason naming the property."""
     assert rejected(raw(BASE["payments"], **{name: text})).reason.startswith(f"{name} {reason}")
 
@@ -184,7 +178,7 @@ NO_RECORDS = [b"null", b"1", b'"x"', b"[]", b"true", b"{}", b'["id"]']
 
 
 @pytest.mark.parametrize("body", NO_RECORDS, ids=bytes.decode)
-def test_what_is_no_record_is_set_aside(body: bytes) -> None:
+def test_what_is_no_record_is_set_aside(body):
     """D3: an element of a page that is no object is neither a row nor silently skipped."""
     found = rejected(body)
     assert (found.record_id, found.instant) == (None, None)
@@ -195,7 +189,7 @@ def test_what_is_no_record_is_set_aside(body: bytes) -> None:
     [b"oops", b'{"id":}', b"{id:1}", b'{"id" "1"}', b'{"id":"1"}{"id":"2"}', b'{"id":"1",}'],
     ids=bytes.decode,
 )
-def test_record_that_is_no_json_is_set_aside(body: bytes) -> None:
+def test_record_that_is_no_json_is_set_aside(body):
     """D3: broken JSON between the commas of a page costs that record alone."""
     assert rejected(body).reason
 
@@ -206,9 +200,7 @@ def test_record_that_is_no_json_is_set_aside(body: bytes) -> None:
     ids=["nested", "text"],
 )
 @pytest.mark.parametrize("text", [b"1", b'"1e3"', b"NaN"], ids=bytes.decode)
-def test_rejected_record_is_noted_under_its_own_id_and_instant(
-    metadata: bytes, text: bytes
-) -> None:
+def test_rejected_record_is_noted_under_its_own_id_and_instant(metadata, text):
     """I4: what metadata says of another id or time does not move a rejected record elsewhere."""
     body = b'{"metadata":' + metadata + b"," + raw(BASE["payments"], metadata=None, amount=text)[1:]
     found = rejected(body)
@@ -216,7 +208,7 @@ def test_rejected_record_is_noted_under_its_own_id_and_instant(
 
 
 @pytest.mark.parametrize("name", ["id", "paid_at"])
-def test_rejected_record_without_id_or_instant_takes_none_from_its_metadata(name: str) -> None:
+def test_rejected_record_without_id_or_instant_takes_none_from_its_metadata(name):
     """I4: a record that lacks its own id or instant has none; its metadata's is not borrowed."""
     body = raw(
         BASE["payments"],
@@ -227,13 +219,13 @@ def test_rejected_record_without_id_or_instant_takes_none_from_its_metadata(name
     assert (found.record_id if name == "id" else found.instant) is None
 
 
-def test_rejected_record_with_a_key_twice_still_tells_its_id_and_instant() -> None:
+def test_rejected_record_with_a_key_twice_still_tells_its_id_and_instant():
     """What can still be read of a record that was set aside is noted beside its bytes."""
     found = rejected(REGULAR[:-1] + b',"amount":"11"}')
     assert (found.record_id, found.instant) == (BASE["payments"]["id"], parse_instant(AT)[0])
 
 
-def test_page_of_rejects_has_no_rows() -> None:
+def test_page_of_rejects_has_no_rows():
     """D1: a page on which nothing can be held still accounts for every record."""
     bodies = [raw(BASE["payments"], amount=b"%d" % n) for n in range(20)]
     found = read(*bodies)

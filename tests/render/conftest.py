@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 
 from svc_analytics.statements.statement import Statement
-from tests.support.desks import Desk
 from tests.support.form_material import FORMULA, LEDGER, PERSIAN, SCRIPT, TURNED, Make, Save
 from tests.support.ledgers import read_ledger
 from tests.support.prepared import stated
 
 
 @pytest.fixture
-def make(desk: Desk) -> Make:
+def make(desk) -> Make:
     """Extract a ledger full of hostile texts and make a statement of it."""
 
     def build(ledger: str = LEDGER, month: str = "2026-10", **options: Any) -> Statement:
@@ -30,7 +29,7 @@ def make(desk: Desk) -> Make:
 
 
 @pytest.fixture
-def save(make: Make, tmp_path: Path) -> Save:
+def save(make, tmp_path) -> Save:
     """Save the statement in one form and return the folder."""
 
     def write(*formats: str, ledger: str = LEDGER, **options: Any) -> Path:

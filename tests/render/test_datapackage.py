@@ -16,8 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.form_material import Make
-
 # A cell of each type, read as the standard says. A text is any.
 READ: dict[str, Callable[[str], Any]] = {
     "string": str,
@@ -30,7 +28,7 @@ XSD_DECIMAL = "http://www.w3.org/2001/XMLSchema#decimal"
 
 
 @pytest.fixture
-def folder(make: Make, tmp_path: Path) -> Path:
+def folder(make, tmp_path) -> Path:
     """A statement of hostile texts, with a column of metadata, in each form that has tables."""
     made = make(metadata=("cart",))
     return made.save(tmp_path / "out", ("csv", "parquet", "journal"))
@@ -41,7 +39,7 @@ def described(folder: Path) -> list[dict[str, Any]]:
     return list(package["resources"])
 
 
-def test_every_table_is_described_and_nothing_else(folder: Path) -> None:
+def test_every_table_is_described_and_nothing_else(folder):
     """Each CSV file, by the columns of its first line."""
     found = {each["path"]: each["schema"]["fields"] for each in described(folder)}
     assert found.keys() == {path.name for path in folder.glob("*.csv")}
@@ -50,7 +48,7 @@ def test_every_table_is_described_and_nothing_else(folder: Path) -> None:
             assert next(csv.reader(file)) == [field["name"] for field in fields], name
 
 
-def test_every_cell_is_of_its_type(folder: Path) -> None:
+def test_every_cell_is_of_its_type(folder):
     """An empty one is unknown, whatever the type; an amount is of digits."""
     count = 0
     for each in described(folder):
@@ -66,7 +64,7 @@ def test_every_cell_is_of_its_type(folder: Path) -> None:
     assert count > 100
 
 
-def test_an_amount_is_never_a_number_that_tools_round(folder: Path) -> None:
+def test_an_amount_is_never_a_number_that_tools_round(folder):
     """It is a text that says it is a decimal: 1.000000000000000003 eth is no float."""
     amounts = {}
     for each in described(folder):
@@ -87,7 +85,7 @@ def test_an_amount_is_never_a_number_that_tools_round(folder: Path) -> None:
     assert sums["eth"] == Decimal("1.000000000000000003")
 
 
-def test_every_column_has_a_name_for_people_and_a_meaning(folder: Path) -> None:
+def test_every_column_has_a_name_for_people_and_a_meaning(folder):
     """Those that no SQL makes too: metadata, findings, the journal."""
     for each in described(folder):
         assert each["description"], each["name"]
@@ -95,7 +93,7 @@ def test_every_column_has_a_name_for_people_and_a_meaning(folder: Path) -> None:
             assert field["title"] and field["description"].endswith("."), (each["name"], field)
 
 
-def test_parquet_holds_the_same_meanings(folder: Path) -> None:
+def test_parquet_holds_the_same_meanings(folder):
     """As the comment of each column, so a file that goes alone says what it is."""
     told = {each["name"]: each["schema"]["fields"] for each in described(folder)}
     for path in folder.glob("*.parquet"):
@@ -105,7 +103,7 @@ def test_parquet_holds_the_same_meanings(folder: Path) -> None:
             assert said["description"].lower().startswith(comment.lower()), (path.stem, field)
 
 
-def test_of_parquet_alone_the_parquet_is_described(make: Make, tmp_path: Path) -> None:
+def test_of_parquet_alone_the_parquet_is_described(make, tmp_path):
     """By the same columns; definitions are always CSV. Without a table there is nothing."""
     made = make()
     paths = {each["path"] for each in described(made.save(tmp_path / "a", ("parquet",)))}
@@ -114,7 +112,7 @@ def test_of_parquet_alone_the_parquet_is_described(make: Make, tmp_path: Path) -
 
 
 @pytest.mark.thorough
-def test_frictionless_finds_every_table_valid(folder: Path) -> None:
+def test_frictionless_finds_every_table_valid(folder):
     """The library of the standard's makers, where it is installed."""
     command = shutil.which("frictionless")
     if command is None and importlib.util.find_spec("frictionless") is None:

@@ -22,11 +22,9 @@ from svc_analytics.instants import from_micros
 from svc_analytics.render.external import FIGURES, MOVED, WORTH, convert
 from svc_analytics.render.face.face import Face
 from svc_analytics.statements.statement import Statement
-from tests.support.form_material import Make
 from tests.support.rings import rings
 from tests.support.seeded_lakes import make_seeded_lake, state
 
-LAST = date(2026, 10, 31)
 EUR = """date,currency,rate,source
 2026-09-30,EUR,0.5,ECB
 2026-10-01,EUR,0.8,ECB
@@ -39,7 +37,7 @@ EUR = """date,currency,rate,source
 
 
 @pytest.fixture
-def rates(tmp_path: Path) -> Path:
+def rates(tmp_path) -> Path:
     """A file with the days on which something moves, and those of the positions."""
     path = tmp_path / "rates.csv"
     path.write_text(EUR)
@@ -51,7 +49,7 @@ def amounts_of(statement: Statement) -> dict[tuple[str, str], Decimal]:
     return {**statement.external.amounts}
 
 
-def test_what_moved_is_taken_at_the_rate_of_its_day(make: Make, rates: Path) -> None:
+def test_what_moved_is_taken_at_the_rate_of_its_day(make, rates):
     """2 btc were sold for 130,000 USD on the first, less a fee of 1 %; 0.5 went back on the 7th."""
     amounts = amounts_of(make().in_currency("EUR", rates))
     assert amounts["btc", "usd_gross"] == Decimal("104000")  # 130000 * 0.8
@@ -62,14 +60,14 @@ def test_what_moved_is_taken_at_the_rate_of_its_day(make: Make, rates: Path) -> 
     assert amounts["usdt", "usd_payouts"] == Decimal("55")
 
 
-def test_a_position_is_taken_at_the_rate_of_the_day_that_it_closes(make: Make, rates: Path) -> None:
+def test_a_position_is_taken_at_the_rate_of_the_day_that_it_closes(make, rates):
     """2.95 btc at 64,000 USD on 31 October; 1.47 btc at 60,000 on the last day before."""
     statement = make().in_currency("EUR", rates)
     assert amounts_of(statement)["btc", WORTH] == Decimal("113280")  # 188800 * 0.6
     assert statement.external and statement.external.opening["btc"] == Decimal("44100")
 
 
-def test_what_has_no_value_in_usd_has_none_in_the_other_currency(make: Make, rates: Path) -> None:
+def test_what_has_no_value_in_usd_has_none_in_the_other_currency(make, rates):
     """No payment in eth has one: it adds nothing, and what its position is worth is unknown."""
     statement = make().in_currency("EUR", rates)
     assert not [name for coin, name in amounts_of(statement) if coin == "eth" and "sales" in name]
@@ -79,9 +77,7 @@ def test_what_has_no_value_in_usd_has_none_in_the_other_currency(make: Make, rat
     assert external.unpriced() == coins.unpriced() == 1
 
 
-def test_all_coins_stand_beside_the_usd_in_the_order_of_the_statement(
-    make: Make, rates: Path
-) -> None:
+def test_all_coins_stand_beside_the_usd_in_the_order_of_the_statement(make, rates):
     """What leaves the wallet has its minus, and net settlement is sales less refunds."""
     face = Face(make().in_currency("EUR", rates))
     found = {row.name: row.external for rows in face.groups.values() for row in rows if row.usd}
@@ -96,7 +92,7 @@ def test_all_coins_stand_beside_the_usd_in_the_order_of_the_statement(
     assert found["opening_position"] == Decimal("44100")
 
 
-def test_the_statement_itself_stays_as_it_is(make: Make, rates: Path) -> None:
+def test_the_statement_itself_stays_as_it_is(make, rates):
     """Every table, and the digest over them."""
     plain = make()
     other = plain.in_currency("EUR", rates)
@@ -104,7 +100,7 @@ def test_the_statement_itself_stays_as_it_is(make: Make, rates: Path) -> None:
     assert plain.external is None
 
 
-def test_only_the_rates_that_were_used_are_kept(make: Make, rates: Path) -> None:
+def test_only_the_rates_that_were_used_are_kept(make, rates):
     """Neither a day on which nothing moved, nor another currency."""
     rates.write_text(f"{EUR}2026-10-02,EUR,0.99,ECB\n2026-10-01,IRT,112500,Bonbast\n")
     external = make().in_currency("EUR", rates).external
@@ -113,7 +109,7 @@ def test_only_the_rates_that_were_used_are_kept(make: Make, rates: Path) -> None
     )
 
 
-def test_a_day_without_a_rate_is_refused_and_named(make: Make, rates: Path) -> None:
+def test_a_day_without_a_rate_is_refused_and_named(make, rates):
     """Both that lack, though the days around them have one."""
     kept = [line for line in EUR.splitlines() if not line.startswith(("2026-10-07", "2026-10-31"))]
     rates.write_text("\n".join(kept))
@@ -121,7 +117,7 @@ def test_a_day_without_a_rate_is_refused_and_named(make: Make, rates: Path) -> N
         make().in_currency("EUR", rates)
 
 
-def test_lines_that_do_not_add_up_to_the_summary_are_refused(make: Make, rates: Path) -> None:
+def test_lines_that_do_not_add_up_to_the_summary_are_refused(make, rates):
     """A line is missing: no amount in the other currency is made of the others."""
     st = make()
     tables = {**st.tables, "lines": st.tables["lines"].slice(1)}
@@ -207,7 +203,7 @@ def reckoned(lake: Path, statement: Statement, rates: ExternalRates) -> dict[Any
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", rings(range(1), range(2)))
-def test_seeded_months_quarters_and_years_are_reckoned_again(tmp_path: Path, seed: int) -> None:
+def test_seeded_months_quarters_and_years_are_reckoned_again(tmp_path, seed):
     """Every coin and figure that the summary knows, and no other, to the last digit."""
     made, rates = make_seeded_lake(tmp_path / "lake", seed), drawn_rates(seed)
     seeded = replace(made, as_of=None)  # the month files hold what is known now
@@ -231,7 +227,7 @@ def test_seeded_months_quarters_and_years_are_reckoned_again(tmp_path: Path, see
     assert count > 20
 
 
-def test_a_running_month_closes_on_the_day_that_it_was_read_to(make: Make, rates: Path) -> None:
+def test_a_running_month_closes_on_the_day_that_it_was_read_to(make, rates):
     """At noon on 20 October positions have the rate of the 20th, and the 31st needs none."""
     rates.write_text(EUR.replace("2026-10-31", "2026-10-20"))
     now = datetime(2026, 10, 20, 12, tzinfo=UTC)
@@ -244,7 +240,7 @@ def words(page: Path) -> str:
     return " ".join(texts.split())
 
 
-def test_the_persian_page_shows_toman(make: Make, rates: Path, tmp_path: Path) -> None:
+def test_the_persian_page_shows_toman(make, rates, tmp_path):
     """Without places, in Persian digits: 32,000 USD at 112,500 on the day of the refund."""
     rates.write_text(re.sub(r"EUR,[\d.]+", "IRT,112500", EUR))
     made = make().in_currency("toman", rates)
@@ -252,7 +248,7 @@ def test_the_persian_page_shows_toman(make: Make, rates: Path, tmp_path: Path) -
     assert "۳٬۶۰۰٬۰۰۰٬۰۰۰ تومان، نرخ بیرونی" in words(folder / "statement.html")
 
 
-def test_the_persian_page_isolates_what_it_shows(make: Make, rates: Path, tmp_path: Path) -> None:
+def test_the_persian_page_isolates_what_it_shows(make, rates, tmp_path):
     """Numbers, days, the code of a currency without a Persian name, and sources."""
     folder = make().in_currency("EUR", rates).save(tmp_path / "out", ["html"], lang="fa")
     part = (folder / "statement.html").read_text().partition('<section id="external">')[2]
@@ -260,9 +256,7 @@ def test_the_persian_page_isolates_what_it_shows(make: Make, rates: Path, tmp_pa
     assert "نرخ بیرونی" in bare and not re.search("[0-9A-Za-z]", bare)
 
 
-def test_the_workbook_has_both_currencies_beside_each_other(
-    make: Make, rates: Path, tmp_path: Path
-) -> None:
+def test_the_workbook_has_both_currencies_beside_each_other(make, rates, tmp_path):
     """On a sheet of its own, with every digit as text and the rates below."""
     folder = make().in_currency("EUR", rates).save(tmp_path / "out", ["xlsx"])
     book = openpyxl.load_workbook(folder / "statement.xlsx")
@@ -275,7 +269,7 @@ def test_the_workbook_has_both_currencies_beside_each_other(
     assert ["ECB, by phone"] in [row[3:4] for row in rows]
 
 
-def test_a_page_without_another_currency_says_nothing_of_one(make: Make, tmp_path: Path) -> None:
+def test_a_page_without_another_currency_says_nothing_of_one(make, tmp_path):
     """Neither heading nor sheet."""
     folder = make().save(tmp_path / "out", ["html", "xlsx"])
     assert "xternal" not in words(folder / "statement.html")

@@ -9,8 +9,7 @@ import matplotlib as mpl
 import pytest
 
 from tests.render.test_forms_folder import FORMS
-from tests.support.desks import Desk
-from tests.support.form_material import LEDGER, Make
+from tests.support.form_material import LEDGER
 
 AGAIN = """
 import os, sys
@@ -30,9 +29,7 @@ ASCII = BARE | {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "TZ": "America/Ha
 @pytest.mark.parametrize(
     "environment", [ASCII, pytest.param(BARE, marks=pytest.mark.thorough)], ids=["ASCII", "C"]
 )
-def test_the_same_bytes_in_another_place(
-    make: Make, desk: Desk, tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_the_same_bytes_in_another_place(make, desk, tmp_path, environment):
     """Not the locale, the zone, the order of hashes, the folder, nor settings of matplotlib."""
     here = make(LEDGER, zone="Asia/Tehran", metadata=["کارت"]).save(tmp_path / "here", FORMS)
     there = tmp_path / "یک پوشه دیگر" / "there"

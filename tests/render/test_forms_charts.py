@@ -57,7 +57,7 @@ def texts(axes: Axes) -> list[str]:
     return [text.get_text() for text in axes.texts]
 
 
-def test_a_coin_has_its_own_axis_with_its_own_days(axes: Axes) -> None:
+def test_a_coin_has_its_own_axis_with_its_own_days(axes):
     """9 eth never stand on the scale of 2.5 btc."""
     charts.net_settlement_daily(axes, DAYS, "btc")
     bars: list[Any] = list(axes.patches)
@@ -65,14 +65,14 @@ def test_a_coin_has_its_own_axis_with_its_own_days(axes: Axes) -> None:
     assert axes.get_ylabel() == "btc"
 
 
-def test_days_below_zero_and_unknown_ones_are_hatched_otherwise(axes: Axes) -> None:
+def test_days_below_zero_and_unknown_ones_are_hatched_otherwise(axes):
     """In a grey print they differ without hue, and the unknown day is no bar at zero."""
     charts.net_settlement_daily(axes, DAYS, "btc")
     assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True]
     assert hatched_places(axes) == [date(2026, 10, 3).toordinal()]
 
 
-def test_ratios_of_all_coins_have_one_axis(axes: Axes) -> None:
+def test_ratios_of_all_coins_have_one_axis(axes):
     """A line for each coin, broken where a ratio is unknown; a ratio may exceed 1."""
     charts.refund_ratio(axes, MONTHS)
     btc, eth = ([float(at) for at in list(line.get_ydata())] for line in axes.lines)
@@ -80,7 +80,7 @@ def test_ratios_of_all_coins_have_one_axis(axes: Axes) -> None:
     assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 1.2
 
 
-def test_a_month_that_is_not_over_is_shaded(axes: Axes) -> None:
+def test_a_month_that_is_not_over_is_shaded(axes):
     """Its ratios do not stand beside those of full months without a word."""
     charts.refund_ratio(axes, attach(MONTHS, Standing(first_open_month="2026-10")))
     (shade,) = [patch for patch in axes.patches if patch.get_label() == "running month"]
@@ -89,14 +89,14 @@ def test_a_month_that_is_not_over_is_shaded(axes: Axes) -> None:
     assert axes.get_title("left") == "In September 2026 the share is highest in eth: 50.00%."
 
 
-def test_a_day_that_is_not_over_is_shaded(axes: Axes) -> None:
+def test_a_day_that_is_not_over_is_shaded(axes):
     """The third day was not read to its end."""
     charts.net_settlement_daily(axes, attach(DAYS, Standing(first_open_day="2026-10-03")), "btc")
     (shade,) = [patch for patch in axes.patches if patch.get_label() == "running day"]
     assert shade.get_x() == date(2026, 10, 3).toordinal() - 0.5
 
 
-def test_exposure_says_shares(axes: Axes) -> None:
+def test_exposure_says_shares(axes):
     """3, -4 and 1 USD are 8 without sign: 37.5 %, 50 % and 12.5 %, the largest first."""
     charts.usd_exposure(axes, pa.table(WORTH | {"usd_exposure": list(map(Decimal, (3, -4, 1)))}))
     assert texts(axes) == ["1.00 USD, 12.50%", "3.00 USD, 37.50%", "-4.00 USD, 50.00%"]
@@ -104,7 +104,7 @@ def test_exposure_says_shares(axes: Axes) -> None:
     assert axes.get_xlabel() == "shares are of the worth without sign"
 
 
-def test_the_total_worth_is_in_the_title(axes: Axes) -> None:
+def test_the_total_worth_is_in_the_title(axes):
     """70,000.355 + 251 USD is 70,251.36 USD, rounded half up."""
     values = list(map(Decimal, ("70000.355", "250", "1")))
     charts.usd_exposure(axes, pa.table(WORTH | {"usd_exposure": values}))
@@ -112,34 +112,34 @@ def test_the_total_worth_is_in_the_title(axes: Axes) -> None:
     assert axes.get_title("left") == "btc is 100% of the worth of all coins."
 
 
-def test_shares_need_a_whole(axes: Axes) -> None:
+def test_shares_need_a_whole(axes):
     """Where one worth is unknown, so is the total; that coin is not drawn as zero."""
     charts.usd_exposure(axes, pa.table(WORTH))
     assert texts(axes) == ["1.00 USD", "3.00 USD"]
     assert axes.get_title() == "Position by coin: no total, as the worth of sol is unknown"
 
 
-def test_frames_can_be_drawn_as_tables_can(axes: Axes) -> None:
+def test_frames_can_be_drawn_as_tables_can(axes):
     """What `lake.sql` returns goes straight into a chart."""
     frame: pd.DataFrame = DAYS.to_pandas(types_mapper=pd.ArrowDtype)
     charts.net_settlement_daily(axes, frame, "btc")
     assert len(axes.patches) == 2
 
 
-def test_a_coin_without_data_says_so(axes: Axes) -> None:
+def test_a_coin_without_data_says_so(axes):
     """An empty frame of axes would look like zero."""
     charts.net_settlement_daily(axes, DAYS, "sol")
     assert texts(axes) == ["no movement"]
 
 
-def test_days_all_unknown_are_not_called_days_without_a_movement(axes: Axes) -> None:
+def test_days_all_unknown_are_not_called_days_without_a_movement(axes):
     """Only the hatching stands there, and what it means."""
     charts.net_settlement_daily(axes, DAYS.slice(2, 1), "btc")
     assert not texts(axes) and len(hatched_places(axes)) == 1
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["unknown"]
 
 
-def test_a_month_without_a_refund_keeps_its_place(axes: Axes) -> None:
+def test_a_month_without_a_refund_keeps_its_place(axes):
     """September and November stand two apart, not side by side."""
     later = MONTHS.set_column(0, "month", pa.array(["2026-09", "2026-11"] * 2))
     charts.refund_ratio(axes, later)
@@ -147,13 +147,13 @@ def test_a_month_without_a_refund_keeps_its_place(axes: Axes) -> None:
     assert len(broken) == 3 and broken[1] != broken[1]
 
 
-def test_ticks_are_plain_numbers() -> None:
+def test_ticks_are_plain_numbers():
     """No exponent and no offset, however large or small."""
     assert tick_texts([12_500_000.0]) == ["12,500,000"]
     assert tick_texts([0.000002]) == ["0.000002"]
 
 
-def test_ticks_of_one_axis_have_the_same_places(axes: Axes) -> None:
+def test_ticks_of_one_axis_have_the_same_places(axes):
     """0.005 asks for three places, so 0 and 0.01 have them too."""
     amounts(axes.yaxis)
     assert axes.yaxis.get_major_formatter().format_ticks([0.0, 0.005, 0.01]) == [
@@ -161,7 +161,7 @@ def test_ticks_of_one_axis_have_the_same_places(axes: Axes) -> None:
     ]
 
 
-def test_a_picture_has_the_same_bytes_whatever_the_user_has_set() -> None:
+def test_a_picture_has_the_same_bytes_whatever_the_user_has_set():
     """No date in it, and no setting of a notebook changes it."""
     draw = partial(charts.net_settlement_daily, table=DAYS, currency="btc")
     first, second = StringIO(), StringIO()
@@ -172,7 +172,7 @@ def test_a_picture_has_the_same_bytes_whatever_the_user_has_set() -> None:
     assert "dc:date" not in first.getvalue()
 
 
-def test_a_picture_is_drawn_anew_where_anything_of_it_is_another() -> None:
+def test_a_picture_is_drawn_anew_where_anything_of_it_is_another():
     """What was drawn last is kept: by its ids, title, size, coin and rows."""
     draw = partial(charts.net_settlement_daily, table=DAYS, currency="btc")
     made = [
@@ -214,7 +214,7 @@ def in_sight(axis: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_every_text_is_inside_the_picture_and_apart(name: str) -> None:
+def test_every_text_is_inside_the_picture_and_apart(name):
     """No label is cut off at an edge, and what stands below the axes does not overlap."""
     figure, axes = arranged(DRAWN[name], SIZES.get(name, (5.4, 2.5)))
     ticks = [*in_sight(axes.xaxis), *in_sight(axes.yaxis)]

@@ -20,12 +20,11 @@ from svc_analytics.render.page import template
 from svc_analytics.render.page.pdf import print_page
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.browsers import pdf_words
-from tests.support.form_material import Make, Save
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
 
 
-def test_two_runs_write_the_same_bytes(make: Make, tmp_path: Path) -> None:
+def test_two_runs_write_the_same_bytes(make, tmp_path):
     """Nothing in any form depends on when it was made."""
     first = make().save(tmp_path / "a", FORMS)
     second = make().save(tmp_path / "b", FORMS)
@@ -35,7 +34,7 @@ def test_two_runs_write_the_same_bytes(make: Make, tmp_path: Path) -> None:
         assert (first / name).read_bytes() == (second / name).read_bytes(), name
 
 
-def test_the_manifest_covers_every_file(save: Save) -> None:
+def test_the_manifest_covers_every_file(save):
     """Hash and rows of each: 7 lines, and with the opening 8 entries of 21 postings."""
     folder = save(*FORMS)
     files = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
@@ -47,7 +46,7 @@ def test_the_manifest_covers_every_file(save: Save) -> None:
 
 
 @pytest.mark.parametrize(("form", "is_there"), [("csv", 1), ("parquet", 1), ("json", 0)])
-def test_beside_tables_lies_what_their_figures_mean(save: Save, form: str, is_there: int) -> None:
+def test_beside_tables_lies_what_their_figures_mean(save, form, is_there):
     """One line for each figure, readable in any spreadsheet; whole documents say it themselves."""
     path = save(form) / "definitions.csv"
     assert path.exists() == is_there
@@ -59,14 +58,12 @@ def test_beside_tables_lies_what_their_figures_mean(save: Save, form: str, is_th
         assert len(rows) == len(definitions_table())
 
 
-def test_a_form_asked_for_twice_is_written_once(save: Save) -> None:
+def test_a_form_asked_for_twice_is_written_once(save):
     """`--format json,json` is not an error."""
     assert len(list(save("json", "json").iterdir())) == 2
 
 
-def test_without_its_printer_pdf_is_refused_before_anything_is_made(
-    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_its_printer_pdf_is_refused_before_anything_is_made(make, tmp_path, monkeypatch):
     """The message is the command that helps."""
     monkeypatch.setattr(formats.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r'pip install "svc-analytics\[pdf\]"'):
@@ -84,7 +81,7 @@ def printer() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.usefixtures("printer")
-def test_a_pdf_has_the_same_bytes_each_time(save: Save) -> None:
+def test_a_pdf_has_the_same_bytes_each_time(save):
     """The page goes to paper without the time of day, and the environment stays as it was."""
     first = (save("pdf") / "statement.pdf").read_bytes()
     assert first.startswith(b"%PDF-") and (save("pdf") / "statement.pdf").read_bytes() == first
@@ -92,7 +89,7 @@ def test_a_pdf_has_the_same_bytes_each_time(save: Save) -> None:
 
 @pytest.mark.usefixtures("printer")
 @pytest.mark.parametrize("asked", ["file", "data"])
-def test_printing_loads_nothing(tmp_path: Path, asked: str) -> None:
+def test_printing_loads_nothing(tmp_path, asked):
     """A page that asks for a style is printed as if there were none."""
     style = "p { font-size: 99px }"
     (tmp_path / "style.css").write_text(style)
@@ -102,7 +99,7 @@ def test_printing_loads_nothing(tmp_path: Path, asked: str) -> None:
 
 
 @pytest.mark.usefixtures("printer")
-def test_a_persian_text_of_a_picture_runs_from_the_right_on_paper(tmp_path: Path) -> None:
+def test_a_persian_text_of_a_picture_runs_from_the_right_on_paper(tmp_path):
     """It was drawn letter by letter, from the left."""
     file = tmp_path / "page.pdf"
     file.write_bytes(print_page('<svg width="9em" height="2em"><text y="9">از ابتدا</text></svg>'))
@@ -112,7 +109,7 @@ def test_a_persian_text_of_a_picture_runs_from_the_right_on_paper(tmp_path: Path
 
 
 @pytest.mark.usefixtures("printer")
-def test_sheets_are_upright_again_behind_the_wide_ones() -> None:
+def test_sheets_are_upright_again_behind_the_wide_ones():
     """What each figure means stood on a wide sheet where the lines left room on theirs."""
     templates = Path(template.__file__).parent / "templates"
     style = re.sub(r"\{[{%].*?[%}]\}", "left", (templates / "statement.css").read_text("utf-8"))
@@ -131,25 +128,25 @@ ODD = {"code": "text.clauses", "values": {"FIRST": {"code": "{0}"}, "REST": ""}}
 FACTS = {"figures": ["opening_position"], "coins": ["usdt"], "because": KEPT}
 
 
-def test_a_code_that_this_release_does_not_know_leaves_the_english() -> None:
+def test_a_code_that_this_release_does_not_know_leaves_the_english():
     """So does one whose places are others now, or that is no message at all."""
     for message in ({"code": "unknown.gone"}, {"code": "text.clauses"}, {"code": 5}, ["text"], ODD):
         assert Unknown.from_json(FACTS | {"message": message}).because == KEPT
 
 
-def test_an_earlier_release_is_told_in_its_own_words() -> None:
+def test_an_earlier_release_is_told_in_its_own_words():
     """Its manifest has no codes, and its page named the stream in words."""
     told = Unknown.from_json(FACTS).text
     assert told.endswith("unknown: payout records before 2026-10-01T00:00:00Z were not read")
 
 
-def test_messages_that_are_no_list_are_none() -> None:
+def test_messages_that_are_no_list_are_none():
     """Anybody may hand in a manifest."""
     for odd in (None, {}, "text", 5):
         assert reasons_of({"reasons": ["typed"], "reason_messages": odd}) == (Reason("typed"),)
 
 
-def test_each_reason_keeps_its_own_message() -> None:
+def test_each_reason_keeps_its_own_message():
     """Also behind one that has none."""
     reasons = (Reason("typed"), Reason(Message("reason.still_changes", count=3)))
     kept = reasons_of(reason_facts(reasons))
@@ -160,7 +157,7 @@ def test_each_reason_keeps_its_own_message() -> None:
 # ---------- a statement as one JSON document
 
 
-def test_the_document_holds_every_table_exactly(make: Make, tmp_path: Path) -> None:
+def test_the_document_holds_every_table_exactly(make, tmp_path):
     """Each table is an array of objects whose decimals are the texts of the CSV."""
     made = make()
     folder = made.save(tmp_path / "out", ("json",))
@@ -170,7 +167,7 @@ def test_the_document_holds_every_table_exactly(make: Make, tmp_path: Path) -> N
     assert eth["gross_sales"] == "1.000000000000000003" and eth["usd_gross"] is None
 
 
-def test_the_document_says_what_it_is(make: Make, tmp_path: Path) -> None:
+def test_the_document_says_what_it_is(make, tmp_path):
     """The header facts are the manifest's."""
     made = make()
     folder = made.save(tmp_path / "out", ("json",))
@@ -181,7 +178,7 @@ def test_the_document_says_what_it_is(make: Make, tmp_path: Path) -> None:
     assert document["reasons"] == [] and document["calendar"] == "gregorian"
 
 
-def test_an_empty_month_is_a_document_too(save: Save) -> None:
+def test_an_empty_month_is_a_document_too(save):
     """No rows are empty arrays, not missing ones; that nothing was there to read is told."""
     folder = save("json", month="2026-08")
     tables = json.loads((folder / "statement.json").read_text(encoding="utf-8"))["tables"]

@@ -12,8 +12,6 @@ import pytest
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError
 from svc_analytics.render.journal import check_balanced, commodity_names, make_journal
-from tests.support.desks import Desk
-from tests.support.form_material import Make, Save
 
 
 def bean_check(path: Path) -> subprocess.CompletedProcess[str]:
@@ -28,7 +26,7 @@ def postings(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_beancount_accepts_the_journal(save: Save) -> None:
+def test_beancount_accepts_the_journal(save):
     """Syntax, balances of every coin with no tolerance, prices: all in order."""
     path = save("journal") / "journal.beancount"
     checked = bean_check(path)
@@ -38,7 +36,7 @@ def test_beancount_accepts_the_journal(save: Save) -> None:
     assert "2026-10-07 price BTC  64000 USD" in text
 
 
-def test_beancount_sees_the_smallest_unit(save: Save) -> None:
+def test_beancount_sees_the_smallest_unit(save):
     """One wei more in the asserted balance, and the check fails: nothing is tolerated."""
     path = save("journal") / "journal.beancount"
     text = path.read_text(encoding="utf-8")
@@ -49,7 +47,7 @@ def test_beancount_sees_the_smallest_unit(save: Save) -> None:
     assert checked.returncode != 0 and "Balance failed" in checked.stderr + checked.stdout
 
 
-def test_amounts_beyond_the_precision_of_decimals_are_written_exactly(save: Save) -> None:
+def test_amounts_beyond_the_precision_of_decimals_are_written_exactly(save):
     """34 digits, as opening and in each kind of movement: Python and Beancount round to 28."""
     folder = save("journal", ledger=HUGE)
     rows = postings(folder)
@@ -81,9 +79,7 @@ HUGE = """
 """
 
 
-def test_without_a_known_position_nothing_is_asserted(
-    make: Make, desk: Desk, tmp_path: Path
-) -> None:
+def test_without_a_known_position_nothing_is_asserted(make, desk, tmp_path):
     """Payouts were never read: the journal holds what was, and balances of nothing."""
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
     folder = make().save(tmp_path / "out", ("journal",))
@@ -93,13 +89,13 @@ def test_without_a_known_position_nothing_is_asserted(
     assert bean_check(folder / "journal.beancount").returncode == 0
 
 
-def test_days_are_those_of_the_statements_zone(save: Save) -> None:
+def test_days_are_those_of_the_statements_zone(save):
     """23:59 UTC on 30 September is the first of October in Tehran."""
     days = [row["day"] for row in postings(save("journal", zone="Asia/Tehran"))]
     assert days[0] == "2026-10-01" and max(days) == "2026-10-10"
 
 
-def test_an_entry_out_of_balance_is_not_written(make: Make) -> None:
+def test_an_entry_out_of_balance_is_not_written(make):
     """Before a byte is written, every entry is added up as it will stand."""
     journal = make_journal(make())
     entry = replace(journal.entries[0], postings=journal.entries[0].postings[:1])
@@ -118,12 +114,12 @@ def test_an_entry_out_of_balance_is_not_written(make: Make) -> None:
     ],
     ids=lambda value: str(value)[:24],
 )
-def test_coins_have_names_that_beancount_reads(slugs: list[str], names: list[str]) -> None:
+def test_coins_have_names_that_beancount_reads(slugs, names):
     """Upper case, a letter first, no more than 24 characters."""
     assert list(commodity_names(slugs).values()) == names
 
 
-def test_two_coins_never_share_a_name() -> None:
+def test_two_coins_never_share_a_name():
     """usdt and usdt. would: both get a part of their hash."""
     names = commodity_names(["usdt", "usdt."])
     assert len(set(names.values())) == 2

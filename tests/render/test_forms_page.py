@@ -19,8 +19,7 @@ from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.render.page import front, matrix
 from svc_analytics.render.page import tables as page_tables
 from svc_analytics.warehouse.definitions import definitions_table
-from tests.support.desks import Desk
-from tests.support.form_material import PERSIAN, Make, Save
+from tests.support.form_material import PERSIAN
 from tests.support.prepared import once
 
 VOID = {"meta", "br", "img", "path", "use", "rect", "line", "input"}
@@ -53,29 +52,29 @@ def html(folder: Path) -> str:
 
 
 @pytest.fixture
-def text(save: Save) -> str:
+def text(save) -> str:
     """The page of the whole ledger."""
     return once("page of the whole ledger", lambda: html(save("html")))
 
 
-def test_texts_of_people_are_never_markup(text: str) -> None:
+def test_texts_of_people_are_never_markup(text):
     """A merchant named like a script is a merchant with an odd name."""
     outline = Outline(text)
     assert outline.open == [] and "script" not in {tag for tag, _ in outline.seen}
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
 
 
-def test_text_that_turns_its_direction_is_shown_as_what_it_is(text: str) -> None:
+def test_text_that_turns_its_direction_is_shown_as_what_it_is(text):
     """U+202E in a comment reverses nothing."""
     assert "invoice[U+202E]xslx.exe" in text and "\u202e" not in text
 
 
-def test_persian_names_are_set_apart(text: str) -> None:
+def test_persian_names_are_set_apart(text):
     """A name that runs from right to left keeps its own direction."""
     assert f'<bdi dir="auto" lang="fa">{PERSIAN}</bdi>' in text
 
 
-def test_the_page_needs_nothing_from_elsewhere(text: str) -> None:
+def test_the_page_needs_nothing_from_elsewhere(text):
     """No image, no font, no script, no link but within itself, and a policy that forbids them."""
     for tag, attributes in Outline(text).seen:
         assert tag not in ("script", "link", "img", "iframe", "object")
@@ -84,14 +83,14 @@ def test_the_page_needs_nothing_from_elsewhere(text: str) -> None:
     assert not re.search(r"@import|url\((?!#)", text) and "default-src 'none'" in text
 
 
-def test_ids_do_not_meet(text: str) -> None:
+def test_ids_do_not_meet(text):
     """Every id of the page is its own, and every reference leads to one."""
     ids = Counter(re.findall(r'\bid="([^"]+)"', text))
     assert max(ids.values()) == 1
     assert set(re.findall(r'(?:href="|url\()#([^")]+)', text)) <= set(ids)
 
 
-def test_figures_stand_below_their_coin_and_keep_every_digit(save: Save) -> None:
+def test_figures_stand_below_their_coin_and_keep_every_digit(save):
     """Thousands apart, the coin in the head; what is rounded has its exact text beside it."""
     text = html(save("html", ledger=LARGE))
     assert '<th scope="col" class="n">usdt</th>' in text
@@ -106,7 +105,7 @@ LARGE = """
 """
 
 
-def test_a_headline_says_how_each_sum_changed(save: Save) -> None:
+def test_a_headline_says_how_each_sum_changed(save):
     """September sold 30,000 less a fee of 300, October 40,000 less 400: a third more."""
     text = html(save("html", ledger=TWO_MONTHS))
     band = text.partition('<section class="band"')[2].partition("</section>")[0]
@@ -123,19 +122,19 @@ TWO_MONTHS = """
 """
 
 
-def test_totals_stand_under_a_rule(text: str) -> None:
+def test_totals_stand_under_a_rule(text):
     """What sales left in the wallet is one; golden/page.txt holds their order and their signs."""
     assert '<tr id="row-net_settlement" class="sum">' in text
 
 
-def test_each_sheet_says_whose_and_which_month_it_is(text: str) -> None:
+def test_each_sheet_says_whose_and_which_month_it_is(text):
     """In the style sheet, where no name of a merchant ends the text or the sheet."""
     foot = text.partition("@bottom-left { content: ")[2].partition(";")[0]
     assert "October 2026" in foot and "final" in foot and "digest " in foot
     assert "\\3c script\\3e alert" in foot and "<script" not in foot
 
 
-def test_what_is_unknown_is_a_dash_with_its_reason(make: Make, desk: Desk, tmp_path: Path) -> None:
+def test_what_is_unknown_is_a_dash_with_its_reason(make, desk, tmp_path):
     """Without payout records: no zero, and why."""
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
     text = html(make().save(tmp_path / "out", ("html",)))
@@ -147,21 +146,19 @@ def test_what_is_unknown_is_a_dash_with_its_reason(make: Make, desk: Desk, tmp_p
     assert "no part of the period was read" in text
 
 
-def test_a_ratio_over_nothing_says_so(text: str) -> None:
+def test_a_ratio_over_nothing_says_so(text):
     """sol was only paid out: its fee rate is undefined, not unread."""
     assert re.search(rf'title="undefined: gross sales is zero"[^>]*>{DASH}</td>', text)
 
 
-def test_long_tables_say_where_the_rest_is(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_tables_say_where_the_rest_is(save, monkeypatch):
     """A page shows the first lines and counts the others."""
     monkeypatch.setattr(page_tables, "MOST_ROWS", 2)
     text = html(save("html"))
     assert "The first 2 of 7 rows." in text and "csv, parquet, xlsx and json" in text
 
 
-def test_the_year_and_the_bridge_are_drawn_of_the_statements_own_months(
-    make: Make, tmp_path: Path
-) -> None:
+def test_the_year_and_the_bridge_are_drawn_of_the_statements_own_months(make, tmp_path):
     """Sealed tables alone make them: all coins in one chart, and what the opening was worth.
 
     `restatement` has a section once a statement has it.
@@ -183,7 +180,7 @@ def test_the_year_and_the_bridge_are_drawn_of_the_statements_own_months(
     assert f'<td class="n">12,345</td><td class="n" title="1.273686%">{percent}</td>' in page
 
 
-def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text: str) -> None:
+def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text):
     """0.5 of September's 1.5 btc came back in October: a third, and the most of all."""
     assert "<h2>Refunds by month of payment, btc</h2>" in text
     third = '<span class="rounded">33.33%</span><span class="exact">33.333333%</span>'
@@ -192,7 +189,7 @@ def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text: str) -
     assert f'{row}{crossing}<span class="unit">0.50</span></td>' in text
 
 
-def test_a_long_history_shows_its_newest_months(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_history_shows_its_newest_months(monkeypatch):
     """What does not fit the paper is left to the other forms, and the page says so."""
     monkeypatch.setattr(matrix, "MOST_MONTHS", 2)
     months = [f"2026-0{number}" for number in range(1, 5)]
@@ -203,7 +200,7 @@ def test_a_long_history_shows_its_newest_months(monkeypatch: pytest.MonkeyPatch)
     assert found.is_cut and found.rows[0][2][1] == matrix.CohortCell()
 
 
-def test_twelve_months_of_long_amounts_fit_the_paper() -> None:
+def test_twelve_months_of_long_amounts_fit_the_paper():
     """Below a share, an amount has at most 8 places; pointing at it shows all of them."""
     paid = Decimal("0.043748660314204616")
     row = {"currency": "eth", "refunds_paid": paid, "charged_total": Decimal(10)}
@@ -215,7 +212,7 @@ def test_twelve_months_of_long_amounts_fit_the_paper() -> None:
     assert crossing.hover == "50.00%, 0.043748660314204616"
 
 
-def test_a_running_month_is_marked_wherever_it_stands() -> None:
+def test_a_running_month_is_marked_wherever_it_stands():
     """Among the months of payment and among those of refund."""
     row = {"currency": "btc", "refunds_paid": Decimal(1), "charged_total": Decimal(10)}
     months = {"payment_month": "2026-11", "refund_month": "2026-11", "ratio": Decimal("0.1")}
@@ -224,7 +221,7 @@ def test_a_running_month_is_marked_wherever_it_stands() -> None:
     assert found.months == ["2026-11 (running)"] and found.rows[0][0] == "2026-11 (running)"
 
 
-def test_days_are_told_in_the_calendar_of_the_statement(save: Save) -> None:
+def test_days_are_told_in_the_calendar_of_the_statement(save):
     """The first of October in Tehran is the 9th of Mehr; the Gregorian day stands beside it."""
     text = html(save("html", month="1405-07", zone="Asia/Tehran"))
     assert "<h1>Statement of Mehr 1405</h1>" in text
@@ -233,7 +230,7 @@ def test_days_are_told_in_the_calendar_of_the_statement(save: Save) -> None:
     assert ">1405-07-09 (2026-10-01)</td>" in text and ">Day, Jalali (Gregorian)</span>" in text
 
 
-def test_each_figure_leads_to_what_it_means_and_back(text: str) -> None:
+def test_each_figure_leads_to_what_it_means_and_back(text):
     """Without a mouse: the label is a link to the glossary on the page, which has a link back."""
     for row in definitions_table().to_pylist():
         name, meant = row["name"], text.index(f'id="figure-{row["name"]}"')
@@ -242,7 +239,7 @@ def test_each_figure_leads_to_what_it_means_and_back(text: str) -> None:
             assert f'href="#figure-{name}"' in text and f'href="#row-{name}"' in text, name
 
 
-def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
+def test_a_sealed_statement_says_so(make, tmp_path):
     """The page of a seal is known for one, with its version and what it replaces."""
     made = make()
     chain = {"version": 2, "previous_seal": "a" * 64, "supersedes": "b" * 64}
@@ -259,20 +256,20 @@ def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
     assert "A late record can still change these figures" in unsealed
 
 
-def test_a_merchant_of_few_words_has_a_page(make: Make, tmp_path: Path) -> None:
+def test_a_merchant_of_few_words_has_a_page(make, tmp_path):
     """Without any name, its id stands in its place."""
     made = replace(make(), merchant={"id": "m-1"})
     assert '<bdi dir="auto">m-1</bdi>' in html(made.save(tmp_path / "out", ("html",)))
 
 
-def test_a_month_without_movement_is_a_page_too(save: Save) -> None:
+def test_a_month_without_movement_is_a_page_too(save):
     """It says that nothing happened, and that nothing is open."""
     text = html(save("html", month="2026-08"))
     assert "No finding is open." in text
     assert "No movement and no position in any currency." in text and Outline(text).open == []
 
 
-def test_an_unknown_count_of_receipts_is_no_zero() -> None:
+def test_an_unknown_count_of_receipts_is_no_zero():
     """Of usdt nothing is known, so the page counts the receipts of btc alone."""
     rows = [
         {"currency": "btc", "receipts_checked": 3, "receipts_valid": 2},

@@ -22,7 +22,7 @@ from svc_analytics.render.workbook.compared import write_change
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import definitions_table, label_of
 from tests.support.fake_service import NOW
-from tests.support.form_material import PERSIAN, Make, Save
+from tests.support.form_material import PERSIAN
 from tests.support.prepared import once
 
 SHEETS = {"daily": "Days", "lines": "Movements", "checks": "Findings"}
@@ -80,12 +80,12 @@ def head_of_column(field: pa.Field) -> str:
 
 
 @pytest.fixture
-def made(make: Make) -> Statement:
+def made(make) -> Statement:
     return make()
 
 
 @pytest.fixture
-def folder(made: Statement, tmp_path: Path) -> Path:
+def folder(made, tmp_path) -> Path:
     """A folder with the workbook of the whole ledger, which is written once."""
 
     def write() -> bytes:
@@ -95,7 +95,7 @@ def folder(made: Statement, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_every_cell_of_a_table_comes_back_exactly(made: Statement, folder: Path) -> None:
+def test_every_cell_of_a_table_comes_back_exactly(made, folder):
     """A value is its cell, or where that has too few digits the text behind."""
     book = open_book(folder)
     for name, table in made.tables.items():
@@ -110,9 +110,7 @@ def test_every_cell_of_a_table_comes_back_exactly(made: Statement, folder: Path)
                 assert text_in(cells[row], beside) == wanted, (name, field.name)
 
 
-def test_every_figure_stands_on_the_first_sheet_with_every_digit(
-    made: Statement, folder: Path
-) -> None:
+def test_every_figure_stands_on_the_first_sheet_with_every_digit(made, folder):
     """Figures down, coins across; the exact texts at the side are the summary itself."""
     book = open_book(folder)
     assert book.sheetnames[:5] == ["Statement", "Findings", "Days", "Movements", "Definitions"]
@@ -125,8 +123,8 @@ def test_every_figure_stands_on_the_first_sheet_with_every_digit(
 
 
 def test_the_figures_stand_in_the_order_of_the_page_and_what_leaves_has_a_minus(
-    folder: Path,
-) -> None:
+    folder,
+):
     """Sales, refunds, payouts, position; the details behind them, all coins at the right."""
     book = open_book(folder)
     rows = [[cell.value for cell in row] for row in book["Statement"].iter_rows()]
@@ -140,7 +138,7 @@ def test_the_figures_stand_in_the_order_of_the_page_and_what_leaves_has_a_minus(
     assert figures_of(book)["Records without a USD value"]["eth"].value == 1
 
 
-def test_a_sum_is_a_formula_where_a_spreadsheet_gives_every_digit(folder: Path) -> None:
+def test_a_sum_is_a_formula_where_a_spreadsheet_gives_every_digit(folder):
     """2 - 0.02 of btc; eth has 18 places, so its cells keep less than the sum."""
     formulas, values = (
         open_book(folder),
@@ -159,8 +157,8 @@ def test_a_sum_is_a_formula_where_a_spreadsheet_gives_every_digit(folder: Path) 
 
 
 def test_a_rounded_number_is_marked_by_its_head_or_beside_exact_ones_by_itself(
-    folder: Path,
-) -> None:
+    folder,
+):
     """All of eth has more digits than a cell; of usdt, what 57.500001 is worth in USD."""
     found = figures_of(open_book(folder))
     assert "≈" not in found["Closing position"]["eth"].number_format
@@ -171,7 +169,7 @@ def test_a_rounded_number_is_marked_by_its_head_or_beside_exact_ones_by_itself(
     assert (marks[1], marks[100.000001]) == (True, False)  # 1.000000000000000003 eth
 
 
-def test_each_sheet_names_the_merchant_and_the_month_on_paper(folder: Path) -> None:
+def test_each_sheet_names_the_merchant_and_the_month_on_paper(folder):
     """Above, with the status; the heads of the figures stand on each sheet of paper."""
     book = open_book(folder)
     for sheet in book:
@@ -190,16 +188,14 @@ def test_each_sheet_names_the_merchant_and_the_month_on_paper(folder: Path) -> N
         ("12345678901234.50", "USD", False),
     ],
 )
-def test_a_number_of_which_the_cell_lacks_digits_is_marked(
-    value: str, kind: str, is_marked: bool
-) -> None:
+def test_a_number_of_which_the_cell_lacks_digits_is_marked(value, kind, is_marked):
     """Not only where the format hides them: a cell keeps 15."""
     places = workbook_cells.shown_places(kind, None, 1)
     form = workbook_cells.number_format(Decimal(value), kind, places)
     assert form.startswith('"≈"') is is_marked
 
 
-def test_a_further_figure_has_the_format_of_its_unit(folder: Path) -> None:
+def test_a_further_figure_has_the_format_of_its_unit(folder):
     """A number of payments has no places, a ratio is a percentage, a coin has its own."""
     book = open_book(folder)
     columns = columns_of(sheet_of(book, "figures"))
@@ -211,7 +207,7 @@ def test_a_further_figure_has_the_format_of_its_unit(folder: Path) -> None:
     assert forms["usd_gross_priced_count"] == "#,##0" and "%" in forms["fee_rate_min"]
 
 
-def test_the_first_sheet_is_a_statement_and_the_provenance_says_what_of(save: Save) -> None:
+def test_the_first_sheet_is_a_statement_and_the_provenance_says_what_of(save):
     """What it is, its status and why, then figures in groups; an unknown one is a dash.
 
     Period, bounds, status with reasons, coverage, digest: all that trust needs.
@@ -229,7 +225,7 @@ def test_the_first_sheet_is_a_statement_and_the_provenance_says_what_of(save: Sa
     assert facts["merchant display_name_fa"] == PERSIAN and len(facts["content_digest"]) == 64
 
 
-def test_the_definitions_are_in_the_workbook(folder: Path) -> None:
+def test_the_definitions_are_in_the_workbook(folder):
     """Each figure with its label, its definition and its formula."""
     sheet = open_book(folder)["Definitions"]
     rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
@@ -237,9 +233,7 @@ def test_the_definitions_are_in_the_workbook(folder: Path) -> None:
     assert rows[0][:3] == ["Label", "Definition", "Formula"]
 
 
-def test_a_table_longer_than_a_sheet_goes_on_in_the_next(
-    save: Save, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_longer_than_a_sheet_goes_on_in_the_next(save, monkeypatch):
     """7 lines in sheets of 3: no row is lost and each sheet has its header."""
     monkeypatch.setattr(workbook, "SHEET_ROWS", 3)
     book = open_book(save("xlsx"))
@@ -248,7 +242,7 @@ def test_a_table_longer_than_a_sheet_goes_on_in_the_next(
     assert [cell.value for part in parts for cell in part] == [1, 2, 3, 4, 5, 6, 7]
 
 
-def test_a_text_longer_than_a_cell_says_that_it_was_cut(make: Make, tmp_path: Path) -> None:
+def test_a_text_longer_than_a_cell_says_that_it_was_cut(make, tmp_path):
     """A spreadsheet holds 32,767 characters; what is longer is not dropped in silence."""
     long = pa.table({"note": ["x" * 40_000, "\x01_x0041_\ufffe"]})
     whole = make()
@@ -262,12 +256,12 @@ def test_a_text_longer_than_a_cell_says_that_it_was_cut(make: Make, tmp_path: Pa
     ("value", "digits"),
     [("0", 0), ("1200", 2), ("999999999999999", 15), ("0.1234567890123456", 16)],
 )
-def test_significant_digits_decide_what_is_exact(value: str, digits: int) -> None:
+def test_significant_digits_decide_what_is_exact(value, digits):
     """Zeros at either end cost a spreadsheet nothing."""
     assert significant_digits(pa.array([value])).to_pylist() == [digits]
 
 
-def test_a_text_like_the_files_own_xml_stays_text(made: Statement, tmp_path: Path) -> None:
+def test_a_text_like_the_files_own_xml_stays_text(made, tmp_path):
     """Whoever pays writes the reference: it neither breaks the file nor shows as another text."""
     lines = made.tables["lines"]
     place = lines.schema.get_field_index("reference_id")
@@ -279,8 +273,8 @@ def test_a_text_like_the_files_own_xml_stays_text(made: Statement, tmp_path: Pat
 
 
 def test_the_chart_of_a_comparison_draws_each_coin_from_where_the_one_before_ends(
-    tmp_path: Path,
-) -> None:
+    tmp_path,
+):
     """From 2 to -1: eth falls by 5, across zero, and btc rises by 2."""
     coins = {"currency": ["btc", "eth"], "old": [Decimal(-3), Decimal(5)]}
     table = pa.table(coins | {"new": [Decimal(-1), Decimal(0)]})

@@ -19,9 +19,7 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.instants import to_micros
-from tests.support.desks import Desk
 from tests.support.fake_service import NOW
-from tests.support.form_material import Make
 from tests.support.prepared import once
 
 KEPT = Path(__file__).with_name("golden")
@@ -81,9 +79,7 @@ READ: dict[str, Callable[[Path], str]] = {
 
 
 @pytest.fixture
-def texts(
-    make: Make, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, str]:
+def texts(make, desk, tmp_path, monkeypatch) -> dict[str, str]:
     """What each file of the statement says, of a lake that was read at noon of 20 November."""
     monkeypatch.setattr(time, "time_ns", lambda: to_micros(NOW) * 1000)
 
@@ -111,7 +107,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_form_says_what_it_said(texts: dict[str, str], name: str) -> None:
+def test_a_form_says_what_it_said(texts, name):
     """To the last character; the difference is shown line by line."""
     kept, text = KEPT / WORDS.get(name, name), texts[name]
     if os.environ.get("SVC_GOLDEN") == "write":

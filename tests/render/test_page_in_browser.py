@@ -31,7 +31,7 @@ BROKEN = """cells => cells.filter(cell => {
 
 
 @pytest.fixture
-def made(make: Make) -> Statement:
+def made(make) -> Statement:
     """October, of four coins; one has amounts of 18 places."""
     return make(zone="Asia/Tehran")
 
@@ -64,9 +64,7 @@ def digits(text: str) -> str:
 
 
 @pytest.mark.parametrize(("size",), sample([(PHONE,), (TABLET,), (DESK,)], 3))
-def test_the_page_begins_with_figures_and_never_moves_sideways(
-    browser: Browser, made: Statement, tmp_path: Path, size: tuple[int, int]
-) -> None:
+def test_the_page_begins_with_figures_and_never_moves_sideways(browser, made, tmp_path, size):
     """Figures begin on the first screen, integrity comes after them; only tables are wider."""
     page = opened(browser, made, tmp_path, size)
     assert width(page) == size[0]
@@ -78,8 +76,8 @@ def test_the_page_begins_with_figures_and_never_moves_sideways(
     ("size", "lang"), rings([(PHONE, "en+fa")], product([PHONE, TABLET, DESK], ["fa", "en+fa"]))
 )
 def test_an_instant_in_two_calendars_leaves_the_labels_their_room(
-    browser: Browser, made: Statement, tmp_path: Path, size: tuple[int, int], lang: str
-) -> None:
+    browser, made, tmp_path, size, lang
+):
     """The Jalali day stands above the Gregorian instant, and no label is cut."""
     page = opened(browser, made, tmp_path, size, lang)
     assert width(page) == size[0]
@@ -90,7 +88,7 @@ def test_an_instant_in_two_calendars_leaves_the_labels_their_room(
     assert label.evaluate("cell => cell.offsetWidth >= 108 && cell.scrollWidth <= cell.offsetWidth")
 
 
-def test_four_coins_fit_a_wide_screen(browser: Browser, made: Statement, tmp_path: Path) -> None:
+def test_four_coins_fit_a_wide_screen(browser, made, tmp_path):
     """The table of figures needs no scrolling, not even with every digit shown."""
     page = opened(browser, made, tmp_path)
     for _ in ("rounded", "exact"):
@@ -99,7 +97,7 @@ def test_four_coins_fit_a_wide_screen(browser: Browser, made: Statement, tmp_pat
         page.locator("label[for=every-digit]").first.click()
 
 
-def test_the_first_column_stays_in_sight(browser: Browser, made: Statement, tmp_path: Path) -> None:
+def test_the_first_column_stays_in_sight(browser, made, tmp_path):
     """On a phone a table moves sideways below its labels."""
     page = opened(browser, made, tmp_path, PHONE)
     before = page.locator("#row-net_settlement th").bounding_box()
@@ -109,9 +107,7 @@ def test_the_first_column_stays_in_sight(browser: Browser, made: Statement, tmp_
 
 
 @pytest.mark.parametrize("month", sample(["2026-11", "2026-10"], 2), ids=["running", "final"])
-def test_every_table_and_picture_says_what_it_is_worth(
-    browser: Browser, make: Make, tmp_path: Path, month: str
-) -> None:
+def test_every_table_and_picture_says_what_it_is_worth(browser, make, tmp_path, month):
     """Period, zone and status, and the first reason of a month that is not over."""
     made = make(month=month, zone="Asia/Tehran")
     page = opened(browser, made, tmp_path)
@@ -122,7 +118,7 @@ def test_every_table_and_picture_says_what_it_is_worth(
         assert len(found) == page.locator(element).count() > 1 and set(found) == {said}
 
 
-def test_one_tick_shows_every_digit(browser: Browser, made: Statement, tmp_path: Path) -> None:
+def test_one_tick_shows_every_digit(browser, made, tmp_path):
     """Each figure of each coin reads as the statement holds it, but for the minus of the face."""
     page = opened(browser, made, tmp_path)
     assert "\t108.00\t" in page.locator("#row-usd_net_sales").inner_text()
@@ -144,7 +140,7 @@ def plain(text: str) -> str:
     return (number.rstrip("0").rstrip(".") if "." in number else number) + percent
 
 
-def test_the_switch_works_by_keyboard(browser: Browser, made: Statement, tmp_path: Path) -> None:
+def test_the_switch_works_by_keyboard(browser, made, tmp_path):
     """It is the first thing that Tab reaches; the space bar turns it."""
     page = opened(browser, made, tmp_path)
     page.keyboard.press("Tab")
@@ -153,9 +149,7 @@ def test_the_switch_works_by_keyboard(browser: Browser, made: Statement, tmp_pat
 
 
 @pytest.mark.parametrize("is_exact", sample([False, True], 2), ids=["rounded", "exact"])
-def test_on_paper_no_number_is_broken_or_cut(
-    browser: Browser, made: Statement, tmp_path: Path, is_exact: bool
-) -> None:
+def test_on_paper_no_number_is_broken_or_cut(browser, made, tmp_path, is_exact):
     """Each stands in one line within the width of A4."""
     page = opened(browser, made, tmp_path)
     page.locator("#every-digit").evaluate(f"box => box.checked = {str(is_exact).lower()}")
@@ -170,7 +164,7 @@ def test_on_paper_no_number_is_broken_or_cut(
 
 
 @pytest.mark.thorough
-def test_a_print_holds_each_number_once(browser: Browser, made: Statement, tmp_path: Path) -> None:
+def test_a_print_holds_each_number_once(browser, made, tmp_path):
     """As one word each, on a few sheets; what a rounded number hides is not printed beside it."""
     page = opened(browser, made, tmp_path)
     page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
@@ -182,7 +176,7 @@ def test_a_print_holds_each_number_once(browser: Browser, made: Statement, tmp_p
     assert hidden and not {*hidden} & {*printed}
 
 
-def test_striped_rows_are_dark_in_a_dark_theme(browser: Browser) -> None:
+def test_striped_rows_are_dark_in_a_dark_theme(browser):
     """Each other row of a comparison was white, and so were its words."""
     page = browser.new_page(color_scheme="dark")
     rows = table_html(text_table("months", ["month"], [["2026-09"], ["2026-10"]]))

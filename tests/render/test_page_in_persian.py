@@ -4,14 +4,13 @@ import json
 import random
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.page.words import PageWords
-from tests.support.form_material import PERSIAN, SCRIPT, Make
+from tests.support.form_material import PERSIAN, SCRIPT
 from tests.support.prepared import once
 
 LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹٫٬٪", "0123456789.,%")
@@ -41,7 +40,7 @@ class Texts(HTMLParser):
 
 
 @pytest.fixture
-def pages(make: Make, tmp_path: Path) -> dict[str, str]:
+def pages(make, tmp_path) -> dict[str, str]:
     """The page of the whole ledger, full of hostile texts, in each language."""
 
     def write() -> dict[str, str]:
@@ -54,7 +53,7 @@ def pages(make: Make, tmp_path: Path) -> dict[str, str]:
     return once("pages in each language", write)
 
 
-def test_no_number_stands_outside_an_isolating_element(pages: dict[str, str]) -> None:
+def test_no_number_stands_outside_an_isolating_element(pages):
     """So no minus sign, bracket or id changes sides in a page that runs from right to left."""
     for name in ("fa latin", "fa fa"):
         assert pages[name].startswith('<!doctype html>\n<html lang="fa" dir="rtl">')
@@ -63,7 +62,7 @@ def test_no_number_stands_outside_an_isolating_element(pages: dict[str, str]) ->
             assert is_isolated or around[-1][0] == "title" or not ISOLATED.search(text), text
 
 
-def test_both_directions_hold_the_same_numbers(pages: dict[str, str]) -> None:
+def test_both_directions_hold_the_same_numbers(pages):
     """The cells of numbers, in their order, are those of the English page, digit by digit."""
     plain, latin, persian = (numbers(pages[name]) for name in ("en latin", "fa latin", "fa fa"))
     assert latin == plain
@@ -83,7 +82,7 @@ def numbers(page: str) -> list[str]:
     ]
 
 
-def test_amounts_of_38_digits_are_read_back_from_a_page() -> None:
+def test_amounts_of_38_digits_are_read_back_from_a_page():
     """10,000 random amounts, each in a cell, keep every digit and their sign."""
     draw = random.Random(16)
     digits = [f"{draw.randrange(10**37, 10**38)}" for _ in range(10_000)]
@@ -93,7 +92,7 @@ def test_amounts_of_38_digits_are_read_back_from_a_page() -> None:
     assert [text.translate(LATIN) for text, _ in Texts(shown).found] == exact
 
 
-def test_texts_of_other_people_stay_as_they_are(pages: dict[str, str]) -> None:
+def test_texts_of_other_people_stay_as_they_are(pages):
     """A hostile name is escaped, and the Persian name heads the statement."""
     assert SCRIPT not in pages["fa fa"]
     head = pages["fa fa"].partition('class="names"')[2][:300]
@@ -101,14 +100,14 @@ def test_texts_of_other_people_stay_as_they_are(pages: dict[str, str]) -> None:
     assert "[U+202E]" in pages["fa fa"]
 
 
-def test_in_two_languages_the_persian_stands_behind_the_english(pages: dict[str, str]) -> None:
+def test_in_two_languages_the_persian_stands_behind_the_english(pages):
     """The page runs from left to right, and each Persian text from right to left within it."""
     assert '<html lang="en" dir="ltr">' in pages["en+fa latin"]
     both = 'Gross sales · <bdi lang="fa" dir="rtl">فروش ناخالص</bdi>'
     assert both in pages["en+fa latin"]
 
 
-def test_every_text_of_ours_in_the_page_is_translated(pages: dict[str, str]) -> None:
+def test_every_text_of_ours_in_the_page_is_translated(pages):
     """What is left of Latin letters are values: coins, ids, names, instants and commands."""
     english = {text for text, around in Texts(pages["en latin"]).found if is_ours(around)}
     persian = {text for text, _ in Texts(pages["fa latin"]).found}
@@ -126,7 +125,7 @@ def is_ours(around: list[tuple[str, dict[str, str | None]]]) -> bool:
     return not kept and "td" not in tags and "code" not in tags
 
 
-def test_what_programs_read_is_the_same_in_every_language(make: Make, tmp_path: Path) -> None:
+def test_what_programs_read_is_the_same_in_every_language(make, tmp_path):
     """Tables, JSON and the journal; only the manifest names the language of the pages."""
     made, forms = make(), ("csv", "parquet", "json", "journal")
     plain = made.save(tmp_path / "en", forms)

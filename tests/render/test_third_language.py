@@ -3,7 +3,6 @@
 import json
 import re
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,11 +19,10 @@ from svc_analytics.messages import ENGLISH, Message, english_templates
 from svc_analytics.render.workbook.cells import in_digits
 from tests.charts.test_chart_pictures import DAILY
 from tests.support.artists import all_texts
-from tests.support.form_material import Make
 
 
 @pytest.fixture
-def pseudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Language:
+def pseudo(tmp_path, monkeypatch) -> Language:
     """A language whose words are the English ones between marks, as its only file."""
     known = tomllib.loads(ENGLISH.with_name("fa.toml").read_text("utf-8"))
     sections = {name: known[name] for name in known.keys() - {"language", "messages"}}
@@ -48,7 +46,7 @@ def quoted(text: str) -> str:
     return json.dumps(f"«{text}»", ensure_ascii=False)
 
 
-def test_it_is_offered_alone_and_beside_english(pseudo: Language) -> None:
+def test_it_is_offered_alone_and_beside_english(pseudo):
     """Its file names it; digits that are no file's are refused."""
     assert languages() == ("en", "xx", "en+xx")
     assert pseudo.direction == "ltr"
@@ -56,7 +54,7 @@ def test_it_is_offered_alone_and_beside_english(pseudo: Language) -> None:
         Language("xx", "fa")
 
 
-def test_its_digits_are_those_of_its_file(pseudo: Language) -> None:
+def test_its_digits_are_those_of_its_file(pseudo):
     """In a text one by one, in a workbook by the code that Excel knows."""
     own = Language("en+xx", "xx")
     assert own.number("-1,234.50 %") == "-b:cde;fa #"
@@ -64,7 +62,7 @@ def test_its_digits_are_those_of_its_file(pseudo: Language) -> None:
     assert in_digits("0.00", pseudo) == "0.00" and pseudo.number("10") == "10"
 
 
-def test_the_merchant_is_named_in_it(pseudo: Language) -> None:
+def test_the_merchant_is_named_in_it(pseudo):
     """By its code; that name heads a statement that is in this language alone."""
     merchant = {"id": "1", "display_name": "Shop", "display_name_xx": "Geschäft"}
     assert names_of(merchant) == "Shop · Geschäft"
@@ -72,7 +70,7 @@ def test_the_merchant_is_named_in_it(pseudo: Language) -> None:
     assert names_of(merchant | {"display_name_fa": "x"}, own="en+xx") == "Shop · Geschäft"
 
 
-def test_a_message_is_said_in_it_with_the_messages_within_it(pseudo: Language) -> None:
+def test_a_message_is_said_in_it_with_the_messages_within_it(pseudo):
     """By codes; a day is not displayed in a calendar that nobody asked for."""
     unread = Message(
         "reason.unread", STREAM="payout records", START="the beginning", end="2026-10-01"
@@ -83,9 +81,7 @@ def test_a_message_is_said_in_it_with_the_messages_within_it(pseudo: Language) -
     assert shown == f"«unknown: «{stream} were not read for {start} .. 2026-10-01»»"
 
 
-def test_a_page_and_a_workbook_are_written_in_it(
-    pseudo: Language, make: Make, tmp_path: Path
-) -> None:
+def test_a_page_and_a_workbook_are_written_in_it(pseudo, make, tmp_path):
     """Headings, labels, sheets and columns have its marks, and no Persian of ours is left."""
     folder = make().save(tmp_path / "out", ["html", "xlsx"], lang=pseudo.code)
     page = (folder / "statement.html").read_text("utf-8")
@@ -99,7 +95,7 @@ def test_a_page_and_a_workbook_are_written_in_it(
     assert "نامعلوم" not in page and "Jalali" not in str(heads)
 
 
-def test_a_chart_is_written_in_it(pseudo: Language) -> None:
+def test_a_chart_is_written_in_it(pseudo):
     """Its title and its legend."""
     options: Any = {"axes_class": WordedAxes, "language": pseudo}
     axes = Figure().add_axes((0, 0, 1, 1), **options)

@@ -4,7 +4,6 @@ import random
 import re
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
 
 import jdatetime
 import pyarrow as pa
@@ -17,7 +16,6 @@ from svc_analytics.formatting.standing import NOWHERE
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.workbook.cells import CellWriter
 from svc_analytics.render.workbook.tables import HEAD, Page, write_table
-from tests.support.form_material import Make
 from tests.support.prepared import once
 
 LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹٫٬", "0123456789.,", "\u2066\u2067\u2069")
@@ -25,7 +23,7 @@ PERSIAN = re.compile("[آ-ی]")
 
 
 @pytest.fixture
-def books(make: Make, tmp_path: Path) -> dict[str, Workbook]:
+def books(make, tmp_path) -> dict[str, Workbook]:
     """The workbook of the whole ledger in each language."""
 
     def write() -> dict[str, Workbook]:
@@ -44,7 +42,7 @@ def books(make: Make, tmp_path: Path) -> dict[str, Workbook]:
     return once("workbooks in each language", write)
 
 
-def test_it_runs_from_right_to_left_with_the_same_numbers(books: dict[str, Workbook]) -> None:
+def test_it_runs_from_right_to_left_with_the_same_numbers(books):
     """Its sheets have Persian names; sheets of two languages run from left to right."""
     assert books["fa"].sheetnames[:3] == ["صورت‌حساب", "یافته‌ها", "روزها"]
     for plain, persian, both in zip(books["en"], books["fa"], books["en+fa"], strict=True):
@@ -53,7 +51,7 @@ def test_it_runs_from_right_to_left_with_the_same_numbers(books: dict[str, Workb
         assert amounts(plain) == amounts(persian) == amounts(both)
 
 
-def test_every_head_of_a_sheet_is_persian(books: dict[str, Workbook]) -> None:
+def test_every_head_of_a_sheet_is_persian(books):
     """Of every table, those of exact texts and of Jalali days too."""
     for sheet in books["fa"].worksheets[1:]:
         if sheet.title == "منشأ":
@@ -63,7 +61,7 @@ def test_every_head_of_a_sheet_is_persian(books: dict[str, Workbook]) -> None:
         assert heads and all(map(PERSIAN.search, heads)), (sheet.title, heads)
 
 
-def test_words_in_cells_are_persian_and_ids_stay(books: dict[str, Workbook]) -> None:
+def test_words_in_cells_are_persian_and_ids_stay(books):
     """Kinds, severities, rules, details, verdicts; references and coins are as files have them."""
     plain, persian = (of_columns(books[lang].worksheets[3]) for lang in ("en", "fa"))
     assert set(plain["Kind"]) == {"payment", "refund", "payout"}
@@ -78,7 +76,7 @@ def test_words_in_cells_are_persian_and_ids_stay(books: dict[str, Workbook]) -> 
     assert all(PERSIAN.match(str(text).strip("\u2067")) for text in findings["جزئیات"])
 
 
-def test_each_day_has_its_jalali_day_beside_it(books: dict[str, Workbook]) -> None:
+def test_each_day_has_its_jalali_day_beside_it(books):
     """In every sheet, in the digits that were asked for; the Gregorian day stays a date."""
     seen = 0
     for lang in ("fa", "en+fa"):
@@ -96,7 +94,7 @@ def jalali(day: date) -> str:
     return str(jdatetime.date.fromgregorian(date=date(day.year, day.month, day.day)))
 
 
-def test_the_figure_that_is_an_instant_has_its_jalali_day_below(books: dict[str, Workbook]) -> None:
+def test_the_figure_that_is_an_instant_has_its_jalali_day_below(books):
     """The time of the implied rate, coin by coin."""
     rows = {str(row[0]): row[1:] for row in books["fa"].worksheets[0].values if row[0]}
     days = [each for each in rows["زمان نرخ ضمنی"] if isinstance(each, datetime)]
@@ -105,7 +103,7 @@ def test_the_figure_that_is_an_instant_has_its_jalali_day_below(books: dict[str,
 
 
 @pytest.mark.thorough
-def test_amounts_of_38_digits_are_read_back_from_a_workbook(tmp_path: Path) -> None:
+def test_amounts_of_38_digits_are_read_back_from_a_workbook(tmp_path):
     """10,000 random amounts keep every digit and their sign as texts in Persian digits."""
     draw = random.Random(38)
     exact = [

@@ -33,14 +33,14 @@ def verdict(token: str, record: dict[str, Any] | None = RECORD) -> str:
     return verify_receipt(token, RING, record).verdict
 
 
-def test_token_of_openssl_is_valid() -> None:
+def test_token_of_openssl_is_valid():
     """A token made with nothing but the openssl command line verifies."""
     ring = parse_secrets("receipt secret of the vector")
     assert verify_receipt(OPENSSL_TOKEN, ring, RECORD).verdict == "valid"
     assert sign_receipt(RECORD, ring[0].secret) == OPENSSL_TOKEN
 
 
-def test_signing_is_the_contracts_formula() -> None:
+def test_signing_is_the_contracts_formula():
     """Our own signing equals plain hmac, base64 and json, in the canonical order of the facts."""
     compact = json.dumps(RECORD, separators=(",", ":")).encode()
     assert tuple(RECORD) == FACTS
@@ -56,19 +56,19 @@ PAYLOADS = {
 
 
 @pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
-def test_mac_is_over_the_bytes_received(payload: bytes) -> None:
+def test_mac_is_over_the_bytes_received(payload):
     """However the service writes its JSON, the text as received is what is verified."""
     assert verdict(token_of(payload)) == "valid"
 
 
-def test_more_facts_are_named_not_compared() -> None:
+def test_more_facts_are_named_not_compared():
     """Unknown facts are tolerated (contract, Versioning 2), and can be told."""
     receipt = parse_receipt(token_of(RECORD | {"tier": 3, "area": "x"}))
     assert receipt.more_facts == ("area", "tier")
     assert receipt.facts == RECORD
 
 
-def test_no_flipped_bit_is_ever_valid() -> None:
+def test_no_flipped_bit_is_ever_valid():
     """H4: flipping any single bit of a token makes it anything but valid."""
     token = token_of(RECORD).encode()
     for place in range(len(token)):
@@ -78,7 +78,7 @@ def test_no_flipped_bit_is_ever_valid() -> None:
             assert verdict(flipped.decode("latin-1")) in ("malformed", "bad_signature")
 
 
-def test_no_other_last_character_is_valid() -> None:
+def test_no_other_last_character_is_valid():
     """H4: of the four last characters that decode to the same signature one is accepted."""
     token = token_of(RECORD)
     alphabet = string.ascii_letters + string.digits + "-_+/=.! \n\0"
@@ -86,7 +86,7 @@ def test_no_other_last_character_is_valid() -> None:
     assert accepted == [token[-1]]
 
 
-def test_other_last_character_of_the_payload_is_not_valid() -> None:
+def test_other_last_character_of_the_payload_is_not_valid():
     """A payload segment that decodes alike but reads differently was not signed."""
     head, payload, mac = token_of(json.dumps(RECORD).encode() + b" ").split(".")
     variants = [f"{head}.{payload[:-1]}{last}.{mac}" for last in string.ascii_letters]
@@ -96,7 +96,7 @@ def test_other_last_character_of_the_payload_is_not_valid() -> None:
 
 
 @pytest.mark.parametrize("blanks", [0, 1, 2])
-def test_padding_that_was_not_signed_is_refused(blanks: int) -> None:
+def test_padding_that_was_not_signed_is_refused(blanks):
     """Of the texts that decode alike, the one that was signed is accepted."""
     token = token_of(json.dumps(RECORD).encode() + b" " * blanks)
     head, payload, mac = token.split(".")
@@ -108,7 +108,7 @@ def test_padding_that_was_not_signed_is_refused(blanks: int) -> None:
 
 
 @pytest.mark.parametrize("blanks", [0, 1, 2])
-def test_a_service_may_pad_its_base64url(blanks: int) -> None:
+def test_a_service_may_pad_its_base64url(blanks):
     """RFC 4648 pads unless told otherwise, and the contract tells nothing: MAC as received.
 
     A payload of a third of all lengths needs no padding; its signature always does.
@@ -164,7 +164,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("token", MALFORMED.values(), ids=MALFORMED.keys())
-def test_other_forms_are_malformed(token: str) -> None:
+def test_other_forms_are_malformed(token):
     """H4: what is not a token of the contract's form is malformed, never worse and never valid."""
     assert verdict(token) == "malformed"
     with pytest.raises(MalformedToken):
@@ -175,7 +175,7 @@ def test_other_forms_are_malformed(token: str) -> None:
 @pytest.mark.parametrize(
     "value", [..., None, 12.5, ["x"]], ids=["missing", "null", "number", "list"]
 )
-def test_every_fact_must_be_a_text(fact: str, value: object) -> None:
+def test_every_fact_must_be_a_text(fact, value):
     """A rightly signed token that lacks one of the ten facts is malformed, and says which."""
     payload = {name: text for name, text in RECORD.items() if name != fact}
     token = token_of(payload if value is ... else payload | {fact: value})
@@ -186,13 +186,13 @@ def test_every_fact_must_be_a_text(fact: str, value: object) -> None:
 
 @pytest.mark.parametrize("fact", ["amount", "charged_amount", "net_amount", "paid_at"])
 @pytest.mark.parametrize("text", ["", "1e3", " 1", "2026-10-05T09:30:00", "NaN"])
-def test_amounts_and_instant_must_be_of_the_contracts_form(fact: str, text: str) -> None:
+def test_amounts_and_instant_must_be_of_the_contracts_form(fact, text):
     """A fact that is no plain amount or no instant makes the token malformed."""
     assert verdict(token_of(RECORD | {fact: text})) == "malformed"
 
 
 @pytest.mark.parametrize("value", [None, 1, b"v1.a.b", ["v1"]], ids=repr)
-def test_token_must_be_a_text(value: object) -> None:
+def test_token_must_be_a_text(value):
     """Whatever a column of tokens holds, the answer is a verdict."""
     assert verify_receipt(value, RING, RECORD).verdict == "malformed"  # type: ignore[arg-type]
 
@@ -202,7 +202,7 @@ def test_token_must_be_a_text(value: object) -> None:
     st.text(max_size=200)
     | st.from_regex(r"v1\.[A-Za-z0-9_-]{1,80}\.[A-Za-z0-9_-]{43}=?", fullmatch=True)
 )
-def test_any_text_gives_a_verdict(text: str) -> None:
+def test_any_text_gives_a_verdict(text):
     """Arbitrary text is never an exception and never valid."""
     assert verdict(text) in ("malformed", "bad_signature")
 
@@ -214,12 +214,12 @@ def test_any_text_gives_a_verdict(text: str) -> None:
         lambda v: json.dumps(v).encode()
     )
 )
-def test_any_signed_payload_gives_a_verdict(payload: bytes) -> None:
+def test_any_signed_payload_gives_a_verdict(payload):
     """Arbitrary bytes under a right signature are malformed, never an exception."""
     assert verdict(token_of(payload)) == "malformed"
 
 
-def test_depth_of_a_payload_does_not_depend_on_the_callers_stack() -> None:
+def test_depth_of_a_payload_does_not_depend_on_the_callers_stack():
     """However little stack is left, a deep payload is a verdict, not a RecursionError."""
     depths = (900, 990, sys.getrecursionlimit())
     tokens = [token_with(b'"x":' + b"[" * n + b"]" * n) for n in depths]

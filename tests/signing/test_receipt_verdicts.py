@@ -50,7 +50,7 @@ BY_DATE = {
 
 
 @pytest.mark.parametrize(("secret", "at", "expected"), BY_DATE.values(), ids=BY_DATE.keys())
-def test_secret_verifies_what_its_dates_allow(secret: str, at: str, expected: str) -> None:
+def test_secret_verifies_what_its_dates_allow(secret, at, expected):
     """H4: a previous secret counts until 24 h after its successor; before the ring, the record."""
     assert judge(secret, at, RING) == expected
 
@@ -66,45 +66,43 @@ UNDATED = {
 
 
 @pytest.mark.parametrize(("secret", "ring", "expected"), UNDATED.values(), ids=UNDATED.keys())
-def test_ring_without_dates_verifies_by_signature_alone(
-    secret: str, ring: str, expected: str
-) -> None:
+def test_ring_without_dates_verifies_by_signature_alone(secret, ring, expected):
     """A ring need not be dated; then no token is older than it."""
     assert judge(secret, "2026-03-01T00:00:00Z", ring) == expected
 
 
-def test_overlap_ends_even_if_the_successor_has_no_date() -> None:
+def test_overlap_ends_even_if_the_successor_has_no_date():
     """A secret two rotations old ended, at the latest, 24 h after the next dated one began."""
     ring = f"new@{ROTATED},middle,old"
     assert judge("old", "2026-11-01T00:00:00Z", ring) == "bad_signature"
     assert judge("old", ROTATED, ring) == "valid_previous_secret"
 
 
-def test_token_older_than_the_oldest_dated_secret_is_proven_by_its_record() -> None:
+def test_token_older_than_the_oldest_dated_secret_is_proven_by_its_record():
     """What was issued before the oldest known rotation is never called forged on age alone."""
     ring = f"new@{ROTATED},old"
     assert judge("older", "2025-03-01T00:00:00Z", ring) == "proven_by_record"
     assert judge("older", ROTATED, ring) == "bad_signature"
 
 
-def test_no_ring_checks_nothing() -> None:
+def test_no_ring_checks_nothing():
     """Without a receipt secret nothing is valid and nothing is forged."""
     assert verify_receipt(token_of(RECORD, "new"), (), RECORD).verdict == "not_checked"
 
 
 @pytest.mark.parametrize("secret", ["new", "old"])
-def test_right_signature_without_a_payment_is_unknown(secret: str) -> None:
+def test_right_signature_without_a_payment_is_unknown(secret):
     """A token of ours for a payment that does not exist is its own finding."""
     found = verify_receipt(token_of(paid(ROTATED), secret), DATED_RING, None)
     assert (found.verdict, found.is_proven) == ("unknown_payment", False)
 
 
-def test_wrong_signature_without_a_payment_is_bad() -> None:
+def test_wrong_signature_without_a_payment_is_bad():
     """A forged token is forged, whether there is such a payment or not."""
     assert verify_receipt(token_of(paid(ROTATED), "x"), DATED_RING, None).verdict == "bad_signature"
 
 
-def test_bad_signature_tells_whether_the_facts_agree() -> None:
+def test_bad_signature_tells_whether_the_facts_agree():
     """Beside a wrong secret the reason says whether the record holds the same facts."""
     token = token_of(paid(ROTATED), "forged")
     same = verify_receipt(token, DATED_RING, paid(ROTATED))
@@ -115,7 +113,7 @@ def test_bad_signature_tells_whether_the_facts_agree() -> None:
 
 
 @pytest.mark.parametrize("record", [None, {"amount": "13"}], ids=["no record", "other facts"])
-def test_age_alone_proves_nothing(record: Facts | None) -> None:
+def test_age_alone_proves_nothing(record):
     """A token older than the ring needs a record with the same facts."""
     token = token_of(paid("2025-01-01T00:00:00Z"), "older")
     held = None if record is None else paid("2025-01-01T00:00:00Z") | record
@@ -128,7 +126,7 @@ OTHER["paid_at"] = "2026-10-05T09:30:00.000001Z"
 
 @pytest.mark.parametrize("fact", FACTS)
 @pytest.mark.parametrize("missing", [False, True], ids=["another value", "no value"])
-def test_every_fact_is_compared(fact: str, missing: bool) -> None:
+def test_every_fact_is_compared(fact, missing):
     """H4: a right signature with one altered fact is a mismatch that names it and shows both."""
     value = None if missing else OTHER[fact]
     found = verify_receipt(token_of(RECORD, "new"), DATED_RING, RECORD | {fact: value})
@@ -141,7 +139,7 @@ def test_every_fact_is_compared(fact: str, missing: bool) -> None:
     assert found.reason.endswith(f"the record says {held}")
 
 
-def test_a_reason_says_what_both_say_of_the_first_facts() -> None:
+def test_a_reason_says_what_both_say_of_the_first_facts():
     """In either language; one receipt of another payment differs in nearly all, which are named."""
     record = RECORD | {"charged_amount": "1173.313283"} | dict.fromkeys(FACTS[:3], "other\n\ud800")
     found = verify_receipt(token_of(RECORD, "new"), DATED_RING, record)
@@ -169,7 +167,7 @@ EQUAL = {
 
 
 @pytest.mark.parametrize("record", EQUAL.values(), ids=EQUAL.keys())
-def test_facts_compare_by_value(record: Facts) -> None:
+def test_facts_compare_by_value(record):
     """`1.50` equals `1.5`, and an instant equals itself in any offset."""
     assert verify_receipt(token_of(RECORD, "new"), DATED_RING, RECORD | record).verdict == "valid"
 
@@ -189,13 +187,13 @@ UNEQUAL = {
 
 
 @pytest.mark.parametrize("record", UNEQUAL.values(), ids=UNEQUAL.keys())
-def test_odd_record_is_a_mismatch(record: Facts) -> None:
+def test_odd_record_is_a_mismatch(record):
     """A record that breaks the contract differs from the receipt; it is no exception."""
     found = verify_receipt(token_of(RECORD, "new"), DATED_RING, RECORD | record)
     assert found.verdict == "facts_mismatch"
 
 
-def test_signature_of_another_merchant_is_not_enough() -> None:
+def test_signature_of_another_merchant_is_not_enough():
     """H4: facts under a right signature, but of another merchant, do not prove ours."""
     token = token_of(RECORD | {"merchant_id": "99999999-9999-4999-8999-999999999999"}, "new")
     assert verify_receipt(token, DATED_RING, RECORD).verdict == "facts_mismatch"
@@ -203,7 +201,7 @@ def test_signature_of_another_merchant_is_not_enough() -> None:
 
 @examples
 @given(st.sampled_from(["new", "old", "forged"]), st.integers(-400 * DAY, 90 * DAY), st.booleans())
-def test_proof_needs_equal_facts(secret: str, after: int, is_same: bool) -> None:
+def test_proof_needs_equal_facts(secret, after, is_same):
     """Whatever the secret and the date, nothing is proven while a fact differs."""
     at = format_instant(ROTATED_AT + after)
     record = paid(at) if is_same else paid(at) | {"charged_amount": "99"}
@@ -236,14 +234,14 @@ RINGS = {
 
 
 @pytest.mark.parametrize(("text", "expected"), RINGS.values(), ids=RINGS.keys())
-def test_ring_is_read_newest_first(text: str, expected: list[tuple[str, int | None]]) -> None:
+def test_ring_is_read_newest_first(text, expected):
     """Settings: secrets newest first, comma-separated, each may carry its instant."""
     ring = parse_secrets(text)
     assert [(entry.secret.reveal(), entry.valid_from) for entry in ring] == expected
 
 
 @pytest.mark.parametrize("text", ["a@2026-01-01T00:00:00Z,b@2026-08-15T00:00:00Z", f"@{ROTATED}"])
-def test_ring_in_the_wrong_order_or_with_an_empty_secret_is_refused(text: str) -> None:
+def test_ring_in_the_wrong_order_or_with_an_empty_secret_is_refused(text):
     """Oldest first would verify by the wrong dates; an empty secret would verify anyone's MAC."""
     with pytest.raises(ConfigError):
         parse_secrets(text)
@@ -258,7 +256,7 @@ NO_INSTANTS = [
 
 
 @pytest.mark.parametrize("date", NO_INSTANTS)
-def test_a_date_that_is_no_instant_is_no_part_of_a_secret(date: str) -> None:
+def test_a_date_that_is_no_instant_is_no_part_of_a_secret(date):
     """A secret of another name would verify nothing; the message shows no part of what may be one.
 
     Of several, each is looked at.

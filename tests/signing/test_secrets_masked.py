@@ -28,7 +28,7 @@ SHOWN: dict[str, Callable[[], str]] = {
 
 
 @pytest.mark.parametrize("show", SHOWN.values(), ids=SHOWN.keys())
-def test_no_way_of_printing_shows_it(show: Callable[[], str]) -> None:
+def test_no_way_of_printing_shows_it(show):
     """H5: however a key is printed, stars come out."""
     assert "***" in show()
     assert TEXT[:12] not in show()
@@ -52,25 +52,25 @@ LEAKS: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS.keys())
-def test_it_is_not_written_anywhere(leak: Callable[[], object]) -> None:
+def test_it_is_not_written_anywhere(leak):
     """A key is neither pickled nor turned into text by chance; the refusal is silent about it."""
     with pytest.raises(TypeError) as refusal:
         leak()
     assert TEXT[:12] not in str(refusal.value)
 
 
-def test_reveal_tells_the_text() -> None:
+def test_reveal_tells_the_text():
     """The one place that sends a key can have it."""
     assert MASKED.reveal() == TEXT
 
 
-def test_it_does_not_change() -> None:
+def test_it_does_not_change():
     """A key cannot be exchanged under someone's hands."""
     with pytest.raises(AttributeError):
         MASKED._text = "other"  # type: ignore[misc]
 
 
-def test_secrets_are_equal_where_their_texts_are() -> None:
+def test_secrets_are_equal_where_their_texts_are():
     """To nothing else, also not to the text itself."""
     assert Secret("a") == Secret("a") and len({Secret("a"), Secret("a")}) == 1
     assert [Secret("a") == other for other in (Secret("b"), "a", None)] == [False] * 3
@@ -78,7 +78,7 @@ def test_secrets_are_equal_where_their_texts_are() -> None:
 
 @pytest.mark.parametrize("before", ["", "a", "me", "you:"])
 @pytest.mark.parametrize("key", [TEXT, TEXT.replace("live", "payout")], ids=["live", "payout"])
-def test_a_key_in_base64_is_hidden_wherever_it_begins(key: str, before: str) -> None:
+def test_a_key_in_base64_is_hidden_wherever_it_begins(key, before):
     """Behind a name, as in a header: base64 writes one text in three ways."""
     hidden = hide_coded_keys(b"refused: %s." % base64.b64encode(f"{before}{key}".encode()))
     assert hidden.startswith(b"refused: ") and hidden.endswith(b"svc_***.") and len(hidden) < 30

@@ -43,7 +43,7 @@ def whole_facts(payload: str) -> int:
 
 
 @pytest.mark.parametrize("token", TOKENS.values(), ids=TOKENS.keys())
-def test_a_token_cut_at_any_length_is_told_so(token: str) -> None:
+def test_a_token_cut_at_any_length_is_told_so(token):
     """How many characters of the signature, or how many facts of the payload, are there."""
     _, payload, signature = token.split(".")
     for length in range(1, len(token)):
@@ -66,20 +66,20 @@ def test_a_token_cut_at_any_length_is_told_so(token: str) -> None:
 
 @examples
 @given(st.integers(1, len(COMPACT) - 1), st.sampled_from(["...", "…", ".."]))
-def test_marks_of_a_cut_are_no_part_of_the_token(length: int, mark: str) -> None:
+def test_marks_of_a_cut_are_no_part_of_the_token(length, mark):
     """Programs write dots where they cut; the reason is that of the text before them."""
     assert "cut short" in reason(COMPACT[:length] + mark)
 
 
 @pytest.mark.parametrize("gone", range(1, 40, 3))
-def test_a_token_without_its_beginning_is_told_so(gone: int) -> None:
+def test_a_token_without_its_beginning_is_told_so(gone):
     """Wherever the copying began too late."""
     assert reason(COMPACT[gone:]) == "cut short at its beginning: a token begins with v1."
 
 
 @examples
 @given(st.integers(1, len(COMPACT) - 1), st.sampled_from(["\n", " ", "\r\n  "]))
-def test_a_token_broken_by_blanks_is_told_where(place: int, blank: str) -> None:
+def test_a_token_broken_by_blanks_is_told_where(place, blank):
     """It is not joined by itself: nobody knows whose pieces they are."""
     text = reason(COMPACT[:place] + blank + COMPACT[place:])
     assert text == f"a blank or line break after {place} characters; without it the form is right"
@@ -97,21 +97,21 @@ def test_a_token_broken_by_blanks_is_told_where(place: int, blank: str) -> None:
     ],
     ids=["empty", "a word", "no payload", "too long", "plain base64", "hidden character"],
 )
-def test_other_faults_are_named(text: str, said: str) -> None:
+def test_other_faults_are_named(text, said):
     """What was no token is not called a cut one."""
     assert reason(text) == said
 
 
 @examples
 @given(st.text(alphabet="v1.=eyJ-_ …\n", max_size=90))
-def test_any_text_has_a_reason_of_one_line(text: str) -> None:
+def test_any_text_has_a_reason_of_one_line(text):
     """However odd the text, the reason is short and shows none of it that could do harm."""
     with pytest.raises(MalformedToken) as caught:
         split_token(text)
     assert str(caught.value).isprintable() and len(str(caught.value)) < 100
 
 
-def test_the_longest_token_is_of_16384_characters() -> None:
+def test_the_longest_token_is_of_16384_characters():
     """One more is refused before anything is done with it."""
     rest = len("v1..") + 43
     longest, longer = (f"v1.{'A' * (length - rest)}.{'A' * 43}" for length in (16_384, 16_385))

@@ -16,7 +16,7 @@ CUTS = 40  # power cuts of which each may leave something else
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder(tmp_path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
     yield folder
@@ -45,20 +45,20 @@ def after_cuts(folder: Path, name: str, *, syncs_file: bool, syncs_folder: bool)
     return found
 
 
-def test_what_was_synced_with_its_folder_survives(folder: Path) -> None:
+def test_what_was_synced_with_its_folder_survives(folder):
     assert after_cuts(folder, "a", syncs_file=True, syncs_folder=True) == {"the new one"}
 
 
-def test_a_rename_that_was_not_synced_happens_or_does_not(folder: Path) -> None:
+def test_a_rename_that_was_not_synced_happens_or_does_not(folder):
     assert after_cuts(folder, "a", syncs_file=True, syncs_folder=False) == {"old", "the new one"}
 
 
-def test_content_that_was_not_synced_may_be_torn_under_its_new_name(folder: Path) -> None:
+def test_content_that_was_not_synced_may_be_torn_under_its_new_name(folder):
     found = after_cuts(folder, "a", syncs_file=False, syncs_folder=True)
     assert {"", "the new one"} < found and "old" not in found
 
 
-def test_a_disk_that_lies_loses_what_it_said_was_safe(folder: Path) -> None:
+def test_a_disk_that_lies_loses_what_it_said_was_safe(folder):
     found = set()
     for seed in range(CUTS):
         (folder / "a").write_text("old")
@@ -69,7 +69,7 @@ def test_a_disk_that_lies_loses_what_it_said_was_safe(folder: Path) -> None:
     assert {"", "new"} < found
 
 
-def test_what_lies_elsewhere_is_left_alone(folder: Path, tmp_path: Path) -> None:
+def test_what_lies_elsewhere_is_left_alone(folder, tmp_path):
     with Disk(folder).installed() as disk:
         write(tmp_path / "other", "text", is_synced=True)
         (tmp_path / "other").unlink()
@@ -79,7 +79,7 @@ def test_what_lies_elsewhere_is_left_alone(folder: Path, tmp_path: Path) -> None
 # ---------- the simulation's threads take turns, and happen again as they were
 
 
-def test_threads_that_wait_for_one_another_are_told() -> None:
+def test_threads_that_wait_for_one_another_are_told():
     world = World("stuck")
     first, second = Lock(world), Lock(world)
 
@@ -95,7 +95,7 @@ def test_threads_that_wait_for_one_another_are_told() -> None:
         world.end_run()
 
 
-def test_a_loop_without_end_is_told() -> None:
+def test_a_loop_without_end_is_told():
     world = World("loop")
 
     def work() -> None:

@@ -27,19 +27,17 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("first", SAFE_FROM)
-def test_whatever_the_machines_do_no_row_is_lost_or_doubled(first: int) -> None:
+def test_whatever_the_machines_do_no_row_is_lost_or_doubled(first):
     """And no time is called read that was not."""
     assert machines.try_seeds(range(first, first + SAFE), "safety")[1] == []
 
 
 @pytest.mark.parametrize("first", LIVELY_FROM)
-def test_once_the_troubles_end_one_machine_reads_everything(first: int) -> None:
+def test_once_the_troubles_end_one_machine_reads_everything(first):
     assert machines.try_seeds(range(first, first + LIVELY), "liveness")[1] == []
 
 
-def test_without_conditions_rows_are_lost_and_it_is_seen(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_conditions_rows_are_lost_and_it_is_seen(folder, monkeypatch):
     """A simulator that finds nothing proves nothing."""
 
     def overwrite(store: Store, key: str, body: bytes, replaces: Version | None) -> Version:

@@ -40,24 +40,24 @@ PLANTED_IN = range(20_150, 21_650)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def folder(tmp_path) -> Iterator[Path]:
     with simulate.quick_folder() as quick:
         yield quick
 
 
 @pytest.mark.parametrize("first", SAFE_FROM)
-def test_whatever_befalls_it_no_row_is_wrong_and_nothing_unread_is_claimed(first: int) -> None:
+def test_whatever_befalls_it_no_row_is_wrong_and_nothing_unread_is_claimed(first):
     """I1 to I6 and I8, after each run of each seed."""
     assert simulate.try_seeds(range(first, first + SAFE), "safety")[1] == []
 
 
 @pytest.mark.parametrize("first", LIVELY_FROM)
-def test_once_its_troubles_end_a_run_reads_everything(first: int) -> None:
+def test_once_its_troubles_end_a_run_reads_everything(first):
     """I7: one run without troubles, and all is read; a re-read later, all is as listed."""
     assert simulate.try_seeds(range(first, first + LIVELY), "liveness")[1] == []
 
 
-def test_a_seed_happens_again_exactly_as_it_was(folder: Path) -> None:
+def test_a_seed_happens_again_exactly_as_it_was(folder):
     """The same requests, calls of the disk and files, in another process too."""
     seeds = [3, 14]
     told = [simulate.simulate(seed, "safety", folder).digest for seed in seeds]
@@ -152,7 +152,7 @@ PLANTED: dict[str, tuple[int, Any, str, Any]] = {
 
 
 @pytest.fixture
-def likely(bug: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Plan], bool]:
+def likely(bug, monkeypatch) -> Callable[[Plan], bool]:
     """Plant a bug, and say of a plan whether it may show it."""
     _, place, name, planted = PLANTED[bug]
     monkeypatch.setattr(place, name, planted)
@@ -160,7 +160,7 @@ def likely(bug: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[Plan], bool]:
 
 
 @pytest.mark.parametrize("bug", sample(PLANTED, 5))
-def test_a_planted_bug_is_found(bug: str, likely: Callable[[Plan], bool], folder: Path) -> None:
+def test_a_planted_bug_is_found(bug, likely, folder):
     """A simulator that finds nothing proves nothing: each of these is found by some seed."""
     seeds = chain([PLANTED[bug][0]], PLANTED_IN)
     assert first_found(seeds, likely, folder) is not None
@@ -168,9 +168,7 @@ def test_a_planted_bug_is_found(bug: str, likely: Callable[[Plan], bool], folder
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("bug", PLANTED)
-def test_the_seed_recorded_of_a_bug_is_the_first(
-    bug: str, likely: Callable[[Plan], bool], folder: Path
-) -> None:
+def test_the_seed_recorded_of_a_bug_is_the_first(bug, likely, folder):
     """A search from the beginning ends at it; otherwise record the one it ends at."""
     assert first_found(PLANTED_IN, likely, folder) == PLANTED[bug][0]
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from svc_analytics.statements.statement import Statement, statement
-from tests.support.desks import Desk
 from tests.support.fake_service import payment, payout
 from tests.support.full_scan.comparison import differences, full_scan
 from tests.support.full_scan.rows import Books
@@ -40,7 +39,7 @@ Make = Callable[..., Statement]
 
 
 @pytest.fixture
-def make(desk: Desk) -> Make:
+def make(desk) -> Make:
     def build(month: str, ledger: str = LEDGER, **options: Any) -> Statement:
         desk.serve(ledger)
         return stated(desk, month, **options)
@@ -57,7 +56,7 @@ def findings(made: Statement) -> list[str]:
     return [each["record_id"] for each in rows if each["check_name"] == RULE]
 
 
-def test_a_sum_too_large_is_unknown_and_its_records_are_named(make: Make) -> None:
+def test_a_sum_too_large_is_unknown_and_its_records_are_named(make):
     """Three payments of 20 nines: their sum is empty, what is counted stands, other coins too."""
     made = make("2026-09")
     big = row(made, "big")
@@ -70,7 +69,7 @@ def test_a_sum_too_large_is_unknown_and_its_records_are_named(make: Make) -> Non
     assert "reach 1e20" in unknown.text
 
 
-def test_whichever_amount_is_too_large_its_records_are_named(desk: Desk) -> None:
+def test_whichever_amount_is_too_large_its_records_are_named(desk):
     """Two records of a coin for each amount that a record has: no other of them is too large."""
     amounts = {
         payment: ("amount", "charged_amount", "fee_amount", "net_amount"),
@@ -89,7 +88,7 @@ def test_whichever_amount_is_too_large_its_records_are_named(desk: Desk) -> None
     assert {*findings(stated(desk, "2026-09"))} == named
 
 
-def test_other_months_are_stated(make: Make) -> None:
+def test_other_months_are_stated(make):
     """The month before has every figure; the month behind all but its positions."""
     before, behind = make("2026-08"), make("2026-10")
     assert (before.status, before.unknown, row(before, "big")["closing_position"]) == (
@@ -103,7 +102,7 @@ def test_other_months_are_stated(make: Make) -> None:
     assert row(behind, "btc")["closing_position"] == 9
 
 
-def test_the_records_can_be_accepted(desk: Desk, make: Make) -> None:
+def test_the_records_can_be_accepted(desk, make):
     """Then the month is final, and the sum is as unknown as before."""
     named = findings(make("2026-09"))
     accepted = [f"{RULE},{record_id},a test coin,Mina,2026-11-30" for record_id in named]
@@ -113,7 +112,7 @@ def test_the_records_can_be_accepted(desk: Desk, make: Make) -> None:
     assert (made.status, row(made, "big")["gross_sales"]) == ("final", None)
 
 
-def test_values_in_usd_that_are_too_large_leave_the_coin_its_other_figures(make: Make) -> None:
+def test_values_in_usd_that_are_too_large_leave_the_coin_its_other_figures(make):
     """Two values of 20 nines: only the coin's figures in USD are empty."""
     made = make("2026-10")
     usd = row(made, "usd")
@@ -122,7 +121,7 @@ def test_values_in_usd_that_are_too_large_leave_the_coin_its_other_figures(make:
     assert len(findings(made)) == 2
 
 
-def test_every_cell_is_that_of_a_full_scan(desk: Desk, make: Make) -> None:
+def test_every_cell_is_that_of_a_full_scan(desk, make):
     """Each table of each month, also where sums do not fit."""
     for month in ("2026-08", "2026-09", "2026-10"):
         made = make(month)
@@ -131,14 +130,14 @@ def test_every_cell_is_that_of_a_full_scan(desk: Desk, make: Make) -> None:
 
 
 @pytest.mark.parametrize("view", sample(VIEWS, 5))
-def test_every_view_can_be_read(desk: Desk, make: Make, view: str) -> None:
+def test_every_view_can_be_read(desk, make, view):
     """What does not fit is empty, in every view of the lake."""
     make("2026-10")
     assert len(desk.lake.sql(f"from {view}")) > 0
 
 
 @pytest.mark.thorough
-def test_what_explains_a_figure_says_that_it_does_not_fit(desk: Desk, make: Make) -> None:
+def test_what_explains_a_figure_says_that_it_does_not_fit(desk, make):
     """Neither "not all of its records were read" nor "what it is divided by is zero"."""
     make("2026-09")
     sales = desk.lake.explain("2026-09", "big", "gross_sales")
@@ -148,7 +147,7 @@ def test_what_explains_a_figure_says_that_it_does_not_fit(desk: Desk, make: Make
     assert rate.why_none == ("unknown: gross sales of the period cannot be stated")
 
 
-def test_one_payment_that_is_worth_too_much_stops_nothing(make: Make) -> None:
+def test_one_payment_that_is_worth_too_much_stops_nothing(make):
     """1e-18 of a coin for 20 nines: the rate has 38 digits before its point."""
     ledger = f"""
  kind     currency  amount                usd_value             at
@@ -169,7 +168,7 @@ def test_one_payment_that_is_worth_too_much_stops_nothing(make: Make) -> None:
 
 
 @pytest.mark.thorough
-def test_a_sum_over_a_quarter_does_not_fit_where_its_months_do(make: Make) -> None:
+def test_a_sum_over_a_quarter_does_not_fit_where_its_months_do(make):
     """Each of two months is stated; the quarter, and what is left at its end, are not."""
     ledger = f"""
  kind     currency  amount                at
@@ -185,7 +184,7 @@ def test_a_sum_over_a_quarter_does_not_fit_where_its_months_do(make: Make) -> No
     assert len(findings(quarter)) == len(findings(month)) == 1
 
 
-def test_fees_of_large_amounts_are_held_to_their_tier(desk: Desk, make: Make) -> None:
+def test_fees_of_large_amounts_are_held_to_their_tier(desk, make):
     """Two payments and a payout of 2e12 at 1 %, and one of each whose fee is one unit more."""
     ledger = """
  kind     currency  amount         fee          at

@@ -100,9 +100,7 @@ CASES: dict[str, tuple[list[Record], list[Record]]] = {
 @pytest.mark.parametrize(
     ("check", "has_digest"), sample(((name, each) for name in CASES for each in (1, 0)), 24)
 )
-def test_another_content_of_an_accepted_record_blocks_again(
-    desk: Desk, check: str, has_digest: int
-) -> None:
+def test_another_content_of_an_accepted_record_blocks_again(desk, check, has_digest):
     """With the digest of what was accepted, or of an old line with what was there then."""
     before, after = CASES[check]
     made = serve(desk, *before)
@@ -118,7 +116,7 @@ def test_another_content_of_an_accepted_record_blocks_again(
 
 
 @pytest.mark.thorough
-def test_what_was_set_aside_twice_is_accepted_twice(desk: Desk) -> None:
+def test_what_was_set_aside_twice_is_accepted_twice(desk):
     """Each content of one id is a finding of its own; both are printed as accepted."""
     first = blocking(serve(desk, ODD | {"amount": "1.5x"}))
     accept(desk, *first)
@@ -139,16 +137,14 @@ def test_what_was_set_aside_twice_is_accepted_twice(desk: Desk) -> None:
         ("2026-11-03", "provisional"),  # its midnight: the record came at noon
     ],
 )
-def test_a_line_without_a_digest_holds_for_what_was_there_then(
-    desk: Desk, at: str, status: str
-) -> None:
+def test_a_line_without_a_digest_holds_for_what_was_there_then(desk, at, status):
     """Nothing that came later."""
     accept(desk, *blocking(serve(desk, ODD | {"amount": "1e1"})), at=at, content="")
     assert statement(desk.lake, "2026-10", now=FIRST_SEEN.isoformat()).status == status
 
 
 @pytest.mark.thorough
-def test_a_record_that_changes_back_and_forth_is_accepted_each_time(desk: Desk) -> None:
+def test_a_record_that_changes_back_and_forth_is_accepted_each_time(desk):
     """10, then 20, then 10, then 98,765: the last change is not the first one again."""
     versions = [
         ODD | dict.fromkeys(("amount", "charged_amount", "net_amount"), text)
@@ -162,7 +158,7 @@ def test_a_record_that_changes_back_and_forth_is_accepted_each_time(desk: Desk) 
         accept(desk, *blocking(made), at="2026-11-10")
 
 
-def test_what_was_accepted_stays_so_when_the_same_is_read_again(desk: Desk) -> None:
+def test_what_was_accepted_stays_so_when_the_same_is_read_again(desk):
     """Also with the keys of its metadata in another order, and by another lake."""
     odd = ODD | {"status": "pending", "metadata": {"a": 1, "b": 2}}
     found = blocking(serve(desk, odd))
@@ -171,7 +167,7 @@ def test_what_was_accepted_stays_so_when_the_same_is_read_again(desk: Desk) -> N
     assert serve(desk, again, payment(2, "2026-10-09T12:00:00Z"), now=CHANGED).status == "final"
 
 
-def test_a_line_covers_no_other_rule_and_no_other_record(desk: Desk) -> None:
+def test_a_line_covers_no_other_rule_and_no_other_record(desk):
     """A record broken in two ways is accepted in each."""
     found = blocking(serve(desk, SENT | {"status": "held", "kind": "chargeback"}))
     assert {row["check_name"] for row in found} == {"status_is_known", "kind_is_known"}
@@ -197,7 +193,7 @@ def value_of(stream: Stream, name: str) -> Any:
         28,
     ),
 )
-def test_the_digest_covers_what_the_contract_names(desk: Desk, name: str, column: str) -> None:
+def test_the_digest_covers_what_the_contract_names(desk, name, column):
     """Every property but metadata, whose keys the service may send in any order."""
     stream, record = STREAMS[name], {"payments": ODD, "payout_records": SENT}[name]
     query = f"select content from {name}"

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -25,7 +24,7 @@ SEEN = {"first_seen_at", "extracted_at"}
 
 
 @pytest.fixture
-def books(desk: Desk) -> Desk:
+def books(desk) -> Desk:
     """A lake with the ledger of three months, read in November."""
     desk.serve(LEDGER)
     return extracted(desk)
@@ -42,9 +41,7 @@ def content(made: Statement) -> dict[str, pa.Table]:
 
 @pytest.mark.parametrize("label", sample(["2026-10", "2026-Q4", "2026"], 3))
 @pytest.mark.parametrize("zone", sample(["Asia/Tehran", "UTC"], 2))
-def test_as_of_an_instant_within_it_a_period_has_what_was_known_then(
-    books: Desk, tmp_path: Path, label: str, zone: str
-) -> None:
+def test_as_of_an_instant_within_it_a_period_has_what_was_known_then(books, tmp_path, label, zone):
     """The payout of 9 October is not in it, and it is provisional: it was still running."""
     made = statement(books.lake, label, zone=zone, as_of=THEN)
     books.lake = Lakehouse(tmp_path / "then")
@@ -60,7 +57,7 @@ def test_as_of_an_instant_within_it_a_period_has_what_was_known_then(
     )
 
 
-def test_a_period_that_had_not_begun_then_is_refused(books: Desk) -> None:
+def test_a_period_that_had_not_begun_then_is_refused(books):
     """One line with both instants."""
     for then in ("2026-09-15T00:00:00Z", "2026-10-01T00:00:00Z"):
         with pytest.raises(ConfigError) as caught:
@@ -71,7 +68,7 @@ def test_a_period_that_had_not_begun_then_is_refused(books: Desk) -> None:
         )
 
 
-def test_as_of_its_end_a_period_is_final(books: Desk) -> None:
+def test_as_of_its_end_a_period_is_final(books):
     """It was over, and all of it is there."""
     made = statement(books.lake, "2026-10", as_of="2026-11-01T00:00:00Z")
     assert made.status == "final" and len(made.tables["lines"]) == 3
@@ -79,9 +76,7 @@ def test_as_of_its_end_a_period_is_final(books: Desk) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("label", sample(["2026-10", "2026-Q3"], 2))
-def test_a_period_that_is_over_reads_the_same_as_of_the_newest_read(
-    books: Desk, label: str
-) -> None:
+def test_a_period_that_is_over_reads_the_same_as_of_the_newest_read(books, label):
     """What a statement was sealed of is what it is proven of; only the clock is another."""
     clock = parse_bound("2026-11-20T00:00:00Z")
     period = parse_period(label, clock, "UTC", None)

@@ -11,7 +11,6 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.money import format_amount
 from svc_analytics.statements.change.change import Change
-from tests.support.desks import Desk
 from tests.support.prepared import extracted, prepared
 
 NOW = "2026-11-20T12:00:00Z"
@@ -35,7 +34,7 @@ Parts = dict[tuple[str, str], str | None]
 
 
 @pytest.fixture
-def why(desk: Desk) -> Explain:
+def why(desk) -> Explain:
     """Extract a ledger, and explain what moved between two of its months."""
 
     def build(ledger: str = LEDGER, *months: str, **options: Any) -> Change:
@@ -69,7 +68,7 @@ def change(found: Change, figure: str, unit: str = "coin", coin: str = "btc") ->
 
 
 @pytest.mark.thorough
-def test_a_settlement_in_coin_is_split(why: Explain) -> None:
+def test_a_settlement_in_coin_is_split(why):
     """20 at the old 99 % are 19.8: 9.9 more than before; the higher fee takes 0.2 of it."""
     assert parts(why(), "net_settlement") == {
         ("lost_customers", ""): "-3.96",
@@ -82,7 +81,7 @@ def test_a_settlement_in_coin_is_split(why: Explain) -> None:
     }
 
 
-def test_a_settlement_in_usd_is_split(why: Explain) -> None:
+def test_a_settlement_in_usd_is_split(why):
     """At old prices 19.6 are 1,960 and not 2,352; what has no USD value is a part without one."""
     found = why()
     assert parts(found, "net_settlement", "USD") == {
@@ -98,7 +97,7 @@ def test_a_settlement_in_usd_is_split(why: Explain) -> None:
     assert change(found, "net_settlement", "USD")["difference"] == Decimal(1060)
 
 
-def test_fees_are_split_into_volume_tier_and_price(why: Explain) -> None:
+def test_fees_are_split_into_volume_tier_and_price(why):
     """20 at 1 % are 0.2; the tier doubles that; 0.4 at 100 USD are 40, and at 120 are 48."""
     found = why()
     own = {("lost_customers", ""): "-0.04", ("new_customers", ""): "0.05"}
@@ -109,7 +108,7 @@ def test_fees_are_split_into_volume_tier_and_price(why: Explain) -> None:
     assert parts(found, "payment_fees", "USD") == usd
 
 
-def test_refunds_are_split_by_the_time_of_their_sale(why: Explain) -> None:
+def test_refunds_are_split_by_the_time_of_their_sale(why):
     """Two are of September's sale; two more than before are of the month's own."""
     found = why()
     timing, own = ("refunds_of_earlier_sales", ""), ("refunds_of_own_sales", KEPT)
@@ -118,7 +117,7 @@ def test_refunds_are_split_by_the_time_of_their_sale(why: Explain) -> None:
     assert usd == {timing: "240", own: "200", ("price", KEPT): "60"}
 
 
-def test_a_position_in_usd_is_split_by_what_moved_it(why: Explain) -> None:
+def test_a_position_in_usd_is_split_by_what_moved_it(why):
     """12.86 at 100 become 30 at 120: movements at the old rate, then the price of what is left."""
     found = why()
     moved = {("sales", ""): "30.49", ("refunds", ""): "-5", ("payouts", ""): "-8.35"}
@@ -140,7 +139,7 @@ ODD = """
 """
 
 
-def test_a_record_of_twenty_times_the_middle_is_a_one_off(why: Explain) -> None:
+def test_a_record_of_twenty_times_the_middle_is_a_one_off(why):
     """61 is more than 20 times 2; without it volume falls by 3."""
     found = why(ODD)
     assert parts(found, "net_settlement") == {("one_off", ""): "61", ("volume", NOBODY): "-3"}
@@ -149,7 +148,7 @@ def test_a_record_of_twenty_times_the_middle_is_a_one_off(why: Explain) -> None:
     assert (first["effect"], first["period"], first["kind"]) == (61, "2026-10", "payment")
 
 
-def test_a_coin_of_one_month_without_usd_values_has_no_parts_in_usd(why: Explain) -> None:
+def test_a_coin_of_one_month_without_usd_values_has_no_parts_in_usd(why):
     """In coin all is volume; in USD it is unknown, with the records that have no value."""
     found = why(ODD)
     volume = {("volume", NOBODY): "6.93", ("refunds_of_own_sales", NOBODY): "-1"}
@@ -164,7 +163,7 @@ def test_a_coin_of_one_month_without_usd_values_has_no_parts_in_usd(why: Explain
     }
 
 
-def test_each_part_names_the_records_that_add_most_to_it(why: Explain) -> None:
+def test_each_part_names_the_records_that_add_most_to_it(why):
     """In their order, at most ten, each with what it adds; a fee tier those of the new month."""
     rows = why().largest.to_pylist()
     tier = [row for row in rows if row["part"] == "fee_tier" and row["effect"]]
@@ -180,9 +179,7 @@ def test_each_part_names_the_records_that_add_most_to_it(why: Explain) -> None:
 SENTENCES = "before,after,figure,currency,sentence,prepared_by,reviewed_by\n"
 
 
-def test_a_large_change_needs_a_sentence_and_shows_the_one_that_is_written(
-    why: Explain, desk: Desk
-) -> None:
+def test_a_large_change_needs_a_sentence_and_shows_the_one_that_is_written(why, desk):
     """With who prepared and who reviewed it; a change below the threshold needs none."""
     found = why()
     assert change(found, "net_settlement")["needs_sentence"] and "to be written" in str(found)
@@ -200,7 +197,7 @@ def test_a_large_change_needs_a_sentence_and_shows_the_one_that_is_written(
     assert change(why(LEDGER, "2026-10", "2026-09"), "net_settlement")["needs_sentence"]
 
 
-def test_a_sentence_of_no_figure_is_refused_by_its_line(why: Explain, desk: Desk) -> None:
+def test_a_sentence_of_no_figure_is_refused_by_its_line(why, desk):
     """As in every file that people type."""
     why()
     line = "2026-09,2026-10,profit,btc,It rose.,Rui,\n"
@@ -209,13 +206,13 @@ def test_a_sentence_of_no_figure_is_refused_by_its_line(why: Explain, desk: Desk
         why()
 
 
-def test_a_running_month_is_marked_where_its_changes_are_explained(why: Explain) -> None:
+def test_a_running_month_is_marked_where_its_changes_are_explained(why):
     """As where months are compared: most of its change is time that has not come."""
     text = str(why(LEDGER, "2026-10", "2026-11"))
     assert "2026-11 is not over. Its figures are those up to" in text
 
 
-def test_what_is_unknown_is_not_split(desk: Desk) -> None:
+def test_what_is_unknown_is_not_split(desk):
     """September was not read: no part of a change from it, and no sentence is asked for."""
     desk.serve(LEDGER)
     desk.extract(start=parse_bound("2026-10-01"))
@@ -224,7 +221,7 @@ def test_what_is_unknown_is_not_split(desk: Desk) -> None:
     assert change(found, "net_settlement")["difference"] is None
 
 
-def test_the_parts_stand_between_both_months(why: Explain) -> None:
+def test_the_parts_stand_between_both_months(why):
     """From the old figure to the new one, coins side by side, in USD all coins together."""
     text = str(why(ODD))
     block = text[text.index("Sales less fees and refunds\n") :].splitlines()
@@ -243,7 +240,7 @@ ABSURD = """
 
 
 @pytest.mark.thorough
-def test_sums_that_no_column_holds_are_split_to_the_last_digit(why: Explain) -> None:
+def test_sums_that_no_column_holds_are_split_to_the_last_digit(why):
     """Sales of 1.2e20 are more than an amount can be; what refunds leave of them is not.
 
     Of twelve new sales like each other, ten are named.
@@ -269,7 +266,7 @@ TWO = """
 
 
 @pytest.mark.thorough
-def test_coins_are_added_in_usd_alone(why: Explain) -> None:
+def test_coins_are_added_in_usd_alone(why):
     """A third btc is 100 at the old price, an eth less is 10; prices rose by 60 and by 2."""
     found = why(TWO)
     all_coins = parts(found, "net_settlement", "USD", "all coins")

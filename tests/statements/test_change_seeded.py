@@ -4,7 +4,6 @@ from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -77,7 +76,7 @@ def wrong_sums(found: Change) -> list[object]:
 @pytest.mark.parametrize(
     ("seed", "pairs"), rings([(0, 1)], ((seed, len(PAIRS)) for seed in range(SEEDS)))
 )
-def test_parts_are_those_of_fractions(seed: int, pairs: int, tmp_path: Path) -> None:
+def test_parts_are_those_of_fractions(seed, pairs, tmp_path):
     """Of lakes with refunds of every kind, odd customers and absurd amounts.
 
     In the deep ring a thousand pairs, forwards and backwards, next to each other and further apart.
@@ -89,7 +88,7 @@ def test_parts_are_those_of_fractions(seed: int, pairs: int, tmp_path: Path) -> 
         assert wrong_parts(found, books, old, new) == [] == wrong_sums(found), (old, new)
 
 
-def test_a_wrong_part_is_told(tmp_path: Path) -> None:
+def test_a_wrong_part_is_told(tmp_path):
     """The comparison with fractions sees a record that moved to another month."""
     old, new = PAIRS[0]
     lake = make_moved_lake(tmp_path / "data", 0)
@@ -122,14 +121,14 @@ def total(parts: list[Part]) -> Fraction:
 
 
 @given(GROUPS)
-def test_parts_in_coin_add_up(groups: dict[Group, tuple[Sums, Sums]]) -> None:
+def test_parts_in_coin_add_up(groups):
     """To the new sums less the old ones, also where an old rate is absurd or missing."""
     change = [Fraction(new.amount) - Fraction(old.amount) for old, new in groups.values()]
     assert total(list(coin_parts(groups))) == sum(change)
 
 
 @given(GROUPS, SUMS)
-def test_parts_in_usd_add_up(groups: dict[Group, tuple[Sums, Sums]], unpriced: Sums) -> None:
+def test_parts_in_usd_add_up(groups, unpriced):
     """What has no USD value is no amount among them."""
     parts = list(usd_parts(groups, (unpriced, Sums())))
     change = [Fraction(new.usd) - Fraction(old.usd) for old, new in groups.values()]
@@ -138,13 +137,13 @@ def test_parts_in_usd_add_up(groups: dict[Group, tuple[Sums, Sums]], unpriced: S
 
 
 @given(POSITIONS, POSITIONS, st.dictionaries(st.builds(Group, REASONS), SUMS))
-def test_parts_of_a_position_add_up(old: Position, new: Position, moved: dict[Group, Sums]) -> None:
+def test_parts_of_a_position_add_up(old, new, moved):
     """To the new worth less the old one, at whatever rates, or none."""
     change = Fraction(new.usd) - Fraction(old.usd)
     assert total(list(position_parts(old, new, moved))) == change
 
 
-def test_equal_periods_have_no_part_at_all() -> None:
+def test_equal_periods_have_no_part_at_all():
     """Nothing moved: no part makes up for another."""
     same = Sums(2, Decimal(3), Decimal("2.9"), Decimal("310.7"), Decimal(321))
     groups = {Group("sales", "kept"): (same, same), Group("refunds", "none"): (same, same)}

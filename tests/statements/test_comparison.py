@@ -10,7 +10,6 @@ from svc_analytics.instants import parse_bound
 from svc_analytics.money import format_amount
 from svc_analytics.notebook.show import show
 from svc_analytics.statements.comparison import Comparison, compare
-from tests.support.desks import Desk
 from tests.support.prepared import extracted, prepared
 
 LEDGER = """
@@ -29,7 +28,7 @@ Compare = Callable[..., Comparison]
 
 
 @pytest.fixture
-def months(desk: Desk) -> Compare:
+def months(desk) -> Compare:
     """Extract the ledger, and compare two of its months."""
 
     def build(*words: str, ledger: str = LEDGER, **options: Any) -> Comparison:
@@ -56,7 +55,7 @@ def change(found: Comparison, figure: str, coin: str = "btc") -> tuple[str | Non
     return tuple(value if value is None else format_amount(value) for value in values)
 
 
-def test_each_figure_has_its_difference_and_percentage(months: Compare) -> None:
+def test_each_figure_has_its_difference_and_percentage(months):
     """Sales rose by a quarter; of a settlement that rose through zero there is no percentage."""
     found = months("2026-09", "2026-10")
     assert change(found, "gross_sales") == ("4", "5", "1", "25")
@@ -65,7 +64,7 @@ def test_each_figure_has_its_difference_and_percentage(months: Compare) -> None:
     assert change(found, "refund_ratio_period") == ("2", "0.586", "-1.414", "-70.7")
 
 
-def test_a_coin_that_was_not_there_before_had_none(months: Compare) -> None:
+def test_a_coin_that_was_not_there_before_had_none(months):
     """Zero where that is known, no percentage of zero, and no ratio of nothing."""
     found = months("2026-09", "2026-10")
     assert change(found, "gross_sales", "usdt") == ("0", "100", "100", None)
@@ -88,7 +87,7 @@ AGED = """
 TO_DATE = "refund_ratio_cohort"
 
 
-def test_refunds_to_date_are_compared_at_the_same_age(months: Compare) -> None:
+def test_refunds_to_date_are_compared_at_the_same_age(months):
     """On 20 November October is 19 days old; of September, refunds up to 20 October count."""
     found = months("2026-09", "2026-10", ledger=AGED)
     assert change(found, TO_DATE) == ("0.1", "0.2", "0.1", "100")
@@ -101,13 +100,13 @@ def test_refunds_to_date_are_compared_at_the_same_age(months: Compare) -> None:
     assert line not in str(months("2026-09", "2026-10", ledger=AGED, only=["net_sales"]))
 
 
-def test_the_younger_month_may_be_named_first(months: Compare) -> None:
+def test_the_younger_month_may_be_named_first(months):
     """The older one is counted at its age all the same."""
     found = months("2026-10", "2026-09", ledger=AGED)
     assert change(found, TO_DATE) == ("0.2", "0.1", "-0.1", "-50")
 
 
-def test_a_running_month_has_no_age(months: Compare) -> None:
+def test_a_running_month_has_no_age(months):
     """Its sales cannot be compared with older ones: both ratios, and no difference."""
     found = months("2026-10", "2026-11")
     assert change(found, TO_DATE) == ("0.586", "0", None, None)
@@ -123,7 +122,7 @@ LATER = """
 
 
 @pytest.mark.thorough
-def test_a_month_without_a_row_of_any_coin_had_none_of_them(months: Compare) -> None:
+def test_a_month_without_a_row_of_any_coin_had_none_of_them(months):
     """All of September was read, and all before it: its positions are zero, and its cohorts."""
     found = months("2026-09", "2026-10", ledger=LATER)
     assert change(found, "closing_position") == ("0", "3.95", "3.95", None)
@@ -136,9 +135,7 @@ def test_a_month_without_a_row_of_any_coin_had_none_of_them(months: Compare) -> 
 
 
 @pytest.mark.thorough
-def test_what_was_not_read_before_a_month_without_rows_stays_unknown(
-    desk: Desk, months: Compare
-) -> None:
+def test_what_was_not_read_before_a_month_without_rows_stays_unknown(desk, months):
     """September has no movement, but what the wallet held at its end is not known."""
     desk.serve(LATER)
     desk.extract(start=parse_bound("2026-08-30"))
@@ -148,9 +145,7 @@ def test_what_was_not_read_before_a_month_without_rows_stays_unknown(
 
 
 @pytest.mark.thorough
-def test_without_payout_records_a_month_without_rows_has_no_known_refunds(
-    desk: Desk, months: Compare
-) -> None:
+def test_without_payout_records_a_month_without_rows_has_no_known_refunds(desk, months):
     """That nothing was sold is known all the same."""
     desk.serve(LATER)
     desk.extract(streams=("payments",))
@@ -160,7 +155,7 @@ def test_without_payout_records_a_month_without_rows_has_no_known_refunds(
         assert change(found, name)[0] is None
 
 
-def test_what_is_unknown_is_never_a_difference_from_zero(desk: Desk, months: Compare) -> None:
+def test_what_is_unknown_is_never_a_difference_from_zero(desk, months):
     """September was not read: its sales are unknown, also of a coin that it does not name."""
     desk.serve(LEDGER)
     desk.extract(start=parse_bound("2026-10-01"))
@@ -171,7 +166,7 @@ def test_what_is_unknown_is_never_a_difference_from_zero(desk: Desk, months: Com
         assert one["is_unknown"] and one["is_provisional"]
 
 
-def test_a_running_month_is_marked_and_the_comparison_says_so(months: Compare) -> None:
+def test_a_running_month_is_marked_and_the_comparison_says_so(months):
     """In the head of its column, and in a sentence that names how far it was read."""
     found = months("2026-10", "2026-11")
     assert not found.is_whole and row(found, "gross_sales")["is_provisional"]
@@ -182,7 +177,7 @@ def test_a_running_month_is_marked_and_the_comparison_says_so(months: Compare) -
     assert months("2026-09", "2026-10").is_whole
 
 
-def test_months_are_those_of_the_zone_and_calendar(months: Compare) -> None:
+def test_months_are_those_of_the_zone_and_calendar(months):
     """The sale of 22:00 on 31 October is November's in Tehran; Mehr begins on 23 September."""
     tehran = months("2026-10", "2026-11", zone="Asia/Tehran")
     assert change(tehran, "gross_sales", "usdt")[:2] == ("0", "100")
@@ -192,9 +187,7 @@ def test_months_are_those_of_the_zone_and_calendar(months: Compare) -> None:
 
 
 @pytest.mark.thorough
-def test_without_months_the_last_full_one_is_compared_with_the_one_before(
-    desk: Desk, months: Compare
-) -> None:
+def test_without_months_the_last_full_one_is_compared_with_the_one_before(desk, months):
     """With one, that one with the month before it; a name will do."""
     assert repr(months()) == "Comparison(2026-09, 2026-10)"
     assert repr(months("september")) == "Comparison(2026-08, 2026-09)"
@@ -203,7 +196,7 @@ def test_without_months_the_last_full_one_is_compared_with_the_one_before(
 
 
 @pytest.mark.thorough
-def test_figures_and_coins_can_be_chosen(months: Compare) -> None:
+def test_figures_and_coins_can_be_chosen(months):
     """In the order given; a name that there is not is told with those that there are."""
     found = months("2026-09", "2026-10", only=["net_settlement", "gross_sales"], coins=["usdt"])
     assert found.table["figure"].to_pylist() == ["net_settlement", "gross_sales"]
@@ -213,7 +206,7 @@ def test_figures_and_coins_can_be_chosen(months: Compare) -> None:
         months("2026-09", "2026-10", coins=["doge"])
 
 
-def test_the_display_holds_every_coin_and_fits_a_terminal(months: Compare) -> None:
+def test_the_display_holds_every_coin_and_fits_a_terminal(months):
     """A block for each coin, the figures in the order of a statement, 120 columns at most."""
     found = months("2026-09", "2026-10")
     text, stated = str(found), str(found.new)
@@ -229,14 +222,14 @@ def test_the_display_holds_every_coin_and_fits_a_terminal(months: Compare) -> No
     assert line.removeprefix(label).split() == ["-4.04", "2.02", "+6.06", "n/m"]
 
 
-def test_a_difference_of_ratios_is_in_percentage_points(months: Compare) -> None:
+def test_a_difference_of_ratios_is_in_percentage_points(months):
     """From 200 % to 58.6 % are 141.4 points, and 70.7 per cent of the old ratio."""
     text = str(months("2026-09", "2026-10", only=["refund_ratio_period"], coins=["btc"]))
     line = next(line for line in text.splitlines() if line.startswith("btc"))
     assert line.split()[1:] == ["200.00%", "58.60%", "-141.40", "pp", "-70.70%"]
 
 
-def test_a_frame_of_the_comparison_carries_both_standings(months: Compare) -> None:
+def test_a_frame_of_the_comparison_carries_both_standings(months):
     """Shown as a table it says them, and amounts stand at the coin's own scale."""
     text = repr(show(months("2026-09", "2026-10", only=["gross_sales"]).rows))
     assert "old: 2026-09, UTC · final; new: 2026-10, UTC · final" in text

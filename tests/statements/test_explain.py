@@ -15,7 +15,6 @@ from svc_analytics.warehouse.definitions import find_figure
 from svc_analytics.warehouse.figures import other_figures, select_one, summary_figures
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.statements.test_statement import LEDGER
-from tests.support.desks import Desk
 from tests.support.prepared import extracted
 
 # Unknown where nothing was verified, whatever the records at hand add up to.
@@ -26,13 +25,13 @@ OCTOBER = month("2026-10")
 
 
 @pytest.fixture
-def lake(desk: Desk) -> Lakehouse:
+def lake(desk) -> Lakehouse:
     desk.serve(LEDGER)
     return extracted(desk).lake
 
 
 @pytest.fixture
-def warehouse(lake: Lakehouse) -> Iterator[Warehouse]:
+def warehouse(lake) -> Iterator[Warehouse]:
     (lake.path / "assertions.csv").write_text("at,currency,balance\n2026-10-20,btc,2\n")
     with open_warehouse(lake) as warehouse:
         yield warehouse
@@ -47,7 +46,7 @@ def stated_figures(lake: Lakehouse) -> list[tuple[str, str, Any]]:
     return [x for x in stated if x[0] in COINS or x[1].startswith("usd_")]
 
 
-def test_the_sql_of_every_figure_yields_the_figure(lake: Lakehouse, warehouse: Warehouse) -> None:
+def test_the_sql_of_every_figure_yields_the_figure(lake, warehouse):
     """What the statement says, and what the SQL of its explanation gives, are one."""
     seen = [assertion.to_parameter() for assertion in read_assertions(lake.path)]
     for currency, figure, value in stated_figures(lake):
@@ -58,9 +57,7 @@ def test_the_sql_of_every_figure_yields_the_figure(lake: Lakehouse, warehouse: W
 
 
 @pytest.mark.thorough
-def test_a_figure_is_explained_by_the_value_stated_and_by_its_sql(
-    lake: Lakehouse, warehouse: Warehouse
-) -> None:
+def test_a_figure_is_explained_by_the_value_stated_and_by_its_sql(lake, warehouse):
     """What the statement says, what the explanation says, and what its SQL gives are one."""
     seen = read_assertions(lake.path)
     for currency, figure, value in stated_figures(lake):
@@ -70,7 +67,7 @@ def test_a_figure_is_explained_by_the_value_stated_and_by_its_sql(
             assert warehouse.query_readonly(found.sql).to_pylist() == [{figure: value}], figure
 
 
-def test_the_rows_are_the_records_behind_the_figure(lake: Lakehouse) -> None:
+def test_the_rows_are_the_records_behind_the_figure(lake):
     """October's net settlement of btc: one payment and two refunds, the oldest first.
 
     What a page or a workbook calls it finds it too; the explanation says what it means.
@@ -83,7 +80,7 @@ def test_the_rows_are_the_records_behind_the_figure(lake: Lakehouse) -> None:
     assert "Formula: sales after fees - refunds debited." in found.meaning
 
 
-def test_every_figure_of_a_statement_can_be_explained(lake: Lakehouse) -> None:
+def test_every_figure_of_a_statement_can_be_explained(lake):
     """Those of the summary, and those of the table `figures`."""
     tables = statement(lake, "2026-10").tables
     columns = [figure.name for figure in summary_figures()]
@@ -96,15 +93,13 @@ def test_every_figure_of_a_statement_can_be_explained(lake: Lakehouse) -> None:
     ("currency", "figure", "message"),
     [("btc", "profit", "no figure 'profit'"), ("doge", "net_sales", "no movement")],
 )
-def test_what_is_not_there_cannot_be_explained(
-    lake: Lakehouse, currency: str, figure: str, message: str
-) -> None:
+def test_what_is_not_there_cannot_be_explained(lake, currency, figure, message):
     """One line that names the figure or the coin."""
     with pytest.raises(ConfigError, match=message):
         lake.explain("2026-10", currency, figure)
 
 
-def test_a_hostile_coin_name_stays_a_text(lake: Lakehouse) -> None:
+def test_a_hostile_coin_name_stays_a_text(lake):
     """A quote in a name ends no literal."""
     with pytest.raises(ConfigError, match="no movement"):
         lake.explain("2026-10", "btc' or '1' = '1", "net_sales")

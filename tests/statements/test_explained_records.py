@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from svc_analytics.statements.records import read_records
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.figures import Figure, read_figures, stated_figures
 from svc_analytics.warehouse.warehouse import open_warehouse
-from tests.support.desks import Desk
 from tests.support.full_scan import quotients
 from tests.support.full_scan.quotients import middle
 from tests.support.prepared import extracted
@@ -114,7 +112,7 @@ def differing(made: Statement, lake: Lakehouse) -> list[Any]:
 
 
 @pytest.fixture
-def odd(desk: Desk) -> Lakehouse:
+def odd(desk) -> Lakehouse:
     """The odd ledger, with a refund whose payment is nowhere, and a balance that was read off."""
     desk.serve(ODD)
     lost = "99999999-9999-4999-8999-999999999999"
@@ -140,9 +138,7 @@ def odd(desk: Desk) -> Lakehouse:
         4,
     ),
 )
-def test_of_an_odd_time_every_figure_is_made_of_the_records_shown(
-    odd: Lakehouse, period: str, at: dict[str, str]
-) -> None:
+def test_of_an_odd_time_every_figure_is_made_of_the_records_shown(odd, period, at):
     """Sums, counts, extremes and ratios, of each bearer and of every sort of refund."""
     made = statement(odd, period, **at)
     assert made.tables["summary"].num_rows == 1 and differing(made, odd) == []
@@ -150,7 +146,7 @@ def test_of_an_odd_time_every_figure_is_made_of_the_records_shown(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("month", sample(["2026-08", "2026-09", "2026-10"], 3))
-def test_amounts_of_38_digits_add_up_to_the_figure(desk: Desk, month: str) -> None:
+def test_amounts_of_38_digits_add_up_to_the_figure(desk, month):
     """Where the figure fits too; where it does not, it is unknown and makes no claim."""
     desk.serve(LARGE)
     desk.extract()
@@ -161,9 +157,7 @@ def test_amounts_of_38_digits_add_up_to_the_figure(desk: Desk, month: str) -> No
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("place", range(4), ids=["UTC", "Tehran", "Jalali", "quarter"])
-def test_of_a_seeded_time_every_figure_is_made_of_the_records_shown(
-    tmp_path: Path, seed: int, place: int
-) -> None:
+def test_of_a_seeded_time_every_figure_is_made_of_the_records_shown(tmp_path, seed, place):
     """The same of lakes with gaps, late records, verdicts and coins that come and go."""
     seeded = make_seeded_lake(tmp_path / "data", seed)
     period = parse_period("2026-Q3", seeded.now) if place == 3 else seeded.asked[place]
@@ -177,9 +171,7 @@ def test_of_a_seeded_time_every_figure_is_made_of_the_records_shown(
         ("refunds_prior_period", [("order-1", "SVC-000001", "C-0")]),
     ],
 )
-def test_records_are_shown_by_order_receipt_and_customer(
-    odd: Lakehouse, figure: str, known: list[tuple[str, str, str]]
-) -> None:
+def test_records_are_shown_by_order_receipt_and_customer(odd, figure, known):
     """Those of a refund are its payment's, also where that is of another month."""
     rows = odd.explain("2026-10", "btc", figure).table.to_pylist()
     names = ("order_reference", "receipt_no", "customer")
@@ -204,21 +196,21 @@ def test_records_are_shown_by_order_receipt_and_customer(
         5,
     ),
 )
-def test_the_records_of_a_part_are_that_part(odd: Lakehouse, figure: str, ids: list[int]) -> None:
+def test_the_records_of_a_part_are_that_part(odd, figure, ids):
     """By hand: rows of the ledger, by their number."""
     table = odd.explain("2026-10", "btc", figure).table
     assert [int(text.rpartition("-")[2]) for text in table["reference_id"].to_pylist()] == ids
 
 
 @pytest.mark.parametrize("figure", stated_figures(), ids=lambda figure: figure.name)
-def test_no_expression_has_a_condition_of_its_own(figure: Figure) -> None:
+def test_no_expression_has_a_condition_of_its_own(figure):
     """`rows` of the header says it, so that the records shown are those counted."""
     rest = figure.expression.replace(figure.rows or "\0", "")
     assert "where" not in rest.replace("filter (where )", "")
 
 
 @pytest.mark.parametrize("figure", stated_figures(), ids=lambda figure: figure.name)
-def test_a_figure_says_what_each_record_adds(figure: Figure) -> None:
+def test_a_figure_says_what_each_record_adds(figure):
     """Its own file does, or, of a ratio, the files of the two figures that it divides."""
     parts = [read_figures()[name] for name in figure.operands]
     assert figure.each or (len(parts) == 2 and all(part.is_sum for part in parts))

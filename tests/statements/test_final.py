@@ -13,7 +13,6 @@ import pytest
 
 from svc_analytics.instants import parse_bound
 from svc_analytics.statements.statement import Statement, statement
-from tests.support.desks import Desk
 from tests.support.fake_service import Record, payment, payout, refund
 from tests.support.prepared import extracted
 from tests.support.rings import sample
@@ -28,7 +27,7 @@ Make = Callable[..., Statement]
 
 
 @pytest.fixture
-def make(desk: Desk) -> Make:
+def make(desk) -> Make:
     """Extract these records beside those of the three months, and make a month's statement."""
     desk.service.now = datetime(2026, 12, 3, 12, tzinfo=UTC)
 
@@ -64,9 +63,7 @@ def positions(made: Statement) -> list[Any]:
     ),
     ids=["set aside", "unknown status", "unknown kind"],
 )
-def test_positions_after_a_record_left_out_are_unknown_and_the_statement_says_why(
-    make: Make, record: Record
-) -> None:
+def test_positions_after_a_record_left_out_are_unknown_and_the_statement_says_why(make, record):
     """October's own figures are whole; what it opened with rests on September's record.
 
     The record says which coin it is of: the others stay known.
@@ -88,7 +85,7 @@ def test_positions_after_a_record_left_out_are_unknown_and_the_statement_says_wh
     assert usdt(september)["closing_position"] is None
 
 
-def test_what_a_person_accepted_is_no_longer_unknown(make: Make, desk: Desk) -> None:
+def test_what_a_person_accepted_is_no_longer_unknown(make, desk):
     """Accepted as no money of ours, the record is left out of figures that are known again."""
     record = payment(9, "2026-09-20T12:00:00Z", "1000", "0") | {"amount": TOO_LONG}
     make("2026-10", record)
@@ -101,7 +98,7 @@ def test_what_a_person_accepted_is_no_longer_unknown(make: Make, desk: Desk) -> 
     assert monthly["net_sales"].dropna().to_list() == [1, 10]
 
 
-def test_a_month_with_a_payment_set_aside_does_not_add_up_the_others(make: Make) -> None:
+def test_a_month_with_a_payment_set_aside_does_not_add_up_the_others(make):
     """Sales without one of them are not the month's sales."""
     record = payment(9, "2026-09-20T12:00:00Z", "1000", "0") | {"amount": TOO_LONG}
     made = make("2026-09", record)
@@ -110,7 +107,7 @@ def test_a_month_with_a_payment_set_aside_does_not_add_up_the_others(make: Make)
     assert made.tables["lines"].num_rows == 2
 
 
-def test_a_refund_set_aside_leaves_its_payments_cohort_unknown(make: Make) -> None:
+def test_a_refund_set_aside_leaves_its_payments_cohort_unknown(make):
     """Returned in October of a September payment: what is left of September is not known."""
     record = refund(9, SEPTEMBER, "2026-10-20T12:00:00Z", "4") | {"amount": "1e1"}
     september = make("2026-09", record)
@@ -122,7 +119,7 @@ def test_a_refund_set_aside_leaves_its_payments_cohort_unknown(make: Make) -> No
     assert usdt(make("2026-11", record))["open_refundable"] == 40
 
 
-def test_a_payout_made_just_before_the_first_day_read_is_read_too(make: Make) -> None:
+def test_a_payout_made_just_before_the_first_day_read_is_read_too(make):
     """It settles in the month that was asked for, and figures book by that."""
     record = payout(9, "2026-08-31T23:59:59Z", "3", "0", settled_at="2026-09-01T00:00:01Z")
     made = make("2026-09", record, since="2026-09-01")
@@ -133,7 +130,7 @@ def test_a_payout_made_just_before_the_first_day_read_is_read_too(make: Make) ->
 
 
 @pytest.mark.thorough
-def test_a_payout_set_aside_blocks_the_month_it_settles_in(make: Make) -> None:
+def test_a_payout_set_aside_blocks_the_month_it_settles_in(make):
     """Made in the last seconds of September, settled in the first of October."""
     record = payout(9, "2026-09-30T23:59:58Z", "3", "0", settled_at="2026-10-01T00:00:05Z")
     october = make("2026-10", record | {"fee_amount": "NaN"})
@@ -144,9 +141,7 @@ def test_a_payout_set_aside_blocks_the_month_it_settles_in(make: Make) -> None:
 
 
 @pytest.mark.parametrize("page_size", sample([2, 1, 100], 3))
-def test_a_record_without_a_time_blocks_every_month_it_can_belong_to(
-    make: Make, desk: Desk, page_size: int
-) -> None:
+def test_a_record_without_a_time_blocks_every_month_it_can_belong_to(make, desk, page_size):
     """Listed between a payment of September and one of October, it may be of either."""
     record = {name: value for name, value in payment(9, "", "1000").items() if name != "paid_at"}
     place = {SEPTEMBER["id"]: 1, BITCOIN["id"]: 2, record["id"]: 3, OCTOBER["id"]: 4}
@@ -164,7 +159,7 @@ def test_a_record_without_a_time_blocks_every_month_it_can_belong_to(
 
 
 @pytest.mark.thorough
-def test_records_without_time_and_id_are_not_taken_for_one(make: Make, desk: Desk) -> None:
+def test_records_without_time_and_id_are_not_taken_for_one(make, desk):
     """Two of the same bytes, one newer and one older than October's payment."""
     record = {"id": None, "amount": "1000", "status": "completed", "currency": "usdt"}
     everything = [NOVEMBER, record, OCTOBER, record, BITCOIN, SEPTEMBER]
@@ -174,9 +169,7 @@ def test_records_without_time_and_id_are_not_taken_for_one(make: Make, desk: Des
 
 
 @pytest.mark.parametrize("page_size", sample([2, 1, 100], 3))
-def test_a_record_without_a_time_on_a_list_without_order_can_be_of_any_month(
-    make: Make, desk: Desk, page_size: int
-) -> None:
+def test_a_record_without_a_time_on_a_list_without_order_can_be_of_any_month(make, desk, page_size):
     """Its neighbours tell nothing, whichever page shows that they do not."""
     record = {name: value for name, value in payment(9, "", "1000").items() if name != "paid_at"}
     order = [OCTOBER["id"], record["id"], BITCOIN["id"], SEPTEMBER["id"], NOVEMBER["id"]]
@@ -185,7 +178,7 @@ def test_a_record_without_a_time_on_a_list_without_order_can_be_of_any_month(
     assert make("2026-11", record).status == "provisional"
 
 
-def test_a_coin_that_only_a_record_set_aside_names_has_a_row(make: Make) -> None:
+def test_a_coin_that_only_a_record_set_aside_names_has_a_row(make):
     """Its position is unknown, not zero, and so is every share of all coins' worth."""
     record = payment(9, "2026-09-20T12:00:00Z", "1000", "0", currency="eth") | {"amount": TOO_LONG}
     made = make("2026-10", record)
@@ -195,7 +188,7 @@ def test_a_coin_that_only_a_record_set_aside_names_has_a_row(make: Make) -> None
     assert set(made.tables["exposure"]["share"].to_pylist()) == {None}
 
 
-def test_a_newer_payout_set_aside_leaves_the_rate_unknown(make: Make) -> None:
+def test_a_newer_payout_set_aside_leaves_the_rate_unknown(make):
     """It may carry the newest price."""
     paid_out = payout(9, "2026-10-20T12:00:00Z", "3", "0", usd_value="9", currency="btc")
     made = make("2026-11", paid_out | {"fee_amount": "NaN"})
@@ -203,7 +196,7 @@ def test_a_newer_payout_set_aside_leaves_the_rate_unknown(make: Make) -> None:
     assert btc["implied_rate"] is None
 
 
-def test_refunds_of_a_payment_set_aside_leave_its_cohort_unknown(make: Make) -> None:
+def test_refunds_of_a_payment_set_aside_leave_its_cohort_unknown(make):
     """504 were refunded of September's payments; of 500 the payment cannot be held."""
     bad = payment(8, "2026-09-02T12:00:00Z", "1000", "0") | {"fee_amount": "NaN"}
     refunds = [refund(20, SEPTEMBER, "2026-09-20T12:00:00Z", "4")]

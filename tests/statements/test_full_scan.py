@@ -21,7 +21,6 @@ from svc_analytics.statements import deep_check
 from svc_analytics.statements.deep_check import DIFFERENT, Note, check_deeply
 from svc_analytics.warehouse.other_months import OtherPayments
 from svc_analytics.warehouse.warehouse import open_warehouse
-from tests.support.desks import Desk
 from tests.support.fake_service import payment
 from tests.support.full_scan.comparison import differences, full_scan
 from tests.support.full_scan.knowledge import View
@@ -51,7 +50,7 @@ def compare(seeded: Seeded, period: Period, books: Books) -> list[str]:
 
 
 @pytest.mark.parametrize(("seed", "asked"), rings(QUICK, ((n, None) for n in range(SEEDS))))
-def test_every_cell_is_that_of_a_full_scan(seed: int, asked: int | None, tmp_path: Path) -> None:
+def test_every_cell_is_that_of_a_full_scan(seed, asked, tmp_path):
     """A statement of a month, of whatever zone and calendar, has the figures of all rows.
 
     In the deep ring each sort of month of 200 lakes, also before the first record and the running
@@ -64,7 +63,7 @@ def test_every_cell_is_that_of_a_full_scan(seed: int, asked: int | None, tmp_pat
 
 
 @pytest.mark.parametrize("seed", rings((14,), range(40)))
-def test_every_finding_of_all_time_is_that_of_a_full_scan(seed: int, tmp_path: Path) -> None:
+def test_every_finding_of_all_time_is_that_of_a_full_scan(seed, tmp_path):
     """
     Each with its record, coin, detail and instant; the lakes of the deep ring break every rule.
     """
@@ -86,7 +85,7 @@ def test_every_finding_of_all_time_is_that_of_a_full_scan(seed: int, tmp_path: P
 
 
 @pytest.mark.thorough
-def test_the_seeded_lakes_break_every_rule(tmp_path: Path) -> None:
+def test_the_seeded_lakes_break_every_rule(tmp_path):
     """The lakes hold all that the full scan is written for: each of its rules finds something."""
     found: Counter[str] = Counter()
     for seed in range(SEEDS // 2):
@@ -95,7 +94,7 @@ def test_the_seeded_lakes_break_every_rule(tmp_path: Path) -> None:
     assert {rule.__name__ for rule in RULES} <= {*found}
 
 
-def test_a_difference_in_one_cell_is_told(tmp_path: Path) -> None:
+def test_a_difference_in_one_cell_is_told(tmp_path):
     """The comparison itself sees a figure that is off by one unit of its last place."""
     seeded = make_seeded_lake(tmp_path / "data", 0)
     made = state(seeded, seeded.asked[0])
@@ -120,16 +119,14 @@ def findings(path: Path, told: Note = lambda text: None) -> list[tuple[str, str]
 
 
 @pytest.mark.thorough
-def test_a_sound_lake_gives_the_same_statements_from_all_rows(tmp_path: Path) -> None:
+def test_a_sound_lake_gives_the_same_statements_from_all_rows(tmp_path):
     """No table of any month differs by a cell; the last two months are of Tehran."""
     held: list[str] = []
     assert findings(tmp_path / "data", held.append) == []
     assert [text.split()[4] for text in held[-2:]] == TEHRAN
 
 
-def test_a_month_that_differs_is_told_with_its_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_month_that_differs_is_told_with_its_tables(tmp_path, monkeypatch):
     """A statement without the rows of other months that it needs is found out."""
     read = deep_check.read_tables
 
@@ -144,9 +141,7 @@ def test_a_month_that_differs_is_told_with_its_tables(
 
 
 @pytest.mark.thorough
-def test_a_file_with_other_totals_than_its_rows_is_named_once(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_with_other_totals_than_its_rows_is_named_once(desk, monkeypatch):
     """Later months would all differ: their rows are summed, and each opens with that file's."""
     desk.service.payments = [payment(n, f"2026-{8 + n:02}-03T00:00:00Z") for n in range(3)]
     desk.extract()
@@ -170,7 +165,7 @@ def test_a_file_with_other_totals_than_its_rows_is_named_once(
     assert of_month["record_id"] == "2026-10" and "position" in of_month["detail"]
 
 
-def test_one_statement_in_some_holds_another_month_against_its_totals(tmp_path: Path) -> None:
+def test_one_statement_in_some_holds_another_month_against_its_totals(tmp_path):
     """Chance decides by what is stated: the same each time, and never a month that is read."""
     lake = make_seeded_lake(tmp_path / "data", 0).lake
     footers, folder = lake.footers(PAYMENTS), lake.folder(PAYMENTS)

@@ -2,7 +2,6 @@
 
 import errno
 import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,7 +47,7 @@ class FullDisk:
 
 
 @pytest.fixture
-def usual(desk: Desk) -> Statement:
+def usual(desk) -> Statement:
     """A statement whose tables are in memory."""
     desk.serve(LEDGER)
     return stated(desk, "2026-10")
@@ -74,9 +73,7 @@ def exceptions(lake: Lake) -> list[dict[str, Any]]:
     return rows
 
 
-def test_a_long_month_has_the_same_tables_and_files(
-    usual: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_long_month_has_the_same_tables_and_files(usual, desk, monkeypatch, tmp_path):
     """To the digest, each type and each byte; no file of a table is left in the lake."""
     before = sorted(desk.lake.path.rglob("*"))
     long = of_a_long_month(usual, desk, monkeypatch)
@@ -94,9 +91,7 @@ def test_a_long_month_has_the_same_tables_and_files(
         assert (in_files / name).read_bytes() == (in_memory / name).read_bytes()
 
 
-def test_a_full_disk_is_one_clear_line(
-    usual: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_one_clear_line(usual, desk, monkeypatch):
     """As where a query spills."""
     monkeypatch.setattr(tempfile, "TemporaryFile", FullDisk)
     with pytest.raises(QueryError, match="the disk is full: free some space in "):
@@ -105,9 +100,7 @@ def test_a_full_disk_is_one_clear_line(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", [7, *(pytest.param(s, marks=pytest.mark.thorough) for s in SEEDS)])
-def test_rules_find_the_same_one_after_another(
-    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_find_the_same_one_after_another(seed, tmp_path, monkeypatch):
     """In lakes with late, lost and restated records: of a month in any zone, and over all time."""
     seeded = make_seeded_lake(tmp_path / "data", seed)
     period = seeded.asked[seed % len(seeded.asked)]

@@ -11,7 +11,6 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.statements.metadata import name_empty, read_properties
 from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer, table
-from tests.support.desks import Desk
 from tests.support.fake_service import payment
 from tests.support.prepared import extracted
 
@@ -25,7 +24,7 @@ LEDGER = """
 
 
 @pytest.fixture
-def closer(desk: Desk) -> Closer:
+def closer(desk) -> Closer:
     """October's second payment has metadata, and so has its first, which was refunded."""
     closer = Closer(desk)
     closer.serve(LEDGER)
@@ -52,17 +51,17 @@ def shown(rows: list[dict[str, Any]], *names: str) -> list[tuple[Any, ...]]:
         ('{"b": 1, "a": ' + "[" * 2000 + "]" * 2000 + "}", "[" * 2000 + "]" * 2000),
     ],
 )
-def test_a_property_is_given_as_it_was_written(metadata: str, found: str) -> None:
+def test_a_property_is_given_as_it_was_written(metadata, found):
     """Texts as they are, all else as its JSON: no digit goes through a float."""
     assert read_properties(metadata, ["a"]) == {"a": found}
 
 
 @pytest.mark.parametrize("metadata", [None, "{}", '{"b": 1}', '{"a": null}', "[1]", '"a"', "7"])
-def test_what_is_not_said_is_null(metadata: str | None) -> None:
+def test_what_is_not_said_is_null(metadata):
     assert read_properties(metadata, ["a"]).get("a") is None
 
 
-def test_named_properties_stand_on_the_lines(closer: Closer) -> None:
+def test_named_properties_stand_on_the_lines(closer):
     """A payment's own; a refund's are those of its payment; a payout has none."""
     extracted(closer.desk)
     made = statement(closer.desk.lake, "2026-10", metadata=["cart", "branch"])
@@ -75,7 +74,7 @@ def test_named_properties_stand_on_the_lines(closer: Closer) -> None:
     assert made.options == {"metadata": ["cart", "branch"], "assertions": []}
 
 
-def test_no_metadata_stands_on_a_statement_unasked(closer: Closer) -> None:
+def test_no_metadata_stands_on_a_statement_unasked(closer):
     extracted(closer.desk)
     made = statement(closer.desk.lake, "2026-10")
     assert "metadata" not in json.dumps(made.tables["lines"].column_names)
@@ -83,17 +82,17 @@ def test_no_metadata_stands_on_a_statement_unasked(closer: Closer) -> None:
 
 
 @pytest.mark.parametrize("names", [["cart", "cart"], [""]])
-def test_names_that_name_nothing_are_refused(closer: Closer, names: list[str]) -> None:
+def test_names_that_name_nothing_are_refused(closer, names):
     with pytest.raises(ConfigError, match="name each property of the metadata once"):
         statement(closer.desk.lake, "2026-10", metadata=names)
 
 
-def test_one_name_alone_is_not_taken_for_its_letters(closer: Closer) -> None:
+def test_one_name_alone_is_not_taken_for_its_letters(closer):
     with pytest.raises(ConfigError, match=r"metadata is the text 'cart': give a list, such as"):
         statement(closer.desk.lake, "2026-10", metadata="cart")
 
 
-def test_a_property_that_no_line_says_is_told(closer: Closer) -> None:
+def test_a_property_that_no_line_says_is_told(closer):
     """It may be misspelt; a month without a movement says nothing of it.
 
     All that is due shows what is named, too.
@@ -108,7 +107,7 @@ def test_a_property_that_no_line_says_is_told(closer: Closer) -> None:
 
 
 @pytest.mark.thorough
-def test_a_seal_holds_its_properties_and_a_restatement_keeps_them(closer: Closer) -> None:
+def test_a_seal_holds_its_properties_and_a_restatement_keeps_them(closer):
     """The manifest names them, so the lake yields them again, and the next version too."""
     first = closer.close(metadata=["cart"])
     assert read_manifest(first.folder)["options"] == {"metadata": ["cart"], "assertions": []}

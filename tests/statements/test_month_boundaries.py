@@ -7,7 +7,6 @@ import pytest
 from svc_analytics.instants import to_micros
 from svc_analytics.periods import month
 from svc_analytics.statements.statement import statement
-from tests.support.desks import Desk
 from tests.support.fake_service import payment
 from tests.support.rings import sample
 
@@ -30,9 +29,7 @@ BOUNDARIES = [
 
 
 @pytest.mark.parametrize(("label", "zone", "calendar", "start"), sample(BOUNDARIES, 8))
-def test_a_microsecond_decides_the_month(
-    desk: Desk, label: str, zone: str, calendar: str, start: str
-) -> None:
+def test_a_microsecond_decides_the_month(desk, label, zone, calendar, start):
     """One microsecond before the boundary is the old month, the boundary itself the new."""
     at = datetime.fromisoformat(start)
     edge = timedelta(microseconds=1)

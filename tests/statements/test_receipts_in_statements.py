@@ -9,7 +9,6 @@ import pytest
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.statement import Statement, statement
 from tests.receipts.test_verify_lake import KEPT, PAYMENTS, receipted
-from tests.support.desks import Desk
 from tests.support.prepared import prepared
 
 # October: six payments of 10 usdt, of which the receipts of two hold.
@@ -21,7 +20,7 @@ OCTOBER = [
 
 
 @pytest.fixture
-def made(desk: Desk) -> Statement:
+def made(desk) -> Statement:
     """The statement of October, and its lake in the desk."""
 
     def make() -> Statement:
@@ -37,7 +36,7 @@ def row(table: Any, **where: str) -> dict[str, Any]:
     return next(r for r in table.to_pylist() if where.items() <= r.items())
 
 
-def test_the_share_that_receipts_attest_by_count_and_by_value(made: Statement) -> None:
+def test_the_share_that_receipts_attest_by_count_and_by_value(made):
     """Six payments of 10: all six have a verdict, two are proven."""
     summary = row(made.tables["summary"], currency="usdt")
     assert (summary["receipts_checked"], summary["receipts_valid"]) == (6, 2)
@@ -47,7 +46,7 @@ def test_the_share_that_receipts_attest_by_count_and_by_value(made: Statement) -
     assert values == [2, Decimal("0.33333333"), 20]
 
 
-def test_every_line_says_how_far_it_is_proven(made: Statement) -> None:
+def test_every_line_says_how_far_it_is_proven(made):
     """Beside the record, and in a table of its own with the reason."""
     verdicts = {r["record_id"]: r["receipt_verdict"] for r in made.tables["lines"].to_pylist()}
     wrong = {record["id"]: name for name, record in PAYMENTS.items() if name != "valid"}
@@ -55,7 +54,7 @@ def test_every_line_says_how_far_it_is_proven(made: Statement) -> None:
     assert {r["payment_id"]: r["verdict"] for r in made.tables["receipts"].to_pylist()} == verdicts
 
 
-def test_a_wrong_receipt_blocks_until_a_person_accepts_it(made: Statement, desk: Desk) -> None:
+def test_a_wrong_receipt_blocks_until_a_person_accepts_it(made, desk):
     """Mismatch, forgery and junk block; a missing one does not. The reason is printed."""
     wrong = [PAYMENTS[name]["id"] for name in ("facts_mismatch", "bad_signature", "malformed")]
     assert made.status == "provisional"

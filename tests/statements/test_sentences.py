@@ -29,9 +29,7 @@ def kept(folder: Path, content: str | bytes) -> Kept:
         "2026-09,2026-10,payment_fees,btc,It rose, at last.,Rui,": "8 cells, and the first line",
     }.items(),
 )
-def test_a_wrong_line_is_named_and_the_others_are_kept(
-    tmp_path: Path, line: str, fault: str
-) -> None:
+def test_a_wrong_line_is_named_and_the_others_are_kept(tmp_path, line, fault):
     """In both languages; a form keeps it in its facts."""
     found = kept(tmp_path, f"{HEAD}{GOOD}{line}\n{GOOD.replace('btc', 'usdt')}")
     assert [each["currency"] for each in found.sentences] == ["btc", "usdt"]
@@ -50,9 +48,7 @@ def test_a_wrong_line_is_named_and_the_others_are_kept(
         f'{HEAD}{GOOD}"2026-09\n': "line 3: a quote is opened and never closed",
     }.items(),
 )
-def test_a_file_that_cannot_be_read_is_named(
-    tmp_path: Path, content: str | bytes, fault: str
-) -> None:
+def test_a_file_that_cannot_be_read_is_named(tmp_path, content, fault):
     """What a column or a quote means to the lines before it, nobody guesses."""
     found = kept(tmp_path, content)
     assert not found.sentences
@@ -60,7 +56,7 @@ def test_a_file_that_cannot_be_read_is_named(
     assert told.startswith(f"The file 2026-10-sentences.csv was not read: {fault}")
 
 
-def test_the_older_file_has_lines_on_other_months(tmp_path: Path) -> None:
+def test_the_older_file_has_lines_on_other_months(tmp_path):
     """They are no fault there; of many faults the first are named, and the others counted."""
     other = GOOD.replace("2026-10", "2026-11")
     (tmp_path / FILE).write_text(HEAD + other + GOOD + other)

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import parse_instant
 from svc_analytics.statements.statement import Statement, statement
-from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
 from tests.support.prepared import stated
 
@@ -43,7 +41,7 @@ Make = Callable[..., Statement]
 
 
 @pytest.fixture
-def make(desk: Desk) -> Make:
+def make(desk) -> Make:
     """Extract a ledger and make a statement of it, or take a copy of what was made so before."""
 
     def build(ledger: str = LEDGER, month: str = "2026-10", **options: Any) -> Statement:
@@ -57,7 +55,7 @@ def row(made: Statement, currency: str) -> dict[str, Any]:
     return next(r for r in made.tables["summary"].to_pylist() if r["currency"] == currency)
 
 
-def test_refunds_belong_to_the_month_they_settled_in(make: Make) -> None:
+def test_refunds_belong_to_the_month_they_settled_in(make):
     """A refund counts in its own month, whatever its payment's month; cohorts look ahead."""
     btc = row(make(), "btc")
     assert btc["refunds_count"] == 2
@@ -69,19 +67,19 @@ def test_refunds_belong_to_the_month_they_settled_in(make: Make) -> None:
     assert btc["open_refundable"] == Decimal("1.5")
 
 
-def test_fees_are_kept_on_refunds(make: Make) -> None:
+def test_fees_are_kept_on_refunds(make):
     """Leakage: 0.03 on 0.5 of 1.5, and 0.02 on 0.25 of 2."""
     assert row(make(), "btc")["fee_leakage"] == Decimal("0.01") + Decimal("0.0025")
 
 
-def test_the_smallest_unit_of_18_decimals_is_not_lost(make: Make) -> None:
+def test_the_smallest_unit_of_18_decimals_is_not_lost(make):
     """3 wei stay 3 wei; without a recorded value their worth is unknown, not zero."""
     eth = row(make(), "eth")
     assert eth["gross_sales"] == Decimal("0.000000000000000003")
     assert eth["usd_gross"] is None and eth["implied_rate"] is None
 
 
-def test_exposure_comes_from_the_unrounded_rate(make: Make) -> None:
+def test_exposure_comes_from_the_unrounded_rate(make):
     """2.7 btc at 16000 / 0.25 USD; the rate's own rounding never enters the product."""
     btc = row(make(), "btc")
     assert btc["implied_rate"] == Decimal(64000)
@@ -104,7 +102,7 @@ ODD = """
 """
 
 
-def test_a_payment_without_a_fee_has_its_part_in_the_usd_figures(make: Make) -> None:
+def test_a_payment_without_a_fee_has_its_part_in_the_usd_figures(make):
     """100 USD each, of one 10 % are fee; a third has no value in USD, two more no amount.
 
     Of a payout of nothing nobody knows what its fee is worth.
@@ -116,12 +114,12 @@ def test_a_payment_without_a_fee_has_its_part_in_the_usd_figures(make: Make) -> 
     assert [each["value"] for each in rows if (each["name"], each["currency"]) == of] == [10]
 
 
-def test_large_and_small_amounts_of_one_coin_add_up_exactly(make: Make) -> None:
+def test_large_and_small_amounts_of_one_coin_add_up_exactly(make):
     """16 digits before the point and 18 behind it in one sum."""
     assert row(make(LARGE), "usdt")["gross_sales"] == Decimal("7999999999999998.999999999999999999")
 
 
-def test_a_quotient_by_the_largest_amount_is_exact(make: Make) -> None:
+def test_a_quotient_by_the_largest_amount_is_exact(make):
     """A fee of a quarter of 20 nines and a bit less: the rate is 0.25, half up at 8 places."""
     made = make(LARGE)
     assert row(made, "huge")["gross_sales"] == Decimal("99999999999999999999")
@@ -144,7 +142,7 @@ BROKEN = """
 """  # noqa: E501 - a table
 
 
-def test_a_bearer_never_seen_is_not_borne_by_the_merchant(make: Make) -> None:
+def test_a_bearer_never_seen_is_not_borne_by_the_merchant(make):
     """An unknown bearer's fee is listed among fees and not among fees borne; it blocks nothing."""
     made = make(BROKEN)
     usdt = row(made, "usdt")
@@ -153,7 +151,7 @@ def test_a_bearer_never_seen_is_not_borne_by_the_merchant(make: Make) -> None:
     assert found["fee_bearer_is_known"] == "advisory"
 
 
-def test_fees_on_refunds_add_up_where_the_service_breaks_the_contract(make: Make) -> None:
+def test_fees_on_refunds_add_up_where_the_service_breaks_the_contract(make):
     """A payment's 1, and 0.2 and 0.3 that two refunds must not have cost."""
     made = make(BROKEN)
     eth = row(made, "eth")
@@ -163,21 +161,21 @@ def test_fees_on_refunds_add_up_where_the_service_breaks_the_contract(make: Make
     assert any("refund_is_debited_without_fee" in each.text for each in made.reasons)
 
 
-def test_an_unknown_status_is_in_no_figure_and_blocks(make: Make) -> None:
+def test_an_unknown_status_is_in_no_figure_and_blocks(make):
     """Only completed is money; a person must look at the rest."""
     made = make(BROKEN)
     assert row(made, "btc")["payments_count"] == 1 and made.needs_attention
     assert any("status_is_known" in each.text for each in made.reasons)
 
 
-def test_an_empty_month_is_a_statement_too(make: Make) -> None:
+def test_an_empty_month_is_a_statement_too(make):
     """Nothing happened, all was read: no rows but for positions, and it is final."""
     made = make(month="2026-08")
     assert made.tables["summary"].num_rows == 0
     assert made.status == "final"
 
 
-def test_without_payout_records_what_needs_them_is_unknown(make: Make, desk: Desk) -> None:
+def test_without_payout_records_what_needs_them_is_unknown(make, desk):
     """Not extracted is NULL with a reason, never zero."""
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
     made = make()
@@ -196,7 +194,7 @@ def test_without_payout_records_what_needs_them_is_unknown(make: Make, desk: Des
     assert "payout records were never extracted" in made.reasons[0].text
 
 
-def test_a_gap_inside_the_period_makes_its_figures_unknown(desk: Desk) -> None:
+def test_a_gap_inside_the_period_makes_its_figures_unknown(desk):
     """Half a month read is not a month's figures."""
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.extract(start=parse_instant("2026-10-04T00:00:00Z")[0])
@@ -206,7 +204,7 @@ def test_a_gap_inside_the_period_makes_its_figures_unknown(desk: Desk) -> None:
     assert made.needs_attention
 
 
-def test_time_behind_the_newest_sweep_is_unknown_too(desk: Desk) -> None:
+def test_time_behind_the_newest_sweep_is_unknown_too(desk):
     """A month that is over and was read only to its 5th has no figures, and says why."""
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.service.now = datetime(2026, 10, 5, tzinfo=UTC)
@@ -219,7 +217,7 @@ def test_time_behind_the_newest_sweep_is_unknown_too(desk: Desk) -> None:
     assert row(beyond, "btc")["payments_count"] is None and beyond.needs_attention
 
 
-def test_positions_need_the_proven_start_of_history(desk: Desk) -> None:
+def test_positions_need_the_proven_start_of_history(desk):
     """A whole month read gives its figures; positions also need all time before."""
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.extract(start=parse_instant("2026-10-01T00:00:00Z")[0])
@@ -229,13 +227,13 @@ def test_positions_need_the_proven_start_of_history(desk: Desk) -> None:
     assert btc["refunds_unresolved"] == Decimal("0.5") and btc["fee_leakage"] is None
 
 
-def test_a_running_month_is_provisional_only_for_that(make: Make) -> None:
+def test_a_running_month_is_provisional_only_for_that(make):
     """Time alone will mend it: nobody has to look."""
     made = make(month="2026-11", now=_micros(2026, 11, 20))
     assert made.status == "provisional" and not made.needs_attention
 
 
-def test_a_month_that_has_not_begun_is_refused(make: Make) -> None:
+def test_a_month_that_has_not_begun_is_refused(make):
     """There is nothing to state of the future."""
     with pytest.raises(ConfigError, match="has not begun"):
         make(month="2027-01", now=_micros(2026, 11, 20))
@@ -245,7 +243,7 @@ def _micros(*day: int) -> int:
     return int(datetime(*day, tzinfo=UTC).timestamp()) * 1_000_000  # type: ignore[arg-type, misc]
 
 
-def test_lines_carry_the_parent_and_what_each_refund_left(make: Make) -> None:
+def test_lines_carry_the_parent_and_what_each_refund_left(make):
     """A refund's line names its order and how much could still be returned."""
     lines = make().tables["lines"].to_pylist()
     refund = next(line for line in lines if line["parent_reference_id"] == "order-2")
@@ -255,7 +253,7 @@ def test_lines_carry_the_parent_and_what_each_refund_left(make: Make) -> None:
     assert [line["line_no"] for line in lines] == list(range(1, len(lines) + 1))
 
 
-def test_lines_tell_their_version_and_what_checks_found(make: Make, desk: Desk) -> None:
+def test_lines_tell_their_version_and_what_checks_found(make, desk):
     """A payment that was stated twice is version 2, and its line names the finding."""
     first = make().tables["lines"].to_pylist()
     assert {(line["record_version"], line["flags"]) for line in first} == {(1, None)}
@@ -269,7 +267,7 @@ def test_lines_tell_their_version_and_what_checks_found(make: Make, desk: Desk) 
     assert set(found.values()) == {(1, None)}
 
 
-def test_control_totals_are_those_of_the_files(make: Make, tmp_path: Path) -> None:
+def test_control_totals_are_those_of_the_files(make, tmp_path):
     """Rows, the hash that any tool takes of the CSV, and the sums an accountant adds up."""
     folder = make().save(tmp_path / "out")
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -280,7 +278,7 @@ def test_control_totals_are_those_of_the_files(make: Make, tmp_path: Path) -> No
     assert (btc["gross"], btc["fee"], btc["net"]) == ("1.25", "-0.02", "1.23")
 
 
-def test_what_was_read_is_told_by_stream(desk: Desk) -> None:
+def test_what_was_read_is_told_by_stream(desk):
     """Counted, in no figure, set aside: the records of a period add up to those read."""
     payments, records = read_ledger(LEDGER)
     payments[1]["status"], payments[2]["amount"] = "on_hold", "1e3"
@@ -292,7 +290,7 @@ def test_what_was_read_is_told_by_stream(desk: Desk) -> None:
     assert [moved[name] for name in names] == ["complete", 4, 4, 0, 0]
 
 
-def test_a_stream_that_was_not_read_says_so(desk: Desk) -> None:
+def test_a_stream_that_was_not_read_says_so(desk):
     """Nothing is known of how many there are; of half a month, what was read is told."""
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
@@ -302,7 +300,7 @@ def test_a_stream_that_was_not_read_says_so(desk: Desk) -> None:
     assert (sold["state"], sold["read_count"]) == ("partial", 2)
 
 
-def test_an_earlier_statement_is_replaced_whole(make: Make, tmp_path: Path) -> None:
+def test_an_earlier_statement_is_replaced_whole(make, tmp_path):
     """What an earlier run wrote does not linger beside the new files."""
     made = make()
     made.save(tmp_path / "out")
@@ -310,14 +308,14 @@ def test_an_earlier_statement_is_replaced_whole(make: Make, tmp_path: Path) -> N
     assert not list((tmp_path / "out").glob("*.parquet"))
 
 
-def test_a_folder_that_is_not_ours_is_never_overwritten(make: Make, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_ours_is_never_overwritten(make, tmp_path):
     """Somebody's files stay where they are."""
     (tmp_path / "taxes.xlsx").write_text("mine")
     with pytest.raises(LakeError, match="not a statement"):
         make().save(tmp_path)
 
 
-def test_a_sealed_statement_is_never_overwritten(make: Make, tmp_path: Path) -> None:
+def test_a_sealed_statement_is_never_overwritten(make, tmp_path):
     """A seal is for good."""
     made = make()
     folder = made.save(tmp_path / "out")
@@ -328,16 +326,14 @@ def test_a_sealed_statement_is_never_overwritten(make: Make, tmp_path: Path) -> 
 
 
 @pytest.mark.thorough
-def test_a_small_lake_is_stated_like_a_large_one(
-    make: Make, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_small_lake_is_stated_like_a_large_one(make, desk, monkeypatch):
     """Held in memory and read as written, or read from its files: the statement is the same."""
     small = make().content_digest()
     monkeypatch.setattr("svc_analytics.warehouse.warehouse.SMALL_LAKE", 0)
     assert statement(desk.lake, "2026-10").content_digest() == small
 
 
-def test_a_sum_in_usd_says_how_much_of_it_is_priced(make: Make) -> None:
+def test_a_sum_in_usd_says_how_much_of_it_is_priced(make):
     """One of two payments has a USD value: the sum stands, and says of how many it is."""
     made = make(LARGE)
     assert row(made, "eth")["usd_gross"] == 60000
@@ -347,7 +343,7 @@ def test_a_sum_in_usd_says_how_much_of_it_is_priced(make: Make) -> None:
     )
 
 
-def test_a_position_in_usd_at_an_old_rate_is_marked(make: Make) -> None:
+def test_a_position_in_usd_at_an_old_rate_is_marked(make):
     """The rate of two years ago is used, for there is no other, and its age is a finding."""
     made = make(ODD)
     assert (made.status, row(made, "eth")["usd_exposure"]) == ("final", 600000)
@@ -356,14 +352,14 @@ def test_a_position_in_usd_at_an_old_rate_is_marked(make: Make) -> None:
     assert found["currency"] == "eth" and found["detail"].endswith("761 days old")
 
 
-def test_a_refund_dated_before_its_payment_is_found(make: Make) -> None:
+def test_a_refund_dated_before_its_payment_is_found(make):
     """It counts as a refund of the same period, as one of a payment that was not paid before."""
     made = make(ODD)
     assert row(made, "sol")["refunds_same_period"] == row(made, "sol")["refunds_paid"] == 1
     assert "refund_is_not_before_its_payment" in made.checks["check_name"].to_list()
 
 
-def test_frames_are_exact(make: Make) -> None:
+def test_frames_are_exact(make):
     """pandas carries decimals as Arrow does; nothing becomes a float."""
     summary = make().summary
     assert not [name for name, kind in summary.dtypes.items() if "float" in str(kind)]

@@ -63,7 +63,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture(scope="module")
-def regular(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+def regular(store, tmp_path_factory) -> Lakehouse:
     """A lake read from a service without quirks; tests only look at it."""
     service = Service(store, Clock(to_micros(NOW)))
     return extracted(service, tmp_path_factory.mktemp("regular") / "data")
@@ -88,9 +88,7 @@ def scanned(lake: Lakehouse, made: Statement) -> dict[str, list[dict[str, Any]]]
 
 
 @pytest.mark.parametrize(("label", "zone"), rings(MONTHS, ELSEWHERE))
-def test_every_month_is_final_and_that_of_a_full_scan(
-    regular: Lakehouse, label: str, zone: str
-) -> None:
+def test_every_month_is_final_and_that_of_a_full_scan(regular, label, zone):
     """Each is exact to the last digit, cell by cell, within the bounds of its zone."""
     made = statement(regular, label, zone=zone, now=to_micros(NOW))
     start = datetime.fromisoformat(f"{label}-01").replace(tzinfo=ZoneInfo(zone))
@@ -111,9 +109,7 @@ LONGER = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "zone"), LONGER.values(), ids=LONGER.keys())
-def test_longer_periods_are_those_of_a_full_scan_and_the_sum_of_their_months(
-    regular: Lakehouse, name: str, zone: str
-) -> None:
+def test_longer_periods_are_those_of_a_full_scan_and_the_sum_of_their_months(regular, name, zone):
     """A quarter, a year and a year to date are exact; each of their months stands beside them."""
     made = statement(regular, name, zone=zone, now=to_micros(NOW))
     expected = scanned(regular, made)
@@ -127,9 +123,7 @@ def test_longer_periods_are_those_of_a_full_scan_and_the_sum_of_their_months(
 
 
 @pytest.mark.parametrize("quirks", rings(USUAL, QUIRKS))
-def test_however_the_service_pages_and_bounds_every_record_is_held(
-    store: Store, clock: Clock, quirks: str, tmp_path: Path
-) -> None:
+def test_however_the_service_pages_and_bounds_every_record_is_held(store, clock, quirks, tmp_path):
     """Page sizes, bounds, cursors and failures of a service lose no record and change no amount."""
     service = Service(store, clock, QUIRKS[quirks])
     lake = extracted(service, tmp_path / "data")
@@ -141,7 +135,7 @@ def test_however_the_service_pages_and_bounds_every_record_is_held(
         assert sums(stream, rows) == sums(stream, served)
 
 
-def test_the_running_month_is_provisional_and_exact_so_far(regular: Lakehouse) -> None:
+def test_the_running_month_is_provisional_and_exact_so_far(regular):
     """A month that is not over shows what was read, and says that it is not over."""
     made = statement(regular, "2026-11", now=to_micros(NOW))
     assert [reason.is_unfinished for reason in made.reasons] == [True]

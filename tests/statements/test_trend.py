@@ -24,7 +24,7 @@ NOVEMBER = month("2026-11")
 
 
 @pytest.fixture
-def read(desk: Desk) -> Desk:
+def read(desk) -> Desk:
     """The ledger of the comparison, read whole."""
     desk.serve(LEDGER)
     return extracted(desk)
@@ -36,7 +36,7 @@ def trend(desk: Desk, figure: str = "net_settlement", **options: Any) -> list[tu
     return [tuple(row.values()) for row in table.to_pylist()]
 
 
-def test_every_month_is_there_and_the_running_one_is_marked(read: Desk) -> None:
+def test_every_month_is_there_and_the_running_one_is_marked(read):
     """From the first month with a record; a coin without a movement has none, which is zero."""
     assert [row for row in trend(read) if row[1] == "btc"] == [
         ("2026-08", "btc", Decimal("9.9"), False),
@@ -54,7 +54,7 @@ FIGURES = (
 
 
 @pytest.mark.parametrize("figure", sample(FIGURES, 6))
-def test_a_months_figure_is_that_of_its_statement(read: Desk, figure: str) -> None:
+def test_a_months_figure_is_that_of_its_statement(read, figure):
     """In Tehran's months, too."""
     zone = "Asia/Tehran"
     found = {(row[0], row[1]): row[2] for row in trend(read, figure, last=month("2026-11", zone))}
@@ -64,14 +64,14 @@ def test_a_months_figure_is_that_of_its_statement(read: Desk, figure: str) -> No
             assert found[label, row["currency"]] == row[figure]
 
 
-def test_months_that_were_not_read_are_unknown(desk: Desk) -> None:
+def test_months_that_were_not_read_are_unknown(desk):
     """NULL, and never zero."""
     desk.serve(LEDGER)
     desk.extract(start=parse_bound("2026-10-20"))
     assert [row[2] for row in trend(desk) if row[0] == "2026-10"] == [None, None]
 
 
-def test_only_a_figure_that_is_a_number_has_a_trend(read: Desk) -> None:
+def test_only_a_figure_that_is_a_number_has_a_trend(read):
     """One line says why, or which figure was meant."""
     names = {
         "net_setlement": "did you mean net_settlement",
@@ -83,7 +83,7 @@ def test_only_a_figure_that_is_a_number_has_a_trend(read: Desk) -> None:
             trend(read, name)
 
 
-def test_a_statement_holds_the_months_up_to_its_own_in_usd(read: Desk) -> None:
+def test_a_statement_holds_the_months_up_to_its_own_in_usd(read):
     """Each is what a statement of that month says, in Tehran too."""
     options: dict[str, Any] = {"zone": "Asia/Tehran", "now": parse_bound(NOW)}
     made = statement(read.lake, "2026-10", **options)
@@ -98,14 +98,14 @@ def test_a_statement_holds_the_months_up_to_its_own_in_usd(read: Desk) -> None:
 
 
 @pytest.mark.thorough
-def test_what_came_later_changes_no_trend(read: Desk) -> None:
+def test_what_came_later_changes_no_trend(read):
     """As of the end of October it is that of October, whatever November brought."""
     known = {"as_of": "2026-11-01T00:00:00Z", "now": parse_bound(NOW)}
     earlier = statement(read.lake, "2026-10", **known).tables["trend"]
     assert earlier.equals(statement(read.lake, "2026-10", now=parse_bound(NOW)).tables["trend"])
 
 
-def test_a_statement_holds_the_months_of_the_year_before(desk: Desk) -> None:
+def test_a_statement_holds_the_months_of_the_year_before(desk):
     """Up to 24 months that end with its own, so that each has the same month a year earlier."""
     early = " payment  btc       10      0.1   2024-10-10T09:00\n"
     desk.serve(LEDGER + early)
@@ -129,9 +129,7 @@ OF_TWO_YEARS = """
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("label", "before"), sample([("2026-Q3", "2026-Q2"), ("2026", "2025")], 2))
-def test_a_longer_period_knows_the_one_before_as_its_own_statement_does(
-    desk: Desk, label: str, before: str
-) -> None:
+def test_a_longer_period_knows_the_one_before_as_its_own_statement_does(desk, label, before):
     """What moved in its months, what it closed with: what the later one opens with."""
     desk.serve(OF_TWO_YEARS)
     lake = extracted(desk).lake

@@ -6,23 +6,22 @@ import pytest
 
 from tests.support.closings import Closer, closer_by_commands
 from tests.support.commands import Run
-from tests.support.desks import Desk
 from tests.support.post_office import PostOffice, post_office
 
 
 @pytest.fixture
-def closer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Closer:
+def closer(desk, monkeypatch) -> Closer:
     """What the commands extract comes from the model service, of three months."""
     return closer_by_commands(desk, monkeypatch)
 
 
 @pytest.fixture
-def call(closer: Closer, run: Run) -> Run:
+def call(closer, run) -> Run:
     return run
 
 
 @pytest.fixture
-def office(monkeypatch: pytest.MonkeyPatch) -> Iterator[PostOffice]:
+def office(monkeypatch) -> Iterator[PostOffice]:
     """Who is told by mail."""
     with post_office() as office:
         monkeypatch.setenv("SVC_NOTIFY", office.mail)

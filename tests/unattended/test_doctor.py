@@ -24,7 +24,7 @@ Points = Callable[[], dict[str, dict[str, str]]]
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dict[str, str]]]:
+def served(tmp_path_factory) -> Iterator[tuple[Path, dict[str, str]]]:
     """A folder with a lake that is up to date, and the settings of its service."""
     folder, clock = tmp_path_factory.mktemp("doctor"), Clock()
     with Store() as store, pytest.MonkeyPatch.context() as patch:
@@ -38,7 +38,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, dic
 
 
 @pytest.fixture
-def run(run: Run, served: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(run, served, monkeypatch) -> Run:
     folder, settings = served
     monkeypatch.chdir(folder)
     for name, value in settings.items():
@@ -47,7 +47,7 @@ def run(run: Run, served: tuple[Path, dict[str, str]], monkeypatch: pytest.Monke
 
 
 @pytest.fixture
-def points(run: Run) -> Points:
+def points(run) -> Points:
     """The points that are wrong, by their names."""
 
     def examine() -> dict[str, dict[str, str]]:
@@ -60,7 +60,7 @@ def points(run: Run) -> Points:
     return examine
 
 
-def test_what_is_right_is_well_and_nothing_is_written(run: Run, points: Points) -> None:
+def test_what_is_right_is_well_and_nothing_is_written(run, points):
     """Each key tells whose it is and what it reads; the month that is over is the one thing due."""
     before = {path: path.stat().st_mtime_ns for path in Path().rglob("*")}
     assert points() == {}
@@ -70,7 +70,7 @@ def test_what_is_right_is_well_and_nothing_is_written(run: Run, points: Points) 
     assert any(line.startswith("wrong months: over and not sealed: ") for line in lines)
 
 
-def test_a_lake_is_made_for_its_owner_and_group_alone(run: Run) -> None:
+def test_a_lake_is_made_for_its_owner_and_group_alone(run):
     """And the doctor tells of one that every user can read, and of such a `.env`."""
     lake = Path("data")
     assert lake.stat().st_mode & 0o007 == 0
@@ -85,9 +85,7 @@ def test_a_lake_is_made_for_its_owner_and_group_alone(run: Run) -> None:
         Path(".env").unlink()
 
 
-def test_what_is_missing_or_refused_is_named(
-    points: Points, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_missing_or_refused_is_named(points, monkeypatch):
     """A key that the service does not know, a receipt secret, room on the disk."""
     monkeypatch.setenv("SVC_PAYOUT_KEY", "svc_payout_" + "0" * 64)
     monkeypatch.delenv("SVC_RECEIPT_SECRETS")
@@ -97,9 +95,7 @@ def test_what_is_missing_or_refused_is_named(
     assert points().keys() == {"settings"}
 
 
-def test_what_signs_and_stamps_is_looked_at(
-    points: Points, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_signs_and_stamps_is_looked_at(points, run, monkeypatch, tmp_path):
     """Where it is set: the key and `ssh-keygen`, the authority's address and `openssl`."""
     monkeypatch.setenv("SVC_SIGNING_KEY", str(make_key(tmp_path, "own")))
     monkeypatch.setenv("SVC_TSA_URL", "https://tsa.example")
@@ -114,7 +110,7 @@ def test_what_signs_and_stamps_is_looked_at(
     assert "ssh-keygen is not installed" in found["signing key"]["text"]
 
 
-def test_how_the_last_run_ended_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_the_last_run_ended_is_told(run, monkeypatch):
     """Where it is kept; and that none is known, as where no timer started one."""
 
     def runs() -> list[str]:
@@ -130,9 +126,7 @@ def test_how_the_last_run_ended_is_told(run: Run, monkeypatch: pytest.MonkeyPatc
     Path("data/.told.json").unlink()
 
 
-def test_a_wrong_clock_and_old_data_are_wrong(
-    points: Points, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_clock_and_old_data_are_wrong(points, monkeypatch):
     """This machine is three days ahead of the service."""
     real = doctor.now()
     for module in ("unattended.doctor", "instants"):
@@ -152,9 +146,7 @@ SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signe
     ],
     ids=["of nobody", "trusted", "ends soon"],
 )
-def test_the_certificate_of_the_service_is_looked_at(
-    trusted: str, at: str, state: str, text: str, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_certificate_of_the_service_is_looked_at(trusted, at, state, text, step, monkeypatch):
     """Whether it is trusted, and for how long still: until 1 January 2120."""
     monkeypatch.setattr(doctor, "now", lambda: parse_bound(at))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

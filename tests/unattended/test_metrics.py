@@ -11,8 +11,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from svc_analytics.api.responses import RetryableError, raise_api_error
 from svc_analytics.errors import Unavailable
 from svc_analytics.extraction import update
-from tests.support.closings import Closer
-from tests.support.commands import Run
 
 FILE = Path("out.prom")
 
@@ -27,9 +25,7 @@ def measured() -> dict[tuple[str, ...], float]:
     }
 
 
-def test_a_run_is_measured_with_its_lake(
-    call: Run, closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_measured_with_its_lake(call, closer, monkeypatch):
     """A run that fails keeps when the last one succeeded; the ledger has three months."""
     monkeypatch.setenv("SVC_METRICS_FILE", str(FILE))
     assert call("extract").code == 0
@@ -57,9 +53,7 @@ def _away() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
-def test_prometheus_accepts_the_file(
-    call: Run, closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prometheus_accepts_the_file(call, closer, monkeypatch):
     """By its own tool."""
     monkeypatch.setenv("SVC_METRICS_FILE", str(FILE))
     call("extract")

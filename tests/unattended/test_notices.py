@@ -24,8 +24,6 @@ from svc_analytics.unattended import attachments, watch
 from svc_analytics.unattended.notifiers import read_notifiers
 from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.told import read_told
-from tests.support.closings import Closer
-from tests.support.commands import Run
 from tests.support.fake_service import payment
 from tests.support.post_office import PostOffice, post_office
 from tests.support.rings import rings
@@ -46,7 +44,7 @@ Watched = Callable[[], watch.Watch]
 
 
 @pytest.fixture
-def fails(closer: Closer, monkeypatch: pytest.MonkeyPatch) -> Fails:
+def fails(closer, monkeypatch) -> Fails:
     """Let each run from now on end with an error, or with none."""
     works = update.extract
 
@@ -60,7 +58,7 @@ def fails(closer: Closer, monkeypatch: pytest.MonkeyPatch) -> Fails:
 
 
 @pytest.fixture
-def told(office: PostOffice, monkeypatch: pytest.MonkeyPatch) -> PostOffice:
+def told(office, monkeypatch) -> PostOffice:
     """Who is told by mail and by a webhook, here without page and workbook, which take long."""
     monkeypatch.setenv("SVC_NOTIFY", f"{office.mail},{office.web}/hook")
     monkeypatch.setattr(attachments, "readable_forms", lambda: ("json",))
@@ -96,7 +94,7 @@ def digests(letter: EmailMessage) -> dict[str, str]:
 
 
 @pytest.fixture
-def watched(closer: Closer) -> Iterator[Watched]:
+def watched(closer) -> Iterator[Watched]:
     """Watch what a run does with a lake, of which August is sealed and not yet in its place."""
     folder = closer.sealed("2026-08", formats=("csv", "json"))
     folder.rename(folder.parents[1] / "aside")
@@ -122,9 +120,7 @@ def mail_of(office: PostOffice) -> tuple[dict[str, str], str]:
 
 
 @pytest.mark.parametrize("has_pdf", rings([False], [False, True]))
-def test_a_sealed_month_is_mailed_once_with_its_files(
-    has_pdf: bool, watched: Watched, office: PostOffice, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sealed_month_is_mailed_once_with_its_files(has_pdf, watched, office, monkeypatch):
     """The bytes are those of the forms beside the seal, as their digests say."""
     if not has_pdf:  # which takes long to print
         monkeypatch.setattr(attachments, "readable_forms", lambda: ("html", "xlsx"))
@@ -141,7 +137,7 @@ def test_a_sealed_month_is_mailed_once_with_its_files(
     assert office.mailed() == []
 
 
-def test_a_form_that_is_sealed_is_mailed_by_the_seal(watched: Watched, told: PostOffice) -> None:
+def test_a_form_that_is_sealed_is_mailed_by_the_seal(watched, told):
     """Its bytes are those that the seal's digest names; nothing is written beside it."""
     with watched():
         seal()
@@ -152,7 +148,7 @@ def test_a_form_that_is_sealed_is_mailed_by_the_seal(watched: Watched, told: Pos
 
 
 @pytest.mark.thorough
-def test_what_a_killed_run_sealed_is_told_by_the_next(watched: Watched, told: PostOffice) -> None:
+def test_what_a_killed_run_sealed_is_told_by_the_next(watched, told):
     """A process that is killed comes to no end; that is told once, until one is well again."""
     watched().__enter__()
     seal()
@@ -170,9 +166,7 @@ def test_what_a_killed_run_sealed_is_told_by_the_next(watched: Watched, told: Po
 
 
 @pytest.mark.thorough
-def test_a_process_that_is_killed_is_told_by_the_next_run(
-    call: Run, closer: Closer, told: PostOffice, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_is_killed_is_told_by_the_next_run(call, closer, told, monkeypatch):
     """By SIGKILL, while it waits for a service that never answers; the next one succeeds."""
     monkeypatch.setenv("SVC_PING_URL", f"{told.web}/ping")
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -189,9 +183,7 @@ def test_a_process_that_is_killed_is_told_by_the_next_run(
     assert call("extract").code == 0 and events(told) == []
 
 
-def test_a_run_beside_one_that_lives_is_not_taken_for_its_end(
-    watched: Watched, told: PostOffice
-) -> None:
+def test_a_run_beside_one_that_lives_is_not_taken_for_its_end(watched, told):
     """The second finds the lake busy, and ends first."""
     first = watched()
     with first:
@@ -219,12 +211,12 @@ def test_a_run_beside_one_that_lives_is_not_taken_for_its_end(
     ],
 )
 def test_a_gap_between_runs_is_told_once_by_the_one_that_comes(
-    days: list[float],
-    missed: list[float],
-    watched: Watched,
-    told: PostOffice,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    days,
+    missed,
+    watched,
+    told,
+    monkeypatch,
+):
     """Much longer than the last ones: a timer of once a month is not told each month."""
     began, found = now(), []
     for day in days:
@@ -236,9 +228,7 @@ def test_a_gap_between_runs_is_told_once_by_the_one_that_comes(
     assert found == missed
 
 
-def test_what_was_sealed_before_anybody_listened_is_not_told(
-    watched: Watched, told: PostOffice
-) -> None:
+def test_what_was_sealed_before_anybody_listened_is_not_told(watched, told):
     """A new notifier begins with what comes next."""
     seal()
     with watched():
@@ -247,9 +237,7 @@ def test_what_was_sealed_before_anybody_listened_is_not_told(
 
 
 @pytest.mark.thorough
-def test_a_restatement_is_told_once_and_is_no_lasting_state(
-    call: Run, closer: Closer, told: PostOffice
-) -> None:
+def test_a_restatement_is_told_once_and_is_no_lasting_state(call, closer, told):
     """The run ends with 3, and the next one has nothing to add."""
     closer.closed(*MONTHS)
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
@@ -259,9 +247,7 @@ def test_a_restatement_is_told_once_and_is_no_lasting_state(
 
 
 @pytest.mark.thorough
-def test_a_month_that_cannot_be_sealed_is_told_once_and_its_end_once(
-    call: Run, closer: Closer, told: PostOffice
-) -> None:
+def test_a_month_that_cannot_be_sealed_is_told_once_and_its_end_once(call, closer, told):
     """It waits for a person, and since it was due long ago, it is overdue too."""
     closer.desk.service.payments.pop(1)  # whose refund is in October
     closer.closed(*MONTHS[:2])
@@ -271,9 +257,7 @@ def test_a_month_that_cannot_be_sealed_is_told_once_and_its_end_once(
     assert call(*CLOSE).code == 0 and events(told) == ["sealed", "well"]
 
 
-def test_what_waits_for_a_person_is_told_until_it_is_another(
-    watched: Watched, told: PostOffice
-) -> None:
+def test_what_waits_for_a_person_is_told_until_it_is_another(watched, told):
     """A reason that stays is not told again; one that joins it makes another state."""
     finding = Message("reason.finding", FINDING="a rule is broken", rule="a_rule")
     reasons = (Reason(Message("reason.close_again", label="x", command="y")), Reason(finding))
@@ -291,7 +275,7 @@ def test_what_waits_for_a_person_is_told_until_it_is_another(
     assert [run(), run()] == [["well"], []]
 
 
-def test_a_month_that_is_overdue_is_told_once(watched: Watched, told: PostOffice) -> None:
+def test_a_month_that_is_overdue_is_told_once(watched, told):
     """Three days behind the instant from which on it could be closed; nobody closed any here."""
     for _ in range(2):
         run = watched()
@@ -303,9 +287,7 @@ def test_a_month_that_is_overdue_is_told_once(watched: Watched, told: PostOffice
     assert document["subject"].endswith("and not sealed: 2026-08, 2026-09, 2026-10")
 
 
-def test_a_failure_is_told_once_and_its_end_once(
-    call: Run, closer: Closer, told: PostOffice, fails: Fails
-) -> None:
+def test_a_failure_is_told_once_and_its_end_once(call, closer, told, fails):
     """Also where the lake is not there yet."""
     fails(REFUSED)
     assert [call("extract").code for _ in range(3)] == [1, 1, 1]
@@ -317,9 +299,7 @@ def test_a_failure_is_told_once_and_its_end_once(
     assert call("extract").code == 0 and events(told) == []
 
 
-def test_a_service_that_is_away_is_told_after_a_day(
-    call: Run, told: PostOffice, fails: Fails, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_that_is_away_is_told_after_a_day(call, told, fails, monkeypatch):
     """Not before, and once; a run that reaches it begins the day anew."""
     began = now()
 
@@ -339,8 +319,8 @@ def test_a_service_that_is_away_is_told_after_a_day(
 
 
 def test_a_notifier_that_fails_is_a_warning_and_is_told_by_the_next_run(
-    call: Run, closer: Closer, office: PostOffice, fails: Fails, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    call, closer, office, fails, monkeypatch
+):
     """The other one hears it once, and the exit code is that of the run."""
     with post_office() as other:
         monkeypatch.setenv("SVC_NOTIFY", f"{office.web}/a,{other.web}/b")
@@ -358,9 +338,7 @@ def test_a_notifier_that_fails_is_a_warning_and_is_told_by_the_next_run(
         assert (hooked(office), hooked(other)) == (["failed"], [])
 
 
-def test_no_secret_enters_a_message_or_a_warning(
-    call: Run, office: PostOffice, fails: Fails, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_no_secret_enters_a_message_or_a_warning(call, office, fails, monkeypatch, tmp_path):
     """With all of them set, and an error that names each: by mail, webhook, Slack and command."""
     for name, text in SECRETS.items():
         monkeypatch.setenv(name, text)
@@ -390,13 +368,13 @@ def test_no_secret_enters_a_message_or_a_warning(
     [(None, ["/x/start", "/x"]), (REFUSED, ["/x/start", "/x/fail"]), (AWAY, ["/x/start"])],
 )
 def test_a_run_pings_its_start_and_its_end(
-    error: Exception | None,
-    pings: list[str],
-    call: Run,
-    office: PostOffice,
-    fails: Fails,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    error,
+    pings,
+    call,
+    office,
+    fails,
+    monkeypatch,
+):
     """Of one that must be tried again there is no end: whoever waits for it counts the time."""
     monkeypatch.delenv("SVC_NOTIFY")
     monkeypatch.setenv("SVC_PING_URL", f"{office.web}/x")
@@ -416,14 +394,14 @@ def test_a_run_pings_its_start_and_its_end(
         ("https://a.example/pass-word ftp://b.example", "names no notifier"),
     ],
 )
-def test_a_wrong_notifier_is_refused_without_its_text(text: str, says: str) -> None:
+def test_a_wrong_notifier_is_refused_without_its_text(text, says):
     """It may hold a password."""
     with pytest.raises(ConfigError, match=says) as refused:
         read_notifiers(text)
     assert "pass-word" not in str(refused.value)
 
 
-def test_addresses_of_mail_may_have_commas_between_them() -> None:
+def test_addresses_of_mail_may_have_commas_between_them():
     """As between notifiers."""
     first, second = read_notifiers("smtp://m.example?from=a@x&to=b@x,c@x,\nhttps://h.example/1")
     assert first.people("to") == ["b@x", "c@x"] and second.name == "https://h.example"

@@ -16,7 +16,6 @@ from svc_analytics.unattended import scheduled_job
 from svc_analytics.unattended.schedule import Manager
 from svc_analytics.unattended.scheduled_job import Given, ScheduledJob, unit_name
 from svc_analytics.unattended.units import service, timer
-from tests.support.commands import Run
 
 GOLDEN = Path(__file__).parent / "golden"
 KEY, SECRET = "svc_live_" + "0a" * 32, "tiger-receipt"
@@ -54,7 +53,7 @@ class Systemd:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch) -> Path:
     """A working folder with a lake and a `.env`; a blank and a percent sign are in its name."""
     folder = tmp_path / "100% net"
     (folder / "data").mkdir(parents=True)
@@ -65,7 +64,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Systemd:
+def systemd(tmp_path, monkeypatch) -> Systemd:
     systemd = Systemd(tmp_path)
     monkeypatch.setattr(schedules, "machine_manager", lambda: systemd.manager)
     monkeypatch.setattr(scheduled_job, "try_as_user", lambda job: None)
@@ -79,7 +78,7 @@ def files(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {str(path): (path.read_bytes(), path.stat().st_mode & 0o777) for path in found}
 
 
-def test_the_units_are_the_golden_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_units_are_the_golden_ones(monkeypatch):
     """Percent signs are doubled everywhere; only lists of words are quoted."""
     monkeypatch.setattr(sys, "executable", "/srv/$venv/bin/python")
     units = {"finance.service": service(JOB), "finance.timer": timer(JOB)}
@@ -88,7 +87,7 @@ def test_the_units_are_the_golden_ones(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("user", ["finance", ""], ids=["machine", "own"])
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")
-def test_systemd_accepts_the_units(user: str, tmp_path: Path) -> None:
+def test_systemd_accepts_the_units(user, tmp_path):
     """By its own check; and it finds those of the machine well protected: under 2 of 10."""
     job = replace(JOB, user=user)
     paths = [tmp_path / f"{job.name}.{kind}" for kind in ("service", "timer")]
@@ -104,9 +103,7 @@ def test_systemd_accepts_the_units(user: str, tmp_path: Path) -> None:
         assert subprocess.run(security, capture_output=True).returncode == 0
 
 
-def test_a_dry_run_shows_all_and_changes_nothing(
-    folder: Path, systemd: Systemd, run: Run, tmp_path: Path
-) -> None:
+def test_a_dry_run_shows_all_and_changes_nothing(folder, systemd, run, tmp_path):
     """The units, their paths and the commands."""
     before = files(tmp_path)
     done = run("schedule", "install", "--dry-run")
@@ -118,8 +115,8 @@ def test_a_dry_run_shows_all_and_changes_nothing(
 
 
 def test_no_secret_is_in_a_unit_and_those_of_the_environment_are_roots_alone(
-    folder: Path, systemd: Systemd, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    folder, systemd, run, monkeypatch
+):
     """The key stays in `.env`, a secret of the environment is kept, a file is named."""
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", SECRET)
     monkeypatch.setenv("SVC_NOTIFY_FILE", "notify")
@@ -132,9 +129,7 @@ def test_no_secret_is_in_a_unit_and_those_of_the_environment_are_roots_alone(
     assert f"LoadCredential=notify:{folder}/notify".replace("%", "%%") in unit.read_text()
 
 
-def test_a_second_time_only_what_changed_is_written(
-    folder: Path, systemd: Systemd, run: Run
-) -> None:
+def test_a_second_time_only_what_changed_is_written(folder, systemd, run):
     """And systemd is asked to read it again."""
     run("schedule", "install")
     name = f"{unit_name(str(folder / 'data'))}.timer"
@@ -150,9 +145,7 @@ def test_a_second_time_only_what_changed_is_written(
     assert systemd.calls == ["daemon-reload", f"enable {name}", f"restart {name}"]
 
 
-def test_a_removal_leaves_the_lake_and_the_secrets(
-    folder: Path, systemd: Systemd, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_removal_leaves_the_lake_and_the_secrets(folder, systemd, run, monkeypatch):
     """Once more, there is nothing to remove."""
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", SECRET)
     run("schedule", "install")
@@ -184,9 +177,7 @@ AT = "Thu 2026-11-26 06:21:00 UTC"  # as systemd 252 writes it
         (LAST.format("inactive", "success", 0, ""), 0, "none since this machine began"),
     ],
 )
-def test_the_status_says_in_words_how_the_last_run_ended(
-    shown: str, code: int, line: str, folder: Path, systemd: Systemd, run: Run
-) -> None:
+def test_the_status_says_in_words_how_the_last_run_ended(shown, code, line, folder, systemd, run):
     """And ends with 3 where a person should look."""
     assert run("schedule", "status").code == 3  # not installed
     run("schedule", "install")
@@ -205,18 +196,14 @@ def test_the_status_says_in_words_how_the_last_run_ended(
         (["install", "--data-dir", "none"], 1, "no lake in"),
     ],
 )
-def test_a_wrong_word_is_refused(
-    words: list[str], code: int, says: str, folder: Path, systemd: Systemd, run: Run
-) -> None:
+def test_a_wrong_word_is_refused(words, code, says, folder, systemd, run):
     """No abbreviation is taken, and nothing is written."""
     done = run("schedule", *words)
     assert done.code == code and says in done.err
     assert files(systemd.manager.units) == {}
 
 
-def test_without_settings_or_rights_nothing_is_written(
-    folder: Path, systemd: Systemd, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_settings_or_rights_nothing_is_written(folder, systemd, run, monkeypatch):
     """One line says what is missing."""
     systemd.manager.units.rmdir()
     done = run("schedule", "install")
@@ -226,9 +213,7 @@ def test_without_settings_or_rights_nothing_is_written(
     assert done.code == 2 and len(done.lines) == 1 and "SVC_BASE_URL is not set" in done.err
 
 
-def test_without_systemd_a_line_of_a_crontab_is_printed(
-    folder: Path, systemd: Systemd, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_systemd_a_line_of_a_crontab_is_printed(folder, systemd, run, monkeypatch):
     """cron ends a command at a percent sign, and has none of this environment."""
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", SECRET)
@@ -242,8 +227,8 @@ def test_without_systemd_a_line_of_a_crontab_is_printed(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can try as another user")
 def test_a_user_who_may_not_read_the_settings_is_found_out_before_anything_is_written(
-    folder: Path,
-) -> None:
+    folder,
+):
     """The lake's owner is asked to begin a close, without the service."""
     (folder / ".env").chmod(0o600)
     job = replace(JOB, lake=str(folder / "data"), folder=folder, user="nobody", given=Given())
@@ -251,7 +236,7 @@ def test_a_user_who_may_not_read_the_settings_is_found_out_before_anything_is_wr
         scheduled_job.try_as_user(job)
 
 
-def test_two_lakes_never_have_one_name() -> None:
+def test_two_lakes_never_have_one_name():
     """Whatever letters stand in their paths."""
     places = ["/srv/a/b", "/srv/a-b", "/srv/a b", "/srv/دخل", "/srv/خرج", "s3://srv/a/b", "/" * 99]
     places += [f"/{'long' * 40}/{end}" for end in "12"]

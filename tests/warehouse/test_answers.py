@@ -11,7 +11,6 @@ from svc_analytics.cli.commands.lake import sql
 from svc_analytics.errors import QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.warehouse.answers import to_exact_table
-from tests.support.desks import Desk
 
 
 def answer(query: str) -> pa.Table:
@@ -26,7 +25,7 @@ def names_of_types() -> list[str]:
 
 
 @pytest.mark.parametrize("name", names_of_types())
-def test_every_type_is_written_in_every_form_or_refused_in_a_line(name: str) -> None:
+def test_every_type_is_written_in_every_form_or_refused_in_a_line(name):
     """Each column of DuckDB's own collection of extremes."""
     try:
         table = answer(f'select "{name}" from test_all_types()')
@@ -58,7 +57,7 @@ EXACT = {
 
 
 @pytest.mark.parametrize(("value", "written"), EXACT.values(), ids=EXACT.keys())
-def test_a_value_is_written_as_duckdb_has_it(value: str, written: str | None) -> None:
+def test_a_value_is_written_as_duckdb_has_it(value, written):
     """Unsigned 128 bits came out as -1, and a time with an offset without it."""
     wanted = written or value.partition("::")[0] + "]" * value.startswith("[")
     table = answer(f'select {value} as "a ""name""", 1 as "a ""name"""')
@@ -74,7 +73,7 @@ ODD_TIMES = [
 
 
 @pytest.mark.parametrize("value", ODD_TIMES)
-def test_a_time_that_python_has_not_is_refused(value: str) -> None:
+def test_a_time_that_python_has_not_is_refused(value):
     """One line says what to do; in text it can be read."""
     with pytest.raises(QueryError, match=r"column 'odd' has times .*cast it to varchar"):
         answer(f"select {value} as odd")
@@ -90,7 +89,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("query", "said"), REFUSED.items())
 @pytest.mark.parametrize("form", ["--csv", "--json", "--table"])
-def test_what_cannot_be_answered_is_one_line(desk: Desk, query: str, said: str, form: str) -> None:
+def test_what_cannot_be_answered_is_one_line(desk, query, said, form):
     """Whatever form was asked for; in Python it is the same error."""
     desk.extract()
     with pytest.raises(QueryError, match=said):
@@ -99,7 +98,7 @@ def test_what_cannot_be_answered_is_one_line(desk: Desk, query: str, said: str, 
     assert isinstance(run.exception, QueryError) and run.output == ""
 
 
-def test_two_columns_of_a_name_are_no_object(desk: Desk) -> None:
+def test_two_columns_of_a_name_are_no_object(desk):
     """JSON would keep the last of them without a word; a table has both."""
     desk.extract()
     query, folder = "select 1 as a, 2 as a", str(desk.lake.path)
@@ -110,7 +109,7 @@ def test_two_columns_of_a_name_are_no_object(desk: Desk) -> None:
     assert CliRunner().invoke(sql, [query, "--csv", "--data-dir", folder]).output == "a,a\n1,2\n"
 
 
-def test_numbers_that_are_none_are_texts_in_json() -> None:
+def test_numbers_that_are_none_are_texts_in_json():
     """NaN is no JSON, and no other program would read the document."""
     table = answer("select 'nan'::double as a, ['-infinity'::float] as b")
     assert tables.to_objects(table) == [{"a": "nan", "b": ["-inf"]}]

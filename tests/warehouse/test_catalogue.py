@@ -9,17 +9,16 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import read_all_models, read_statement_macros
-from tests.support.desks import Desk
 from tests.support.prepared import extracted
 
 
 @pytest.fixture
-def filled(desk: Desk) -> Lakehouse:
+def filled(desk) -> Lakehouse:
     return extracted(desk, end=parse_bound("2026-10-20")).lake
 
 
 @pytest.mark.thorough
-def test_every_column_has_a_name_a_type_and_a_meaning(filled: Lakehouse) -> None:
+def test_every_column_has_a_name_a_type_and_a_meaning(filled):
     """Of the views and of the statement macros, which people call with a period."""
     described = {view["view"].partition("(")[0]: view for view in describe_views(filled)}
     assert {"payments", "exceptions", "statement_lines", "statement_checks"} <= described.keys()
@@ -30,7 +29,7 @@ def test_every_column_has_a_name_a_type_and_a_meaning(filled: Lakehouse) -> None
     assert fees["payment_fees"]["type"] == "DECIMAL(38,18)"
 
 
-def test_every_public_macro_has_a_comment_for_other_tools(filled: Lakehouse) -> None:
+def test_every_public_macro_has_a_comment_for_other_tools(filled):
     """In `analytics.duckdb`, as every view and column has."""
     query = "select function_name, comment from duckdb_functions() where schema_name = 'main'"
     with duckdb.connect(write_views(filled), read_only=True) as connection:
@@ -41,7 +40,7 @@ def test_every_public_macro_has_a_comment_for_other_tools(filled: Lakehouse) -> 
         assert comments[name] == f"{model.meaning} Grain: {model.grain}."
 
 
-def test_every_model_means_the_columns_that_it_has(filled: Lakehouse) -> None:
+def test_every_model_means_the_columns_that_it_has(filled):
     """Each with a meaning, also where a star stands for those of its source; none is a float."""
     with duckdb.connect(write_views(filled), read_only=True) as connection:
         for model in read_all_models():
@@ -53,7 +52,7 @@ def test_every_model_means_the_columns_that_it_has(filled: Lakehouse) -> None:
             assert all(model.columns.values()), model.name
 
 
-def test_a_lake_lists_its_views_and_the_columns_of_one(filled: Lakehouse) -> None:
+def test_a_lake_lists_its_views_and_the_columns_of_one(filled):
     """In a notebook: first the views, then what is in one."""
     views = filled.views().set_index("view")
     assert views.loc["fees_monthly", "columns"].startswith("month, currency, ")
@@ -62,7 +61,7 @@ def test_a_lake_lists_its_views_and_the_columns_of_one(filled: Lakehouse) -> Non
     assert columns.loc[0, "name"] == "day" and columns.loc[0, "type"] == "DATE"
 
 
-def test_an_unknown_view_is_answered_with_the_nearest_one(lake: Lakehouse) -> None:
+def test_an_unknown_view_is_answered_with_the_nearest_one(lake):
     """And what is listed of an empty lake has no types."""
     with pytest.raises(ConfigError, match=r"no view 'fees_month': did you mean 'fees_monthly'\?"):
         lake.views("fees_month")

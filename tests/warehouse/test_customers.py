@@ -30,7 +30,7 @@ RETURNED = ("refunds_count", "refunds_without_usd", "usd_refunded", "usd_refund_
 
 
 @pytest.fixture
-def sold(desk: Desk) -> Desk:
+def sold(desk) -> Desk:
     """The ledger above at the service; nothing is read yet. The payment of row 7 has no payer."""
     desk.serve(LEDGER)
     desk.service.payments[-2]["payer_id"] = None
@@ -56,7 +56,7 @@ def row(desk: Desk, payer_id: str | None, *names: str) -> list[Any]:
     return found
 
 
-def test_a_customer_is_summed_in_usd_over_all_coins(sold: Desk) -> None:
+def test_a_customer_is_summed_in_usd_over_all_coins(sold):
     """60,000 in btc and 2,500 in usdt, of which a quarter went back."""
     sold.extract()
     assert row(sold, payer(sold, 0), *PAID) == [2, 0, 62500]
@@ -64,25 +64,25 @@ def test_a_customer_is_summed_in_usd_over_all_coins(sold: Desk) -> None:
     assert row(sold, payer(sold, 1), *PAID, *RETURNED) == [1, 0, Decimal("100.5"), 0, 0, 0, 0]
 
 
-def test_what_has_no_value_in_usd_is_counted_and_unknown(sold: Desk) -> None:
+def test_what_has_no_value_in_usd_is_counted_and_unknown(sold):
     """No zero stands for it, and no share is made without it."""
     sold.extract()
     assert row(sold, payer(sold, 2), *PAID, *RETURNED) == [1, 1, None, 1, 1, None, None]
 
 
-def test_payments_without_a_payer_have_a_row(sold: Desk) -> None:
+def test_payments_without_a_payer_have_a_row(sold):
     """So that the rows add up to all payments."""
     sold.extract()
     assert row(sold, None, *PAID) == [1, 0, 1350]
 
 
-def test_refunds_that_were_never_read_are_unknown(sold: Desk) -> None:
+def test_refunds_that_were_never_read_are_unknown(sold):
     """Without a payout-class key nobody knows of refunds: that is not zero."""
     Desk(sold.service, replace(sold.settings, payout_key=None), sold.lake).extract()
     assert row(sold, payer(sold, 0), *PAID, *RETURNED) == [2, 0, 62500, None, None, None, None]
 
 
-def test_refunds_are_known_of_those_who_paid_since_they_were_read(sold: Desk) -> None:
+def test_refunds_are_known_of_those_who_paid_since_they_were_read(sold):
     """Payout records of October only: the first payer paid in September, the second in October."""
     sold.extract(streams=("payments",))
     sold.extract(streams=("payout_records",), start=parse_bound("2026-10-01"))
@@ -90,21 +90,21 @@ def test_refunds_are_known_of_those_who_paid_since_they_were_read(sold: Desk) ->
     assert row(sold, payer(sold, 1), *RETURNED) == [0, 0, 0, 0]
 
 
-def test_a_refund_of_a_payment_that_was_not_read_has_no_share(sold: Desk) -> None:
+def test_a_refund_of_a_payment_that_was_not_read_has_no_share(sold):
     """The September file is lost: the payer keeps 2,500 and the refund; of what, nobody knows."""
     sold.extract()
     (sold.lake.path / "payments" / "2026-09.parquet").unlink()
     assert row(sold, payer(sold, 0), *PAID, *RETURNED) == [1, 0, 2500, 1, 0, 15625, None]
 
 
-def test_a_payer_with_nothing_but_a_refund_has_a_row(sold: Desk) -> None:
+def test_a_payer_with_nothing_but_a_refund_has_a_row(sold):
     """No payment was read: what they paid is unknown, not zero."""
     sold.extract()
     (sold.lake.path / "payments" / "2026-10.parquet").unlink()
     assert row(sold, payer(sold, 2), *PAID, *RETURNED) == [0, 0, None, 1, 1, None, None]
 
 
-def test_a_customer_has_one_row_with_the_newest_binding(sold: Desk) -> None:
+def test_a_customer_has_one_row_with_the_newest_binding(sold):
     """Two ids of one payer, one who never paid, and two without a live binding."""
     answers = [
         binding("first", payer_id=payer(sold, 0), created_at="2026-10-03T00:00:00Z"),
@@ -130,7 +130,7 @@ def test_a_customer_has_one_row_with_the_newest_binding(sold: Desk) -> None:
     ]
 
 
-def test_a_customer_has_the_id_of_its_binding_or_of_its_metadata(sold: Desk) -> None:
+def test_a_customer_has_the_id_of_its_binding_or_of_its_metadata(sold):
     """Of several payments the newest that names one; texts that are none are left out."""
     of_shop = ({"customer": {"id": "C-1"}}, {"customer": {"id": "C-2"}}, {"customer": {"id": ""}})
     first, second, other = (sold.service.payments[place] for place in (0, -1, 1))

@@ -16,8 +16,7 @@ from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.statements.tables import read_tables
 from svc_analytics.warehouse.models import read_footings
 from svc_analytics.warehouse.warehouse import open_warehouse
-from tests.statements.test_statement import LEDGER, Make, make
-from tests.support.desks import Desk
+from tests.statements.test_statement import LEDGER, make
 
 __all__ = ["make"]  # a fixture
 
@@ -52,14 +51,12 @@ def figure(made: Statement, name: str, currency: str) -> Any:
         ("asserted_balance", "btc", None),
     ],
 )
-def test_figures_by_hand(make: Make, name: str, currency: str, value: str | None) -> None:
+def test_figures_by_hand(make, name, currency, value):
     """Figures that have no column in the summary."""
     assert figure(make(), name, currency) == (None if value is None else Decimal(value))
 
 
-def test_a_balance_read_off_the_console_shows_what_the_rail_cannot_explain(
-    make: Make, desk: Desk
-) -> None:
+def test_a_balance_read_off_the_console_shows_what_the_rail_cannot_explain(make, desk):
     """3 btc were seen at the month's end, 2.7 are the rail's: 0.3 came from elsewhere."""
     make()
     rows = "at,currency,balance,note\n2026-11-01,btc,3,seen by Sara\n2026-12-01,btc,9,too late\n"
@@ -70,9 +67,7 @@ def test_a_balance_read_off_the_console_shows_what_the_rail_cannot_explain(
     assert figure(made, "outside_movement", "usdt") is None
 
 
-def test_an_asserted_balance_stands_on_the_statement(
-    make: Make, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_asserted_balance_stands_on_the_statement(make, desk, tmp_path, monkeypatch):
     """In the notebook, on the terminal and the page; nothing before anyone asserted one."""
     before = make()
     assert before.balances.empty and "asserted" not in before._repr_html_()
@@ -118,7 +113,7 @@ def test_an_asserted_balance_stands_on_the_statement(
         ('at,currency,balance\n2026-11-01,"btc,1\n', "line 2: a quote is opened and never"),
     ],
 )
-def test_an_assertion_that_cannot_be_read_is_named(tmp_path: Path, text: str, message: str) -> None:
+def test_an_assertion_that_cannot_be_read_is_named(tmp_path, text, message):
     """The file and the line, not a guess."""
     (tmp_path / "assertions.csv").write_text(text, encoding="latin-1")
     with pytest.raises(ConfigError, match=message):
@@ -126,7 +121,7 @@ def test_an_assertion_that_cannot_be_read_is_named(tmp_path: Path, text: str, me
 
 
 @pytest.mark.parametrize("digits", ["\u06f5\u06f0\u06f0", "\u0665"], ids=["Persian", "Arabic"])
-def test_only_plain_digits_are_a_balance(tmp_path: Path, digits: str) -> None:
+def test_only_plain_digits_are_a_balance(tmp_path, digits):
     """Digits of other scripts are refused by their line, not left out."""
     text = f"at,currency,balance\n2026-11-01,btc,{digits}\n"
     (tmp_path / "assertions.csv").write_text(text, encoding="utf-8")
@@ -134,7 +129,7 @@ def test_only_plain_digits_are_a_balance(tmp_path: Path, digits: str) -> None:
         read_assertions(tmp_path)
 
 
-def test_the_last_line_of_an_instant_counts_and_both_are_told(make: Make, desk: Desk) -> None:
+def test_the_last_line_of_an_instant_counts_and_both_are_told(make, desk):
     """3 btc were mistyped as 4: the correction replaces, also where the instant is spelt anew."""
     make()
     lines = ["at,currency,balance", "2026-11-01,btc,4", "2026-10-20,btc,9", "2026-11-01,eth,1"]
@@ -147,9 +142,7 @@ def test_the_last_line_of_an_instant_counts_and_both_are_told(make: Make, desk: 
     assert [each.balance for each in read_assertions(desk.lake.path)] == [9, 1, 3]
 
 
-def test_a_balance_later_than_the_newest_reading_is_compared_with_nothing(
-    make: Make, desk: Desk
-) -> None:
+def test_a_balance_later_than_the_newest_reading_is_compared_with_nothing(make, desk):
     """Of the running month; what moved since is unknown, and the statement says so."""
     make()
     lines = ["at,currency,balance", "2026-11-20T11:55:00Z,btc,3", "2026-11-20T12:00:01Z,usdt,4"]
@@ -162,7 +155,7 @@ def test_a_balance_later_than_the_newest_reading_is_compared_with_nothing(
     assert (why.coins, why.figures) == (("usdt",), ("outside_movement",))
 
 
-def test_jalali_months_have_the_bounds_of_their_zone(make: Make) -> None:
+def test_jalali_months_have_the_bounds_of_their_zone(make):
     """Mehr 1405 in Tehran is 2026-09-22T20:30Z to 2026-10-22T20:30Z."""
     made = make(month="1405-07", calendar="jalali", zone="Asia/Tehran")
     assert made.manifest({})["start"] == "2026-09-22T20:30:00Z"
@@ -184,7 +177,7 @@ FOOTINGS = [rule for rule in read_footings() if rule.severity == "blocking"]
 
 
 @pytest.mark.parametrize("rule", FOOTINGS, ids=lambda rule: rule.name)
-def test_a_table_that_does_not_foot_is_found(make: Make, desk: Desk, rule: Any) -> None:
+def test_a_table_that_does_not_foot_is_found(make, desk, rule):
     """One altered table, and the rule over it finds it; unaltered, none does."""
     name, column = FALSIFIED[rule.name]
     made = make(month="2026-Q4" if name == "months" else "2026-10")
@@ -197,7 +190,7 @@ def test_a_table_that_does_not_foot_is_found(make: Make, desk: Desk, rule: Any) 
         assert len(warehouse.query(rule.sql, tables=tables)) > 0
 
 
-def test_a_lake_without_records_has_empty_typed_tables(desk: Desk) -> None:
+def test_a_lake_without_records_has_empty_typed_tables(desk):
     """An empty month is a statement of no rows, with the same columns."""
     desk.serve(LEDGER)
     desk.extract()

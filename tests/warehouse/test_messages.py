@@ -18,20 +18,20 @@ SAID = "payments: amount: not a plain decimal amount: '9.x'"
 
 
 @pytest.fixture
-def odd(desk: Desk) -> Desk:
+def odd(desk) -> Desk:
     """A lake with one record that could not be held, and one that breaks a rule."""
     desk.service.payments = [ODD, payment(2, "2026-10-09T12:00:00Z") | {"fee_bearer": None}]
     return extracted(desk)
 
 
-def test_the_view_of_findings_has_the_message_of_each(odd: Desk) -> None:
+def test_the_view_of_findings_has_the_message_of_each(odd):
     """Whose English is the detail."""
     rows = odd.lake.sql("select detail, message from exceptions").to_dict("records")
     assert {row["detail"] for row in rows} >= {SAID, "no fee_bearer"}
     assert all(Message.from_json(json.loads(row["message"])) == row["detail"] for row in rows)
 
 
-def test_a_record_that_was_set_aside_keeps_its_reason_as_a_message(odd: Desk) -> None:
+def test_a_record_that_was_set_aside_keeps_its_reason_as_a_message(odd):
     """Within it stands what its amount is, in the quarantine and in a statement's findings."""
     [kept] = read_side_file(quarantine_path(odd.lake.path, PAYMENTS))["message"].to_pylist()
     assert [*Message.from_json(json.loads(kept)).codes()] == ["record.wrong", "amount.not_plain"]
@@ -41,7 +41,7 @@ def test_a_record_that_was_set_aside_keeps_its_reason_as_a_message(odd: Desk) ->
     assert codes == ["finding.rejected", "record.wrong", "amount.not_plain"]
 
 
-def test_a_quarantine_of_an_earlier_release_is_read_as_before(odd: Desk) -> None:
+def test_a_quarantine_of_an_earlier_release_is_read_as_before(odd):
     """It has no messages."""
     path = quarantine_path(odd.lake.path, PAYMENTS)
     table = read_side_file(path).drop_columns(["message"])

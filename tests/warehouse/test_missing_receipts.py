@@ -23,7 +23,7 @@ MONTHS = {"2026-08": 2, "2026-09": 0, "2026-10": 1}  # payments without a receip
 
 
 @pytest.fixture
-def held(desk: Desk) -> Desk:
+def held(desk) -> Desk:
     desk.service.payments = [
         payment(n, f"{label}-0{day}T12:00:00Z", receipt=None if day <= lacking else f"v1.{n}.b")
         for place, (label, lacking) in enumerate(MONTHS.items())
@@ -57,7 +57,7 @@ def verdicts(desk: Desk, label: str) -> list[str]:
     return list(statement(desk.lake, label).tables["receipts"]["verdict"].to_pylist())
 
 
-def test_a_months_footer_counts_its_payments_without_a_receipt(held: Desk) -> None:
+def test_a_months_footer_counts_its_payments_without_a_receipt(held):
     """That of payout records, which have none, does not say."""
     footers = held.lake.footers(PAYMENTS).items()
     counts = {label: footer.without_receipt for label, footer in footers}
@@ -67,7 +67,7 @@ def test_a_months_footer_counts_its_payments_without_a_receipt(held: Desk) -> No
 
 
 @pytest.mark.thorough
-def test_a_statement_searches_only_files_that_have_some(held: Desk) -> None:
+def test_a_statement_searches_only_files_that_have_some(held):
     """Few payments of other months lie in one file, which says nothing. `check` reads all files."""
     assert searched(held, "2026-10") == ["2026-10", "0000-00", "payments"]
     assert searched(held, "2026-09") == ["0000-00", "payments"]
@@ -77,7 +77,7 @@ def test_a_statement_searches_only_files_that_have_some(held: Desk) -> None:
 
 
 @pytest.mark.thorough
-def test_a_file_that_does_not_say_is_searched(held: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_does_not_say_is_searched(held, monkeypatch):
     """One that an earlier version wrote: how many it has is unknown, not none."""
     state(held, "2026-08", lambda count: None, monkeypatch)
     assert held.lake.footers(PAYMENTS)["2026-08"].without_receipt is None
@@ -86,9 +86,7 @@ def test_a_file_that_does_not_say_is_searched(held: Desk, monkeypatch: pytest.Mo
     assert not len(held.lake.sql("from exceptions"))
 
 
-def test_a_count_that_its_rows_do_not_have_is_found(
-    held: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_count_that_its_rows_do_not_have_is_found(held, monkeypatch):
     """By `check`, and by each statement of the month."""
     state(held, "2026-09", lambda count: count + 1, monkeypatch)
     detail = "payments: 0 payments without a receipt, its footer states 1"

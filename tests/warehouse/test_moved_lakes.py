@@ -21,7 +21,7 @@ SUM = "select sum(amount) from {}payments where currency = 'btc'"
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+def lake(tmp_path_factory) -> Lakehouse:
     """A lake with payments of 3.50000001 btc; tests only copy it."""
     lake = extracted(LEDGER, tmp_path_factory.mktemp("moved")).lake
     write_views(lake)
@@ -29,7 +29,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
 
 
 @pytest.fixture
-def copy(lake: Lakehouse, tmp_path: Path) -> Path:
+def copy(lake, tmp_path) -> Path:
     """A copy of it whose month of payments holds 7 btc, so that each answer tells its lake."""
     copy = tmp_path / "it's a copy"
     shutil.copytree(lake.path, copy)
@@ -55,14 +55,14 @@ def attached(*folders: Path) -> str:
     return f"{found.normalize():f}"
 
 
-def test_a_copied_lake_answers_from_itself(lake: Lakehouse, copy: Path) -> None:
+def test_a_copied_lake_answers_from_itself(lake, copy):
     """Though the original lies where it was, and its paths stand in the copied file."""
     assert opened(copy) == "7"
     assert opened(lake.path) == "3.50000001"
 
 
 @pytest.mark.parametrize("name", rings(["exceptions"], ["%"]))
-def test_every_view_of_a_moved_lake_answers(copy: Path, tmp_path: Path, name: str) -> None:
+def test_every_view_of_a_moved_lake_answers(copy, tmp_path, name):
     """The findings of all rules read every kind of file; all views are in the deep ring."""
     moved = copy.rename(tmp_path / "elsewhere")
     with duckdb.connect(moved / "analytics.duckdb", read_only=True) as connection:
@@ -71,12 +71,12 @@ def test_every_view_of_a_moved_lake_answers(copy: Path, tmp_path: Path, name: st
             assert connection.execute(f"select count(*) from {view}").fetchone(), view
 
 
-def test_an_attached_lake_answers_where_it_was_made(lake: Lakehouse) -> None:
+def test_an_attached_lake_answers_where_it_was_made(lake):
     """As tools do that open more than one database."""
     assert attached(lake.path) == "3.50000001"
 
 
-def test_an_attached_copy_says_what_to_do_and_never_answers_for_another(copy: Path) -> None:
+def test_an_attached_copy_says_what_to_do_and_never_answers_for_another(copy):
     """Attached, it cannot tell where it lies."""
     with pytest.raises(duckdb.Error, match="run svc-analytics views"):
         attached(copy)
@@ -84,9 +84,7 @@ def test_an_attached_copy_says_what_to_do_and_never_answers_for_another(copy: Pa
     assert attached(copy) == "7"
 
 
-def test_a_database_opened_by_its_bare_name_answers(
-    copy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_opened_by_its_bare_name_answers(copy, monkeypatch):
     """From within the folder of the lake, as a person does who went there."""
     monkeypatch.chdir(copy)
     assert opened(Path()) == "7"
@@ -111,9 +109,7 @@ def held_in(path: Path) -> list[list[Any]]:
 
 
 @pytest.mark.thorough
-def test_models_bound_to_stand_ins_are_the_same_models(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_models_bound_to_stand_ins_are_the_same_models(tmp_path, monkeypatch):
     """Views, their columns' types, macros and comments; of the stand-ins nothing is left."""
     quick = held_in(tmp_path / "quick.duckdb")
     monkeypatch.setattr(images, "_stand_in", lambda *made: None)

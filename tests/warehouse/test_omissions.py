@@ -28,14 +28,14 @@ def hold(desk: Desk, payments: list[Record], payouts: list[Record], **request: A
     desk.extract(**request)
 
 
-def test_what_payers_got_back_is_unknown_where_refunds_were_never_read(desk: Desk) -> None:
+def test_what_payers_got_back_is_unknown_where_refunds_were_never_read(desk):
     """Without a payout-class key nobody knows of refunds: that is not zero."""
     desk.settings = replace(desk.settings, payout_key=None)
     hold(desk, [PAID], [refund(2, PAID, "2026-10-01T12:00:00Z")])
     assert desk.lake.sql("from payers")["refunds_paid"].isna().all()
 
 
-def test_a_rate_is_unknown_where_a_newer_payout_record_may_be_missing(desk: Desk) -> None:
+def test_a_rate_is_unknown_where_a_newer_payout_record_may_be_missing(desk):
     """Without a payout-class key a refund or a payout may be newer, at another rate."""
     desk.settings = replace(desk.settings, payout_key=None)
     hold(desk, [PAID], [])
@@ -48,7 +48,7 @@ def test_a_rate_is_unknown_where_a_newer_payout_record_may_be_missing(desk: Desk
     assert "no record of it carries a USD value" not in str(statement(desk.lake, "2026-09"))
 
 
-def test_what_payers_got_back_is_known_from_when_refunds_were_read(desk: Desk) -> None:
+def test_what_payers_got_back_is_known_from_when_refunds_were_read(desk):
     """History before the first day read has no say in what was paid since."""
     from svc_analytics.instants import parse_bound
 
@@ -65,7 +65,7 @@ SLUGS = ["$.x", "a.b", "*", "'", '"', "x y", "[0]", "%", "NULL", "usdt"]
 
 
 @pytest.mark.parametrize("slug", sample(SLUGS, 4))
-def test_every_coin_has_the_same_days(desk: Desk, slug: str) -> None:
+def test_every_coin_has_the_same_days(desk, slug):
     """Whatever it is called, and however late its last record settled."""
     late = payout(3, "2026-11-19T23:59:59Z", settled_at="2026-11-22T00:00:00Z", currency=slug)
     hold(desk, [PAID, payment(4, "2026-09-15T12:00:00Z", currency=slug)], [late])
@@ -73,7 +73,7 @@ def test_every_coin_has_the_same_days(desk: Desk, slug: str) -> None:
     assert len(days) == len({"usdt", slug}) and days["n"].nunique() == days["d"].nunique() == 1
 
 
-def test_every_completed_refund_has_a_row_and_a_finding_if_it_is_odd(desk: Desk) -> None:
+def test_every_completed_refund_has_a_row_and_a_finding_if_it_is_odd(desk):
     """Of a payment not completed, of another coin, of none, or of one nobody knows."""
     pending = payment(5, "2026-09-16T12:00:00Z", status="pending")
     odd = [
@@ -90,8 +90,8 @@ def test_every_completed_refund_has_a_row_and_a_finding_if_it_is_odd(desk: Desk)
 
 
 def test_what_is_left_of_a_refunded_payment_is_unknown_where_a_refund_may_be_missing(
-    desk: Desk,
-) -> None:
+    desk,
+):
     """Payout records of September, when the payment was made, were not read."""
     from svc_analytics.instants import parse_bound
 
@@ -103,7 +103,7 @@ def test_what_is_left_of_a_refunded_payment_is_unknown_where_a_refund_may_be_mis
     assert row["amount"] == 4 and row["refunded_after"] is row["refundable_left"] is None
 
 
-def test_refunds_of_unread_payments_may_be_of_any_earlier_month(desk: Desk) -> None:
+def test_refunds_of_unread_payments_may_be_of_any_earlier_month(desk):
     """They are no refunds of October's payments; how much is of earlier ones is not known."""
     older = payment(5, "2026-08-15T12:00:00Z")
     hold(desk, [older], [refund(6, older, "2026-10-02T12:00:00Z", "4")])
@@ -113,7 +113,7 @@ def test_refunds_of_unread_payments_may_be_of_any_earlier_month(desk: Desk) -> N
     assert found == [0, None, 4]
 
 
-def test_the_rate_is_unknown_where_a_newer_price_may_be_missing(desk: Desk) -> None:
+def test_the_rate_is_unknown_where_a_newer_price_may_be_missing(desk):
     """Nothing of October was read: September's rate may not be the newest at November's end."""
     from svc_analytics.instants import parse_bound
 
@@ -125,7 +125,7 @@ def test_the_rate_is_unknown_where_a_newer_price_may_be_missing(desk: Desk) -> N
     assert "2026-10-01" in made.unknown[0].because
 
 
-def test_a_lost_month_file_leaves_positions_unknown_with_the_reason(desk: Desk) -> None:
+def test_a_lost_month_file_leaves_positions_unknown_with_the_reason(desk):
     """The origin's, the first month's, or one in between."""
     hold(desk, [PAID, payment(2, "2026-10-15T12:00:00Z")], [])
     (desk.lake.path / "payments" / "2026-09.parquet").unlink()
@@ -134,7 +134,7 @@ def test_a_lost_month_file_leaves_positions_unknown_with_the_reason(desk: Desk) 
     assert made.unknown[0].because.startswith("payments of 2026-09-01")
 
 
-def test_other_tools_read_what_a_person_accepted(desk: Desk) -> None:
+def test_other_tools_read_what_a_person_accepted(desk):
     """The views for them are the same: an accepted record is no longer missed."""
     odd = payment(5, "2026-09-16T12:00:00Z", amount="1e1")
     hold(desk, [PAID, odd], [])
@@ -152,7 +152,7 @@ def test_other_tools_read_what_a_person_accepted(desk: Desk) -> None:
     assert seen() == [(Decimal(10),)]
 
 
-def test_the_only_token_of_a_month_is_not_taken_for_a_missing_one(desk: Desk) -> None:
+def test_the_only_token_of_a_month_is_not_taken_for_a_missing_one(desk):
     """It is the least and the greatest of its column, which DuckDB 2.0 takes for NULL."""
     days = [f"2026-09-{day}T12:00:00Z" for day in (15, 16, 17)]
     first, *others = [payment(number, at, "10", "0") for number, at in enumerate(days, 1)]

@@ -22,7 +22,7 @@ from svc_analytics.warehouse import sales
 from svc_analytics.warehouse.other_months import months_booked_in
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, payment, payout, refund
+from tests.support.fake_service import payment, payout, refund
 from tests.support.flipped_bits import flip_column
 from tests.support.prepared import extracted
 from tests.support.seeded_lakes import make_seeded_lake
@@ -31,12 +31,12 @@ SEED = 5  # payments in each month from 2026-05 to 2026-11
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
+def lake(tmp_path) -> Lake:
     return make_seeded_lake(tmp_path / "data", SEED).lake
 
 
 @pytest.mark.thorough
-def test_a_month_without_a_file_is_stated_without_the_origins_file_too(lake: Lake) -> None:
+def test_a_month_without_a_file_is_stated_without_the_origins_file_too(lake):
     """Other months' files still say what was before; the lost file is a finding."""
     for label in (ORIGIN, "2026-06"):
         lake.month_path(PAYMENTS, label).unlink()
@@ -44,16 +44,14 @@ def test_a_month_without_a_file_is_stated_without_the_origins_file_too(lake: Lak
     assert lost in statement(lake, "2026-06").tables["checks"]["record_id"].to_pylist()
 
 
-def test_a_lake_without_any_file_of_payments_is_refused(lake: Lake) -> None:
+def test_a_lake_without_any_file_of_payments_is_refused(lake):
     for label in (ORIGIN, *lake.months(PAYMENTS)):
         lake.month_path(PAYMENTS, label).unlink()
     with pytest.raises(LakeError, match=r"payments holds no file\): run svc-analytics extract"):
         statement(lake, "2026-10")
 
 
-def test_a_damaged_file_that_a_bound_cuts_is_named(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_file_that_a_bound_cuts_is_named(lake, monkeypatch):
     """Its payments are read through DuckDB, whose own words about it are not shown."""
     monkeypatch.setattr(sales, "_is_cut", lambda footer, months: bool(footer.ends))
     path = lake.month_path(PAYMENTS, "2026-07")
@@ -63,7 +61,7 @@ def test_a_damaged_file_that_a_bound_cuts_is_named(
     assert str(caught.value).startswith(f"{path} is torn or altered: move it away")
 
 
-def test_a_full_disk_is_one_clear_line(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_one_clear_line(lake, monkeypatch):
     """What a reader puts aside needs a little space: without it, the line says so."""
 
     def refuse(*given: object) -> None:
@@ -78,7 +76,7 @@ def test_a_full_disk_is_one_clear_line(lake: Lake, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
-def desk(service: FakeService, desk: Desk) -> Desk:
+def desk(service, desk) -> Desk:
     """Refunds in August and October of an August payment; a payout made in July, sent in October.
 
     October's payout has the reference of August's, and July has one of an unknown status.
@@ -107,7 +105,7 @@ def cohorts_of_quarter(desk: Desk) -> list[dict[str, Any]]:
     return list(reading.tables["cohorts"].to_pylist())
 
 
-def test_cohorts_and_refunds_to_date_rest_on_other_months(desk: Desk) -> None:
+def test_cohorts_and_refunds_to_date_rest_on_other_months(desk):
     """August's payment of 10.1: 2 came back in August, and 5 by the refund of October."""
     cohorts = [
         (row["payment_month"], row["refund_month"], row["refunds_paid"])
@@ -117,12 +115,12 @@ def test_cohorts_and_refunds_to_date_rest_on_other_months(desk: Desk) -> None:
     assert [row["refunded_after"] for row in october(desk, "refunds")] == [5]
 
 
-def test_a_reference_that_another_month_has_too_is_found(desk: Desk) -> None:
+def test_a_reference_that_another_month_has_too_is_found(desk):
     found = {row["check_name"]: row["detail"] for row in october(desk, "checks")}
     assert found["reference_is_unique"] == "reference twice stands on 2 records"
 
 
-def test_a_file_is_read_whole_when_one_of_its_records_was_booked_in_the_period(desk: Desk) -> None:
+def test_a_file_is_read_whole_when_one_of_its_records_was_booked_in_the_period(desk):
     """The payout of July's last minute was sent on the first of October."""
     footers = desk.lake.footers(PAYOUT_RECORDS)
     assert months_booked_in(footers, {"2026-10"}) == {"2026-07", "2026-10"}
@@ -130,7 +128,7 @@ def test_a_file_is_read_whole_when_one_of_its_records_was_booked_in_the_period(d
     assert len(october(desk, "payouts")) == 2
 
 
-def test_a_whole_record_of_unknown_nature_is_there(desk: Desk) -> None:
+def test_a_whole_record_of_unknown_nature_is_there(desk):
     """July's, of which nobody knows whether it is money, beside the payment that tells the tier."""
     period = tuple(parse_instant(f"2026-{month}-01T00:00:00Z")[0] for month in (11, 12))
     with open_warehouse(desk.lake, period=period) as warehouse:
@@ -139,7 +137,7 @@ def test_a_whole_record_of_unknown_nature_is_there(desk: Desk) -> None:
     assert [row["status"] for row in found] == ["pending"]
 
 
-def test_a_flipped_bit_of_what_is_read_is_told(desk: Desk) -> None:
+def test_a_flipped_bit_of_what_is_read_is_told(desk):
     path = desk.lake.month_path(PAYOUT_RECORDS, "2026-08")
     flip_column(path, "amount")
     with pytest.raises(LakeError) as caught:
@@ -148,7 +146,7 @@ def test_a_flipped_bit_of_what_is_read_is_told(desk: Desk) -> None:
 
 
 @pytest.mark.thorough
-def test_columns_that_no_figure_needs_are_not_read(desk: Desk) -> None:
+def test_columns_that_no_figure_needs_are_not_read(desk):
     """Figures cannot tell that one was altered, and rest on none; `check` reads them all."""
     right = cohorts_of_quarter(desk)
     flip_column(desk.lake.month_path(PAYOUT_RECORDS, "2026-08"), "payer_id")
@@ -166,18 +164,14 @@ SPOILT: list[Callable[[Path], None]] = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("spoil", SPOILT)
-def test_parents_that_are_not_kept_as_they_were_are_looked_for(
-    desk: Desk, spoil: Callable[[Path], None]
-) -> None:
+def test_parents_that_are_not_kept_as_they_were_are_looked_for(desk, spoil):
     right = october(desk, "cohorts")
     spoil(desk.lake.path / ".parents")
     assert october(desk, "cohorts") == right
 
 
 @pytest.mark.thorough
-def test_a_system_without_advice_reads_the_same(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_system_without_advice_reads_the_same(desk, monkeypatch):
     """Not every system can be told to read nothing ahead."""
     right = october(desk, "cohorts")
     monkeypatch.delattr(month_index.os, "posix_fadvise")

@@ -39,7 +39,7 @@ def steps(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("what", FORBIDDEN)
-def test_sql_keeps_to_the_subset_that_engines_share(what: str) -> None:
+def test_sql_keeps_to_the_subset_that_engines_share(what):
     """What one engine alone understands stands in macros.sql, behind a name."""
     for path in FILES:
         if path.name != "macros.sql":
@@ -47,7 +47,7 @@ def test_sql_keeps_to_the_subset_that_engines_share(what: str) -> None:
             assert not found, f"{path.name}: {what}: {found and found[0]!r}"
 
 
-def test_only_what_reads_footers_reads_json() -> None:
+def test_only_what_reads_footers_reads_json():
     """Footers, the rule that holds files against them, and the list of files that are kept."""
     readers = {path.stem for path in FILES if re.search(r"->|from_json|::json", code(path))}
     of_footers = {"files", "totals", "sums", "spans", "kept_files", "confirmed", "unlisted"}
@@ -55,7 +55,7 @@ def test_only_what_reads_footers_reads_json() -> None:
     assert readers <= {*staged, "month_file_matches_its_totals", "macros"}
 
 
-def test_columns_joined_by_using_are_named_bare() -> None:
+def test_columns_joined_by_using_are_named_bare():
     """Behind `using` a column belongs to neither side: some engines refuse it qualified."""
     for path in FILES:
         for step in steps(path):
@@ -64,7 +64,7 @@ def test_columns_joined_by_using_are_named_bare() -> None:
                 assert not re.search(rf"\w\.({name}\b|\*)", step), f"{path.name}: {name}"
 
 
-def test_lines_of_sql_stay_short() -> None:
+def test_lines_of_sql_stay_short():
     """A hundred columns, as in Python; a model of a hundred lines at most."""
     texts = {path.name: path.read_text(encoding="utf-8").splitlines() for path in FILES}
     wide = {name for name, lines in texts.items() if max(map(len, lines)) > 100}
@@ -72,7 +72,7 @@ def test_lines_of_sql_stay_short() -> None:
     assert not wide | tall
 
 
-def test_views_for_users_stand_in_marts() -> None:
+def test_views_for_users_stand_in_marts():
     """The views of records in staging/, all others in marts/; steps on the way nowhere else."""
     homes = {path.stem: path.parent.name for path in FILES}
     public = {model.name: homes[model.name] for model in read_models() if model.is_public}
@@ -84,7 +84,7 @@ def test_views_for_users_stand_in_marts() -> None:
     assert not any(homes[model.name] == "marts" for model in read_models() if not model.is_public)
 
 
-def test_each_model_stands_in_the_file_of_its_name() -> None:
+def test_each_model_stands_in_the_file_of_its_name():
     """Whoever looks for a view finds it by its file."""
     for path in FILES:
         if path.name != "macros.sql":

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ def whole_readings(warehouse: Warehouse, query: str) -> int:
 
 
 @pytest.mark.thorough
-def test_a_years_summary_reads_its_payments_twice(tmp_path: Path) -> None:
+def test_a_years_summary_reads_its_payments_twice(tmp_path):
     """Once for its sums and once for its customers."""
     make_lake(Lake(tmp_path), Shape(PAYMENTS, months=12, newest=1 / 12))
     readings = 0

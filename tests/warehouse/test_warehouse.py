@@ -64,7 +64,7 @@ NEAR_THE_END = [
 
 
 @pytest.fixture(scope="module")
-def regular(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+def regular(tmp_path_factory) -> Lakehouse:
     """A lake of the ledger above; tests only look at it."""
     return extracted(LEDGER, tmp_path_factory.mktemp("regular")).lake
 
@@ -87,7 +87,7 @@ def columns(cases: list[Any]) -> list[pa.Array]:
     return [pa.array(each, types[type(each[0])]) for each in zip(*cases, strict=True)]
 
 
-def test_macros_equal_decimal_arithmetic_on_random_cases() -> None:
+def test_macros_equal_decimal_arithmetic_on_random_cases():
     """ratio, muldiv and muldiv18 round once, half up, like exact arithmetic does."""
     chance = random.Random(18)
     cases = [[_amount(chance) for _ in range(3)] for _ in range(3_000)]
@@ -113,7 +113,7 @@ def test_macros_equal_decimal_arithmetic_on_random_cases() -> None:
         ("-0.000000005", "-0.00000001"),
     ],
 )
-def test_a_product_is_rounded_half_up_at_8_places(exact: str, rounded: str) -> None:
+def test_a_product_is_rounded_half_up_at_8_places(exact, rounded):
     """The last unit below a half is rounded down, whichever factor brings it."""
     with duckdb.connect() as connection:
         connection.execute(read_macros())
@@ -123,7 +123,7 @@ def test_a_product_is_rounded_half_up_at_8_places(exact: str, rounded: str) -> N
             assert found == Decimal(rounded)
 
 
-def test_ratios_and_means_of_the_longest_amounts_are_exact_or_unknown() -> None:
+def test_ratios_and_means_of_the_longest_amounts_are_exact_or_unknown():
     """By divisors of up to 38 digits too; what 38 digits cannot hold is NULL."""
     chance = random.Random(38)
     cases = [(_long(chance), _long(chance), chance.randrange(10**9)) for _ in range(3_000)]
@@ -149,9 +149,7 @@ def test_ratios_and_means_of_the_longest_amounts_are_exact_or_unknown() -> None:
         ([], None, None),
     ],
 )
-def test_a_median_is_halved_exactly(
-    amounts: list[str], places_18: str | None, places_8: str | None
-) -> None:
+def test_a_median_is_halved_exactly(amounts, places_18, places_8):
     """Half up between the two in the middle; the engine's own median is a unit or more off."""
     values = [Decimal(text) for text in amounts]
     query = "select middle18(x), middle8(x) from (select unnest($1::decimal(38,18)[]) as x)"
@@ -197,12 +195,12 @@ IDENTITIES = [
 @pytest.mark.parametrize(
     ("left", "right"), sample(IDENTITIES, 2), ids=[left for left, _ in IDENTITIES]
 )
-def test_accounting_identities(regular: Lakehouse, left: str, right: str) -> None:
+def test_accounting_identities(regular, left, right):
     """What two views say of the same money is the same."""
     assert one(regular, f"select {left}") == one(regular, f"select {right}")
 
 
-def test_the_monthly_views_agree_with_the_statement_macro(regular: Lakehouse) -> None:
+def test_the_monthly_views_agree_with_the_statement_macro(regular):
     """Three views and the summary give one figure for one thing."""
     summary = regular.sql(
         "select currency, net_settlement, effective_fee_rate, refund_ratio_cohort, fee_leakage "
@@ -217,7 +215,7 @@ def test_the_monthly_views_agree_with_the_statement_macro(regular: Lakehouse) ->
     assert views.to_dict("records") == summary.to_dict("records")
 
 
-def test_several_refunds_never_fan_out_their_payment(tmp_path: Path) -> None:
+def test_several_refunds_never_fan_out_their_payment(tmp_path):
     """A payment refunded twice is still one payment of its month."""
     desk = extracted(LEDGER, tmp_path)
     again = " refund   btc       0.1                             2026-11-03T08:00  2"
@@ -228,7 +226,7 @@ def test_several_refunds_never_fan_out_their_payment(tmp_path: Path) -> None:
     assert row["refund_ratio_cohort"][0] == Decimal("0.175")
 
 
-def test_what_was_not_read_is_unknown_in_the_views(desk: Desk) -> None:
+def test_what_was_not_read_is_unknown_in_the_views(desk):
     """Without payout records, the monthly views say NULL where they are needed."""
     desk.serve(LEDGER)
     desk.settings = type(desk.settings)(desk.settings.base_url, desk.settings.checkout_key)
@@ -241,7 +239,7 @@ def test_what_was_not_read_is_unknown_in_the_views(desk: Desk) -> None:
     )
 
 
-def test_coverage_counts_the_rows_of_each_interval(regular: Lakehouse) -> None:
+def test_coverage_counts_the_rows_of_each_interval(regular):
     """One interval from the beginning, and the freshest minutes apart."""
     rows = regular.sql("select state, rows from coverage where stream = 'payments' order by state")
     assert rows.values.tolist() == [["complete", 4], ["provisional", 0]]
@@ -255,9 +253,7 @@ def call_of(model: Model) -> str:
 
 
 @pytest.mark.parametrize("part", rings([0], range(24)))
-def test_a_query_needs_only_the_views_it_names(
-    regular: Lakehouse, part: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_query_needs_only_the_views_it_names(regular, part, monkeypatch):
     """Each model stands on the sources it names; the catalogue shows all of them."""
     monkeypatch.setattr(warehouse_module, "FEW_MODELS", 100)
     calls = [model.name for model in read_models()]
@@ -269,7 +265,7 @@ def test_a_query_needs_only_the_views_it_names(
     assert everything == len(read_models()) + 1
 
 
-def test_a_long_query_draws_no_bar_on_stdout(regular: Lakehouse) -> None:
+def test_a_long_query_draws_no_bar_on_stdout(regular):
     """As DuckDB does in a notebook, and in a process without a file, such as this one."""
     code = """
 import sys
@@ -282,9 +278,7 @@ with open_warehouse(Lakehouse(sys.argv[1])) as warehouse:
     assert subprocess.run(command, capture_output=True, text=True).stdout == "[{'bar': False}]\n"
 
 
-def test_check_spills_rather_than_take_more_memory(
-    regular: Lakehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_check_spills_rather_than_take_more_memory(regular, monkeypatch):
     """It reads all records there are: more than fit the memory of a laptop."""
     limits = []
 
@@ -298,7 +292,7 @@ def test_check_spills_rather_than_take_more_memory(
     assert [limit.to_pylist() for limit in limits] == [[{"most": "1.0 GiB"}]]
 
 
-def test_sql_and_deep_checks_spill_rather_than_take_more_memory(regular: Lakehouse) -> None:
+def test_sql_and_deep_checks_spill_rather_than_take_more_memory(regular):
     """Whatever opens the lake's views, over one month or over all."""
     assert one(regular, "select current_setting('memory_limit')") == "1.0 GiB"
     with open_warehouse(regular, as_written=True) as warehouse:
@@ -306,9 +300,7 @@ def test_sql_and_deep_checks_spill_rather_than_take_more_memory(regular: Lakehou
     assert found.to_pylist() == [{"most": "1.0 GiB"}]
 
 
-def test_a_person_gives_queries_more_memory(
-    regular: Lakehouse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_person_gives_queries_more_memory(regular, monkeypatch):
     """And all threads with it, however many records there are."""
     monkeypatch.setattr(connection, "LARGE", 0)
     settings = "select current_setting('memory_limit') || ', ' || current_setting('threads')"
@@ -336,9 +328,7 @@ LACKING = {
 
 
 @pytest.mark.parametrize(("query", "expected"), LACKING.values(), ids=LACKING.keys())
-def test_a_query_without_room_ends_in_one_clear_line(
-    regular: Lakehouse, monkeypatch: pytest.MonkeyPatch, query: str, expected: str
-) -> None:
+def test_a_query_without_room_ends_in_one_clear_line(regular, monkeypatch, query, expected):
     """Sorting spills until the disk is full; a median cannot spill."""
     room = "SET memory_limit='40MB'; SET threads=1; SET max_temp_directory_size='1MB'"
     monkeypatch.setattr(warehouse_module, "bound_memory", lambda held, rows: held.execute(room))
@@ -348,9 +338,7 @@ def test_a_query_without_room_ends_in_one_clear_line(
 
 
 @pytest.mark.parametrize(("large", "is_alone"), [(10**9, False), (0, True)])
-def test_one_thread_reads_a_large_period(
-    regular: Lakehouse, monkeypatch: pytest.MonkeyPatch, large: int, is_alone: bool
-) -> None:
+def test_one_thread_reads_a_large_period(regular, monkeypatch, large, is_alone):
     """Several do not fit the memory that its queries may take: each sorts and joins for itself."""
     monkeypatch.setattr(connection, "LARGE", large)
     october = month("2026-10")
@@ -360,12 +348,12 @@ def test_one_thread_reads_a_large_period(
     assert found.to_pylist() == [{"is_alone": is_alone or os.cpu_count() == 1}]
 
 
-def test_a_query_on_footers_reads_no_month_file() -> None:
+def test_a_query_on_footers_reads_no_month_file():
     """The folders that a model's header names behind "of" are no views of the same names."""
     assert models_used_by("from stg_spans") == {"stg_spans", "stg_files"}
 
 
-def test_every_promised_view_is_there(regular: Lakehouse) -> None:
+def test_every_promised_view_is_there(regular):
     """The names that users' SQL relies on."""
     promised = {
         *("payments", "payouts", "refunds", "payout_records", "ledger_entries", "fees_monthly"),
@@ -376,7 +364,7 @@ def test_every_promised_view_is_there(regular: Lakehouse) -> None:
     assert promised <= {model.name for model, _ in public_models()}
 
 
-def test_a_regular_ledger_breaks_no_rule(regular: Lakehouse) -> None:
+def test_a_regular_ledger_breaks_no_rule(regular):
     """No rule cries wolf."""
     assert regular.sql("from exceptions").to_dict("records") == []
 
@@ -415,7 +403,7 @@ BROKEN += [
 ]
 
 
-def test_each_rule_finds_the_record_that_breaks_it_when_figures_book_it(desk: Desk) -> None:
+def test_each_rule_finds_the_record_that_breaks_it_when_figures_book_it(desk):
     """One record of each ledger breaks a rule: no other is named, with when it was paid or settled.
 
     Payout records settle half an hour after they are created.
@@ -455,7 +443,7 @@ PRICED = """
 
 
 @pytest.fixture(scope="module")
-def priced(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+def priced(tmp_path_factory) -> Lakehouse:
     return extracted(PRICED, tmp_path_factory.mktemp("priced")).lake
 
 
@@ -463,12 +451,12 @@ def details(lake: Lakehouse, check: str, length: int) -> list[str]:
     return [text[:length] for text in findings_of(lake, check)["detail"]]
 
 
-def test_a_rate_far_from_its_days_median_is_found(priced: Lakehouse) -> None:
+def test_a_rate_far_from_its_days_median_is_found(priced):
     """70,000 lies more than a tenth above the median of 60,150."""
     assert details(priced, "implied_rate_is_near_its_days_median", 10) == ["rate 70000"]
 
 
-def test_a_fee_off_its_days_tier_is_found(priced: Lakehouse) -> None:
+def test_a_fee_off_its_days_tier_is_found(priced):
     """Three payments show a tier of 1 %, the fourth paid 5 %."""
     assert details(priced, "payment_fee_is_at_its_tier", 8) == ["fee 0.05"]
     tiers = priced.sql("select month, rate, payments_count, off_tier_count from fee_tiers")
@@ -490,7 +478,7 @@ def test_a_fee_off_its_days_tier_is_found(priced: Lakehouse) -> None:
         ),
     ],
 )
-def test_a_number_on_two_records_is_found(desk: Desk, name: str, where: str, field: str) -> None:
+def test_a_number_on_two_records_is_found(desk, name, where, field):
     """Both records are named, each with when figures book it."""
     desk.serve(PRICED)
     records = getattr(desk.service, where)
@@ -502,7 +490,7 @@ def test_a_number_on_two_records_is_found(desk: Desk, name: str, where: str, fie
     )
 
 
-def test_the_rate_book_says_how_sure_it_is(priced: Lakehouse) -> None:
+def test_the_rate_book_says_how_sure_it_is(priced):
     """Newest, lowest, median and highest rate of a day, and how many movements were priced."""
     book = priced.sql("select * exclude record_id from usd_rates where day = '2026-10-01'")
     assert book.iloc[0][["rate", "low", "median", "high"]].to_list() == [
@@ -529,7 +517,7 @@ SHARES = """
 """
 
 
-def test_shares_of_the_exposure_are_those_of_a_statement(tmp_path: Path) -> None:
+def test_shares_of_the_exposure_are_those_of_a_statement(tmp_path):
     """60,000, 10,000 and 10,000 less than nothing: 6/8, 1/8 and 1/8 of what is at stake."""
     lake = extracted(SHARES, tmp_path).lake
     macro = "statement_exposure('2026-10-01', '2026-11-01')"
@@ -539,13 +527,13 @@ def test_shares_of_the_exposure_are_those_of_a_statement(tmp_path: Path) -> None
         assert dict(zip(found["currency"], found["share"], strict=True)) == shares
 
 
-def test_a_coin_without_a_price_leaves_every_share_unknown(regular: Lakehouse) -> None:
+def test_a_coin_without_a_price_leaves_every_share_unknown(regular):
     """Nobody priced eth: what all coins together are worth is unknown, in view and statement."""
     assert one(regular, "select count(usd_exposure) from usd_exposure") == 3
     assert one(regular, "select count(share) from usd_exposure") == 0
 
 
-def test_refunds_stand_under_the_month_of_their_payment(priced: Lakehouse) -> None:
+def test_refunds_stand_under_the_month_of_their_payment(priced):
     """Half a coin of October's four came back in November."""
     found = priced.sql("select * from refund_cohorts").to_dict("records")
     assert found == [
@@ -557,7 +545,7 @@ def test_refunds_stand_under_the_month_of_their_payment(priced: Lakehouse) -> No
     ]  # fmt: skip
 
 
-def test_the_position_goes_on_through_quiet_days(priced: Lakehouse) -> None:
+def test_the_position_goes_on_through_quiet_days(priced):
     """Each day opens where the day before closed, also where nothing moved."""
     days = priced.sql("select * from position_daily order by day").to_dict("records")
     assert [day["movement"] for day in days[:2]] == [Decimal("3.92"), 0]
@@ -565,7 +553,7 @@ def test_the_position_goes_on_through_quiet_days(priced: Lakehouse) -> None:
     assert days[-1]["closing"] == Decimal("3.92") + Decimal("8.91") - Decimal("1.51")
 
 
-def test_an_altered_month_file_is_found(tmp_path: Path) -> None:
+def test_an_altered_month_file_is_found(tmp_path):
     """G2: rows that are not those the footer vouches for block every statement."""
     lake = extracted(LEDGER, tmp_path).lake
     path = lake.month_path(PAYMENTS, "2026-10")
@@ -583,7 +571,7 @@ def test_an_altered_month_file_is_found(tmp_path: Path) -> None:
     assert len(findings_of(lake, "month_file_matches_its_totals"))
 
 
-def test_a_derived_amount_that_does_not_follow_is_found(tmp_path: Path) -> None:
+def test_a_derived_amount_that_does_not_follow_is_found(tmp_path):
     """G2: a file is whole, and vouches for a rate that its record does not give."""
     lake = extracted(LEDGER, tmp_path).lake
     assert findings_of(lake, OTHER_RATES).empty
@@ -597,8 +585,8 @@ def test_a_derived_amount_that_does_not_follow_is_found(tmp_path: Path) -> None:
 
 
 def test_what_follows_from_a_refund_and_its_payment_is_found_where_it_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     """What is kept is whole, and says another fee of a payment than that payment does."""
     lake = extracted(LEDGER, tmp_path).lake
     rule = "returned_amounts_follow_from_the_payment"
@@ -635,7 +623,7 @@ def test_what_follows_from_a_refund_and_its_payment_is_found_where_it_does_not(
         "",
     ],
 )
-def test_only_a_single_select_is_answered(regular: Lakehouse, query: str) -> None:
+def test_only_a_single_select_is_answered(regular, query):
     """The lake is read-only, whatever is asked."""
     with pytest.raises(QueryError):
         regular.sql(query)
@@ -651,7 +639,7 @@ def test_only_a_single_select_is_answered(regular: Lakehouse, query: str) -> Non
         "select date as far from test_all_types()",
     ],
 )
-def test_an_answer_that_cannot_be_written_names_its_column(regular: Lakehouse, query: str) -> None:
+def test_an_answer_that_cannot_be_written_names_its_column(regular, query):
     """Python has no date before the year 1 or after 9999, whoever asked: a line, and what helps."""
     with open_warehouse(regular, models_used_by(query)) as warehouse:
         answer = warehouse.query(query)
@@ -673,13 +661,13 @@ def test_an_answer_that_cannot_be_written_names_its_column(regular: Lakehouse, q
         "select getenv('HOME')",
     ],
 )
-def test_nothing_outside_the_snapshot_can_be_read(regular: Lakehouse, query: str) -> None:
+def test_nothing_outside_the_snapshot_can_be_read(regular, query):
     """No file, no address, no environment."""
     with pytest.raises(QueryError):
         regular.sql(query.replace("{lake}", str(regular.path)))
 
 
-def test_an_error_in_a_query_is_one_line(regular: Lakehouse) -> None:
+def test_an_error_in_a_query_is_one_line(regular):
     """What DuckDB says of a wrong name, without its fifty lines."""
     with pytest.raises(QueryError) as caught:
         regular.sql("select nothing from payments")
@@ -688,7 +676,7 @@ def test_an_error_in_a_query_is_one_line(regular: Lakehouse) -> None:
         regular.sql("from paymets")
 
 
-def test_answers_are_exact_to_the_last_digit(regular: Lakehouse) -> None:
+def test_answers_are_exact_to_the_last_digit(regular):
     """18 decimals come back as they went in."""
     assert one(regular, "select amount from payments where currency = 'eth'") == Decimal("3E-18")
 
@@ -708,7 +696,7 @@ def ask_outside(lake: Lakehouse, query: str) -> str:
 
 
 @pytest.mark.parametrize("bit", [0x01, 0x80], ids=["another name", "no text"])
-def test_views_over_a_damaged_file_name_it_and_its_remedy(tmp_path: Path, bit: int) -> None:
+def test_views_over_a_damaged_file_name_it_and_its_remedy(tmp_path, bit):
     """A column's name is altered: DuckDB misses the column, or cannot say its name."""
     lake = extracted(LEDGER, tmp_path).lake
     path = lake.path / "sessions" / "0000-00.parquet"
@@ -721,7 +709,7 @@ def test_views_over_a_damaged_file_name_it_and_its_remedy(tmp_path: Path, bit: i
         write_views(lake)
 
 
-def test_other_tools_open_the_views(regular: Lakehouse) -> None:
+def test_other_tools_open_the_views(regular):
     """analytics.duckdb answers read-only, in another process and another folder."""
     query = "select sum(net) from ledger_entries where currency = 'sol'"
     command = [sys.executable, "-c", OUTSIDE, write_views(regular), query]
@@ -729,7 +717,7 @@ def test_other_tools_open_the_views(regular: Lakehouse) -> None:
     assert done.stdout == "-7.070000000000000000\n"
 
 
-def test_other_tools_divide_as_the_lake_did(regular: Lakehouse) -> None:
+def test_other_tools_divide_as_the_lake_did(regular):
     """What the lake keeps beside its refunds, their own views divide anew: the same digits."""
     query = (
         "select count(fee_kept) || ' ' || sum(fee_kept) || ' ' || sum(usd_when_paid) "
@@ -741,13 +729,13 @@ def test_other_tools_divide_as_the_lake_did(regular: Lakehouse) -> None:
     assert int(kept.split()[0]) == refunds > 0
 
 
-def test_views_and_columns_are_commented_for_other_tools(regular: Lakehouse) -> None:
+def test_views_and_columns_are_commented_for_other_tools(regular):
     """The meaning travels with the database file."""
     query = "select count(*) from duckdb_columns() where not internal and comment is null"
     assert ask_outside(regular, query) == "0"
 
 
-def test_lakes_of_one_process_are_kept_apart(desk: Desk, tmp_path: Path) -> None:
+def test_lakes_of_one_process_are_kept_apart(desk, tmp_path):
     """Views are bound once a process, and read the lake that was asked all the same."""
     found = []
     for number in (1, 2):
@@ -760,13 +748,13 @@ def test_lakes_of_one_process_are_kept_apart(desk: Desk, tmp_path: Path) -> None
     assert found == [1, 2]
 
 
-def test_a_lake_that_is_none_says_what_to_do(tmp_path: Path) -> None:
+def test_a_lake_that_is_none_says_what_to_do(tmp_path):
     """An empty folder is not an empty ledger."""
     with pytest.raises(LakeError, match="svc-analytics demo"):
         Lakehouse(tmp_path).sql("from payments")
 
 
-def test_no_key_is_in_reach_of_sql(regular: Lakehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_is_in_reach_of_sql(regular, monkeypatch):
     """H5: settings and environment of the process are not visible to a query."""
     monkeypatch.setenv("SVC_CHECKOUT_KEY", CHECKOUT_KEY)
     settings = regular.sql("select name, value from duckdb_settings()").to_string()

@@ -28,9 +28,8 @@ from svc_analytics.webhooks import delivery_log
 from svc_analytics.webhooks.findings import reconcile_log
 from svc_analytics.webhooks.reconcile import OUTPUT
 from tests.cli.test_cli import NOW
-from tests.support.commands import Run
 from tests.support.desks import Desk, machine_clock_at
-from tests.support.fake_service import FakeService, payment, payout
+from tests.support.fake_service import payment, payout
 from tests.support.flipped_bits import flip_column
 from tests.support.prepared import extracted
 
@@ -75,7 +74,7 @@ def write(*lines: Any, name: str = "log.ndjson") -> str:
 
 
 @pytest.fixture
-def filled(desk: Desk, service: FakeService, monkeypatch: pytest.MonkeyPatch) -> Desk:
+def filled(desk, service, monkeypatch) -> Desk:
     """A lake with one payment and one payout record; the secret is in the environment."""
     service.payments, service.payouts = [PAID], [SENT]
     extracted(desk)
@@ -120,7 +119,7 @@ def filled(desk: Desk, service: FakeService, monkeypatch: pytest.MonkeyPatch) ->
         ([{}, "null", "[1]", b"\xff\xfe", "[" * 9000, line(paid())], ["malformed"] * 5 + ["valid"]),
     ],
 )
-def test_every_line_gets_one_verdict(lines: list[Any], expected: list[str]) -> None:
+def test_every_line_gets_one_verdict(lines, expected):
     """Whatever a line holds, the lines after it get their verdicts."""
     assert verdicts(*lines) == expected
 
@@ -135,8 +134,8 @@ def test_every_line_gets_one_verdict(lines: list[Any], expected: list[str]) -> N
     ],
 )
 def test_the_clock_may_be_five_minutes_off_in_both_directions(
-    signed_at: str, expected: str
-) -> None:  # fmt: skip
+    signed_at, expected
+):  # fmt: skip
     """Against `received_at`, not against today."""
     assert verdicts(line(paid(), signed_at=signed_at)) == [expected]
 
@@ -151,7 +150,7 @@ def test_the_clock_may_be_five_minutes_off_in_both_directions(
         ("2026-11-11T00:06:00Z", "old", "bad_signature"),
     ],
 )
-def test_the_ring_is_the_one_of_the_day(at: str, secret: str, expected: str) -> None:
+def test_the_ring_is_the_one_of_the_day(at, secret, expected):
     """A new secret from its first day on, the one before it for 24 hours more."""
     ring = "new@2026-11-10T00:00:00Z,old"
     found = svc.verify_webhooks([line(paid(), at=at, secret=secret)], secrets=[ring])
@@ -161,7 +160,7 @@ def test_the_ring_is_the_one_of_the_day(at: str, secret: str, expected: str) -> 
     ]
 
 
-def test_two_signatures_of_a_rotation_are_one_delivery() -> None:
+def test_two_signatures_of_a_rotation_are_one_delivery():
     """Contract, Signature 3: any `v1` that matches will do."""
     raw, at = json.dumps(paid()).encode(), parse_instant(AT)[0] // SECOND
     both = sign_webhook(raw, [Secret("new"), Secret("old")], at)
@@ -169,7 +168,7 @@ def test_two_signatures_of_a_rotation_are_one_delivery() -> None:
         assert verdicts(line(paid(), signature=both), secrets=secret) == ["valid"]
 
 
-def test_a_line_beyond_reason_is_passed_over_in_little_memory() -> None:
+def test_a_line_beyond_reason_is_passed_over_in_little_memory():
     """Of 64 MB without a line break only one bounded piece is held at a time."""
     with Path("log.ndjson").open("wb") as file:
         for _ in range(64):
@@ -183,7 +182,7 @@ def test_a_line_beyond_reason_is_passed_over_in_little_memory() -> None:
 
 
 @pytest.mark.parametrize(("size", "expected"), [(10_000_000, "ignored"), (10_000_001, "malformed")])
-def test_a_body_may_have_ten_megabytes(size: int, expected: str) -> None:
+def test_a_body_may_have_ten_megabytes(size, expected):
     """Not one byte more."""
     raw = json.dumps(event("big.one", filler="")).encode()
     body = raw[:-2] + b"x" * (size - len(raw)) + raw[-2:]
@@ -193,7 +192,7 @@ def test_a_body_may_have_ten_megabytes(size: int, expected: str) -> None:
 # ---------- the lake
 
 
-def test_records_the_lake_lacks_are_named(filled: Desk) -> None:
+def test_records_the_lake_lacks_are_named(filled):
     """A payment and a payout record that are there, one that is not, and what names no money."""
     lines = [
         line(paid()),
@@ -212,7 +211,7 @@ def test_records_the_lake_lacks_are_named(filled: Desk) -> None:
     assert found["record_id"][2] == LOST["id"] and "missing" in found["reason"][2]
 
 
-def test_of_the_lake_only_ids_are_read(filled: Desk) -> None:
+def test_of_the_lake_only_ids_are_read(filled):
     """An altered amount changes no answer here, and `check` names it; an altered id is named."""
     path = filled.lake.month_path(PAYMENTS, "2026-11")
     flip_column(path, "amount")
@@ -236,9 +235,7 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("body", "fact"), CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys())
-def test_an_event_that_contradicts_its_record_says_where(
-    filled: Desk, run: Run, body: dict[str, Any], fact: str
-) -> None:
+def test_an_event_that_contradicts_its_record_says_where(filled, run, body, fact):
     """Both values, in the row, in the summary and in the exit code."""
     [found] = svc.verify_webhooks([line(body)], filled.lake)["differences"]
     [(name, values)] = json.loads(found).items()
@@ -247,7 +244,7 @@ def test_an_event_that_contradicts_its_record_says_where(
     assert done.code == 3 and "1 records are contradicted by an event" in done.err
 
 
-def test_an_event_that_says_what_the_record_says_differs_in_nothing(filled: Desk) -> None:
+def test_an_event_that_says_what_the_record_says_differs_in_nothing(filled):
     """In capitals too; what the record does not have is not compared."""
     facts = {name: PAID[name] for name in ("reference_id", "session_id", "status")}
     bodies = [paid() | facts, paid() | {"session_id": PAID["session_id"].upper(), "kind": "x"}]
@@ -255,7 +252,7 @@ def test_an_event_that_says_what_the_record_says_differs_in_nothing(filled: Desk
     assert found["differences"].isna().all()
 
 
-def test_time_that_was_not_read_accuses_nobody(filled: Desk) -> None:
+def test_time_that_was_not_read_accuses_nobody(filled):
     """Delivered behind the newest sweep: not in the lake yet, and so no finding."""
     late = line(paid(LOST), at="2026-11-20T11:59:59Z")
     found = svc.verify_webhooks([late], filled.lake)
@@ -265,7 +262,7 @@ def test_time_that_was_not_read_accuses_nobody(filled: Desk) -> None:
     assert "webhook_names_a_record_the_lake_lacks" not in list(made.checks["check_name"])
 
 
-def test_a_statement_is_blocked_by_what_its_log_names(filled: Desk) -> None:
+def test_a_statement_is_blocked_by_what_its_log_names(filled):
     """In the month of the delivery; none of it in a month that is none of its business."""
     log = write(
         line(paid(LOST)), line(paid(LOST), at="2026-11-11T00:00:00Z"), line(paid(PAID, "x"))
@@ -281,7 +278,7 @@ def test_a_statement_is_blocked_by_what_its_log_names(filled: Desk) -> None:
     assert len(svc.statement(filled.lake, "2026-10", webhooks=log).checks) == 0
 
 
-def test_a_statement_says_what_its_log_held(filled: Desk) -> None:
+def test_a_statement_says_what_its_log_held(filled):
     """In the manifest, on the terminal and on the page; forged lines are counted, and advisory."""
     lines = [line(paid()), line(paid()), line(paid(LOST, "x"), secret="forged"), "no line"]
     log = write(*lines, line(event("payout.completed", "p", payout_id=SENT["id"])))
@@ -295,9 +292,7 @@ def test_a_statement_says_what_its_log_held(filled: Desk) -> None:
     assert said in Path("made/statement.html").read_text()
 
 
-def test_a_statement_can_be_given_the_secrets_of_its_log(
-    filled: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_statement_can_be_given_the_secrets_of_its_log(filled, monkeypatch):
     """Then the settings are not read: a statement is made of what it is given."""
     monkeypatch.setenv("SVC_WEBHOOK_SECRETS", "another")
     log = write(line(paid(LOST)))
@@ -305,13 +300,13 @@ def test_a_statement_can_be_given_the_secrets_of_its_log(
     assert made.options["webhooks"]["missing"] == 1
 
 
-def test_a_statement_takes_no_log_from_stdin(filled: Desk) -> None:
+def test_a_statement_takes_no_log_from_stdin(filled):
     """Its manifest names the log by its hash."""
     with pytest.raises(ConfigError, match="not stdin"):
         reconcile_log("-", filled.lake, month("2026-11"), parse_secrets(SECRET))
 
 
-def test_a_delivery_soon_after_midnight_stands_in_both_months(filled: Desk) -> None:
+def test_a_delivery_soon_after_midnight_stands_in_both_months(filled):
     """An event is repeated for a day: the record may be of either."""
     log = write(line(paid(LOST), at="2026-11-01T12:00:00Z"))
     for label in ("2026-10", "2026-11"):
@@ -331,9 +326,7 @@ def test_a_delivery_soon_after_midnight_stands_in_both_months(filled: Desk) -> N
         (["not json"], 3),
     ],
 )
-def test_exit_code_says_whether_a_person_should_look(
-    filled: Desk, run: Run, lines: list[Any], code: int
-) -> None:
+def test_exit_code_says_whether_a_person_should_look(filled, run, lines, code):
     """Repeated events and unknown types are normal; forgeries and missing records are not."""
     done = run("webhooks", "verify", write(*lines))
     assert done.code == code, done.err
@@ -344,7 +337,7 @@ def test_exit_code_says_whether_a_person_should_look(
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
-def test_out_is_written_in_the_form_of_its_suffix(filled: Desk, run: Run, suffix: str) -> None:
+def test_out_is_written_in_the_form_of_its_suffix(filled, run, suffix):
     """The same row in each, and nothing on stdout."""
     done = run("webhooks", "verify", write(line(paid(LOST))), "--out", f"out.{suffix}")
     out = Path(f"out.{suffix}")
@@ -358,7 +351,7 @@ def test_out_is_written_in_the_form_of_its_suffix(filled: Desk, run: Run, suffix
     assert list(row) == OUTPUT.names and row["record_id"] == LOST["id"]
 
 
-def test_json_is_one_document(filled: Desk, run: Run) -> None:
+def test_json_is_one_document(filled, run):
     """With what is missing by itself."""
     done = run("webhooks", "verify", write(line(paid(LOST)), line(paid())), "--json")
     document = json.loads(done.out)
@@ -367,7 +360,7 @@ def test_json_is_one_document(filled: Desk, run: Run) -> None:
     assert [row["line_no"] for row in document["deliveries"]] == [1, 2]
 
 
-def test_without_a_secret_nothing_is_verified(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_secret_nothing_is_verified(run, monkeypatch):
     """A settings error, on the command line and in Python, for a statement too."""
     monkeypatch.delenv("SVC_WEBHOOK_SECRETS", raising=False)
     done = run("webhooks", "verify", write(line(paid())))
@@ -376,14 +369,14 @@ def test_without_a_secret_nothing_is_verified(run: Run, monkeypatch: pytest.Monk
         svc.verify_webhooks([line(paid())])
 
 
-def test_a_log_that_is_not_there_is_2(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_is_not_there_is_2(run, monkeypatch):
     """One clear line that names it."""
     monkeypatch.setenv("SVC_WEBHOOK_SECRETS", SECRET)
     done = run("webhooks", "verify", "nowhere.ndjson")
     assert done.code == 2 and "nowhere.ndjson" in done.lines[-1]
 
 
-def test_no_cell_begins_a_formula(filled: Desk, run: Run) -> None:
+def test_no_cell_begins_a_formula(filled, run):
     """Ids of whoever holds the secret are still texts."""
     done = run("webhooks", "verify", write(line(event("new.type", "=1+1"))))
     assert next(csv.DictReader(io.StringIO(done.out)))["event_id"] == "'=1+1"
@@ -393,7 +386,7 @@ def test_no_cell_begins_a_formula(filled: Desk, run: Run) -> None:
 
 
 @pytest.fixture
-def sandbox(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, Path]]:
+def sandbox(monkeypatch) -> Iterator[tuple[Service, Path]]:
     """A merchant whose receiver saves what is delivered, and the settings to read it."""
     log = Path("deliveries.ndjson").absolute()
     with Store() as store:
@@ -426,7 +419,7 @@ def deliver(service: Service, log: Path) -> None:
     sender.deliver_due()
 
 
-def test_the_sandbox_is_reconciled(sandbox: tuple[Service, Path], run: Run) -> None:
+def test_the_sandbox_is_reconciled(sandbox, run):
     """Its own signer's log: all authentic, one repeated, every payment in the lake but one."""
     service, log = sandbox
     assert run("extract").code == 0
