@@ -10,6 +10,7 @@ from svc_analytics.closing.states.month_states import judged, judged_months, mon
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.instants import HOUR, now
 from svc_analytics.lake.lake import Lake
+from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import CALENDARS, month
 from svc_analytics.render.month_state import MonthState
 from tests.support.closings import Closer, table
@@ -52,6 +53,7 @@ def test_a_month_is_blocked_before_anybody_looked_at_it(closer):
     reasons = svc.statement(closer.desk.lake, OCTOBER).reasons
     assert (found.label, found.kind) == (OCTOBER, "blocked")
     assert found.reasons == tuple(each.text for each in reasons)
+    assert all(Language("fa").translation(reason) for reason in found.reasons)
 
 
 @pytest.mark.thorough

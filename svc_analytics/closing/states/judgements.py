@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from svc_analytics.closing.register import FILE as REGISTER
@@ -17,6 +17,7 @@ from svc_analytics.files import find_made, keep_made, program_digest
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import data_folders
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period, month_of
 from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS
 from svc_analytics.warehouse.acknowledgements import FILE as ACCEPTED
@@ -37,7 +38,14 @@ class Judgement:
     def read(cls, content: bytes) -> "Judgement":
         """Read what was kept."""
         facts = json.loads(content)
-        return cls(tuple(facts["reasons"]), facts["has_changed"])
+        kept = facts.pop("reasons")
+        reasons = (each if isinstance(each, str) else Message.from_json(each) for each in kept)
+        return cls(tuple(reasons), **facts)
+
+    def to_json(self) -> str:
+        """Return it as it is kept: of a reason that is a message, what it was made of."""
+        reasons = [each.to_json() if isinstance(each, Message) else each for each in self.reasons]
+        return json.dumps({"reasons": reasons, "has_changed": self.has_changed})
 
 
 def find_judgement(lake: Lake, period: Period, sealed: Manifest | None) -> Judgement | None:
@@ -52,7 +60,7 @@ def keep_judgement(
     """Return the kept judgement of a month; where there is none, judge it and keep the answer."""
 
     def make() -> bytes:
-        return json.dumps(asdict(judge())).encode()
+        return judge().to_json().encode()
 
     return Judgement.read(keep_made(_KIND, _rests_on(lake, period, sealed), make, _MOST))
 

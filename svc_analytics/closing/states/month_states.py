@@ -175,4 +175,4 @@ def _held(lake: Lake, statement: Statement) -> Statement:
 
 
 def _judgement(statement: Statement) -> Judgement:
-    return Judgement(tuple(str(reason.text) for reason in statement.reasons))
+    return Judgement(tuple(reason.text for reason in statement.reasons))
