@@ -26,15 +26,23 @@ def tick_text(text: str, language: Language, between: str) -> str:
     return between.join([first, *marks])
 
 
+def calendar_of(label: str) -> str:
+    """Return the calendar that a year or a month is written in: its years tell.
+
+    >>> calendar_of("2026-10"), calendar_of("1405-08")
+    ('gregorian', 'jalali')
+    """
+    return GREGORIAN if int(label[:4]) >= _FIRST_GREGORIAN else JALALI
+
+
 def months_beside(year: int, month: int) -> str:
     """Return the months of the other calendar that a month lies in.
 
     >>> months_beside(2026, 10), months_beside(1405, 8)
     ('1405-07/08', '2026-10/11')
     """
-    own, other = GREGORIAN, JALALI
-    if year < _FIRST_GREGORIAN:
-        own, other = other, own
+    own = calendar_of(f"{year:04}")
+    other = JALALI if own == GREGORIAN else GREGORIAN
     try:
         first = CALENDARS[own].first_day(year, month)
         after = CALENDARS[own].first_day(year + month // 12, month % 12 + 1)

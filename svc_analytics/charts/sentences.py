@@ -3,21 +3,12 @@
 from decimal import ROUND_HALF_UP, Decimal
 
 from svc_analytics.charts.axes import ROUNDED, percent
+from svc_analytics.charts.dates import calendar_of
 from svc_analytics.errors import ConfigError
 from svc_analytics.messages import joined
-from svc_analytics.periods import CALENDARS, GREGORIAN, JALALI, read_label
+from svc_analytics.periods import CALENDARS, read_label
 
-_FIRST_GREGORIAN = 1900  # an earlier year is of the Jalali calendar
 _WHOLE = Decimal("0.01")  # from here on a share is written in whole percents
-
-
-def calendar_of(label: str) -> str:
-    """Return the calendar that a month is written in: its years tell.
-
-    >>> calendar_of("2026-10"), calendar_of("1405-08")
-    ('gregorian', 'jalali')
-    """
-    return GREGORIAN if int(label[:4]) >= _FIRST_GREGORIAN else JALALI
 
 
 def period_name(label: str) -> str:

@@ -96,7 +96,7 @@ class AllCoins:
 
     def is_whole(self, name: str) -> bool:
         """Whether every record behind a sum in USD has a USD value."""
-        return name == _WORTH or self.unpriced(_MADE_OF[name]) == 0
+        return self.unpriced_behind(name) == 0
 
     def unpriced_behind(self, name: str) -> int | None:
         """Return how many records add nothing to a sum in USD; None if that is unknown."""
