@@ -96,7 +96,7 @@ class SettingPlaces:
                 return {}
             return dotenv_values(file, interpolate=False, encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read {file}: {type(error).__name__}") from error
+            raise ConfigError(f"cannot read {file}: {why_unreadable(error)}") from error
 
     @cached_property
     def dotenv(self) -> Mapping[str, str]:
@@ -111,8 +111,13 @@ class SettingPlaces:
             return Path(path).read_text(encoding="utf-8-sig").strip()
         except (OSError, UnicodeDecodeError) as error:
             # Show neither path nor cause: someone may have put the key itself there.
-            message = f"cannot read the file that {name}{_FILE} names: {type(error).__name__}"
+            message = f"cannot read the file that {name}{_FILE} names: {why_unreadable(error)}"
             raise ConfigError(message) from None
+
+
+def why_unreadable(error: OSError | UnicodeDecodeError) -> str:
+    """Say why a file is no text that can be read, without its name and its bytes."""
+    return getattr(error, "strerror", None) or "it is no text in UTF-8"
 
 
 def here(environ: Mapping[str, str] | None = None, folder: Path | None = None) -> SettingPlaces:

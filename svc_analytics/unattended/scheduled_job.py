@@ -11,7 +11,7 @@ from pathlib import Path
 
 from svc_analytics.bucket.address import Address
 from svc_analytics.config import Settings
-from svc_analytics.environment import SETTINGS, SettingPlaces, command_of
+from svc_analytics.environment import SETTINGS, SettingPlaces, command_of, why_unreadable
 from svc_analytics.errors import ConfigError, NoLake
 from svc_analytics.lake.lake import Lake
 
@@ -217,7 +217,7 @@ def _secret(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {type(error).__name__}") from error
+        raise ConfigError(f"cannot read {path}: {why_unreadable(error)}") from error
 
 
 def _check(text: str) -> None:

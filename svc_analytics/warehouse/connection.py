@@ -94,7 +94,7 @@ def is_of_full_disk(error: Exception) -> bool:
 def error_line(error: Exception) -> str:
     if match := _LACKS_MEMORY.search(str(error)):
         return f"the query needs more than {match['most']} of memory at once: {_LESS}"
-    first, *others = str(error).strip().splitlines()
+    first, *others = str(getattr(error, "strerror", None) or error).strip().splitlines()
     hints = [line for line in others if line.startswith(("Did you mean", "Candidate bindings"))]
     text = " ".join([first, *hints[:1]])
     if isinstance(error, duckdb.OutOfRangeException) or _TOO_LONG.search(text):

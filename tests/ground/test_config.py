@@ -238,20 +238,25 @@ def test_a_secrets_file_with_one_secret_a_line_is_several_secrets(tmp_path, name
         read_settings(environ=environ, folder=tmp_path)
 
 
-@pytest.mark.parametrize(
-    "content", [None, b"\xff\xfe\x00", ...], ids=["missing", "not text", "a folder"]
-)
-def test_unreadable_file_is_a_usage_error(tmp_path, content):
+UNREADABLE = {
+    "missing": (None, "No such file or directory"),
+    "not text": (b"\xff\xfe\x00", "it is no text in UTF-8"),
+    "a folder": (..., "Is a directory"),
+}
+
+
+@pytest.mark.parametrize(("content", "why"), UNREADABLE.values(), ids=UNREADABLE)
+def test_unreadable_file_is_a_usage_error(tmp_path, content, why):
     """A file that is missing, a folder or no text is told by its variable; so is `.env`."""
     file = tmp_path / "key"
     if content is ...:
         file.mkdir()
     elif content is not None:
         file.write_bytes(content)
-    with pytest.raises(ConfigError, match="SVC_PAYOUT_KEY_FILE"):
+    with pytest.raises(ConfigError, match=f"SVC_PAYOUT_KEY_FILE names: {why}$"):
         read_settings(environ={"SVC_PAYOUT_KEY_FILE": str(file)}, folder=tmp_path)
     (tmp_path / ".env").write_bytes(b"SVC_DATA_DIR=\xff\xfe\n")
-    with pytest.raises(ConfigError, match=r"\.env"):
+    with pytest.raises(ConfigError, match=r"\.env: it is no text in UTF-8$"):
         read_settings(environ={}, folder=tmp_path)
 
 

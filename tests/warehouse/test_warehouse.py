@@ -709,6 +709,15 @@ def test_views_over_a_damaged_file_name_it_and_its_remedy(tmp_path, bit):
         write_views(lake)
 
 
+def test_views_that_cannot_be_made_say_why_in_words(tmp_path):
+    """The line has the words of the system, without its number and its file."""
+    lake = extracted(LEDGER, tmp_path).lake
+    (lake.path / ".views.lock").unlink(missing_ok=True)
+    (lake.path / ".views.lock").mkdir()
+    with pytest.raises(LakeError, match=r"cannot make .*analytics\.duckdb: Is a directory$"):
+        write_views(lake)
+
+
 def test_other_tools_open_the_views(regular):
     """analytics.duckdb answers read-only, in another process and another folder."""
     query = "select sum(net) from ledger_entries where currency = 'sol'"

@@ -57,8 +57,9 @@ def write_bundle(lake: Lake, path: str | os.PathLike[str]) -> dict[str, int]:
     try:
         return of_one_snapshot(lambda: _write(lake, target))
     except (duckdb.Error, OSError) as error:
-        reason = getattr(error, "strerror", None) or error_line(error)
-        raise ConfigError(f"cannot write {path}: {reason}; nothing there was changed") from error
+        raise ConfigError(
+            f"cannot write {path}: {error_line(error)}; nothing there was changed"
+        ) from error
 
 
 def _write(lake: Lake, target: Path) -> dict[str, int]:
