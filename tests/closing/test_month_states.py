@@ -1,5 +1,7 @@
 """The state of a month: decided once, told alike, and compared with the lake as it is now."""
 
+from unittest.mock import Mock
+
 import pytest
 
 import svc_analytics as svc
@@ -8,6 +10,7 @@ from svc_analytics.closing.states import month_states as states
 from svc_analytics.closing.states.judgements import Judgement
 from svc_analytics.closing.states.month_states import judged, judged_months, month_states
 from svc_analytics.closing.verification.verify import verify_statement
+from svc_analytics.errors import QueryError
 from svc_analytics.instants import HOUR, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
@@ -54,6 +57,18 @@ def test_a_month_is_blocked_before_anybody_looked_at_it(closer):
     assert (found.label, found.kind) == (OCTOBER, "blocked")
     assert found.reasons == tuple(each.text for each in reasons)
     assert all(Language("fa").translation(reason) for reason in found.reasons)
+
+
+def test_what_hinders_a_comparison_is_told_once(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A query that was stopped with its notebook blocked the month until the lake changed."""
+    closer.desk.extract()
+    with monkeypatch.context() as stopped:
+        stopped.setattr(states, "prepare", Mock(side_effect=QueryError("Query interrupted")))
+        found = state(closer)
+    assert (found.kind, found.reasons) == ("blocked", ("Query interrupted",))
+    assert state(closer).kind == "due"
 
 
 @pytest.mark.thorough

@@ -66,14 +66,20 @@ def state_of(lake: Lake, period: Period, clock: int) -> MonthState:
 
 
 def judged(lake: Lake, state: MonthState, clock: int) -> MonthState:
-    """Return the state of a month after it was compared with the lake as it is now."""
+    """Return the state of a month after it was compared with the lake as it is now.
+
+    What hinders the comparison is a reason too.
+    """
     if state.kind == "running":
         return state
 
     def judge() -> Judgement:
         return _judge(lake, state, clock)
 
-    answer = keep_judgement(lake, state.period, _manifest(state), judge)
+    try:
+        answer = keep_judgement(lake, state.period, _manifest(state), judge)
+    except SvcError as error:  # not kept: at the next look it may be over, as a stopped query is
+        answer = Judgement((str(error),))
     return _as_judged(state, answer, clock)
 
 
@@ -151,20 +157,14 @@ def _kind(state: MonthState, answer: Judgement, clock: int) -> Kind:
 
 
 def _judge(lake: Lake, state: MonthState, clock: int) -> Judgement:
-    """Compare a month with its newest seal, as `close` does; without one, ask what keeps it open.
-
-    What hinders the comparison is a reason too.
-    """
+    """Compare a month with its newest seal, as `close` does; without one, say what it waits for."""
     manifest = _manifest(state)
-    try:
-        if manifest is None:
-            basis = Basis(clock, read_assertions(lake.path), has_trend=False)
-            return _judgement(_held(lake, prepare(lake, state.period, basis)))
-        new = rederive(lake, manifest)
-        table = restatement(lake, state.versions[-1], manifest, new)
-        return Judgement(tuple(each.text for each in new.reasons), table.num_rows > 0)
-    except SvcError as error:
-        return Judgement((str(error),))
+    if manifest is None:
+        basis = Basis(clock, read_assertions(lake.path), has_trend=False)
+        return _judgement(_held(lake, prepare(lake, state.period, basis)))
+    new = rederive(lake, manifest)
+    table = restatement(lake, state.versions[-1], manifest, new)
+    return Judgement(tuple(each.text for each in new.reasons), table.num_rows > 0)
 
 
 def _held(lake: Lake, statement: Statement) -> Statement:
