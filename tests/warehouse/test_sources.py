@@ -31,37 +31,37 @@ SEED = 5  # payments in each month from 2026-05 to 2026-11
 
 
 @pytest.fixture
-def lake(tmp_path) -> Lake:
+def seeded(tmp_path) -> Lake:
     return make_seeded_lake(tmp_path / "data", SEED).lake
 
 
 @pytest.mark.thorough
-def test_a_month_without_a_file_is_stated_without_the_origins_file_too(lake):
+def test_a_month_without_a_file_is_stated_without_the_origins_file_too(seeded):
     """Other months' files still say what was before; the lost file is a finding."""
     for label in (ORIGIN, "2026-06"):
-        lake.month_path(PAYMENTS, label).unlink()
+        seeded.month_path(PAYMENTS, label).unlink()
     lost = f"payments/{ORIGIN}"
-    assert lost in statement(lake, "2026-06").tables["checks"]["record_id"].to_pylist()
+    assert lost in statement(seeded, "2026-06").tables["checks"]["record_id"].to_pylist()
 
 
-def test_a_lake_without_any_file_of_payments_is_refused(lake):
-    for label in (ORIGIN, *lake.months(PAYMENTS)):
-        lake.month_path(PAYMENTS, label).unlink()
+def test_a_lake_without_any_file_of_payments_is_refused(seeded):
+    for label in (ORIGIN, *seeded.months(PAYMENTS)):
+        seeded.month_path(PAYMENTS, label).unlink()
     with pytest.raises(LakeError, match=r"payments holds no file\): run svc-analytics extract"):
-        statement(lake, "2026-10")
+        statement(seeded, "2026-10")
 
 
-def test_a_damaged_file_that_a_bound_cuts_is_named(lake, monkeypatch):
+def test_a_damaged_file_that_a_bound_cuts_is_named(seeded, monkeypatch):
     """Its payments are read through DuckDB, whose own words about it are not shown."""
     monkeypatch.setattr(sales, "_is_cut", lambda footer, months: bool(footer.ends))
-    path = lake.month_path(PAYMENTS, "2026-07")
+    path = seeded.month_path(PAYMENTS, "2026-07")
     flip_column(path, "charged_amount")
     with pytest.raises(LakeError) as caught:
-        statement(lake, "2026-10")
+        statement(seeded, "2026-10")
     assert str(caught.value).startswith(f"{path} is torn or altered: move it away")
 
 
-def test_a_full_disk_is_one_clear_line(lake, monkeypatch):
+def test_a_full_disk_is_one_clear_line(seeded, monkeypatch):
     """What a reader puts aside needs a little space: without it, the line says so."""
 
     def refuse(*given: object) -> None:
@@ -69,7 +69,7 @@ def test_a_full_disk_is_one_clear_line(lake, monkeypatch):
 
     monkeypatch.setattr(pq, "write_table", refuse)
     with pytest.raises(LakeError, match=r"No space left on device .* free some space there"):
-        statement(lake, "2026-10")
+        statement(seeded, "2026-10")
 
 
 # ---------- what a statement reads of payout records in other months than its own
