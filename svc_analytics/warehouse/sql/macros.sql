@@ -229,10 +229,10 @@ create macro moment_time(moment) as left(split_part(instant_text(moment), ' ', 2
 create macro moment_text(moment) as moment_day(moment) || ' ' || month_name(moment) || ' '
     || split_part(instant_text(moment), '-', 1) || ' ' || moment_time(moment);
 create macro moment_message(moment) as
-    '{"code": "part.moment", "values": {"day": ' || json_text(moment_day(moment))
+    ('{"code": "part.moment", "values": {"day": ' || json_text(moment_day(moment))
     || ', "MONTH": ' || json_text(month_name(moment))
     || ', "year": ' || json_text(split_part(instant_text(moment), '-', 1))
-    || ', "time": ' || json_text(moment_time(moment)) || '}}';
+    || ', "time": ' || json_text(moment_time(moment)) || '}}');
 
 -- instant_of(stated): an RFC 3339 text with an offset as an instant; NULL for anything else.
 create macro instant_of(stated) as case when regexp_full_match(
