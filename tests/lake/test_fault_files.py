@@ -247,7 +247,6 @@ def test_a_lost_proof_of_the_beginning_is_brought_back(filled):
     assert filled.lake.sql(known, bounds)["known"].to_list() == [1]
 
 
-@pytest.mark.thorough
 def test_a_lost_quarantine_blocks_and_is_read_anew(filled):
     """G2: what was set aside and then lost is not nothing: it is set aside again."""
     filled.service.payments.append(payment(99, "2026-10-09T00:00:00Z", "10") | {"amount": "1e3"})
