@@ -15,7 +15,7 @@ from svc_analytics.closing.verification.proof import prove
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.proofs import signature
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
-from tests.closing.test_releases import another_release, same
+from tests.closing.test_releases import another_release
 from tests.support.ssh_keys import make_key
 
 SENTENCE_HEAD = "before,after,figure,currency,sentence,prepared_by,reviewed_by"
@@ -175,7 +175,7 @@ def test_a_derived_form_that_was_altered_does_not_hold(closer):
 
 def test_the_words_of_a_form_by_another_release_are_told_as_not_proven(closer):
     """No seal fixes them, so whoever alters them could say that another release wrote them."""
-    with another_release(same):
+    with another_release():
         folder = closer.close().folder
         closer.close(formats=("html",))
     page = folder.with_name("2026-10-forms") / "statement.html"

@@ -13,7 +13,7 @@ from svc_analytics import verify_statement
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification.facts import is_this_release
 from svc_analytics.render.figures import summary_groups
-from tests.closing.test_releases import another_release, same
+from tests.closing.test_releases import another_release
 from tests.support.forged_folders import OTHER, Change, Manifest, forge
 from tests.support.rings import sample
 
@@ -136,7 +136,7 @@ def test_a_page_and_a_workbook_of_another_layout_hold(closer, monkeypatch, lang,
         groups = summary_groups(names)
         return {group: groups[group][::-1] for group in reversed(groups)}
 
-    with another_release(same), monkeypatch.context() as its:
+    with another_release(), monkeypatch.context() as its:
         for module in ("figures", "page.face", "workbook.figures"):
             its.setattr(f"svc_analytics.render.{module}.summary_groups", reversed_groups)
         columns = ("currency", "net", "charged", "reference_id", "occurred_at_utc", "record_id")

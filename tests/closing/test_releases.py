@@ -25,7 +25,7 @@ FORMS = ("csv", "parquet", "html", "xlsx", "json", "journal")
 
 
 @contextmanager
-def another_release(edit: Edit) -> Iterator[None]:
+def another_release(edit: Edit = dict) -> Iterator[None]:
     """Within, statements are those of another release: with other tables and definitions."""
 
     def make(*args: Any, **options: Any) -> Statement:
