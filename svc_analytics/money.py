@@ -96,6 +96,15 @@ def percent_change(old: Decimal, new: Decimal) -> Decimal | None:
     return Decimal(-steps if exact < 0 else steps).scaleb(-PERCENT_SCALE, EXACT)
 
 
+def is_plain(text: str) -> bool:
+    """Whether a text is a plain decimal.
+
+    >>> [is_plain(text) for text in ("-0.10", "1e3", "btc", "2026-10-01")]
+    [True, False, False, False]
+    """
+    return bool(_PLAIN.match(text))
+
+
 def group_digits(text: str) -> str:
     """Separate the thousands of a plain decimal text, for people.
 

@@ -1,13 +1,12 @@
 """Why a restatement differs from the version before: the causes of its records and figures."""
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 
 import pyarrow as pa
 
-from svc_analytics.money import EXACT, format_amount
+from svc_analytics.money import EXACT, format_amount, is_plain
 from svc_analytics.warehouse.figures import read_figures
 
 # The columns that say what a row is counted as; all others come from the record itself.
@@ -24,7 +23,6 @@ _ON_OPENING = {
 }
 _EARLIER_MONTH = "earlier_month"  # it moved the position that the period opens with
 _VERDICT, _VERIFIED = {"receipt_verdict"}, "verified"  # a verdict moves no amount
-_NUMBER = re.compile(r"-?\d+(\.\d+)?\Z", re.ASCII)
 
 Row = dict[str, str]
 Tables = Mapping[str, pa.Table]
@@ -106,11 +104,6 @@ def _newly_asserted(old: Tables, new: Tables) -> set[str]:
 
 def difference(old: str, new: str) -> str | None:
     """Return the difference of two texts as a text; None where one of them is no number."""
-    if not (is_number(old) and is_number(new)):
+    if not (is_plain(old) and is_plain(new)):
         return None
     return format_amount(EXACT.subtract(Decimal(new), Decimal(old)))
-
-
-def is_number(text: str) -> bool:
-    """Whether a text of a table is a plain decimal."""
-    return bool(_NUMBER.match(text))

@@ -51,12 +51,12 @@ from svc_analytics.messages import Message
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
+from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import check_currency, printed, write_folder
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.metadata import check_names, name_empty
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
-from svc_analytics.statements.tables import RESTATEMENT
 from svc_analytics.storage import merge_into
 
 _DEFAULTS: JobOptions = {

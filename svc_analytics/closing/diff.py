@@ -20,8 +20,8 @@ from svc_analytics.errors import LakeError
 from svc_analytics.formatting.columns import text_columns
 from svc_analytics.formatting.sanitize import single_line, unescape_formula
 from svc_analytics.interrupts import interruptible
+from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS
-from svc_analytics.statements.tables import RESTATEMENT
 from svc_analytics.warehouse.connection import NO_BARS
 
 READ_AT = "first_seen_at"

@@ -14,12 +14,10 @@ import pyarrow.compute as pc
 
 from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
-from svc_analytics.closing.causes import is_number
 from svc_analytics.closing.diff import Tables, compare, contradicting_tables, read_tables
 from svc_analytics.closing.register import lake_around, read_register
 from svc_analytics.closing.verification.facts import unknown_of
 from svc_analytics.errors import DataError, LakeError
-from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import Display, label, lined_up, names_of
 from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.displayable import Displayable
@@ -27,13 +25,12 @@ from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import parse_bound
 from svc_analytics.messages import Message
-from svc_analytics.money import group_digits
 from svc_analytics.periods import noun_of
 from svc_analytics.render.comparison import Side, amount_scales, compare_sides, figures_by_coin
 from svc_analytics.render.document import Reason, reasons_of
+from svc_analytics.render.face.restated import RECORDS, SHOWN, difference_cell
 from svc_analytics.render.side_by_side import comparison_tables, head_lines
 from svc_analytics.storage import statement_folder
-from svc_analytics.warehouse.definitions import label_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +38,6 @@ if TYPE_CHECKING:
 MOST_ROWS = 200  # of one table's changed rows, on a page
 Figures = dict[str, dict[str, Decimal | None]]  # by coin and name
 _FIGURES = ("summary", "figures")
-_VALUES = ("old_value", "new_value", "delta")
-_SHOWN = ("name", "currency", "change", "cause", "old_value", "new_value", "delta", "detail")
 
 
 @dataclass(frozen=True)
@@ -127,21 +122,11 @@ class StatementDiff(Displayable):
         ]
         for name in sorted({row["table_name"] for row in rows}, key=_lines_first):
             own = [row for row in rows if row["table_name"] == name]
-            what = "record" if name == "lines" else "figure"
+            what = "record" if name == RECORDS else "figure"
             title = f"{name}: {len(own):,} {what}{'s differ' if len(own) > 1 else ' differs'}"
-            heads = ["record" if name == "lines" else "figure", *_SHOWN[1:]]
-            cells = [[_cell(row, column) for column in _SHOWN] for row in own[:MOST_ROWS]]
+            heads = ["record" if name == RECORDS else "figure", *SHOWN[1:]]
+            cells = [[difference_cell(row, each) for each in SHOWN] for row in own[:MOST_ROWS]]
             yield DisplayTable(title, list(map(label, heads)), lined_up(cells), len(own))
-
-
-def _cell(row: dict[str, str | None], column: str) -> Cell:
-    """Return a text of a difference as a cell: a number with all its digits, or a name."""
-    text = row[column] or ""
-    if column == "name":
-        return Cell(text if row["table_name"] == "lines" else label_of(text), is_fixed=True)
-    if column in _VALUES:
-        return Cell(group_digits(text) if is_number(text) else text, is_number=True)
-    return Cell(text)
 
 
 def _keys(comparison: pa.Table) -> list[tuple[str, str]]:
@@ -150,7 +135,7 @@ def _keys(comparison: pa.Table) -> list[tuple[str, str]]:
 
 
 def _lines_first(name: str) -> tuple[bool, str]:
-    return name != "lines", name
+    return name != RECORDS, name
 
 
 def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:

@@ -43,6 +43,7 @@ from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Document, Hashes, reason_facts
 from svc_analytics.render.external import convert
 from svc_analytics.render.face.pricing import describe_pricing
+from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import Note, Output, write_folder
 from svc_analytics.render.month_state import MonthState
@@ -65,7 +66,6 @@ from svc_analytics.statements.finality import find_reasons
 from svc_analytics.statements.findings import add_findings
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.reading import Basis, read_period
-from svc_analytics.statements.tables import RESTATEMENT
 from svc_analytics.statements.unknown import needs_met, unknown_figures
 from svc_analytics.warehouse.definitions import definitions_digest
 

@@ -35,7 +35,6 @@ TABLES = (
     *("summary", "figures", "lines", "daily", "position", "fees", "refunds", "cohorts"),
     *("payouts", "exposure", "receipts", "reading", "checks"),
 )
-RESTATEMENT = "restatement"  # what differs from the version before: none of a statement's own
 # Tables of a row for each record, in the order of time. They are read some days after others:
 # DuckDB's sort of ten million rows finds no memory now and then, and one of a part spills nothing.
 _LONG = {"lines", "fees", "receipts"}

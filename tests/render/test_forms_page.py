@@ -15,6 +15,7 @@ from svc_analytics.closing.seals import seal_of
 from svc_analytics.config import Settings
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.standing import Standing
+from svc_analytics.render.face.restated import SHOWN
 from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.render.page import front, matrix
 from svc_analytics.render.page import tables as page_tables
@@ -159,25 +160,30 @@ def test_long_tables_say_where_the_rest_is(save, monkeypatch):
 
 
 def test_the_year_and_the_bridge_are_drawn_of_the_statements_own_months(make, tmp_path):
-    """Sealed tables alone make them: all coins in one chart, and what the opening was worth.
-
-    `restatement` has a section once a statement has it.
-    """
+    """Sealed tables alone make them: all coins in one chart, and what the opening was worth."""
     made = make()
     own = made.tables["summary"].select(
         ["period", "currency", "usd_net_sales", "usd_refunds", "usd_exposure"]
     )
     own = own.rename_columns(["month", *own.column_names[1:]])
     before = own.set_column(0, "month", pa.array(["2026-09"] * len(own)))
-    ratio = pa.array([Decimal("0.01273686")], pa.decimal128(38, 8))
-    more = {"restatement": pa.table({"refunds_count": [12_345], "ratio": ratio})}
-    tables = made.tables | more | {"trend": pa.concat_tables([before, own])}
+    tables = made.tables | {"trend": pa.concat_tables([before, own])}
     page = html(replace(made, tables=tables).save(tmp_path / "out", ("html",)))
     for title in ("Sales less fees and refunds by month, USD", "From opening to closing, USD"):
         assert page.count(f"{title}</text>") == 1
-    assert re.search(r'<h2 id="[^"]*">Restatement</h2>', page)
-    percent = '<span class="rounded">1.27%</span><span class="exact">1.273686%</span>'
-    assert f'<td class="n">12,345</td><td class="n" title="1.273686%">{percent}</td>' in page
+
+
+def test_a_restatement_is_told_in_words_its_records_first(make, tmp_path):
+    """A figure has its name, and numbers end below each other, every digit of them."""
+    figure = dict.fromkeys(SHOWN, "") | {"table_name": "summary", "name": "gross_sales"}
+    figure |= {"change": "changed", "cause": "late", "old_value": "100", "new_value": "12345.1"}
+    record = figure | {"table_name": "lines", "name": "8f0e", "change": "added", "old_value": None}
+    made, table = make(), pa.Table.from_pylist([figure, record])
+    out = replace(made, tables=made.tables | {"restatement": table})
+    section = html(out.save(tmp_path / "out", ("html",))).partition(">Restatement</h2>")[2]
+    first, second = re.findall("<tr><td.*?</tr>", section)[:2]
+    assert "Lines" in first and "8f0e" in first
+    assert "Gross sales" in second and '<td class="n">12,345.1</td>' in second
 
 
 def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text):

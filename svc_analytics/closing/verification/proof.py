@@ -61,10 +61,11 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import tree_of
 from svc_analytics.proofs.secret import read_secret
+from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import printed
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.statement import Statement
-from svc_analytics.statements.tables import RESTATEMENT, tables_of
+from svc_analytics.statements.tables import tables_of
 
 CHECKS = "checks"
 _WORDS = {"detail", "message", "note", "unit"}  # columns in the words of a release

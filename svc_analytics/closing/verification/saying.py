@@ -31,8 +31,8 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.language.words import name_keys
 from svc_analytics.render.contents import ID, Contents, Row
 from svc_analytics.render.document import Document
+from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS
-from svc_analytics.statements.tables import RESTATEMENT
 from svc_analytics.warehouse.definitions import SIGNS, definitions_table
 
 _SENTENCE = re.compile(r"[^\W\d_]{2,}[,;:]?\s+\(?[^\W\d_]{2,}")

@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 from svc_analytics.closing.diff import KEYS, Tables, as_texts, read_csv
 from svc_analytics.closing.reduction import comparable
 from svc_analytics.closing.seals import Manifest
+from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS
 from svc_analytics.render.formats import form_of
 from svc_analytics.statements.digests import table_digest
 from svc_analytics.statements.months import MONTHS
-from svc_analytics.statements.tables import RESTATEMENT
 
 Parse = Callable[[str], Any]
 # Tables that every release has sealed; of another release, further ones may be missing.

@@ -14,6 +14,7 @@ from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.face.pricing import describe_pricing
+from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.figures import definition_groups
 from svc_analytics.render.page.band import Band
 from svc_analytics.render.page.external import external_part
@@ -53,7 +54,7 @@ MONTH_COLUMNS = (
     *("month", "currency", "payments_count", "net_sales", "refunds_debited", "payouts_debited"),
     *("net_settlement", "rail_movement", "opening_position", "closing_position"),
 )
-FURTHER = ("months", "position", "exposure", "restatement")
+FURTHER = ("months", "position", "exposure", RESTATEMENT)
 _TITLES = {
     "exposure": "position in USD by coin",
     "year": "{FIGURE} by month, USD",
@@ -163,7 +164,9 @@ def _tables(tables: PageTables, own: FigureTables) -> dict[str, list[Any]]:
         "more": list(tables.more_figures()),
         "daily": list(tables.days()),
         "further": [
-            tables.table(name, MONTH_COLUMNS if name == "months" else ())
+            tables.restated()
+            if name == RESTATEMENT
+            else tables.table(name, MONTH_COLUMNS if name == "months" else ())
             for name in FURTHER
             if name in known and known[name].num_rows
         ],

@@ -16,6 +16,12 @@ from svc_analytics.formatting.values import rows_of
 from svc_analytics.messages import KEPT, Message, kept
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import Document
+from svc_analytics.render.face.restated import (
+    RESTATEMENT,
+    SHOWN,
+    difference_cell,
+    records_first,
+)
 from svc_analytics.render.figures import (
     definition_groups,
     meaning,
@@ -124,6 +130,20 @@ class PageTables:
         if cells:
             shown = replace(shown, headings=headings_of(groups), caption=self.standing.text)
             yield figures_of_kinds(shown, names)
+
+    def restated(self) -> PageTable:
+        """Return the differences from the version before: records, then the figures they moved."""
+        table, columns = self.statement.tables[RESTATEMENT], ("table_name", *SHOWN)
+        found = records_first(table, MOST_ROWS).to_pylist()
+        shown = DisplayTable(
+            label(RESTATEMENT),
+            list(map(label, columns)),
+            [[difference_cell(row, each) for each in columns] for row in found],
+            table.num_rows,
+            meanings=[meaning(RESTATEMENT, each) for each in columns],
+            caption=self.standing.text,
+        )
+        return page_table(shown, columns)
 
     def days(self) -> Iterator[PageTable]:
         """Yield a table of days for each coin, with the summary's own figures as its footer."""
