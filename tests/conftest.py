@@ -7,6 +7,7 @@ either ring.
 import gc
 import inspect
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -69,6 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if is_roomy(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell began the tests behind itself
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # commands of tests hear Ctrl-C
     hypothesis_settings.load_profile("thorough" if is_thorough(config) else "usual")
 
 

@@ -18,7 +18,7 @@ def sealed_lake(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def lake(sealed_lake, tmp_path, monkeypatch) -> Path:
+def books_lake(sealed_lake, tmp_path, monkeypatch) -> Path:
     """A lake with two sealed months and a chart of accounts, in the working folder."""
     shutil.copytree(sealed_lake, tmp_path / "data")
     (tmp_path / "data" / "books.toml").write_text(starter(), encoding="utf-8")

@@ -20,28 +20,28 @@ from tests.support.sealed_months import KEPT
 from tests.support.seeded_books import SCHEMA, accounts, summary
 
 
-def test_a_sealed_month_is_written_for_a_system(run, lake):
+def test_a_sealed_month_is_written_for_a_system(run, books_lake):
     """Its day of a payout, by hand: 1 eth of 2,600 USD, and a fee of 0.01 eth."""
     done = run("books", "2026-10", "--preset", "qbo")
     assert done.code == 0 and "1 records have no price" in done.err
-    content = (lake / "books" / "2026-10.qbo.csv").read_bytes()
+    content = (books_lake / "books" / "2026-10.qbo.csv").read_bytes()
     assert content.decode().splitlines()[-3:] == [
         'SVC-2026-10-09,10/09/2026,2100,2600.00,,"Payouts: 1 payout, 1 eth"',
         'SVC-2026-10-09,10/09/2026,6110,26.00,,"Payout fees: 1 payout, 0.01 eth"',
         'SVC-2026-10-09,10/09/2026,1510,,2626.00,"Wallet: 1 movement, -1.01 eth"',
     ]
     assert len(IMPORTERS["qbo"](content)) == 4
-    lists = {path.name for path in (lake / "books").iterdir()}
+    lists = {path.name for path in (books_lake / "books").iterdir()}
     assert lists >= {"2026-10.qbo.unpriced.csv", "2026-10.qbo.roll-forward.csv"}
 
 
-def test_the_roll_forward_leads_from_the_opening_to_the_closing(run, lake):
+def test_the_roll_forward_leads_from_the_opening_to_the_closing(run, books_lake):
     """0.495 btc and 0.25 more, less 0.1 and a fee of 0.0025 that the customer bears.
 
     0.495 at September's 62,001 USD are 30,690.495; at 61,000 what is left is 39,192.50.
     """
     run("books", "2026-10", "--preset", "csv")
-    rows = (lake / "books" / "2026-10.csv.roll-forward.csv").read_text().splitlines()
+    rows = (books_lake / "books" / "2026-10.csv.roll-forward.csv").read_text().splitlines()
     [btc] = [row for row in rows if row.startswith("btc,")]
     assert btc == (
         "btc,USD,0.495,0.25,-0.1,0,-0.0025,0.6425,16000,-6100,0,-160,0,"
@@ -49,12 +49,12 @@ def test_the_roll_forward_leads_from_the_opening_to_the_closing(run, lake):
     )
 
 
-def test_what_a_position_was_worth_is_unknown_where_its_seal_names_no_month_before(run, lake):
+def test_what_a_position_was_worth_is_unknown_where_its_seal_names_no_month_before(run, books_lake):
     """Months that were sealed before a statement had a trend."""
-    shutil.rmtree(lake / "statements")
-    shutil.copytree(KEPT / "statements", lake / "statements")
+    shutil.rmtree(books_lake / "statements")
+    shutil.copytree(KEPT / "statements", books_lake / "statements")
     run("books", "2026-10", "--preset", "csv")
-    rows = (lake / "books" / "2026-10.csv.roll-forward.csv").read_text().splitlines()
+    rows = (books_lake / "books" / "2026-10.csv.roll-forward.csv").read_text().splitlines()
     assert next(row for row in rows if row.startswith("btc,")).endswith(
         ",39192.5,-742.5,,,recorded"
     )
@@ -79,32 +79,32 @@ def test_what_other_prices_made_of_a_position_is_named(places, worth):
     assert ",".join(row.values()).endswith(worth)
 
 
-def test_what_a_file_has_no_place_for_is_said(run, lake):
+def test_what_a_file_has_no_place_for_is_said(run, books_lake):
     """Odoo's file has neither tax codes nor tracking; QuickBooks tracks a class, and no shop."""
     more = '[tax]\nsales = "T0"\n[tracking]\nClass = "A"\nShop = "B"\n[odoo]\njournal = "Misc"\n'
-    (lake / "books.toml").write_text(f"{starter()}\n{more}", encoding="utf-8")
+    (books_lake / "books.toml").write_text(f"{starter()}\n{more}", encoding="utf-8")
     odoo, qbo, csv = (run("books", "2026-10", "--preset", name) for name in ("odoo", "qbo", "csv"))
     assert "the code of sales in [tax], Class in [tracking], Shop in [tracking]:" in odoo.err
     assert "QuickBooks Online has no place for the code of sales in [tax], Shop in" in qbo.err
     assert "has no place" not in csv.err
 
 
-def test_changing_the_accounts_changes_no_seal(run, lake):
+def test_changing_the_accounts_changes_no_seal(run, books_lake):
     """The entries go elsewhere; the sealed folder is the same, byte for byte."""
-    folder = lake / "statements" / "2026-10"
+    folder = books_lake / "statements" / "2026-10"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     run("books", "2026-10", "--preset", "csv")
-    chart = lake / "books.toml"
+    chart = books_lake / "books.toml"
     chart.write_text(starter().replace('"4000"', '"4711"'), encoding="utf-8")
     run("books", "2026-10", "--preset", "csv")
-    assert ",4711," in (lake / "books" / "2026-10.csv.csv").read_text(encoding="utf-8")
+    assert ",4711," in (books_lake / "books" / "2026-10.csv.csv").read_text(encoding="utf-8")
     assert before == {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_check_names_what_has_no_account(run, lake):
+def test_a_check_names_what_has_no_account(run, books_lake):
     """And the line to write; a person should look."""
     text = starter().replace('eth = "intangible"', "", 1).replace('refunds = "4090"', "", 1)
-    (lake / "books.toml").write_text(text, encoding="utf-8")
+    (books_lake / "books.toml").write_text(text, encoding="utf-8")
     done = run("books", "2026-10", "--check")
     assert done.code == 3 and done.out.splitlines() == [
         'no account for refunds: write refunds = "ACCOUNT" below [accounts]',
@@ -114,71 +114,71 @@ def test_a_check_names_what_has_no_account(run, lake):
     assert run("books", "2026-10", "--preset", "csv").code == 2
 
 
-def test_a_check_for_a_system_names_what_it_would_refuse(run, lake):
+def test_a_check_for_a_system_names_what_it_would_refuse(run, books_lake):
     """Then the entries themselves: in a currency, each day needs a rate."""
     chart = starter().replace('"4000"', '"40-00 Sales"').replace('"USD"', '"EUR"')
-    (lake / "books.toml").write_text(chart, encoding="utf-8")
+    (books_lake / "books.toml").write_text(chart, encoding="utf-8")
     assert run("books", "2026-10", "--check").code == 0
     refused = run("books", "2026-10", "--check", "--preset", "odoo")
     assert refused.code == 3 and "line 10: accounts.sales cannot be '40-00" in refused.out
     assert 'write journal below [odoo], as journal = "Misc' in refused.out
     rateless = run("books", "2026-10", "--check", "--preset", "csv")
     assert rateless.code == 3 and "books.toml, line 6 asks for EUR" in rateless.out
-    (lake / "books.toml").write_text(starter(), encoding="utf-8")
+    (books_lake / "books.toml").write_text(starter(), encoding="utf-8")
     taken = run("books", "2026-10", "--check", "--preset", "csv")
     assert taken.code == 0 and taken.out.endswith("a plain CSV takes the entries\n")
 
 
-def test_a_mistake_in_the_accounts_is_bad_usage(run, lake):
+def test_a_mistake_in_the_accounts_is_bad_usage(run, books_lake):
     """It names the line."""
-    (lake / "books.toml").write_text('[accounts]\nsalse = "1"\n', encoding="utf-8")
+    (books_lake / "books.toml").write_text('[accounts]\nsalse = "1"\n', encoding="utf-8")
     done = run("books", "2026-10", "--preset", "csv")
     assert done.code == 2 and "line 2: accounts.salse is unknown: did you mean sales?" in done.err
 
 
-def test_a_chart_that_is_there_is_not_written_over(run, lake):
+def test_a_chart_that_is_there_is_not_written_over(run, books_lake):
     """A first one is."""
     assert run("books", "--init").code == 2
-    (lake / "books.toml").unlink()
+    (books_lake / "books.toml").unlink()
     assert run("books", "--init").code == 0
-    assert (lake / "books.toml").read_text(encoding="utf-8") == starter()
+    assert (books_lake / "books.toml").read_text(encoding="utf-8") == starter()
 
 
-def test_a_provisional_month_is_refused_unless_it_is_named(run, lake):
+def test_a_provisional_month_is_refused_unless_it_is_named(run, books_lake):
     """November was never read to its end."""
     done = run("books", "2026-11", "--preset", "csv")
     assert done.code == 1 and "2026-11 is provisional" in done.err
     with pytest.raises(PeriodNotClosed):
-        books_source(Lakehouse(lake), "2026-11", {})
+        books_source(Lakehouse(books_lake), "2026-11", {})
     assert run("books", "2026-11", "--preset", "csv", "--provisional").code == 0
 
 
-def test_what_was_imported_is_noted_and_written_again_the_same(run, lake):
+def test_what_was_imported_is_noted_and_written_again_the_same(run, books_lake):
     """Twice is as good as once."""
     words = ("books", "2026-10", "--preset", "odoo", "--booked")
     chart = f'{starter()}\n[odoo]\njournal = "Miscellaneous Operations"\n'
-    (lake / "books.toml").write_text(chart, encoding="utf-8")
+    (books_lake / "books.toml").write_text(chart, encoding="utf-8")
     assert run(*words).code == 0
-    first = (lake / "books" / "2026-10.odoo.csv").read_bytes()
-    noted = (lake / "books" / "booked.json").read_bytes()
+    first = (books_lake / "books" / "2026-10.odoo.csv").read_bytes()
+    noted = (books_lake / "books" / "booked.json").read_bytes()
     assert run(*words).code == 0
-    assert (lake / "books" / "2026-10.odoo.csv").read_bytes() == first
-    assert (lake / "books" / "booked.json").read_bytes() == noted
+    assert (books_lake / "books" / "2026-10.odoo.csv").read_bytes() == first
+    assert (books_lake / "books" / "booked.json").read_bytes() == noted
     assert len(json.loads(noted)["2026-10"][0]["entries"]) == 4
 
 
-def test_books_in_another_currency_name_each_rate(run, lake):
+def test_books_in_another_currency_name_each_rate(run, books_lake):
     """A day without one is refused; then 2,600 USD are 2,392 EUR."""
     text = starter().replace('"USD"', '"EUR"')
-    (lake / "books.toml").write_text(text, encoding="utf-8")
+    (books_lake / "books.toml").write_text(text, encoding="utf-8")
     days = [f"2026-10-{day:02},EUR,0.92,ECB" for day in (1, 7, 8)]
-    rates = lake / "rates.csv"
+    rates = books_lake / "rates.csv"
     rates.write_text("\n".join(["date,currency,rate,source", *days, ""]), encoding="utf-8")
     done = run("books", "2026-10", "--preset", "csv")
     assert done.code == 2 and "no rate of EUR for 2026-10-09" in done.err
     rates.write_text(rates.read_text() + "2026-10-09,EUR,0.92,ECB\n", encoding="utf-8")
     assert run("books", "2026-10", "--preset", "csv").code == 0
-    written = (lake / "books" / "2026-10.csv.csv").read_text(encoding="utf-8")
+    written = (books_lake / "books" / "2026-10.csv.csv").read_text(encoding="utf-8")
     assert ",2100,2392.00,,EUR," in written
     assert "external rate 1 USD = 0.92 EUR on 2026-10-09 (ECB)" in written
-    assert len((lake / "books" / "2026-10.csv.rates.csv").read_text().splitlines()) == 5
+    assert len((books_lake / "books" / "2026-10.csv.rates.csv").read_text().splitlines()) == 5

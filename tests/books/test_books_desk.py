@@ -10,16 +10,16 @@ from svc_analytics.notebook.desk.panel import Panel
 
 
 @pytest.fixture
-def panel(lake) -> Iterator[Panel]:
-    panel = Panel(svc.desk(Lakehouse(lake))._months, lambda: None)
+def panel(books_lake) -> Iterator[Panel]:
+    panel = Panel(svc.desk(Lakehouse(books_lake))._months, lambda: None)
     panel.choose("2026-10")
     yield panel
     panel.judging.wait()
 
 
-def test_entries_are_shown_with_a_balance_of_zero_before_they_are_written(panel, lake):
+def test_entries_are_shown_with_a_balance_of_zero_before_they_are_written(panel, books_lake):
     """Four entries of October; then the file, and what to do before the import."""
-    books, file = panel.books, lake / "books" / "2026-10.qbo.csv"
+    books, file = panel.books, books_lake / "books" / "2026-10.qbo.csv"
     assert books.write.disabled
     books.look.click()
     assert books.entries.value.count("balance 0.00") == 4
@@ -30,9 +30,9 @@ def test_entries_are_shown_with_a_balance_of_zero_before_they_are_written(panel,
     assert file.exists()
 
 
-def test_a_lake_without_a_chart_of_accounts_says_how_to_begin_one(panel, lake):
+def test_a_lake_without_a_chart_of_accounts_says_how_to_begin_one(panel, books_lake):
     """Nothing is written."""
-    (lake / "books.toml").unlink()
+    (books_lake / "books.toml").unlink()
     panel.books.look.click()
     assert "svc-analytics books --init" in panel.books.said.value and panel.books.write.disabled
 
