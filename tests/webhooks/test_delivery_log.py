@@ -392,14 +392,15 @@ def sandbox(monkeypatch) -> Iterator[tuple[Service, Path]]:
     with Store() as store:
         seed(store, Scenario(seed=3, months=2, payments=40, until=to_micros(NOW)))
         service = Service(store, Clock(to_micros(NOW)))
+        service.webhooks = sender_to(log, service)  # the one that its own thread sends by
         with serve(service) as running, machine_clock_at(NOW):
             for name, value in running.environment.items():
                 monkeypatch.setenv(name, value)
             yield service, log
 
 
-def deliver(service: Service, log: Path) -> None:
-    """Send what is due; the receiver fails once, so that the first event comes twice."""
+def sender_to(log: Path, service: Service) -> WebhookSender:
+    """Return a sender to a receiver that fails once, so that the first event comes twice."""
     failures = ["answered 500"]
 
     def save(_: str, body: bytes, headers: dict[str, str]) -> str:
@@ -413,10 +414,7 @@ def deliver(service: Service, log: Path) -> None:
         return failures.pop() if failures else ""
 
     service.platform.settings["deliver_to"] = "http://127.0.0.1:9/hook"
-    sender = WebhookSender(service.platform, save)
-    sender.deliver_due()
-    service.clock.advance(60 * SECOND)
-    sender.deliver_due()
+    return WebhookSender(service.platform, save)
 
 
 def test_the_sandbox_is_reconciled(sandbox, run):
@@ -432,7 +430,9 @@ def test_the_sandbox_is_reconciled(sandbox, run):
             service.platform.outbox.emit(
                 "payment.completed", service.clock.now(), **told, status="completed"
             )
-    deliver(service, log)
+    service.webhooks.deliver_due()
+    service.clock.advance(60 * SECOND)
+    service.webhooks.deliver_due()
     done = run("webhooks", "verify", str(log), "--json")
     document = json.loads(done.out)
     assert done.code == 3 and document["verdicts"] == {"repeated": 1, "valid": 6}
