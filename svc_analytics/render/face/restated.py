@@ -32,6 +32,6 @@ def difference_cell(row: Mapping[str, str | None], column: str) -> Cell:
         return Cell(text if row["table_name"] == RECORDS else label_of(text), is_fixed=True)
     if column == "table_name":
         return Cell(label(text))
-    if column in _VALUES:
-        return Cell(group_digits(text) if is_plain(text) else text, is_number=True)
+    if column in _VALUES and is_plain(text):
+        return Cell(group_digits(text), is_number=True)
     return Cell(text)
