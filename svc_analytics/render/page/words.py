@@ -22,7 +22,10 @@ from svc_analytics.messages import Message
 _MARKS = re.compile(f"([{LEFT_TO_RIGHT}{RIGHT_TO_LEFT}{END}])")
 # Words of another script within a text of the catalogue, such as the name of a command.
 _FOREIGN = re.compile(r"([+-]?[A-Za-z0-9_](?:[A-Za-z0-9_ .,:/%&'@#+*=-]*[A-Za-z0-9_%])?)")
-_NUMBERS = re.compile(r"(?<![\w.,-])[0-9]+(?![\w.,-]*[\w])")  # within words of ours
+# A number within words of ours; values stand isolated between them, in digits of their own.
+_OWN_NUMBER = re.compile(
+    rf"[{LEFT_TO_RIGHT}{RIGHT_TO_LEFT}][^{END}]*{END}|(?<![\w.,-])(?P<own>[0-9]+)(?![\w.,-]*\w)"
+)
 _GAP, _WHOLE = re.compile(r"(?<=\d) (?=\d)"), "\N{NO-BREAK SPACE}"  # a day and its time: one line
 _LINE = 60  # letters: of a longer text in two languages, the second stands below
 _ISOLATED = as_html('<bdi dir="ltr">{}</bdi>')
@@ -79,8 +82,13 @@ class PageWords:
         if not self.language.is_english and is_number(message):
             return escape(isolate(self.language.number(message)))
         shown = self.language.text(message)
-        own = _NUMBERS.sub(lambda found: self.language.number(found[0]), shown)
-        return escape(shown if self.language.is_both else own)
+        if self.language.is_both or self.language.translation(message) is None:
+            return escape(shown)
+        return escape(_OWN_NUMBER.sub(self._own_number, shown))
+
+    def _own_number(self, found: re.Match[str]) -> str:
+        """Return a number of ours in the digits of the language, anything else as it is."""
+        return self.language.number(found["own"]) if found["own"] else found[0]
 
     def value(self, text: object) -> str:
         """Return a number, a day, an id or a name, isolated and in the digits of the language."""
