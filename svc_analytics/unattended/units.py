@@ -6,10 +6,8 @@
 import re
 import shlex
 from collections.abc import Sequence
-from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined
-
+from svc_analytics.formatting.text_templates import load_text
 from svc_analytics.unattended.scheduled_job import ScheduledJob, credential
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@=,+-]+")
@@ -26,16 +24,9 @@ def timer(job: ScheduledJob) -> str:
 
 
 def _unit(name: str, job: ScheduledJob) -> str:
-    environment = Environment(
-        autoescape=False,  # noqa: S701 - a unit is no page
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"value": _raw, "words": _words, "credential": credential}
+    text = load_text(__package__, name, value=_raw, words=_words, credential=credential)
     mounts = [str(job.folder), *job.writable]
-    text = files("svc_analytics.unattended").joinpath("templates", name).read_text("utf-8")
-    return environment.from_string(text).render(job=job, given=job.given, mounts=mounts)
+    return text.render(job=job, given=job.given, mounts=mounts)
 
 
 def cron_line(job: ScheduledJob) -> str:

@@ -7,18 +7,16 @@ that ran while the package was made. `templates/evidence.txt` has the sentences,
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable
-from importlib.resources import files
 from typing import Any
 
 import pyarrow.compute as pc
-from jinja2 import Environment, StrictUndefined, Template
 
 from svc_analytics.api.routes import PREFIX, ROUTES
 from svc_analytics.closing.verification.proof import Proof
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_objects
+from svc_analytics.formatting.text_templates import load_text
 from svc_analytics.periods import noun_of
 from svc_analytics.proofs.chain import FILE as CHAIN
 from svc_analytics.proofs.marks import Marks
@@ -44,20 +42,6 @@ _WORDS = {
 }
 
 
-def load_text(name: str, write: Callable[[object], str] | None = None) -> Template:
-    """Load a text of a package; `write` makes a text of each value in it."""
-    environment = Environment(
-        autoescape=False,  # noqa: S701 - a text is no page
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=write,
-    )
-    text = files("svc_analytics.closing.handover").joinpath("templates", name).read_text("utf-8")
-    return environment.from_string(text)
-
-
 def _in_line(value: object) -> str:
     """Write a value of a sentence, so that it begins no line of its own."""
     return single_line(str(value))
@@ -65,7 +49,8 @@ def _in_line(value: object) -> str:
 
 def evidence_text(proof: Proof) -> str:
     """Write the EVIDENCE.txt of a folder that was proven."""
-    told = load_text("evidence.txt", _in_line).render(**_facts(proof), **_WORDS)
+    text = load_text(__package__, "evidence.txt", _in_line)
+    told = text.render(**_facts(proof), **_WORDS)
     return "".join(f"{_laid_out(*each)}\n" for each in enumerate(told.splitlines()))
 
 

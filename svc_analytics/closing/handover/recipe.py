@@ -5,9 +5,9 @@
 
 from typing import Any
 
-from svc_analytics.closing.handover.evidence import load_text
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.text_templates import load_text
 from svc_analytics.periods import noun_of
 from svc_analytics.warehouse.models import read_statement_macros
 
@@ -24,7 +24,7 @@ _TABLES = {
 def readme_text(manifest: dict[str, Any]) -> str:
     """Write the README.txt of a sealed statement."""
     noun = noun_of(str(manifest["label"]))
-    return load_text("readme.txt").render(
+    return load_text(__package__, "readme.txt").render(
         {name: single_line(str(manifest.get(name, "not stated"))) for name in _FACTS},
         title=single_line(f"Statement {manifest['label']} of {names_of(manifest['merchant'])}"),
         merchant=single_line(str(manifest["merchant"].get("id", "not stated"))),
