@@ -68,7 +68,8 @@ def _shown(text: str, is_money: bool = False) -> str:
     """Return a value for people, without half a surrogate pair, which no file can hold."""
     if is_money and not _is_wrong(text):
         return group_digits(text)
-    return single_line(text.encode("utf-8", "replace").decode())[:_LONGEST]
+    shown = single_line(text.encode("utf-8", "replace").decode())
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
 
 
 def _is_wrong(amount: str) -> bool:

@@ -33,7 +33,7 @@ from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
 
-_HEAD = """\
+_DBT_HEAD = """\
 # Written by svc-analytics views --dbt. DuckDB's profile names analytics.duckdb or a bundle.
 version: 2
 sources:
@@ -226,25 +226,25 @@ def _written(lake: Lakehouse) -> str:
 def dbt_sources(views: Iterable[dict[str, Any]]) -> str:
     """Return the YAML that names each view, as `describe_views` gives them; a macro is no table."""
     tables = (view for view in views if "(" not in view["view"])
-    return _HEAD + "".join(line for view in tables for line in _table(view))
+    return _DBT_HEAD + "".join(line for view in tables for line in _dbt_table(view))
 
 
-def _table(view: dict[str, Any]) -> Iterator[str]:
-    meaning = _text(f"{view['meaning']} Grain: {view['grain']}.")
+def _dbt_table(view: dict[str, Any]) -> Iterator[str]:
+    meaning = _quoted(f"{view['meaning']} Grain: {view['grain']}.")
     yield f"      - name: {view['view']}\n"
     yield f"        description: {meaning}\n"
     yield "        columns:\n"
     for column in view["columns"]:
         yield f"          - name: {column['name']}\n"
-        yield f"            description: {_text(column['comment'])}\n"
+        yield f"            description: {_quoted(column['comment'])}\n"
         if column["type"]:
             yield f"            data_type: {column['type']}\n"
 
 
-def _text(text: str) -> str:
+def _quoted(text: str) -> str:
     """Write a text in quotes: what JSON quotes, YAML reads. Jinja reads braces in it, as dbt does.
 
-    >>> _text('say "no": {{ x }}')
+    >>> _quoted('say "no": {{ x }}')
     '"say \\\\"no\\\\": { { x } }"'
     """
     quoted = json.dumps(text, ensure_ascii=False)

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -18,24 +24,16 @@ from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings
 from svc_analytics.closing.verification.proof import prove
 from svc_analytics.config import read_data_dir
+from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.proofs.statuses import FAILED, HELD, UNCHECKED, Status, Trust, statuses_of
 from svc_analytics.render.document import Reason
+from svc_analytics.render.folder import MANIFEST
 from svc_analytics.storage import statement_folder
 
 if TYPE_CHECKING:
     import pandas as pd
-import shutil
-import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import PurePosixPath
-from tempfile import TemporaryDirectory
-
-from svc_analytics.errors import LakeError
-from svc_analytics.render.folder import MANIFEST
 
 _NEXT = ": nothing was compared with records; give its lake with --data-dir"
 
