@@ -26,10 +26,15 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import parse_bound
 from svc_analytics.messages import Message
 from svc_analytics.periods import noun_of
-from svc_analytics.render.comparison import Side, amount_scales, compare_sides, figures_by_coin
+from svc_analytics.render.compared.figures import (
+    Side,
+    amount_scales,
+    compare_sides,
+    figures_by_coin,
+)
+from svc_analytics.render.compared.side_by_side import comparison_tables, head_lines
 from svc_analytics.render.document import Reason, reasons_of
 from svc_analytics.render.face.restated import RECORDS, SHOWN, difference_cell
-from svc_analytics.render.side_by_side import comparison_tables, head_lines
 from svc_analytics.storage import statement_folder
 
 if TYPE_CHECKING:
@@ -93,7 +98,7 @@ class StatementDiff(Displayable):
 
     def to_html(self, *, has_rows: bool | None = None, exact: bool = False) -> str:
         """Return the same as a page that stands alone, the rows of each table to open."""
-        from svc_analytics.render.page.comparison import comparison_page  # loads matplotlib
+        from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
 
         shown = self.display(has_rows=has_rows, exact=exact)
         return comparison_page(shown, names_of({"id": "", **self.new["merchant"]}))

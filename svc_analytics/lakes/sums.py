@@ -13,7 +13,7 @@ from fractions import Fraction
 import pyarrow as pa
 
 from svc_analytics.money import EXACT, INTEGER_DIGITS, RATIO_SCALE, SCALE
-from svc_analytics.render.comparison import Side, comparable_figures
+from svc_analytics.render.compared.figures import Side, comparable_figures
 from svc_analytics.warehouse.figures import Figure, read_figures
 
 TOTAL = "all merchants"

@@ -30,15 +30,20 @@ from svc_analytics.lake.lake import Lake, check_lake, last_full_month
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import Period, parse_period
-from svc_analytics.render.compared_folder import Compared, write_compared
-from svc_analytics.render.comparison import (
+from svc_analytics.render.compared.figures import (
     Side,
     change_table,
     compare_sides,
     figures_by_coin,
     with_messages,
 )
-from svc_analytics.render.side_by_side import age_line, comparison_tables, head_lines, standings
+from svc_analytics.render.compared.folder import Compared, write_compared
+from svc_analytics.render.compared.side_by_side import (
+    age_line,
+    comparison_tables,
+    head_lines,
+    standings,
+)
 from svc_analytics.render.standing import standing_text
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.compared.same_age import at_same_age
@@ -120,7 +125,7 @@ class Comparison(Displayable):
 
     def to_html(self) -> str:
         """Return the same as a page that stands alone."""
-        from svc_analytics.render.page.comparison import comparison_page  # loads matplotlib
+        from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
 
         return comparison_page(self.titled(), names_of(self.merchant), change=self.change)
 

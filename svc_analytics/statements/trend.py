@@ -15,7 +15,7 @@ from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.periods import Period
-from svc_analytics.render.comparison import chosen_figures
+from svc_analytics.render.compared.figures import chosen_figures
 from svc_analytics.render.face.all_coins import PRICED
 from svc_analytics.schema import MONEY
 from svc_analytics.statements.finality import read_until

@@ -13,9 +13,9 @@ from svc_analytics.language.catalogue import Language, read_catalogue
 from svc_analytics.language.words import other_languages
 from svc_analytics.messages import english_templates
 from svc_analytics.periods import CALENDARS
-from svc_analytics.render import compared_folder
 from svc_analytics.render.bridge import TREND
-from svc_analytics.render.comparison import COMPARISON
+from svc_analytics.render.compared import folder as compared_folder
+from svc_analytics.render.compared.figures import COMPARISON
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.page import front, page
 from svc_analytics.signing.token_form import FACTS

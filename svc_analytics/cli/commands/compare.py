@@ -19,7 +19,7 @@ from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.views import MERCHANT
 from svc_analytics.language.catalogue import Language
-from svc_analytics.render.compared_folder import check_forms
+from svc_analytics.render.compared.folder import check_forms
 from svc_analytics.statements.change.change import Change, explain_comparison
 from svc_analytics.statements.change.split import THRESHOLD
 from svc_analytics.statements.comparison import Comparison

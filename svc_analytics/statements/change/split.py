@@ -11,7 +11,7 @@ from typing import Any
 from svc_analytics.errors import LakeChanged
 from svc_analytics.formatting.display import select_known
 from svc_analytics.money import EXACT, percent_change
-from svc_analytics.render.comparison import Side, comparable_figures
+from svc_analytics.render.compared.figures import Side, comparable_figures
 from svc_analytics.statements.change.moved import Moved
 from svc_analytics.statements.change.parts import (
     LABELS,

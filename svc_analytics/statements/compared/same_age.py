@@ -15,7 +15,7 @@ from svc_analytics.engines.connect import count
 from svc_analytics.instants import DAY, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
-from svc_analytics.render.comparison import Side, comparable_figures, is_to_date
+from svc_analytics.render.compared.figures import Side, comparable_figures, is_to_date
 from svc_analytics.statements.months import count_months, keep_known
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.models import models_used_by

@@ -25,7 +25,7 @@ from svc_analytics.formatting.standing import running, standing_of
 from svc_analytics.instants import DAY
 from svc_analytics.messages import KEPT, Message, kept
 from svc_analytics.money import EXACT
-from svc_analytics.render.comparison import Side, change_of, is_to_date
+from svc_analytics.render.compared.figures import Side, change_of, is_to_date
 from svc_analytics.render.face.all_coins import ALL_COINS, AllCoins
 from svc_analytics.render.face.face import IN_USD, TOTALS, UNPRICED_LABEL, face_names
 from svc_analytics.render.figures import UNDEFINED, more_on

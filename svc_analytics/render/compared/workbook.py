@@ -23,7 +23,7 @@ from svc_analytics.formatting.standing import Standing
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.money import EXACT
-from svc_analytics.render.bridges import MovedTables
+from svc_analytics.render.compared.moved import MovedTables
 from svc_analytics.render.workbook.blocks import GAP, Adds, Block, Place
 from svc_analytics.render.workbook.cells import HEADING, LINE, ROUNDED_NOTE, CellWriter
 from svc_analytics.render.workbook.tables import set_up_print

@@ -16,7 +16,7 @@ from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import KEPT
-from svc_analytics.render.bridges import MovedTables
+from svc_analytics.render.compared.moved import MovedTables
 from svc_analytics.render.folder import write_csv
 from svc_analytics.storage import open_storage
 from svc_analytics.warehouse.definitions import label_of
@@ -89,7 +89,7 @@ def _write_tables(compared: Compared, folder: Path) -> None:
 
 
 def _write_page(compared: Compared, folder: Path) -> None:
-    from svc_analytics.render.page.comparison import comparison_page  # loads matplotlib
+    from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
 
     text = comparison_page(compared.page, compared.names, compared.language, compared.change)
     (folder / f"{NAME}.html").write_text(text, encoding="utf-8", newline="\n")
@@ -104,8 +104,8 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
     """Write what the page says, then a sheet for each table; the same gives the same."""
     import xlsxwriter
 
+    from svc_analytics.render.compared.workbook import Face, write_face
     from svc_analytics.render.workbook.cells import CellWriter
-    from svc_analytics.render.workbook.compared import Face, write_face
     from svc_analytics.render.workbook.tables import Page, write_table
 
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
