@@ -1,7 +1,6 @@
 """The tables that a folder was sealed with, read from its Parquet and CSV.
 
-Where its files of one table differ, the table is what the lake gives, if one of them says so,
-or else what the manifest's control totals are of.
+Where its files of one table differ, the table is the one that the manifest's control totals are of.
 """
 
 import csv
@@ -14,8 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.closing.diff import KEYS, Tables, as_texts, read_csv
-from svc_analytics.closing.reduction import comparable
+from svc_analytics.closing.diff import KEYS, Tables, read_csv
 from svc_analytics.closing.seals import Manifest
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS
@@ -66,29 +64,14 @@ def sealed_tables(
     """
     tables = {}
     for name in names:
+        control = manifest["control"].get(name)
         candidates = list(_candidates(folder, name, files, lake.get(name)))
-        table = _given(name, lake.get(name), candidates)
-        if table is not None:
-            tables[name] = table
-        elif candidates:
-            control = manifest["control"].get(name)
+        if candidates:
             sealed = (table for table in candidates if table_digest(table) == control)
             tables[name] = next(sealed, candidates[0])
+        elif name in lake:
+            tables[name] = lake[name]
     return tables
-
-
-def _given(name: str, lake: pa.Table | None, candidates: list[pa.Table]) -> pa.Table | None:
-    """Return a table of the lake, if one of its files says the same or none is there."""
-    if lake is None or not candidates:
-        return lake
-    for candidate in candidates:
-        [sealed], [now] = (
-            tables.values() for tables in comparable({name: candidate}, {name: lake})
-        )
-        is_whole = sealed is candidate
-        if is_whole and as_texts({"": sealed}) == as_texts({"": now}):
-            return now
-    return None
 
 
 def _candidates(
