@@ -56,6 +56,26 @@ def test_figures_by_hand(make, name, currency, value):
     assert figure(make(), name, currency) == (None if value is None else Decimal(value))
 
 
+UNPRICED = """
+ kind     currency  amount  fee  at                of  usd_value
+ payment  btc       1       0    2026-09-30T09:00      60000
+ payment  btc       1       0    2026-10-01T09:00      60000
+ payment  eth       2       0    2026-09-30T09:00
+ payment  eth       2       0    2026-10-01T09:00
+ refund   btc       0.5          2026-10-02T09:00  1   30000
+ refund   eth       0.5          2026-10-02T09:00  3
+ refund   eth       0.5          2026-10-02T09:00  4
+"""
+
+
+def test_refunds_that_have_no_worth_in_usd_are_unknown_and_no_refunds_are_zero(make):
+    """One of btc, of an earlier sale; one of eth of either period, which nobody priced."""
+    made = make(UNPRICED)
+    parts = "usd_refunds_prior_period", "usd_refunds_same_period"
+    assert [figure(made, name, "btc") for name in parts] == [30000, 0]
+    assert [figure(made, name, "eth") for name in parts] == [None, None]
+
+
 def test_a_balance_read_off_the_console_shows_what_the_rail_cannot_explain(make, desk):
     """3 btc were seen at the month's end, 2.7 are the rail's: 0.3 came from elsewhere."""
     make()
