@@ -53,6 +53,18 @@ def class_name(error: BaseException) -> str:
     return next(public, type(error)).__name__
 
 
+def text_of(error: BaseException) -> str:
+    """Return what an error says: of ours the message as it was made, of a file the system's words.
+
+    >>> text_of(OSError(28, "No space left on device", "data"))
+    'No space left on device: data'
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return ": ".join(str(part) for part in (error.strerror, error.filename) if part)
+    text = error.args[0] if len(error.args) == 1 else None
+    return text if isinstance(text, str) else str(error)
+
+
 class ConfigError(SvcError):
     """A setting or an argument is missing, malformed or contradictory."""
 

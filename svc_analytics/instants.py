@@ -112,7 +112,7 @@ def duration(micros: int) -> str:
     for name, unit in _AGO:
         if abs(micros) >= unit:
             count = abs(micros) // unit
-            return f"{count} {name}{'s' * (count > 1)}"
+            return Message(f"{{count}} {name}{'s' * (count > 1)}", count=count)
     return "less than a second"
 
 

@@ -5,8 +5,12 @@ A sealed statement is made again with the balances that it names.
 
 from svc_analytics.closing import seals
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.statements.balance_assertions import FILE, asserted_within, read_assertions
+
+_GONE = "{sealed} was sealed, and {file} no longer has it"
+_COMPARES = "svc-analytics statement --month {label} compares what {file} has now"
 
 
 def balance_notes(lake: Lake, manifest: seals.Manifest, period: Period) -> list[str]:
@@ -20,13 +24,14 @@ def balance_notes(lake: Lake, manifest: seals.Manifest, period: Period) -> list[
     sealed = {(each.at, each.currency): each for each in named}
     written = asserted_within(read_assertions(lake.path), period)
     now = {(each.at, each.currency): each for each in written}
-    texts = []
+    texts: list[str] = []
     for key in sorted({**sealed, **now}):
         if key not in sealed:
-            texts.append(f"{now[key].text} was asserted after the sealing")
+            texts.append(Message("{now} was asserted after the sealing", now=now[key].text))
         elif key not in now:
-            texts.append(f"{sealed[key].text} was sealed, and {FILE} no longer has it")
+            texts.append(Message(_GONE, sealed=sealed[key].text, file=FILE))
         elif now[key].balance != sealed[key].balance:
-            texts.append(f"{FILE} now has {now[key].text}; {sealed[key].text} was sealed")
-    more = f"svc-analytics statement --month {period.label} compares what {FILE} has now"
+            values = {"now": now[key].text, "sealed": sealed[key].text}
+            texts.append(Message("{file} now has {now}; {sealed} was sealed", file=FILE, **values))
+    more = Message(_COMPARES, label=period.label, file=FILE)
     return [*texts, more] if texts else []

@@ -16,7 +16,7 @@ from svc_analytics.closing.diff import as_texts, read_tables
 from svc_analytics.closing.rederive import rederive
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import Sealed
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.errors import text_of
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import Period
@@ -25,6 +25,9 @@ from svc_analytics.statements.statement import Statement
 
 RULE = "sealed_months_meet"
 UNKNOWN = "an unknown position"
+_NOT_LOOKED_AT = (
+    "its neighbours were not looked at ({WHY}): svc-analytics check compares their positions"
+)
 _SUMMARY = ("summary.csv", "summary.parquet")
 
 Positions = dict[str, str]  # by coin, as files write them: empty where unknown
@@ -168,9 +171,7 @@ def say_unmet(closed: CloseResult, places: Iterable[Path], lake: Lake) -> CloseR
         sealed = closed.folder, seals.read_manifest(closed.folder)
         unmet = unmet_neighbours(sealed, places, lake, sealed_ends(sealed, lake))
     except (Exception, KeyboardInterrupt) as error:
-        why = single_line(str(error)) or "stopped"
-        check = "svc-analytics check compares their positions"
-        return closed.with_notes([f"its neighbours were not looked at ({why}): {check}"])
+        return closed.with_notes([Message(_NOT_LOOKED_AT, WHY=text_of(error) or "stopped")])
     reasons = (Reason(each.text) for each in unmet if each.is_known)
     unknown = (each.text for each in unmet if not each.is_known)
     return replace(closed, reasons=(*closed.reasons, *reasons)).with_notes(unknown)

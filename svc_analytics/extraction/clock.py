@@ -26,11 +26,22 @@ from svc_analytics import instants
 from svc_analytics.api.client import Client
 from svc_analytics.instants import MINUTE, SECOND, duration, format_instant, to_micros
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
+from svc_analytics.messages import Message
 from svc_analytics.records.bulk_parser import scan_page
 from svc_analytics.schema import Stream
 
 SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete
 ANSWERS = 5  # of the service, where its first ones do not agree with this machine
+_OUTLIER = "{count} answer of the service told a time that is off by {OFF}: not counted"
+_OUTLIERS = "{count} answers of the service told a time that is off by {OFF}: not counted"
+_AHEAD = (
+    "the service's clock is {OFF} ahead of this machine's: time is called read only up to {until}; "
+    "check both"
+)
+_BEHIND = (
+    "the service's clock is {OFF} behind this machine's: time is called read only up to {until}; "
+    "check both"
+)
 _FARTHEST = to_micros(datetime(9000, 1, 1, tzinfo=UTC))  # a date beyond it is none, as before 1970
 
 Answer = tuple[int | None, float]  # a service's clock, and the moment at which it was told
@@ -118,8 +129,8 @@ def _note_outliers(answers: Iterable[Answer], service: int) -> list[str]:
     if not wrong:
         return []
     off = max(wrong, key=lambda at: abs(at - service)) - service
-    count = f"{len(wrong)} answer{'s' * (len(wrong) > 1)}"
-    return [f"{count} of the service told a time that is off by {duration(off)}: not counted"]
+    text = _OUTLIER if len(wrong) == 1 else _OUTLIERS
+    return [Message(text, count=len(wrong), OFF=duration(off))]
 
 
 def _note_doubt(clock: RunClock) -> list[str]:
@@ -127,6 +138,5 @@ def _note_doubt(clock: RunClock) -> list[str]:
     if not clock.is_doubtful or clock.service is None:
         return []
     off = clock.service - clock.machine
-    side = "ahead of" if off > 0 else "behind"
-    text = f"the service's clock is {duration(off)} {side} this machine's"
-    return [f"{text}: time is called read only up to {format_instant(clock.now)}; check both"]
+    text = _AHEAD if off > 0 else _BEHIND
+    return [Message(text, OFF=duration(off), until=format_instant(clock.now))]

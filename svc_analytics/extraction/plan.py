@@ -10,9 +10,9 @@ from svc_analytics.coverage import (
     Coverage,
     Span,
     Spans,
-    describe_span,
     difference,
     intersection,
+    span_values,
     union,
 )
 from svc_analytics.errors import ConfigError
@@ -26,10 +26,25 @@ from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.writing.month_files import PublishStats
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.log import log_lines
+from svc_analytics.messages import Message
 from svc_analytics.periods import utc_months
 from svc_analytics.schema import STREAMS, Stream
 
 Seen = Mapping[str, tuple[int, str]]  # by stream: how many records, and a hash of them
+_GONE = (
+    "{STREAM}: the service no longer lists {count} record that the lake holds: see svc-analytics "
+    "check"
+)
+_MANY_GONE = (
+    "{STREAM}: the service no longer lists {count} records that the lake holds: see svc-analytics "
+    "check"
+)
+_RETRACTED = (
+    "{STREAM} of {START} .. {end} had been called read before that time had come, by a wrong "
+    "clock: retracted, and read again up to now"
+)
+_SET_ASIDE = "records set aside: {count}"
+_CHANGED = "records changed since they were read: {count}"
 OVERLAP = 24 * HOUR  # of the newest time, in which records may still become visible
 # The stream of a page, its rows, and the instant down to which the stream was read by
 # then; None until its newest page has come.
@@ -101,19 +116,21 @@ class ExtractionResult(Displayable):
     @property
     def vanished(self) -> list[str]:
         """The records that the service does not list any more, in words."""
-        counts = ((STREAMS[name].words, len(ids)) for name, ids in self.unlisted.items() if ids)
         return [
-            f"{words}: the service no longer lists {count:,} record{'s' * (count > 1)} "
-            "that the lake holds: see svc-analytics check"
-            for words, count in counts
+            Message(
+                _GONE if len(ids) == 1 else _MANY_GONE,
+                STREAM=STREAMS[name].words,
+                count=f"{len(ids):,}",
+            )
+            for name, ids in self.unlisted.items()
+            if ids
         ]
 
     @property
     def retractions(self) -> list[str]:
         """The time that had been called read before it had come, in words."""
         return [
-            f"{name} of {describe_span(span)} had been called read before that time had come, "
-            "by a wrong clock: retracted, and read again up to now"
+            Message(_RETRACTED, STREAM=STREAMS[name].words, **span_values(span))
             for name, spans in self.retracted.items()
             for span in spans
         ]
@@ -122,11 +139,15 @@ class ExtractionResult(Displayable):
     def findings(self) -> list[str]:
         """The findings that a person should look at, in words."""
         done = self.published
-        lines = [f"records set aside: {done.quarantined:,}"] * bool(done.quarantined)
-        lines += [f"records changed since they were read: {done.changed:,}"] * bool(done.changed)
-        lines += [*self.vanished, *self.retractions]
-        return lines + [
-            f"{name} were not extracted: {why}" for name, why in self.not_extracted.items()
+        counts = {_SET_ASIDE: done.quarantined, _CHANGED: done.changed}
+        return [
+            *(Message(text, count=f"{count:,}") for text, count in counts.items() if count),
+            *self.vanished,
+            *self.retractions,
+            *(
+                Message("{STREAM} were not extracted: {WHY}", STREAM=STREAMS[name].words, WHY=why)
+                for name, why in self.not_extracted.items()
+            ),
         ]
 
     def logged(self) -> Self:
@@ -210,7 +231,8 @@ def _records(span: Span, footers: Mapping[str, MonthFileFooter]) -> int:
 
 
 def _lacks(key_class: KeyClass) -> str:
-    return f"it needs a {key_class}-class key: set SVC_{key_class.upper()}_KEY"
+    text = "it needs a {key_class}-class key: set {variable}"
+    return Message(text, key_class=key_class, variable=f"SVC_{key_class.upper()}_KEY")
 
 
 def plan_segments(

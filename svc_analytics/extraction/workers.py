@@ -8,7 +8,7 @@ from functools import partial
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import Cancelled
-from svc_analytics.coverage import Spans, describe_span, difference, union
+from svc_analytics.coverage import Spans, difference, span_values, union
 from svc_analytics.errors import LakeError, ProtocolError
 from svc_analytics.extraction.batches import BatchQueue, PageBatch, RowBatch
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
@@ -19,9 +19,15 @@ from svc_analytics.extraction.sweep import Sweep
 from svc_analytics.instants import format_instant
 from svc_analytics.interrupts import check_stop
 from svc_analytics.lake.writing.writer import LakeWriter
+from svc_analytics.messages import Message
 from svc_analytics.schema import STREAMS, Stream
 
 MOST_READINGS = 3  # in one run, of time in which the list moves
+_MOVED = "{STREAM} of {START} .. {end} moved at each of {count} readings: provisional till the next"
+_OUT_OF_ORDER = (
+    "the service does not list {STREAM} newest first ({newer} after {older}): the list was read "
+    "to its end"
+)
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
 BUFFER_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published at once
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
@@ -136,18 +142,14 @@ class WorkerPool:
         self._run.rows[batch.stream.name] += sum(batch.received)
         for progress in batch.progress:
             for span in progress.doubtful:
-                note = f"{batch.stream.name} of {describe_span(span)} moved at each of"
-                self._run.notes.append(
-                    f"{note} {MOST_READINGS} readings: provisional till the next"
-                )
+                values = {"STREAM": batch.stream.words, "count": MOST_READINGS}
+                self._run.notes.append(Message(_MOVED, **values, **span_values(span)))
                 before = self._run.doubtful.get(batch.stream.name, ())
                 self._run.doubtful[batch.stream.name] = union(before, [span])
             if progress.out_of_order:
                 older, newer = map(format_instant, progress.out_of_order)
-                note = f"the service does not list {batch.stream.name} newest first"
-                self._run.notes.append(
-                    f"{note} ({newer} after {older}): the list was read to its end"
-                )
+                values = {"STREAM": batch.stream.words, "newer": newer, "older": older}
+                self._run.notes.append(Message(_OUT_OF_ORDER, **values))
         self._show(batch)
 
     def _show(self, batch: RowBatch) -> None:

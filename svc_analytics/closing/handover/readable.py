@@ -14,7 +14,7 @@ from svc_analytics.closing.verification.derived_forms import (
     write_forms,
 )
 from svc_analytics.closing.verification.proof import require_unaltered
-from svc_analytics.errors import ConfigError, LakeError, SvcError
+from svc_analytics.errors import ConfigError, LakeError, SvcError, text_of
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message
@@ -80,4 +80,5 @@ def only_forms(job: Job, period: Period, error: SvcError) -> CloseResult:
     seal = str(manifest["seal"])
     closed = CloseResult(period.folder, "unchanged", folder, len(folders), seal, reasons)
     left = forms_left_out(job.output, proof.sealed.statement) if proof.sealed else []
-    return closed.with_notes([*written, *left, f"the service was not read: {error}"]).logged()
+    unread = Message("the service was not read: {ERROR}", ERROR=text_of(error))
+    return closed.with_notes([*written, *left, unread]).logged()

@@ -15,14 +15,21 @@ from svc_analytics.closing.sealing import chain_faults, keep_chain
 from svc_analytics.closing.verification.derived_forms import write_again
 from svc_analytics.closing.verification.proof import prove
 from svc_analytics.config import read_signing_key
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, text_of
 from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.messages import Message
 from svc_analytics.proofs import chain, signature, verify
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, checkpoint_text
 from svc_analytics.proofs.statuses import FAILED
 from svc_analytics.storage import LocalStorage, Storage, add_file, merge_into
 
-_LEFT_OVER = ": a bucket that refuses DELETE keeps that of a shorter chain; run svc-analytics sign"
+_LEFT_OVER = (
+    "{signature} is not of {chain}: a bucket that refuses DELETE keeps that of a shorter chain; "
+    "run svc-analytics sign"
+)
+_NOT_SIGNED = (
+    "not signed: {ERROR}; mend that, and close with --sign again, or run svc-analytics sign"
+)
 _NO_KEY = "no key is set: give SVC_SIGNING_KEY, the path of an SSH key"
 
 
@@ -121,8 +128,7 @@ class Signer:
             return replace(closed, signed_by=self._key(closed.folder))
         except (ConfigError, LakeError, OSError) as error:
             self.is_stopped = True
-            advice = "mend that, and close with --sign again, or run svc-analytics sign"
-            return closed.with_notes([f"not signed: {error}; {advice}"])
+            return closed.with_notes([Message(_NOT_SIGNED, ERROR=text_of(error))])
 
     def _left_over(self) -> list[str]:
         """Say once that the signature of a shorter chain is still there."""
@@ -131,7 +137,7 @@ class Signer:
         if self.is_told or outcome != FAILED:
             return []
         self.is_told = True
-        return [f"{chain.SIGNATURE} is not of {chain.FILE}{_LEFT_OVER}"]
+        return [Message(_LEFT_OVER, signature=chain.SIGNATURE, chain=chain.FILE)]
 
     def _key(self, folder: Path) -> str | None:
         """Sign a folder that this run has proven, unless somebody did; tell whose key it is."""

@@ -6,10 +6,15 @@ from pathlib import Path
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, text_of
+from svc_analytics.messages import Message
 from svc_analytics.proofs.checkpoint import FILE, checkpoint_text
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.storage import Storage, add_file, merge_into
+
+_NOT_STAMPED = (
+    "not stamped: {ERROR}; mend that, and run svc-analytics sign {folder}, or close again"
+)
 
 
 @dataclass
@@ -32,8 +37,7 @@ class Stamper:
             return self._stamp(folder), None
         except (ConfigError, LakeError, OSError) as error:
             self.is_stopped = True
-            advice = f"mend that, and run svc-analytics sign {folder}, or close again"
-            return False, f"not stamped: {error}; {advice}"
+            return False, Message(_NOT_STAMPED, ERROR=text_of(error), folder=folder)
 
     def _stamp(self, folder: Path) -> bool:
         authority = Authority.read()

@@ -16,9 +16,18 @@ from svc_analytics.lake.index.hash_pile import HashPile
 from svc_analytics.lake.index.hashes import Hashes, hash_texts
 from svc_analytics.lake.layout import RUNS_FOLDER
 from svc_analytics.lake.runs.run_file import Run, RunHead, Terms, read_run, write_run
+from svc_analytics.messages import Message
 from svc_analytics.schema import Stream, schema_digest
 from svc_analytics.storage import Storage
 
+_FOUND = (
+    "{count} rows of {STREAM} that an interrupted run had read and not yet published were found, "
+    "and are published now"
+)
+_TORN = (
+    "{count} files of rows of {STREAM} that an interrupted run left are not whole, and were "
+    "removed: their time is read again"
+)
 _VOID = (*DAMAGE, KeyError, msgspec.MsgspecError, LakeError)  # what makes a run void
 
 
@@ -69,13 +78,11 @@ class AbandonedRuns:
 
     def describe(self, stream: Stream) -> list[str]:
         """Describe the runs of a dead writer, in a line each."""
-        lines = []
+        lines: list[str] = []
         if rows := sum(month.rows for month in self.months.values()):
-            message = f"{rows:,} rows of {stream.words} that an interrupted run had read"
-            lines.append(f"{message} and not yet published were found, and are published now")
+            lines.append(Message(_FOUND, count=f"{rows:,}", STREAM=stream.words))
         if self.void:
-            message = f"{self.void:,} files of rows of {stream.words} that an interrupted run left"
-            lines.append(f"{message} are not whole, and were removed: their time is read again")
+            lines.append(Message(_TORN, count=f"{self.void:,}", STREAM=stream.words))
         return lines
 
 
