@@ -31,6 +31,7 @@ from svc_analytics.webhooks import findings
 PACKAGE = Path(words.__file__).parents[1]
 SQL = PACKAGE / "warehouse" / "sql"
 RULES = sorted([*SQL.glob("*checks/*.sql"), *SQL.glob("footings/*.sql")])
+NOTED = [PACKAGE / name for name in ("closing", "extraction", "lake", "statements")]
 SECTIONS = tomllib.loads((PACKAGE / "language" / "fa.toml").read_text("utf-8"))
 
 
@@ -133,6 +134,28 @@ def reasons(module: ModuleType) -> Iterator[ast.expr]:
 
 def is_message(text: ast.expr) -> bool:
     return isinstance(text, ast.Call) and ast.unparse(text.func) == "Message"
+
+
+def test_no_note_is_a_bare_sentence():
+    """Each that an extraction, a close or a verification gathers has words in every language."""
+    trees = [ast.parse(path.read_text("utf-8")) for each in NOTED for path in each.rglob("*.py")]
+    texts = [text for tree in trees for node in ast.walk(tree) for text in noted(node)]
+    bare = [each for each in texts if isinstance(each, ast.JoinedStr | ast.Constant)]
+    assert len(texts) > 25 and [ast.unparse(each) for each in bare] == []
+
+
+def noted(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the texts that a step notes, or puts beside those that were noted."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="with_notes"), args=[ast.List(elts=texts)]):
+            yield from texts
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr="append"),
+            args=[text],
+        ) if name in ("notes", "texts", "lines"):
+            yield text
+        case ast.FunctionDef(name=name, body=[*_, ast.Return(value=ast.List(elts=texts))]):
+            yield from texts if "note" in name else ()
 
 
 def test_a_reason_in_older_words_stays_in_english_isolated():

@@ -23,6 +23,7 @@ from svc_analytics.errors import SvcError
 from svc_analytics.external_rates import ExternalRates, parse_rates
 from svc_analytics.files import hash_file
 from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.messages import Message
 from svc_analytics.proofs.checkpoint import SIGNATURE, STAMP
 from svc_analytics.proofs.marks import UNREAD, Marks
 from svc_analytics.render.folder import Output, write_files
@@ -34,6 +35,8 @@ from svc_analytics.storage import Storage
 ENDING, FACTS = "-forms", "forms.json"
 _WORDED = {name for name, form in DOCUMENTS.items() if form.is_worded}
 _ALTERED = "differs from what the sealed tables say (a derived form, not sealed)"
+_OTHER_SENTENCES = "its sentences on what moved are not those that are kept now"
+_WRITTEN_BEFORE = "written before the month was signed or stamped as it is now"
 _MARKS = "marks"  # the fact of how the sealed folder was marked when they were written
 
 
@@ -201,13 +204,13 @@ def _compare(sealed: Sealed) -> Findings:
     _compare_marks(told, sealed.marks, findings)
     # A package holds the sentences that could be read, and no line that could not.
     if now != (kept if now.unread else replace(kept, unread=())):
-        findings.notes.append("its sentences on what moved are not those that are kept now")
+        findings.notes.append(Message(_OTHER_SENTENCES))
     strange = {path.name for path in sealed.place.iterdir()} - {FACTS, *facts["files"]}
     findings.broken += [f"{file} {fault}" for file, fault in altered.items()]
     findings.broken += [f"{file} is none of the forms" for file in sorted(strange)]
     findings.broken = [f"{name}: {text}" for text in findings.broken]
     findings.unproven = [f"{name}: {text}" for text in findings.unproven]
-    findings.notes = [f"{name}: {text}" for text in findings.notes]
+    findings.notes = [Message("{name}: {TEXT}", name=name, TEXT=text) for text in findings.notes]
     return findings
 
 
@@ -231,7 +234,7 @@ def _compare_marks(told: Marks, now: Marks, findings: Findings) -> None:
         findings.broken.append(f"it tells of a stamp, and {STAMP} is none")
     is_fewer = told.signer in (None, now.signer) and told.is_stamped <= now.is_stamped
     if is_fewer and told != now:
-        findings.notes.append("written before the month was signed or stamped as it is now")
+        findings.notes.append(Message(_WRITTEN_BEFORE))
 
 
 def read_facts(folder: Path) -> dict[str, Any]:

@@ -58,6 +58,7 @@ from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import tree_of
 from svc_analytics.proofs.secret import read_secret
@@ -69,6 +70,14 @@ from svc_analytics.statements.tables import tables_of
 
 CHECKS = "checks"
 _WORDS = {"detail", "message", "note", "unit"}  # columns in the words of a release
+_NOT_STATED = "it does not state what this release does: {names}"
+_OTHER_RELEASE = "svc-analytics {version} sealed it, another release"
+_REWORDED = (
+    "svc-analytics {version} sealed it, another release: the words and the layout of {files} were "
+    "not compared"
+)
+_FEWER = "{table} has {count} of {name} that the lake does not give"
+_MORE = "the lake now has {count} more of {name} than {table}"
 _CHAIN = ("version", "supersedes", "previous_seal", MONTH_SEALS)  # facts of other statements
 # What differs, with no record changed, by what was read or found since the sealing.
 _SINCE = {"first_seen_at", "first_read_at", "last_read_at", "checked_at", "reading", "flags"}
@@ -264,11 +273,11 @@ def _check_shape(proof: Proof, tables: Tables, new: Statement) -> None:
     if months and proof.is_own:  # none of this release, unless older records were read since
         proof.unproven.append(f"it lacks {months[0]}, which the lake gives now")
     elif months:
-        proof.notes.append(f"it does not state what this release does: {months[0]}")
+        proof.notes.append(Message(_NOT_STATED, names=months[0]))
     if more and proof.is_own:
         proof.broken.append(f"it lacks {', '.join(more)}")
     elif more:
-        proof.notes.append(f"it does not state what this release does: {', '.join(more)}")
+        proof.notes.append(Message(_NOT_STATED, names=", ".join(more)))
 
 
 def _check_forms(
@@ -283,9 +292,8 @@ def _check_forms(
     proof.broken += forms.broken
     proof.unproven += forms.unproven
     if not proof.is_own:
-        text = f"svc-analytics {manifest.get('tool_version')} sealed it, another release"
-        worded = f": the words and the layout of {', '.join(forms.reworded)} were not compared"
-        proof.notes.append(text + (worded if forms.reworded else ""))
+        values = {"version": manifest.get("tool_version"), "files": ", ".join(forms.reworded)}
+        proof.notes.append(Message(_REWORDED if forms.reworded else _OTHER_RELEASE, **values))
 
 
 def _is_given(proof: Proof, tables: Tables) -> bool:
@@ -331,10 +339,10 @@ def _compare_findings(proof: Proof, sealed: pa.Table, now: pa.Table) -> None:
     old, new = (Counter(map(tuple, rows_of(each.select(columns)))) for each in (sealed, now))
     place = columns.index("check_name")
     for name, count in sorted(Counter(row[place] for row in (old - new).elements()).items()):
-        text = f"{CHECKS} has {count} of {name} that the lake does not give"
+        text = Message(_FEWER, count=count, name=name, table=CHECKS)
         (proof.notes if name == FINDING else proof.unproven).append(text)
     for name, count in sorted(Counter(row[place] for row in (new - old).elements()).items()):
-        proof.notes.append(f"the lake now has {count} more of {name} than {CHECKS}")
+        proof.notes.append(Message(_MORE, count=count, name=name, table=CHECKS))
 
 
 def _compare_files_with_lake(proof: Proof) -> None:
