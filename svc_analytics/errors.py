@@ -54,7 +54,7 @@ def class_name(error: BaseException) -> str:
 
 
 def text_of(error: BaseException) -> str:
-    """Return what an error says: of ours the message as it was made, of a file the system's words.
+    """Return the text of an error: our message as it was made, or the system's words of a file.
 
     >>> text_of(OSError(28, "No space left on device", "data"))
     'No space left on device: data'
