@@ -16,6 +16,7 @@ from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.server import Running
 from tests.support.commands import runner
 from tests.support.desks import machine_clock_at
+from tests.support.rings import rings
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MONTH = ("--month", "2026-10")
@@ -86,39 +87,40 @@ def files() -> list[bytes]:
     return [path.read_bytes() for path in Path().rglob("*") if path.is_file()]
 
 
-FORMS = ("--format", "csv,parquet,xlsx,html,json,journal")
-GOOD: tuple[tuple[str, ...], ...] = (
+# What works with a key or a secret, or writes what was made with one.
+QUICK: list[tuple[str, ...]] = [
     ("extract", "--sessions"),
     ("extract", "--reread", "--json"),
-    ("status", "--json"),
-    ("check", "--json"),
-    ("views", "--json"),
     ("receipts", "verify"),
     ("receipts", "verify", "tokens.txt", "--online", "--out", "verdicts.csv"),
-    ("statement", *MONTH, *FORMS),
-    ("statement", *MONTH, "--explain", "gross_sales", "--currency", "usdt"),
-    ("close", *MONTH, "--out", "closed"),
-    ("statement-verify", "closed"),
-    ("sql", "select * from receipt_status"),
+    ("close", *MONTH, "--format", "csv,json", "--out", "closed"),
     ("sql", "select name, value from duckdb_settings()"),
     ("webhooks", "verify", "log.ndjson", "--json"),
-)
+]
+ALL = [
+    *QUICK,
+    *(("status", "--json"), ("check", "--json"), ("views", "--json")),
+    ("statement", *MONTH, "--format", "csv,parquet,xlsx,html,json,journal"),
+    ("statement", *MONTH, "--explain", "gross_sales", "--currency", "usdt"),
+    *(("statement-verify", "closed"), ("sql", "select * from receipt_status")),
+]
 
 
 @pytest.mark.usefixtures("kept")
-def test_no_command_and_no_file_tells_a_secret(connected, run):
+@pytest.mark.parametrize("commands", rings([QUICK], [ALL]), ids=len)
+def test_no_command_and_no_file_tells_a_secret(connected, run, commands):
     """The whole path of a month, with every library's log at its chattiest."""
     Path("tokens.txt").write_text("v1.e30.AAAA\n")
     line = {"received_at": "2026-11-10T00:00:00Z", "signature": "t=1,v1=00", "body_base64": "e30="}
     Path("log.ndjson").write_text(json.dumps(line) + "\n")
     said = ""
-    for words in GOOD:
+    for words in commands:
         code, text = run(*words)
         assert code in (0, 3), (words, text[-2000:])
         said += text
     assert "httpcore" in said  # else the logs were not heard
     written = files()
-    assert len(written) > 60 and sum(map(len, written)) > 200_000
+    assert len(written) > 40 and sum(map(len, written)) > 100_000
     assert told(connected.environment, said.encode(), *written) == []
 
 

@@ -193,9 +193,9 @@ def spoilt(loss: str, text: bytes, other: bytes, chance: random.Random) -> bytes
     return text
 
 
-@pytest.mark.parametrize("seed", rings([0], range(8)))
+@pytest.mark.parametrize(("seed", "runs"), rings([(0, 2)], [(seed, 5) for seed in range(8)]))
 def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_is_lost(
-    held, seed, monkeypatch
+    held, seed, runs, monkeypatch
 ):
     """Also where a run is killed between two files or before it keeps the parents."""
     chance, refresh, write, left = random.Random(seed), parents.refresh_parents, MonthFiles.write, 0
@@ -210,7 +210,7 @@ def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_is_los
     monkeypatch.setattr(MonthFiles, "write", write_few)
     monkeypatch.setattr(hash_file, "_ENTRIES", 2)
     monkeypatch.setattr(month_file, "ROW_GROUP", 2)
-    for left in [*(chance.choice([1, 2, 3, 1_000]) for _ in range(5)), 1_000]:  # noqa: B007
+    for left in [*(chance.choice([1, 2, 3, 1_000]) for _ in range(runs)), 1_000]:  # noqa: B007
         for what in chance.sample(CHANGES, 3):
             change(what, held.service, chance)
         monkeypatch.setattr(recent, "MOST", chance.choice([5, 4_000_000]))

@@ -34,7 +34,7 @@ from tests.support.waiting import (
     writing,
 )
 
-TOLD = 6  # stories of one test
+TOLD = 3  # stories of one test
 STORIES = rings([0], range(0, 2_400, TOLD))
 
 
@@ -55,7 +55,7 @@ def test_what_waited_on_disk_comes_to_be_as_if_published_at_once(first, tmp_path
         assert sum(end - start for start, end in lost) <= seed % 2 * 25, seed
         assert not difference(spilled.coverage.read, told.coverage.read), seed
         assert not [*(tmp_path / f"{seed} spilled").glob(".runs*")], seed
-    assert found > 5
+    assert found > 1
 
 
 def _find_none(stream: Stream, *of: object) -> Dropped:
@@ -70,7 +70,7 @@ PLANTED: dict[str, tuple[Any, str, Any, int]] = {  # with a story that finds it
 }
 
 
-@pytest.mark.parametrize("bug", sample(PLANTED, 2))
+@pytest.mark.parametrize("bug", sample(PLANTED, 3))
 def test_a_planted_bug_is_found(bug, tmp_path, monkeypatch):
     """Stories that find nothing prove nothing: of each of these, one tells."""
     place, name, planted, seed = PLANTED[bug]

@@ -1,35 +1,24 @@
 """What a killed process leaves of the folders that it worked in goes with the next one."""
 
 import os
-import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.statements.statement import statement
 from svc_analytics.working_folders import replacing_folder, restore_folders
 from tests.support.prepared import extracted
 
-SAVING = """
-import signal, sys
-from svc_analytics import open_lake, statement
-from svc_analytics.render import folder
-
-def fill(*rest):
-    print("writing", flush=True)
-    signal.pause()
-
-folder._fill = fill
-statement(open_lake("data"), "2026-10").save("data/statements/2026-10")
-"""
-READING = """
+WORKING = """
 import signal
-from svc_analytics import open_lake
+from pathlib import Path
+from svc_analytics.lake.lake import Lake
+from svc_analytics.working_folders import replacing_folder
 
-with open_lake("data").snapshot():
-    print("reading", flush=True)
+with replacing_folder(Path("data/statements/2026-10")), Lake(Path("data")).snapshot():
+    print("working", flush=True)
     signal.pause()
 """
 
@@ -39,16 +28,14 @@ def filled(history, desk) -> Lakehouse:
     return extracted(desk).lake
 
 
-def begin(script: str) -> subprocess.Popen[str]:
-    """Start a process that waits in the middle of its work, inside its folder."""
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert process.stdout and process.stdout.readline()
-    return process
-
-
-def kill(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[str]]:
+    """A process that waits in the middle of its work, inside its folders."""
+    command = [sys.executable, "-c", WORKING]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdout.readline()
+        yield process
+        process.kill()
 
 
 def left_of(lake: Lakehouse) -> list[str]:
@@ -56,25 +43,14 @@ def left_of(lake: Lakehouse) -> list[str]:
     return [path.name for path in folders]
 
 
-def test_a_folder_stays_as_long_as_its_process_and_goes_with_the_next_one(filled, desk):
+def test_a_folder_stays_as_long_as_its_process_and_goes_with_the_next_one(filled, desk, process):
     """That of a reader and that of a statement, which was killed in the middle of its work."""
-    processes = [begin(script) for script in (SAVING, READING)]
     os.utime(filled.path / "statements", (0, 0))  # how old it is does not matter
-    desk.extract()
-    statement(filled, "2026-10").save(filled.path / "statements" / "2026-10")
-    assert len(left_of(filled)) == 2
-    for process in processes:
-        kill(process)
-    assert len(left_of(filled)) == 2
-    statement(filled, "2026-09").save(filled.path / "statements" / "2026-09")
-    assert not left_of(filled)
-
-
-@pytest.mark.thorough
-def test_the_folder_of_a_killed_statement_goes_with_the_next_extract(filled, desk):
-    kill(begin(SAVING))
-    desk.extract()
-    assert not left_of(filled)
+    for is_alive in (True, False):
+        desk.extract()
+        assert len(left_of(filled)) == 2 * is_alive
+        process.kill()
+        process.wait()
 
 
 def test_what_a_person_keeps_beside_it_is_not_touched(tmp_path):
