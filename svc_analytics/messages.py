@@ -124,9 +124,9 @@ def messages_of(documents: Any) -> list[Message]:
     (['the text is empty'], [])
     """
     with suppress(LookupError, TypeError, AttributeError, ValueError):
-        found = [Message.from_json(document) for document in documents or ()]
-        if english_templates().keys() >= {code for each in found for code in each.codes()}:
-            return found
+        messages = [Message.from_json(document) for document in documents or ()]
+        if english_templates().keys() >= {code for each in messages for code in each.codes()}:
+            return messages
     return []
 
 

@@ -17,14 +17,14 @@ def inflate(pieces: Iterable[bytes]) -> Iterator[bytes]:
     member = None
     try:
         for piece in pieces:
-            rest, made = piece, b""
-            while rest or len(made) == PIECE:  # more of what was taken in may wait
+            rest, output = piece, b""
+            while rest or len(output) == PIECE:  # more of what was taken in may wait
                 member = member or zlib.decompressobj(_GZIP)
-                made = member.decompress(rest, PIECE)
-                yield made
+                output = member.decompress(rest, PIECE)
+                yield output
                 rest = member.unconsumed_tail
                 if member.eof:
-                    rest, made, member = member.unused_data, b"", None
+                    rest, output, member = member.unused_data, b"", None
     except zlib.error as error:
         raise RetryableError("the body was damaged on the way") from error
     if member:

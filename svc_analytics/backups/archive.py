@@ -38,8 +38,8 @@ class Archive:
     @property
     def names(self) -> list[str]:
         """The names of all backups, oldest first."""
-        found = (key.partition("/") for key in sorted(self.sizes) if key.endswith(".json"))
-        return [name.removesuffix(".json") for top, _, name in found if top == INVENTORIES]
+        parts = (key.partition("/") for key in sorted(self.sizes) if key.endswith(".json"))
+        return [name.removesuffix(".json") for top, _, name in parts if top == INVENTORIES]
 
     @cached_property
     def newest(self) -> Inventory | None:
@@ -140,15 +140,15 @@ class Archive:
 
     def forget(self, keep: int) -> list[str]:
         """Remove all but the newest backups, and contents that none of these has; return which."""
-        found = {name: self.read(name) for name in self.names}
-        kept = [each for each in [*found.values()][-keep:] if each]
-        if None in found.values():  # nobody knows which contents that one names
+        inventories = {name: self.read(name) for name in self.names}
+        newest = [each for each in [*inventories.values()][-keep:] if each]
+        if None in inventories.values():  # nobody knows which contents that one names
             return []
-        gone = [*found][:-keep]
+        gone = [*inventories][:-keep]
         for name in gone:
             self._target.remove(inventory_key(name))
         named = {
-            older_key(path, entry.sha256) for each in kept for path, entry in each.files.items()
+            older_key(path, entry.sha256) for each in newest for path, entry in each.files.items()
         }
         for key in [key for key in self.sizes if key.startswith(f"{OLDER}/")]:
             if key not in named:

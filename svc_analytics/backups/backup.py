@@ -99,11 +99,11 @@ def backup(
     with archive.writing(), held_files(lake) as links:
         archive = open_archive(target)  # again: another process may have made one meanwhile
         archive.require_own(lake.merchant_id)
-        made = _make(archive, lake, links, progress)
+        done = _make(archive, lake, links, progress)
         removed = archive.forget(keep) if keep else []
-    log_lines([f"backup {made.name} in {made.target}: {made.files} files"], needs_attention=False)
-    log_lines([f"{path} is torn or altered" for path in made.damaged], needs_attention=True)
-    return replace(made, removed=tuple(removed))
+    log_lines([f"backup {done.name} in {done.target}: {done.files} files"], needs_attention=False)
+    log_lines([f"{path} is torn or altered" for path in done.damaged], needs_attention=True)
+    return replace(done, removed=tuple(removed))
 
 
 def verify_backup(target: str | os.PathLike[str], *, progress: bool = True) -> BackupCheck:
@@ -124,20 +124,20 @@ def verify_backup(target: str | os.PathLike[str], *, progress: bool = True) -> B
     archive = open_archive(target)
     if not archive.names:
         archive.require()
-    found = {name: archive.read(name) for name in archive.names}
+    inventories = {name: archive.read(name) for name in archive.names}
     contents = {
         (path, entry): name
-        for name, each in found.items()
+        for name, each in inventories.items()
         for path, entry in (each.files.items() if each else ())
     }
     total = sum(entry.size for _, entry in contents)
-    unread = [name for name, each in found.items() if each is None]
+    unread = [name for name, each in inventories.items() if each is None]
     problems = [(name, inventory_key(name), "altered: it cannot be read") for name in unread]
     with progress_bar("verifying", total, progress) as count:
         for (path, entry), name in contents.items():
             if wrong := problem_of(archive, path, entry, count):
                 problems.append((name, path, wrong))
-    return BackupCheck(archive.place, tuple(found), len(contents), total, tuple(problems))
+    return BackupCheck(archive.place, tuple(inventories), len(contents), total, tuple(problems))
 
 
 def problem_of(archive: Archive, path: str, entry: Entry, count: Count) -> str:
@@ -162,13 +162,13 @@ def _make(archive: Archive, lake: Lake, links: dict[str, Path], progress: bool) 
     for path in archive.newest_paths() - files.keys():
         archive.set_aside(path)
     made_at = max(now(), last.made_at + 1 if last else 0)
-    made = Inventory(made_at, lake.merchant_id, tool_version(), files)
-    archive.finish(made)
+    inventory = Inventory(made_at, lake.merchant_id, tool_version(), files)
+    archive.finish(inventory)
     return Backup(
         archive.place,
-        made.name,
+        inventory.name,
         len(files),
-        made.size,
+        inventory.size,
         tuple(copied),
         tuple(path for path in files if before.get(path, files[path]) != files[path]),
         tuple(sorted(before.keys() - files.keys())),

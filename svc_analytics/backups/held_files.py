@@ -65,15 +65,15 @@ def _links(lake: Path, folder: Path) -> dict[str, Path] | None:
 
 
 def _stamps(lake: Path) -> dict[str, Stamp]:
-    found = {}
+    stamps = {}
     for place, folders, names in os.walk(lake, followlinks=True):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             file = Path(place) / name
             path = file.relative_to(lake).as_posix()
             if path in MARKS or not (name.startswith(".") or path in DERIVED):
-                found[path] = _stamp(file)
-    return found
+                stamps[path] = _stamp(file)
+    return stamps
 
 
 def _stamp(file: Path) -> Stamp:

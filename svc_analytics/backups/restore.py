@@ -75,15 +75,15 @@ def restore(
     archive = open_archive(target)
     chosen = archive.require(at)
     sizes = {path: entry.size for path, entry in chosen.files.items()}
-    found = Restored(archive.place, chosen.name, storage.folder, sizes, dry_run)
+    restored = Restored(archive.place, chosen.name, storage.folder, sizes, dry_run)
     if dry_run:
         _require_empty(storage.folder, chosen)
-        return found
+        return restored
     with _held(storage.folder), progress_bar("restoring", chosen.size, progress) as count:
         _require_empty(storage.folder, chosen)
         _restore(archive, chosen, storage.folder, count)
     log_lines([f"restored {chosen.name} into {storage.folder}"], needs_attention=False)
-    return found
+    return restored
 
 
 @contextmanager
@@ -115,13 +115,13 @@ def _require_empty(folder: Path, chosen: Inventory) -> None:
 
 def _visible(folder: Path) -> list[str]:
     """Return the files that count as content, and empty folders not."""
-    found = []
+    visible = []
     for place, folders, names in os.walk(folder):
         if Path(place) == folder:
             folders[:] = [name for name in folders if name not in _NO_CONTENT]
             names = [name for name in names if not name.endswith(".lock")]
-        found += [(Path(place) / name).relative_to(folder).as_posix() for name in names]
-    return found
+        visible += [(Path(place) / name).relative_to(folder).as_posix() for name in names]
+    return visible
 
 
 def _restore(archive: Archive, chosen: Inventory, folder: Path, count: Count) -> None:

@@ -62,12 +62,12 @@ class FolderTarget:
 
     def sizes(self) -> dict[str, int]:
         """Return all files with their sizes; none that is hidden or half written."""
-        found = {}
+        sizes = {}
         for path in self._folder.rglob("*"):
             key = path.relative_to(self._folder).as_posix()
             if path.is_file() and _is_whole(path.name):
-                found[key] = path.stat().st_size
-        return found
+                sizes[key] = path.stat().st_size
+        return sizes
 
     def chunks(self, key: str) -> Iterator[bytes]:
         """Yield the content of a file; raise `LakeError` where it cannot be read."""

@@ -10,13 +10,13 @@ def refusals(accounts: Accounts, preset: Preset, places: Iterable[tuple[str, str
     """Say what a system would refuse of the accounts of these figures and coins."""
     wanted = sorted(places, key=lambda place: (accounts.lines.get(accounts.key(*place), 0), place))
     figures = [*dict.fromkeys(figure for figure, _ in wanted)]
-    found = [
+    texts = [
         *_of_settings(accounts, preset),
         *(text for figure, coin in wanted for text in _of_account(accounts, preset, figure, coin)),
         *_of_tax(accounts, preset, figures),
         *_of_tracking(accounts, preset),
     ]
-    return [*dict.fromkeys(found)]
+    return [*dict.fromkeys(texts)]
 
 
 def _of_settings(accounts: Accounts, preset: Preset) -> Iterator[str]:

@@ -125,8 +125,8 @@ def labels(rows: list[Row]) -> list[str]:
 def running_place(table: Table, values: Sequence[Any], places: Sequence[int]) -> int | None:
     """Return the place of the first day or month that is not over; None where all are."""
     standing = standing_of(table)
-    found = zip(values, places, strict=True)
-    return next((place for value, place in found if standing.is_running(value)), None)
+    places_known = zip(values, places, strict=True)
+    return next((place for value, place in places_known if standing.is_running(value)), None)
 
 
 def is_month(text: str) -> bool:
@@ -224,14 +224,14 @@ def percent_axis(axis: Any, drawn: list[float]) -> None:
     axis.axes.set_ylim(min([0, *known]) * 1.25, max([0, *known]) * 1.25 or 0.01)
 
 
-def finish(axes: Axes, title: str, drawn: Sequence[Any], why: str, told: str = "") -> None:
+def finish(axes: Axes, title: str, drawn: Sequence[Any], why: str, subtitle: str = "") -> None:
     """Write the title, a sentence of what is drawn, or why nothing is.
 
     Empty axes would look like zero. The sentence is what matplotlib calls the left title.
     """
     axes.set_title(apart(axes, title), y=1.0)  # where it would stand: the library would search
-    if told:
-        axes.set_title(apart(axes, told), loc="left", y=1.0)
+    if subtitle:
+        axes.set_title(apart(axes, subtitle), loc="left", y=1.0)
     if not drawn:
         middle: dict[str, Any] = {"ha": "center", "va": "center", "color": SOFT}
         axes.text(0.5, 0.5, apart(axes, why), transform=axes.transAxes, **middle)

@@ -191,8 +191,8 @@ def _told(steps: Sequence[Step], rows: Sequence[Row]) -> str:
     if not steps:
         return unpriced(rows, has_payouts=True)
     opening, sales, refunds, payouts, _, closing = (step.amount for step in steps)
-    kept, gained = sales + refunds, closing - opening
-    taken = Message("chart.paid_out", share=share(payouts, kept)) if kept > 0 and payouts else ""
+    net, gained = sales + refunds, closing - opening
+    taken = Message("chart.paid_out", share=share(payouts, net)) if net > 0 and payouts else ""
     code = "chart.worth_more" if gained >= 0 else "chart.worth_less"
     return sentences(
         taken, Message(code, amount=cents(abs(gained))), unpriced(rows, has_payouts=True)

@@ -129,11 +129,11 @@ def _check_once(keys: Sequence[tuple[Any, ...]]) -> None:
         raise ConfigError(f"{count} rows are of {where}: add them up in the SQL, or give by=")
 
 
-def _values(found: Sequence[Any], name: str) -> list[Any]:
+def _values(rows: Sequence[Any], name: str) -> list[Any]:
     """Return days as dates, and anything else as a text."""
-    days = [value.date() if _is_midnight(value) else value for value in found]
+    days = [value.date() if _is_midnight(value) else value for value in rows]
     if not all(type(day) is date for day in days):
-        return [_text(value) for value in found]
+        return [_text(value) for value in rows]
     return [f"{day:%Y-%m}" for day in days] if "month" in name else days
 
 
@@ -195,16 +195,16 @@ def _letters(axes: Axes, count: int) -> int:
 
 def _label_places(axes: Axes, table: Table, places: dict[Any, int]) -> None:
     """Label the axis by day, month or value, and shade the day or month that is not over."""
-    found = list(places)
-    if found and isinstance(found[0], date):
+    labelled = list(places)
+    if labelled and isinstance(labelled[0], date):
         what = "day"
         label_days(axes, sorted(places.values()))
     else:
         what = "month"
-        most = max(_letters(axes, min(len(found), MOST_TICKS)), 4)
-        label_places(axes, [_cut(single_line(text), most) for text in found])
-        axes.set_xlim(-0.6, max(len(found), 1) - 0.4)
-    mark_running(axes, running_place(table, found, list(places.values())), what)
+        most = max(_letters(axes, min(len(labelled), MOST_TICKS)), 4)
+        label_places(axes, [_cut(single_line(text), most) for text in labelled])
+        axes.set_xlim(-0.6, max(len(labelled), 1) - 0.4)
+    mark_running(axes, running_place(table, labelled, list(places.values())), what)
 
 
 def _cut(text: str, most: int) -> str:

@@ -16,13 +16,13 @@ _FIRST_GREGORIAN = 1900  # an earlier year is of the Jalali calendar
 def tick_text(text: str, language: Language, between: str) -> str:
     """Return the label of a tick, a month in it with those of the other calendar."""
     lines = text.split("\n")
-    found = _MONTH.fullmatch(lines[0]) if language.has_jalali else None
-    beside = months_beside(int(found[1]), int(found[2])) if found else ""
-    if not found or not beside:
+    match = _MONTH.fullmatch(lines[0]) if language.has_jalali else None
+    beside = months_beside(int(match[1]), int(match[2])) if match else ""
+    if not match or not beside:
         return "\n".join(worded(line, language) for line in lines)
-    month = isolate(language.number(f"{found[1]}-{found[2]}"))
+    month = isolate(language.number(f"{match[1]}-{match[2]}"))
     first = f"{month}{between}({isolate(language.number(beside))})"
-    marks = [worded(mark, language) for mark in [found[3], *lines[1:]] if mark]
+    marks = [worded(mark, language) for mark in [match[3], *lines[1:]] if mark]
     return between.join([first, *marks])
 
 

@@ -54,8 +54,8 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     if not unknown and any(value < 0 for value in values):
         axes.set_xlabel(apart(axes, "shares are of the worth without sign"))
     legend_below(axes)
-    why, told = "no position in USD is known", _largest(known, unknown)
-    finish(axes, _title(values, unknown), known, why, told)
+    why, sentence = "no position in USD is known", _largest(known, unknown)
+    finish(axes, _title(values, unknown), known, why, sentence)
 
 
 def _hatch_unknown(axes: Axes, places: Sequence[int]) -> None:

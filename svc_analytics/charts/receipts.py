@@ -45,5 +45,5 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
         add_legend(axes, loc="lower right")
     proven = sum(count for name, count in ordered if name in PROVEN)
     counts_told = {"count": f"{proven:,}", "total": f"{sum(counts.values()):,}"}
-    told = Message("chart.proven", **counts_told) if ordered else ""
-    finish(axes, "Receipts by verdict", ordered, "no receipt", told)
+    sentence = Message("chart.proven", **counts_told) if ordered else ""
+    finish(axes, "Receipts by verdict", ordered, "no receipt", sentence)

@@ -55,8 +55,8 @@ def refund_ratio(axes: Axes, table: Table, months: int = 12) -> None:
     if drawn:
         legend_below(axes)
     title, why = "Refunds over total charged, by month of the refund", "no record"
-    told = _highest(shown[:running], ratios)
-    finish(axes, title, drawn, "nothing charged" if rows else why, told)
+    sentence = _highest(shown[:running], ratios)
+    finish(axes, title, drawn, "nothing charged" if rows else why, sentence)
 
 
 def _named(rows: list[Row]) -> list[tuple[Row, str]]:

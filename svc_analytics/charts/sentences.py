@@ -55,5 +55,5 @@ def share(part: Decimal, whole: Decimal) -> str:
 
 def sentences(*said: str) -> str:
     """Return sentences as one text; empty ones are left out."""
-    found = list(filter(None, said))
-    return joined("chart.sentences", found) if found else ""
+    texts = list(filter(None, said))
+    return joined("chart.sentences", texts) if texts else ""

@@ -75,7 +75,7 @@ def _mark_opening(axes: Axes, rows: list[Row]) -> None:
 
 
 def _daily_bars(
-    axes: Axes, table: Table, currency: str, name: str, title: str, told: str = ""
+    axes: Axes, table: Table, currency: str, name: str, title: str, sentence: str = ""
 ) -> None:
     """Draw a bar for each day's figure, hatched grey where it is unknown."""
     figures = [(row["day"], row[name]) for row in rows_of(table, currency)]
@@ -85,7 +85,7 @@ def _daily_bars(
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.grid(axis="y")
     finish_days(axes, table, currency)
-    finish(axes, title, figures, "no movement", told or _best(known, currency))
+    finish(axes, title, figures, "no movement", sentence or _best(known, currency))
 
 
 def _best(known: list[tuple[int, Decimal]], currency: str) -> str:

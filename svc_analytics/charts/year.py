@@ -76,12 +76,12 @@ def usd_year(axes: Axes, table: Table, months: int = MONTHS) -> None:
 
 def _left(rows: Sequence[Row]) -> Left:
     """Return the sales less fees and refunds of each month and coin."""
-    found: Left = {}
+    amounts: Left = {}
     for row in rows:
         sales, refunds = usd_of(row, "usd_net_sales"), usd_of(row, "usd_refunds")
         known = None if sales is None or refunds is None else EXACT.subtract(sales, refunds)
-        found.setdefault(row["month"], {})[row["currency"]] = known
-    return found
+        amounts.setdefault(row["month"], {})[row["currency"]] = known
+    return amounts
 
 
 def _is_unknown(coins: dict[str, Decimal | None]) -> bool:

@@ -67,8 +67,8 @@ def _is_done(state: MonthState) -> bool:
 def _month_line(state: MonthState) -> str:
     is_all = _is_done(state) and not state.reasons
     line = str(state.word) if is_all else f"{state.word}: {single_line(state.note)}"
-    told = "; ".join(f"{each.name}: {_brief(each)}" for each in state.statuses)
-    return f"{line} ({told})" if told else line
+    statuses = "; ".join(f"{each.name}: {_brief(each)}" for each in state.statuses)
+    return f"{line} ({statuses})" if statuses else line
 
 
 def _brief(status: Status) -> str:

@@ -87,14 +87,14 @@ def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, str]:
 
 def _first_after(period: Period, folder: Path) -> seals.Manifest | None:
     """Return the newest seal of the first sealed period of a kind that comes after one."""
-    found = [
+    later = [
         (stated.start, manifest["version"], manifest)
         for _, manifest in seals.all_sealed(folder.absolute().parent)
         if manifest["seal"] == seals.seal_of(manifest)
         and _is_after(stated := seals.stated_period(manifest), period)
     ]
-    first = min((start for start, *_ in found), default=None)
-    versions = [(version, manifest) for start, version, manifest in found if start == first]
+    first = min((start for start, *_ in later), default=None)
+    versions = [(version, manifest) for start, version, manifest in later if start == first]
     return max(versions, key=lambda each: each[0])[1] if versions else None
 
 

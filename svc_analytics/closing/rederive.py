@@ -51,8 +51,8 @@ def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Tabl
     """
     known = {name: table for name, table in old.items() if name not in WITHOUT_FIGURES}
     (before, after), changed = comparable(known, as_texts(new.tables)), changed_ids(lake)
-    found = compare(without_verdicts(before), without_verdicts(after), changed)
-    return compare(before, after, changed) if found.num_rows else found
+    compared = compare(without_verdicts(before), without_verdicts(after), changed)
+    return compare(before, after, changed) if compared.num_rows else compared
 
 
 def follows(table: pa.Table, folder: Path, manifest: seals.Manifest, sealed: Statement) -> bool:

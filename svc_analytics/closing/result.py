@@ -77,8 +77,8 @@ class CloseResult(Displayable):
 
     def with_notes(self, notes: Iterable[str]) -> CloseResult:
         """Return the result with further notes behind its own."""
-        told = [*filter(None, [self.note, *notes])]
-        return replace(self, note=clauses(*told) if told else None)
+        texts = [*filter(None, [self.note, *notes])]
+        return replace(self, note=clauses(*texts) if texts else None)
 
     def logged(self) -> CloseResult:
         """Return the result, and tell the library's logger what became of the month."""

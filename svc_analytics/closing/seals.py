@@ -126,8 +126,8 @@ def all_sealed(statements: Path) -> list[Sealed]:
 def usual_months(statements: Path) -> tuple[str, str]:
     """Return the zone and the calendar of the newest sealed month; where there is none, UTC's."""
     none = {"zone": "UTC", "calendar": GREGORIAN}
-    found = (manifest for _, manifest in all_sealed(statements))
-    newest = max(found, key=lambda each: str(each.get("end")), default=none)
+    manifests = (manifest for _, manifest in all_sealed(statements))
+    newest = max(manifests, key=lambda each: str(each.get("end")), default=none)
     return newest["zone"], newest["calendar"]
 
 
@@ -178,10 +178,10 @@ def altered_package(folder: Path) -> list[str]:
     here = {path.name for path in paths if path.is_file()}
     if not here & ADDED:
         return []
-    made = {f"{hash_file(folder / name)}  {name}\n" for name in here - {SUMS}}
+    sums = {f"{hash_file(folder / name)}  {name}\n" for name in here - {SUMS}}
     path = folder / SUMS
-    found = path.read_bytes().decode(errors="replace") if path.is_file() else ""
-    odd = {line[66:-1] for line in made ^ {*found.splitlines(keepends=True)}}
+    listed = path.read_bytes().decode(errors="replace") if path.is_file() else ""
+    odd = {line[66:-1] for line in sums ^ {*listed.splitlines(keepends=True)}}
     return [f"{name} is not as in {SUMS}" for name in sorted(odd)]
 
 

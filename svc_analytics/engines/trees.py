@@ -29,7 +29,7 @@ def parse(sql: str) -> Tree:
 
 @cache
 def _parse(sql: str) -> Tree:
-    named = _TABLES.sub(lambda found: f'"{{{found[1] or found[2]}}}"', sql)
+    named = _TABLES.sub(lambda match: f'"{{{match[1] or match[2]}}}"', sql)
     try:
         tree = sqlglot.parse_one(_OTHERS.sub(r"'\1'", named), read=OUR_DIALECT)
     except SqlglotError as error:

@@ -163,14 +163,14 @@ class Picked:
 
         >>> picked.show(lambda st, coin: picked.comparison())     # doctest: +SKIP
         """
-        period, made = self.statement.period, (self._count, before)
-        if made not in self._compared:
+        period, key = self.statement.period, (self._count, before)
+        if key not in self._compared:
             from svc_analytics.closing.states.stated import compare
 
             named = [before, period.label] if before else [period.label]
             both = compare(self.lake, *named, zone=period.zone, calendar=period.calendar)
-            self._compared = {made: both}
-        both = self._compared[made]
+            self._compared = {key: both}
+        both = self._compared[key]
         return replace(both, table=rows_of_coin(both.table, self.coin))
 
     def change(self, before: str | None = None) -> Change:
@@ -227,11 +227,11 @@ class Picked:
         for output in self._outputs:
             output.handle.update(line(f"making the statement of {wanted.month}, {wanted.zone} …"))
         try:
-            made = statement(self.lake, wanted.month, zone=wanted.zone, calendar=wanted.calendar)
+            chosen = statement(self.lake, wanted.month, zone=wanted.zone, calendar=wanted.calendar)
         except SvcError as error:
             self._error = sentence_of(error)
         else:
-            self._made, self._error, period = made, "", made.period
+            self._made, self._error, period = chosen, "", chosen.period
             self.choice = replace(wanted, month=period.label, calendar=period.calendar)
 
     def _settle_coin(self) -> None:

@@ -98,14 +98,14 @@ def pick(
     if isinstance(parts, str) and parts not in PARTS:
         raise ConfigError(f"there are no parts {parts!r}: choose one of {', '.join(PARTS)}")
     if isinstance(start, Statement):
-        made = start
+        picked = start
     else:
         label = start or month or last_full_month(lake, zone, calendar)
-        made = statement(lake, label, zone=zone, calendar=calendar)
-    if parts is None and (made is start or month is not None):
+        picked = statement(lake, label, zone=zone, calendar=calendar)
+    if parts is None and (picked is start or month is not None):
         parts = "settlement"
     chosen = PARTS[parts] if isinstance(parts, str) else parts
-    return Picked(lake, made, chosen and _of_one_coin(chosen), widgets_of)
+    return Picked(lake, picked, chosen and _of_one_coin(chosen), widgets_of)
 
 
 def widgets_of(picked: Picked) -> Pickers | None:

@@ -87,12 +87,12 @@ def _ssh_keygen(*words: str, may_ask: bool = False) -> subprocess.CompletedProce
         raise ConfigError(f"{message}: is the hardware key there, and touched?") from error
 
 
-def _refusal(key: Path, told: bytes | None) -> str:
+def _refusal(key: Path, reason: bytes | None) -> str:
     """Say why a key did not sign, and what to do."""
     with key.open("rb") as file:
         is_private = file.read(len(_PRIVATE)) == _PRIVATE
     if is_private:  # the passphrase that nobody gave would begin the line of the reason
-        told = _ssh_keygen("-y", "-P", "", "-f", str(key)).stderr or told
-    lines = (told or b"").decode(errors="replace").strip().splitlines() or ["it says why above"]
+        reason = _ssh_keygen("-y", "-P", "", "-f", str(key)).stderr or reason
+    lines = (reason or b"").decode(errors="replace").strip().splitlines() or ["it says why above"]
     advice = "load it into an agent with ssh-add, or sign at a terminal"
     return f"the key {key} did not sign ({lines[-1].strip()}): {advice}"

@@ -197,20 +197,20 @@ def _search(
 
 def _choose(search: _Search, label: str, number: int | None) -> Line:
     """Take the one line that is meant, or say what to give instead."""
-    record, found = search.record.decode(), {line.number: line for line in search.found}
-    if not found:
+    record, lines = search.record.decode(), {line.number: line for line in search.found}
+    if not lines:
         hint = "give an id of the column record_id of its lines"
         if search.other:
             hint = f"it is the {search.other}, so give that id"
         raise ConfigError(f"{label} has no line of record {record}: {hint}")
-    if number is None and len(found) == 1:
+    if number is None and len(lines) == 1:
         return search.found[0]
-    if number not in found:
+    if number not in lines:
         places = ", ".join(
             f"{each.number} ({_kind_of(search.lines, each)})" for each in search.found
         )
         raise ConfigError(f"record {record} has the lines {places}: choose one with --line")
-    return found[number]
+    return lines[number]
 
 
 def _kind_of(lines: Lines, line: Line) -> str:

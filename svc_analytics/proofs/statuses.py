@@ -83,9 +83,9 @@ def statuses_of(folder: Path, trust: Trust) -> list[Status]:
 
 def _status(name: str, checks: Sequence[Check]) -> Status:
     """Join checks: one that failed says why; else what held; else why nothing was checked."""
-    found: dict[str, list[str]] = {FAILED: [], HELD: [], UNCHECKED: []}
+    by_outcome: dict[str, list[str]] = {FAILED: [], HELD: [], UNCHECKED: []}
     for label, check, *facts in checks:
         outcome, text, _ = verify.outcome(check, *facts)
-        found[outcome].append(text if label == checks[0][0] else f"{label}: {text}")
-    outcome = next(outcome for outcome, texts in found.items() if texts)
-    return Status(name, outcome, "; ".join(found[outcome]))
+        by_outcome[outcome].append(text if label == checks[0][0] else f"{label}: {text}")
+    outcome = next(outcome for outcome, texts in by_outcome.items() if texts)
+    return Status(name, outcome, "; ".join(by_outcome[outcome]))

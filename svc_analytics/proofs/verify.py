@@ -59,11 +59,11 @@ def read(folder: Path, name: str) -> bytes:
     return place(folder, name).read_bytes()
 
 def hash_of(folder: Path, name: str) -> str:
-    found = sha256()
+    digest = sha256()
     with place(folder, name).open("rb") as file:
         for chunk in iter(lambda: file.read(1 << 20), b""):
-            found.update(chunk)
-    return found.hexdigest()
+            digest.update(chunk)
+    return digest.hexdigest()
 
 def parse_json(content: bytes) -> Any:
     def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -86,8 +86,8 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> str:
     wrong |= {f"{name} is not of it" for name in set(sums) - set(files) - ADDED - BESIDE}
     if set(sums) & ADDED:
         lines = read(folder, "SHA256SUMS").decode("utf-8", "replace").splitlines(keepends=True)
-        made = [f"{sums[name]}  {name}\n" for name in here if name != "SHA256SUMS"]
-        wrong |= {f"{line[66:-1]} is not as in SHA256SUMS" for line in {*lines} ^ {*made}}
+        sums_now = [f"{sums[name]}  {name}\n" for name in here if name != "SHA256SUMS"]
+        wrong |= {f"{line[66:-1]} is not as in SHA256SUMS" for line in {*lines} ^ {*sums_now}}
     require(not wrong, ", ".join(sorted(wrong)))
     return f"{len(files)} of {len(files)} are as sealed"
 
@@ -158,10 +158,10 @@ def add(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
     return x * pow(1 + product, -1, P) % P, y * pow(1 - product, -1, P) % P
 
 def times(scalar: int, base: tuple[int, int]) -> tuple[int, int]:
-    found = (0, 1)
+    product = (0, 1)
     for bit in bin(scalar)[2:]:
-        found = add(add(found, found), base if bit == "1" else (0, 1))
-    return found
+        product = add(add(product, product), base if bit == "1" else (0, 1))
+    return product
 
 def is_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
     r, s = signature[:32], int.from_bytes(signature[32:], "little")
@@ -290,9 +290,9 @@ def read_chain(content: bytes) -> dict[str, Any]:
     require(begins(chain, chain["earlier"] or chain), "it lacks the chain before")
     return dict(chain)
 
-def check_chain(folder: Path, at: Path, manifest: dict[str, Any], kept: bytes | None) -> str:
+def check_chain(folder: Path, at: Path, manifest: dict[str, Any], older: bytes | None) -> str:
     if not (at / "chain.json").exists():
-        require(kept is None, "there is no chain.json, and you have an earlier one")
+        require(older is None, "there is no chain.json, and you have an earlier one")
         raise Result("not checked", "there is no chain.json", 0)
     chain = read_chain(read(at, "chain.json"))
     origin = f"svc-analytics/{manifest['merchant']['id']}/chain"
@@ -300,9 +300,9 @@ def check_chain(folder: Path, at: Path, manifest: dict[str, Any], kept: bytes | 
     checkpoint = "tree" in manifest and sha256(read(folder, "checkpoint")).hexdigest()
     listed = chain["checkpoints"].count({**facts, "checkpoint": checkpoint or None})
     require(chain["origin"] == origin and listed == 1, "it does not list this statement once")
-    old = chain if kept is None else parse_json(kept)
+    old = chain if older is None else parse_json(older)
     require(begins(chain, old) and old["origin"] == origin, "the earlier one was cut or rewritten")
-    return f"{chain['size']} checkpoints" + ("" if kept is None else ", the earlier ones first")
+    return f"{chain['size']} checkpoints" + ("" if older is None else ", the earlier ones first")
 
 def check_proof(content: bytes) -> str:
     """Check the proof of one line, but for its signature."""
@@ -337,26 +337,26 @@ def outcome(find: Callable[..., str], *facts: Any) -> tuple[Any, ...]:
     except Exception as error:  # whatever a forger wrote: it is not as it was made
         return "FAILED", f"it cannot be read: {error!r}", 1
 
-def check_all(given: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
+def check_all(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
     """Yield the name of each check with its outcome."""
-    folder, signers, manifest = given.folder, given.signers, dict[str, Any]()
-    if given.proof is not None:
-        yield "proof", *outcome(check_proof, given.proof)
-        yield "proof's signature", *outcome(check_proof_signature, given.proof, signers)
+    folder, signers, manifest = options.folder, options.signers, dict[str, Any]()
+    if options.proof is not None:
+        yield "proof", *outcome(check_proof, options.proof)
+        yield "proof's signature", *outcome(check_proof_signature, options.proof, signers)
     if folder is not None:
         yield "seal of manifest.json", *outcome(check_seal, folder, manifest)
         yield "files", *outcome(check_files, folder, manifest)
         yield "lines", *outcome(check_lines, folder, manifest)
         yield "checkpoint", *outcome(check_checkpoint, folder, manifest)
         yield "signature", *outcome(check_signed, folder, "checkpoint", signers)
-        yield "stamp", *outcome(check_stamp, folder, given.authority)
-        yield "chain", *outcome(check_chain, folder, folder, manifest, given.earlier)
+        yield "stamp", *outcome(check_stamp, folder, options.authority)
+        yield "chain", *outcome(check_chain, folder, folder, manifest, options.earlier)
         if (folder / "chain.json").exists():
             yield "chain's signature", *outcome(check_signed, folder, "chain.json", signers)
 
 def file(path: str) -> bytes:
-    [found] = filter(Path.is_file, [Path(path)])  # else "invalid file value"
-    return found.read_bytes()
+    [known] = filter(Path.is_file, [Path(path)])  # else "invalid file value"
+    return known.read_bytes()
 
 def arguments(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -365,15 +365,15 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--authority", help="whose stamps you trust: certificates (PEM)")
     parser.add_argument("--earlier", type=file, help="a chain.json that you kept, or its root")
     parser.add_argument("--proof", type=file, help="the proof of one line")
-    given = parser.parse_args(words)
-    given.folder = given.folder or (None if given.proof else Path(__file__).absolute().parent)
-    return given
+    options = parser.parse_args(words)
+    options.folder = options.folder or (None if options.proof else Path(__file__).absolute().parent)
+    return options
 
 def main(words: list[str] | None = None) -> int:
-    found = list(check_all(arguments(words)))
-    for name, status, text, _ in found:
+    outcomes = list(check_all(arguments(words)))
+    for name, status, text, _ in outcomes:
         print(f"{status}  {name}: {''.join(c if c.isprintable() else '?' for c in text)}")
-    return min((code for *_, code in found if code), default=0)
+    return min((code for *_, code in outcomes if code), default=0)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -98,8 +98,8 @@ def read_sources(
         with _opened(source.path) as file:
             rows = _rows_of(file, source, column, keep)
             for batch in _batches(rows, None if column else source.name):
-                lines, tokens, kept = zip(*batch, strict=True)
-                yield Batch(source.name, list(lines), list(tokens), kept if keep else ())
+                lines, tokens, cells = zip(*batch, strict=True)
+                yield Batch(source.name, list(lines), list(tokens), cells if keep else ())
 
 
 def read_columns(source: TokenFile, column: str | None = None) -> list[str]:

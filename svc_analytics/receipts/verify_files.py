@@ -179,14 +179,14 @@ def verify_receipts(
     from tqdm.auto import tqdm  # loads IPython's widgets where there are any
 
     is_off = None if progress else True
-    with _inputs(tokens, column, keep) as (found, kept, frame):
-        batches = _begun(found)  # a wrong file is named before a missing secret
+    with _inputs(tokens, column, keep) as (sources, kept_columns, frame):
+        batches = _begun(sources)  # a wrong file is named before a missing secret
         settings = _settings(secrets)
         lake = lake if isinstance(lake, Lake) else Lake(lake or settings.data_dir)
         bar = tqdm(desc="verifying", unit=" tokens", disable=is_off, leave=False)
         with open_payments(lake) as payments, bar:
-            tables = [kept.added_to(OUTPUT).empty_table()]
-            for table in verify_batches(batches, payments, settings, keep=kept):
+            tables = [kept_columns.added_to(OUTPUT).empty_table()]
+            for table in verify_batches(batches, payments, settings, keep=kept_columns):
                 tables.append(table)
                 bar.update(len(table))
     return _with_columns(to_frame(pa.concat_tables(tables)), tokens, frame)
@@ -205,8 +205,8 @@ def _inputs(
 ) -> Iterator[tuple[Iterator[Batch], KeptColumns, KeptColumns]]:
     """Yield the tokens of a file, a frame or a list; the columns to keep of either."""
     if isinstance(tokens, (str, os.PathLike)):
-        with open_kept([os.fspath(tokens)], column, keep, OUTPUT.names) as (sources, kept):
-            yield read_sources(sources, column, kept.names), kept, KeptColumns()
+        with open_kept([os.fspath(tokens)], column, keep, OUTPUT.names) as (sources, kept_columns):
+            yield read_sources(sources, column, kept_columns.names), kept_columns, KeptColumns()
         return
     name, columns = "tokens", KeptColumns()
     if hasattr(tokens, "columns"):
@@ -228,10 +228,10 @@ def _batches(tokens: Iterable[Any], name: str) -> Iterator[Batch]:
         yield Batch(name, list(range(start + 1, start + 1 + len(part))), part)
 
 
-def _with_columns(verdicts: pd.DataFrame, tokens: Any, kept: KeptColumns) -> pd.DataFrame:
+def _with_columns(verdicts: pd.DataFrame, tokens: Any, kept_columns: KeptColumns) -> pd.DataFrame:
     """Return verdicts with columns of the frame that was given, of their own types."""
-    labels = {str(label): label for label in tokens.columns} if kept.names else {}
-    for name, new in zip(kept.names, kept.renamed, strict=True):
+    labels = {str(label): label for label in tokens.columns} if kept_columns.names else {}
+    for name, new in zip(kept_columns.names, kept_columns.renamed, strict=True):
         values = tokens[labels[name]]
         verdicts[new] = getattr(values, "array", values)
     return verdicts

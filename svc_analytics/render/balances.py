@@ -67,8 +67,8 @@ def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
         else:
             known["explained"] = format_amount(row["explained"])
             lines.append(Message(_ASSERTED, **known, outside=format_amount(outside)))
-    found = [row for row in tables["checks"].to_pylist() if row["check_name"] == UNPLACED]
-    return lines + [kept(row["detail"], row.get(KEPT)) for row in found]
+    rows = [row for row in tables["checks"].to_pylist() if row["check_name"] == UNPLACED]
+    return lines + [kept(row["detail"], row.get(KEPT)) for row in rows]
 
 
 def _less(balance: Decimal, outside: Decimal | None) -> Decimal | None:

@@ -49,8 +49,8 @@ def bridge_table(
     columns[_DEBITED] = pa.array([figures.get((_DEBITED, coin)) for coin in coins], MONEY)
     for name in _PRICED:
         counts = [figures.get((name, coin)) for coin in coins]
-        kept = [None if count is None else int(count) for count in counts]
-        columns[name] = pa.array(kept, pa.int64())
+        counted = [None if count is None else int(count) for count in counts]
+        columns[name] = pa.array(counted, pa.int64())
     for name, column in columns.items():
         summary = summary.append_column(name, column)
     return summary

@@ -80,10 +80,10 @@ def read_json(path: Path) -> Contents:
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object of JSON; raise `ValueError` where a name stands twice in it."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("a name stands twice")
-    return found
+    return members
 
 
 def read_journal(path: Path) -> Contents:
@@ -134,17 +134,17 @@ class _Page(HTMLParser):
         self._open = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = {name: value or "" for name, value in attrs}
-        self.contents.parts.update((f"<{tag}>", *_leading(told)))
-        self.contents.texts += [told[name] for name in _TOLD if told.get(name)]
+        attributes = {name: value or "" for name, value in attrs}
+        self.contents.parts.update((f"<{tag}>", *_leading(attributes)))
+        self.contents.texts += [attributes[name] for name in _TOLD if attributes.get(name)]
         self._open = tag
-        self._is_name = tag == "bdi" and told.get("dir") == "auto"
+        self._is_name = tag == "bdi" and attributes.get("dir") == "auto"
         if tag in _TABLES:
             self._end_row()
             self.contents.rows.append(())
         if tag in _ROWS:
             self._end_row()
-            self._row = [f"{ID}{told['id']}"] if "id" in told else []
+            self._row = [f"{ID}{attributes['id']}"] if "id" in attributes else []
             self._is_head = True
         if tag in _CELLS and self._row is not None:
             self._row.append("")
@@ -181,16 +181,16 @@ class _Page(HTMLParser):
         self.contents.drawn.append(" ".join(data.split()))
 
 
-def _leading(told: dict[str, str]) -> Iterator[str]:
+def _leading(attributes: dict[str, str]) -> Iterator[str]:
     """Yield the attributes that do something, or lead out of the page."""
-    for name, value in told.items():
+    for name, value in attributes.items():
         if name.startswith("on") or (name in _LEADS and not value.startswith("#")):
             yield f'{name}="{value}"'
 
 
 def read_workbook(path: Path) -> Contents:
     """Read a workbook: the cells of its sheets with their formats, its words, its other parts."""
-    found = Contents()
+    contents = Contents()
     with zipfile.ZipFile(path) as workbook:
         if len(set(workbook.namelist())) < len(workbook.namelist()):
             raise ValueError("a part stands twice")
@@ -199,16 +199,16 @@ def read_workbook(path: Path) -> Contents:
     shared = _texts_of(parts.get("xl/sharedStrings.xml", b"<sst/>"), "si")
     for name, body in parts.items():
         if name.startswith(_SHEET) and name.endswith(".xml"):
-            _read_sheet(body, formats, shared, found)
-            found.parts.add(name)
+            _read_sheet(body, formats, shared, contents)
+            contents.parts.add(name)
         elif name in _WORDED:
             texts = ["".join(each.itertext()) for each in _leaves(body) if each.tag != _COUNTED]
-            found.texts += [text for text in texts if not _PLACE.fullmatch(text)]
+            contents.texts += [text for text in texts if not _PLACE.fullmatch(text)]
         elif name != _STYLES:
-            found.parts.add(f"{name} {sha256(body).hexdigest()}")
+            contents.parts.add(f"{name} {sha256(body).hexdigest()}")
         if b"TargetMode" in body:
-            found.parts.add(f"a link out of {name}")
-    return found
+            contents.parts.add(f"a link out of {name}")
+    return contents
 
 
 def _parsed(body: bytes) -> ElementTree.Element:
@@ -234,17 +234,17 @@ def _number_formats(styles: bytes) -> list[str]:
     return [codes.get(each) or _BUILT_IN.get(each) or f"id {each}" for each in used]
 
 
-def _read_sheet(body: bytes, formats: list[str], shared: list[str], found: Contents) -> None:
+def _read_sheet(body: bytes, formats: list[str], shared: list[str], contents: Contents) -> None:
     root = _parsed(body)
-    found.rows.append(())
-    found.formulas.append(_formulas(root))
-    told: set[int] = set()
+    contents.rows.append(())
+    contents.formulas.append(_formulas(root))
+    rounded: set[int] = set()
     for row in root.iter(f"{_MAIN}row"):
-        found.rows.append(tuple(_placed(row, formats, shared, told)))
+        contents.rows.append(tuple(_placed(row, formats, shared, rounded)))
     for each in root.iter():
-        found.parts.add(each.tag.removeprefix(_MAIN))
+        contents.parts.add(each.tag.removeprefix(_MAIN))
         if each.tag in _HEADS:
-            found.texts.append("".join(each.itertext()))
+            contents.texts.append("".join(each.itertext()))
 
 
 def _formulas(root: ElementTree.Element) -> dict[str, str]:
@@ -271,7 +271,7 @@ def _shown(cell: ElementTree.Element) -> str:
 
 
 def _placed(
-    row: ElementTree.Element, formats: list[str], shared: list[str], told: set[int]
+    row: ElementTree.Element, formats: list[str], shared: list[str], rounded: set[int]
 ) -> list[str]:
     """Return the cells of a row, each in its column: one that is empty may be left out.
 
@@ -283,10 +283,10 @@ def _placed(
         place = _column(each.get("r", ""))
         if place - len(cells) > _MOST_COLUMNS:
             raise ValueError("a cell stands beyond the last column")
-        text = _cell(each, formats, shared, is_told=place in told)
+        text = _cell(each, formats, shared, is_told=place in rounded)
         if not _is_number(each) and text not in (*_BLANK, DASH):
-            told.discard(place)
-            told.update([place] * bool(_TOLD_BY_HEAD.match(text)))
+            rounded.discard(place)
+            rounded.update([place] * bool(_TOLD_BY_HEAD.match(text)))
         cells += [""] * (place - len(cells)) + [text]
     return cells
 

@@ -78,7 +78,7 @@ def more_on(group: str) -> Message:
 
 def definition_groups() -> dict[str, list[dict[str, str]]]:
     """Return the rows of the glossary by group, both in the statement's order."""
-    return {group: list(map(describe, found)) for group, found in grouped_figures().items()}
+    return {group: list(map(describe, figures)) for group, figures in grouped_figures().items()}
 
 
 @cache

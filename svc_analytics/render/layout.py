@@ -100,12 +100,12 @@ def _place(axes: Axes, size: tuple[float, float], rows: tuple[float, float]) -> 
 
 def _head(axes: Axes, room: float) -> list[Block]:
     """Take the title and the sentence from the axes, to write them at the edge of the picture."""
-    title, told = axes.get_title(), axes.get_title("left")
+    title, subtitle = axes.get_title(), axes.get_title("left")
     axes.set_title("")
     axes.set_title("", loc="left")
     size = float(axes.title.get_fontsize())
     named = Block(_broken(title, size, room, "bold"), size, {"fontweight": "bold"})
-    return [named, Block(_broken(told, _TOLD, room), _TOLD, {"color": SOFT})]
+    return [named, Block(_broken(subtitle, _TOLD, room), _TOLD, {"color": SOFT})]
 
 
 def _foot(caption: str, room: float) -> Block:
@@ -115,7 +115,7 @@ def _foot(caption: str, room: float) -> Block:
 def _broken(text: str, size: float, room: float, weight: str = "normal") -> list[str]:
     """Return the lines of a text, none wider than the room; no isolated value is broken."""
     letters = FontProperties(size=size, weight=weight)
-    found: list[str] = []
+    broken: list[str] = []
     for line in filter(None, text.split("\n")):
         whole, most = _ISOLATED.sub(lambda part: part[0].replace(" ", "\u00a0"), line), len(line)
         lines = [whole]
@@ -124,8 +124,8 @@ def _broken(text: str, size: float, room: float, weight: str = "normal") -> list
             lines = wrap(whole, most, break_long_words=False)
             if max(map(len, lines)) > most:  # a word that is longer than a line
                 break
-        found += lines
-    return found
+        broken += lines
+    return broken
 
 
 def _lines(text: str) -> int:

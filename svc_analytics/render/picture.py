@@ -96,8 +96,8 @@ def _svg(chart: _Chart) -> str:
     if look.language.has_right_to_left:  # its words isolate the values in them
         isolated = rf"\1{RIGHT_TO_LEFT}\2{END}\3"
         drawn = _FROM_THE_RIGHT.sub(isolated, drawn).translate(_ISOLATES)
-    told = look.language.text(visible(chart.title))
-    return _embed(escape_invisible(drawn), chart.name, told)
+    title = look.language.text(visible(chart.title))
+    return _embed(escape_invisible(drawn), chart.name, title)
 
 
 def save_picture(

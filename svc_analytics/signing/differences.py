@@ -46,8 +46,8 @@ def tell_differences(differences: Sequence[FactDifference], coin: str) -> Iterat
     >>> [*tell_differences([FactDifference("amount", "1173.3", "173.3")], "usdt")]
     ['amount: the receipt says 1,173.3 usdt, the record says 173.3']
     """
-    told, others = differences[:_TOLD], differences[_TOLD:]
-    for each in told:
+    first, others = differences[:_TOLD], differences[_TOLD:]
+    for each in first:
         yield _tell(each, coin)
     if others:
         yield Message("receipt.record_differs_in", fields=", ".join(each.fact for each in others))

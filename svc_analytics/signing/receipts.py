@@ -249,7 +249,7 @@ def _classify_unsigned(
     if record is None:
         return Verdict("unknown_payment", clauses(OLDER, NO_PAYMENT), receipt)
     if differences:
-        told = tell_differences(differences, receipt.facts["currency"])
-        reason = clauses(OLDER, Message("receipt.record_differs"), *told)
+        texts = tell_differences(differences, receipt.facts["currency"])
+        reason = clauses(OLDER, Message("receipt.record_differs"), *texts)
         return Verdict("facts_mismatch", reason, receipt, differences)
     return Verdict("proven_by_record", OLDER_BUT_EQUAL, receipt)

@@ -166,12 +166,12 @@ class Comparison(Displayable):
 
     def trend_table(self, figures: Sequence[str], months: int = MONTHS) -> pa.Table:
         """Return any figures of the same as an Arrow table."""
-        later = max(self.old, self.new, key=lambda made: made.period.start)
-        found = monthly_figures(self.lake, figures, later.period.months[-1], months, self.now)
+        later = max(self.old, self.new, key=lambda side: side.period.start)
+        table = monthly_figures(self.lake, figures, later.period.months[-1], months, self.now)
         own = standing_of(later.tables["summary"])
         # The status is the last month's: the months before it may have another.
-        told = Message("status of the last month: {STANDING}", STANDING=own.text)
-        return attach(found, replace(own, text=told))
+        line = Message("status of the last month: {STANDING}", STANDING=own.text)
+        return attach(table, replace(own, text=line))
 
     def _display(self) -> Display:
         old, new = self.sides

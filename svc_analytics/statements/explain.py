@@ -146,28 +146,28 @@ def explain_period(
     now: int = 0,
 ) -> Explanation:
     """Do the same for any period, over an open warehouse."""
-    found, asserted = find_figure(figure), list(assertions)
+    definition, asserted = find_figure(figure), list(assertions)
     seen = [assertion.to_parameter() for assertion in asserted]
-    value = _stated(warehouse, period, found, _places(period, currency, ()), seen, now)
-    origin = origin_of(period, currency, found, asserted)
+    value = _stated(warehouse, period, definition, _places(period, currency, ()), seen, now)
+    origin = origin_of(period, currency, definition, asserted)
     rows = read_records(warehouse, f"from ({origin.records}) order by {origin.order}")
     why = Explanation.why_none
     if value is None:
         seen_of_coin = any(each["currency"] == currency for each in seen)
-        if "assertions" in found.source and not seen_of_coin:
+        if "assertions" in definition.source and not seen_of_coin:
             why = "nobody asserted a balance: write one into assertions.csv of the lake"
-        elif found.denominator:
+        elif definition.denominator:
             places = _places(period, currency, ())
             parts = {
                 name: _stated(warehouse, period, read_figures()[name], places, seen, now)
-                for name in found.operands
+                for name in definition.operands
                 if read_figures()[name].is_stated
             }
-            why = _why_no_ratio(found, parts)
-        elif found.is_zero_when_empty and not _has_sum(warehouse, origin.value):
+            why = _why_no_ratio(definition, parts)
+        elif definition.is_zero_when_empty and not _has_sum(warehouse, origin.value):
             why = _TOO_LARGE
-    made_of = {} if value is None else _parts(warehouse, found, period, currency, asserted)
-    return Explanation(found.name, currency, period, value, origin.value, rows, why, made_of)
+    made_of = {} if value is None else _parts(warehouse, definition, period, currency, asserted)
+    return Explanation(definition.name, currency, period, value, origin.value, rows, why, made_of)
 
 
 def _parts(
@@ -206,7 +206,7 @@ def _has_sum(warehouse: Warehouse, query: str) -> bool:
 
 def fill(sql: str, places: dict[str, str]) -> str:
     """Put values in the places of a source's parameters."""
-    return _PLACE.sub(lambda found: places[found[0].strip("{}")], sql)
+    return _PLACE.sub(lambda match: places[match[0].strip("{}")], sql)
 
 
 def _places_of(period: Period, currency: str, assertions: Iterable[Assertion]) -> dict[str, str]:
@@ -241,23 +241,23 @@ def _stated(
     now: int,
 ) -> Any:
     """Return the stated value of a figure, unknown where the statement says so."""
-    ends = [end for found in warehouse.coverage().values() for _, end in found.read]
+    ends = [end for values in warehouse.coverage().values() for _, end in values.read]
     read_to = max(ends, default=period.end)
     known_to = instant_literal(known_until(period, read_to, max(now, read_to)))
     bounds = f"{places['starts_at']}, {places['ends_at']}, known_to := {known_to}"
     of_coin = f"where currency = {places['currency']}"
     if figure.column:
-        found = warehouse.query(f"select {figure.name} from statement_summary({bounds}) {of_coin}")
+        values = warehouse.query(f"select {figure.name} from statement_summary({bounds}) {of_coin}")
     else:
-        found = warehouse.query(
+        values = warehouse.query(
             f"select value from statement_figures({bounds}, assertions := $seen) {of_coin} "
             f"and name = '{figure.name}'",
             {"seen": seen or None},
         )
-    if not len(found):
+    if not len(values):
         message = f"{period.folder} has no movement and no position in {places['currency']}"
         raise ConfigError(message)
-    return found[0][0].as_py()
+    return values[0][0].as_py()
 
 
 def instant_literal(micros: int) -> str:

@@ -117,8 +117,8 @@ def count_months(
         keys=_KEYS,
     )
     order = "order by counted.label, counted.currency"
-    found = warehouse.query(f"{query} {order}", tables=tables, is_short=True)
-    return found.rename_columns(["month", *found.column_names[1:]])
+    table = warehouse.query(f"{query} {order}", tables=tables, is_short=True)
+    return table.rename_columns(["month", *table.column_names[1:]])
 
 
 def months_begun(period: Period, known_to: int) -> list[Period]:
@@ -137,8 +137,8 @@ def _counts(
         return [_at_once(scan, figures, months)]
     count = f"({count_figures(scan, figures)})"
     return [
-        f"select {quote(month.label)} as label, * from {fill(count, given)}"
-        for month, given in zip(months, places, strict=True)
+        f"select {quote(month.label)} as label, * from {fill(count, place)}"
+        for month, place in zip(months, places, strict=True)
     ]
 
 

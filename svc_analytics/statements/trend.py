@@ -70,9 +70,9 @@ def monthly_figures(
         read_to = read_until(lake, warehouse.coverage(), None)
         clock = max(local, read_to)
         keep_known(warehouse, periods, read_to, clock)
-        found = count_months(warehouse, periods, chosen, read_to, clock, every_coin=True)
+        table = count_months(warehouse, periods, chosen, read_to, clock, every_coin=True)
         running = pa.array([each.label for each in periods if each.end > clock], pa.string())
-        return found.append_column("is_running", pc.is_in(found["month"], value_set=running))
+        return table.append_column("is_running", pc.is_in(table["month"], value_set=running))
 
     return count(lake, used, work, period=bounds)
 
@@ -106,8 +106,8 @@ def read_trend(
     used = models_used_by(select_figures(_figures())) or frozenset()
     work = partial(_count, months=months, used=used, as_of=as_of, clock=clock)
     bounds = (months[0].start, months[-1].end)
-    found = work(warehouse) if warehouse else count(lake, used, work, period=bounds)
-    return found.cast(_schema())
+    table = work(warehouse) if warehouse else count(lake, used, work, period=bounds)
+    return table.cast(_schema())
 
 
 def with_own_month(trend: pa.Table, period: Period, tables: Mapping[str, pa.Table]) -> pa.Table:

@@ -74,15 +74,15 @@ def unknown_figures(tables: Mapping[str, pa.Table], omissions: list[Row]) -> tup
     """
     values = _values(tables)
     cells = list(_cells(tables, values))
-    found = [
+    unknown = [
         (figures, coins, omission["check_name"], omission["stream"], omission)
         for omission in omissions
         for figures, coins in [_broken(omission, cells)]
         if figures and not _is_told(omission)
     ]
-    found.sort(key=lambda item: (*item[:4], str(item[4]["omitted_from"]), item[4]["record_id"]))
+    unknown.sort(key=lambda item: (*item[:4], str(item[4]["omitted_from"]), item[4]["record_id"]))
     causes: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Message]] = {}
-    for key, group in groupby(found, key=lambda item: item[:4]):
+    for key, group in groupby(unknown, key=lambda item: item[:4]):
         causes.setdefault(key[:2], []).append(_because([item[4] for item in group]))
     unread = tuple(Unknown(*key, clauses(*texts)) for key, texts in causes.items())
     broken = {
@@ -132,14 +132,14 @@ def is_too_large(name: str, coin: str, values: Values) -> bool:
 
 def _largest(coin: str, checks: pa.Table) -> Message:
     """Name the records that make sums of a coin too large."""
-    found = [
+    amounts = [
         row["record_id"]
         for row in checks.select(["check_name", "currency", "record_id"]).to_pylist()
         if row["check_name"] == _SUMS and row["currency"] == coin
     ]
-    if not found:
+    if not amounts:
         return Message("unknown.too_large")
-    return Message("unknown.too_large_records", ids=", ".join(found[:_NAMED]))
+    return Message("unknown.too_large_records", ids=", ".join(amounts[:_NAMED]))
 
 
 def _cells(tables: Mapping[str, pa.Table], known: Values) -> Iterator[Cell]:

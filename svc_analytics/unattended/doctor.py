@@ -166,12 +166,12 @@ def _certificate(settings: Settings) -> Iterator[Point]:
             socket.create_connection(place, _PATIENCE) as line,
             context.wrap_socket(line, server_hostname=place[0]) as tls,
         ):
-            found = tls.getpeercert() or {}
+            certificate = tls.getpeercert() or {}
     except OSError as error:
         mend = "if your company has an authority of its own, give its certificate by SVC_CA_FILE"
         yield Point("TLS", "wrong", f"{parts.netloc}: {error}", mend)
         return
-    ends = int(ssl.cert_time_to_seconds(str(found["notAfter"]))) * SECOND
+    ends = int(ssl.cert_time_to_seconds(str(certificate["notAfter"]))) * SECOND
     text = f"the certificate of {parts.hostname} is trusted for {duration(ends - now())} more"
     is_soon = ends - now() < _SOON
     mend = "tell whoever runs the service" if is_soon else ""

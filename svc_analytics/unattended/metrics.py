@@ -102,8 +102,8 @@ def _text(samples: Mapping[str, list[Sample]]) -> bytes:
         from prometheus_client import CollectorRegistry, Gauge, generate_latest
     registry = CollectorRegistry()
     for metric, each in samples.items():
-        labels = sorted({label for found, _ in each for label in found})
+        labels = sorted({label for labelled, _ in each for label in labelled})
         gauge = Gauge(f"svc_analytics_{metric}", _ABOUT[metric], labels, registry=registry)
-        for found, value in each:
-            (gauge.labels(**found) if labels else gauge).set(value)
+        for labelled, value in each:
+            (gauge.labels(**labelled) if labels else gauge).set(value)
     return generate_latest(registry)

@@ -219,11 +219,11 @@ def _last_run(run: Mapping[str, str]) -> LastRun | None:
 
 def _instant(text: str) -> int | None:
     """Return an instant as systemd writes it, such as Fri 2026-11-27 06:15:00 UTC."""
-    found = re.fullmatch(r"\w+ (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC", text, re.ASCII)
-    return parse_bound(f"{found[1]}T{found[2]}Z") if found else None
+    match = re.fullmatch(r"\w+ (\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC", text, re.ASCII)
+    return parse_bound(f"{match[1]}T{match[2]}Z") if match else None
 
 
 def others(name: str, manager: Manager) -> list[str]:
     """Return the timers of other lakes that are installed."""
-    found = sorted(path.stem for path in manager.units.glob("svc-analytics-*.timer"))
-    return [each for each in found if each != name]
+    names = sorted(path.stem for path in manager.units.glob("svc-analytics-*.timer"))
+    return [each for each in names if each != name]

@@ -105,34 +105,34 @@ def read_job(
     is_folder = isinstance(settings.data_dir, Path)
     if is_folder and not Lake(Path(lake)).exists:
         raise NoLake(Path(lake))
-    given = _given(source, secrets_folder(secrets, lake))
+    facts = _given(source, secrets_folder(secrets, lake))
     if not is_folder:
-        _add_store(given, source, secrets_folder(secrets, lake))
+        _add_store(facts, source, secrets_folder(secrets, lake))
     owner = "" if is_own else _owner(Path(lake) if is_folder else source.folder)
     writable = [lake] * is_folder + [*_other_folders(source)]
     has_cache = bool(source.text("SVC_CACHE_DIR"))
-    job = ScheduledJob(lake, source.folder, owner, at, given, tuple(writable), has_cache)
-    for text in (*job.words, str(job.folder), *job.writable, *given.texts):
+    job = ScheduledJob(lake, source.folder, owner, at, facts, tuple(writable), has_cache)
+    for text in (*job.words, str(job.folder), *job.writable, *facts.texts):
         _check(text)
     return job
 
 
 def _given(source: SettingPlaces, folder: Path) -> Given:
     """Sort the settings of the environment, and the files that settings name."""
-    given = Given()
+    facts = Given()
     for name, option in sorted(source.environ.items()):
         if name == "SSL_CERT_FILE" or command_of(name) == "close":
-            given.variables[name] = option
+            facts.variables[name] = option
     for name in [each for each in SETTINGS if each != "SVC_DATA_DIR"]:  # the command names the lake
         text, path = source.environ.get(name), _file_of(name, source)
         if name in _PUBLIC:
-            given.variables |= {name: text} if text else {f"{name}_FILE": path} if path else {}
+            facts.variables |= {name: text} if text else {f"{name}_FILE": path} if path else {}
         elif text:
-            given.credentials[name] = folder / credential(name)
-            given.kept[given.credentials[name]] = f"{text.strip()}\n"
+            facts.credentials[name] = folder / credential(name)
+            facts.kept[facts.credentials[name]] = f"{text.strip()}\n"
         elif path:
-            given.credentials[name] = Path(path)
-    return given
+            facts.credentials[name] = Path(path)
+    return facts
 
 
 def credential(name: str) -> str:
@@ -152,13 +152,13 @@ def _file_of(name: str, source: SettingPlaces) -> str:
     return path and os.path.normpath(source.folder / path)
 
 
-def _add_store(given: Given, source: SettingPlaces, folder: Path) -> None:
+def _add_store(facts: Given, source: SettingPlaces, folder: Path) -> None:
     """Keep the variables by which a bucket is opened."""
-    found = {name: text for name, text in source.environ.items() if name.startswith(_OF_STORES)}
-    if found:
-        given.store = folder / "environment"
-        lines = [f'{name}="{_escaped(text)}"\n' for name, text in sorted(found.items())]
-        given.kept[given.store] = "".join(lines)
+    texts = {name: text for name, text in source.environ.items() if name.startswith(_OF_STORES)}
+    if texts:
+        facts.store = folder / "environment"
+        lines = [f'{name}="{_escaped(text)}"\n' for name, text in sorted(texts.items())]
+        facts.kept[facts.store] = "".join(lines)
 
 
 def _escaped(text: str) -> str:
@@ -190,15 +190,15 @@ def try_as_user(job: ScheduledJob) -> None:
     import pwd  # Windows has none
 
     entry = pwd.getpwuid(int(job.user)) if job.user.isdigit() else pwd.getpwnam(job.user)
-    given = job.given
+    facts = job.given
     secrets = {
-        name: given.kept.get(path) or _secret(path) for name, path in given.credentials.items()
+        name: facts.kept.get(path) or _secret(path) for name, path in facts.credentials.items()
     }
     try:
         done = subprocess.run(  # noqa: S603  (our own Python)
             [*job.words, "--dry-run"],
             cwd=job.folder,
-            env={"PATH": os.defpath, "HOME": entry.pw_dir, **given.variables, **secrets},
+            env={"PATH": os.defpath, "HOME": entry.pw_dir, **facts.variables, **secrets},
             user=entry.pw_uid,
             group=entry.pw_gid,
             extra_groups=os.getgrouplist(entry.pw_name, entry.pw_gid),

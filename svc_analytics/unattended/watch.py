@@ -129,32 +129,32 @@ class Watch:
         if not self._is_kept:
             return
         known = dict(seals_of(self.lake)).keys()
-        with telling(self.lake.path) as told:
+        with telling(self.lake.path) as record:
             if self.watching.notifiers:
-                told.begin([one.key for one in self.watching.notifiers], known)
+                record.begin([one.key for one in self.watching.notifiers], known)
             with suppress(LakeBusy):  # the run that lives tells of itself
-                self._place.enter_context(told.running(self.command))
-                self._note_begin(told.command(self.command))
-                told.save()
+                self._place.enter_context(record.running(self.command))
+                self._note_begin(record.command(self.command))
+                record.save()
                 if self.watching.notifiers:
-                    self._teller(told, None).tell_states(self.command, is_done=False)
+                    self._teller(record, None).tell_states(self.command, is_done=False)
 
     def _note_begin(self, command: CommandState) -> None:
         """Note that a run begins, whether the one before it ended, and whether one was missed."""
-        found, before = [*command.states], command.began_at or self.began_at
+        states, before = [*command.states], command.began_at or self.began_at
         if command.is_missed(self.began_at):
-            found.append(missed(before, self.began_at))
+            states.append(missed(before, self.began_at))
         if command.is_running:
-            found.append(killed(before))
-        command.states = [*{one.key: one for one in found}.values()]
+            states.append(killed(before))
+        command.states = [*{one.key: one for one in states}.values()]
         command.begin(self.began_at)
 
     def _forget(self) -> None:
         """Count a run that a person stopped as ended."""
         if self._is_kept:
-            with telling(self.lake.path) as told:
-                self._end(told.command(self.command))
-                told.save()
+            with telling(self.lake.path) as record:
+                self._end(record.command(self.command))
+                record.save()
 
     def _end(self, command: CommandState) -> None:
         """Leave the place of the run, if it has it."""
@@ -171,36 +171,36 @@ class Watch:
         """Keep how the run ended; tell each notifier what it was not told, and write metrics."""
         if not self._is_kept:
             return
-        with telling(self.lake.path) as told:
-            command = told.command(self.command)
+        with telling(self.lake.path) as record:
+            command = record.command(self.command)
             self._end(command)
             self._keep_run(command, code)
             self._update(command, code, error)
-            told.save()
+            record.save()
             if self.watching.notifiers:
-                self._trying(lambda: self._tell_notifiers(told, code))
+                self._trying(lambda: self._tell_notifiers(record, code))
             if path := self.watching.metrics_file:
-                self._trying(lambda: self._measure(Path(path), told))
+                self._trying(lambda: self._measure(Path(path), record))
 
-    def _teller(self, told: Told, code: int | None) -> Teller:
+    def _teller(self, record: Told, code: int | None) -> Teller:
         from svc_analytics.unattended.teller import Teller  # loads what sends mail
 
         facts = {"command": self.command, "exit_code": code, "at": format_instant(now())}
-        return Teller(told, facts, self.watching, self._warn)
+        return Teller(record, facts, self.watching, self._warn)
 
-    def _tell_notifiers(self, told: Told, code: int) -> None:
+    def _tell_notifiers(self, record: Told, code: int) -> None:
         sealed = seals_of(self.lake, self.results)
-        made = {one.seal for one in self.results if one.state in ("sealed", "restated")}
-        told.begin([one.key for one in self.watching.notifiers], sealed.keys() - made)
-        teller = self._teller(told, code)
+        seals_made = {one.seal for one in self.results if one.state in ("sealed", "restated")}
+        record.begin([one.key for one in self.watching.notifiers], sealed.keys() - seals_made)
+        teller = self._teller(record, code)
         teller.tell_seals(sealed, self.lake, self.language)
         teller.tell_states(self.command, is_done=code in DONE)
 
-    def _measure(self, path: Path, told: Told) -> None:
+    def _measure(self, path: Path, record: Told) -> None:
         from svc_analytics.unattended.metrics import write_metrics  # loads the views
 
         months = self.months or seals.usual_months(self.lake.path / seals.STATEMENTS)
-        write_metrics(path, self.lake, told.commands, months)
+        write_metrics(path, self.lake, record.commands, months)
 
     def _keep_run(self, command: CommandState, code: int) -> None:
         """Keep what is measured of a run."""
@@ -213,17 +213,17 @@ class Watch:
 
     def _update(self, command: CommandState, code: int, error: BaseException | None) -> None:
         """Bring the states of the command up to date with how this run ended."""
-        found = [] if code in DONE else [*command.states]
-        found += self.states
+        states = [] if code in DONE else [*command.states]
+        states += self.states
         if code == LATER:
             command.away_since = command.away_since or now()
             if now() - command.away_since >= AWAY:
-                found.append(away(command.away_since, error))
+                states.append(away(command.away_since, error))
         else:
             command.away_since = None
-            found += [] if error is None or code in DONE else [failure(error)]
-        found += self._overdue()
-        command.states = [*{one.key: one for one in found}.values()]
+            states += [] if error is None or code in DONE else [failure(error)]
+        states += self._overdue()
+        command.states = [*{one.key: one for one in states}.values()]
 
     def _overdue(self) -> list[Notice]:
         if self.months is None or not self.lake.exists:
@@ -235,11 +235,11 @@ class Watch:
 
 def seals_of(lake: Lake, results: Iterable[CloseResult] = ()) -> dict[str, seals.Sealed]:
     """Return the sealed statements of a lake, and what these results sealed elsewhere, by seal."""
-    found = seals.all_sealed(lake.path / seals.STATEMENTS) if lake.exists else []
-    places = {folder for folder, _ in found}
+    sealed = seals.all_sealed(lake.path / seals.STATEMENTS) if lake.exists else []
+    places = {folder for folder, _ in sealed}
     others = [one.folder for one in results if one.seal and one.folder not in places]
-    found += [(folder, seals.read_manifest(folder)) for folder in others]
-    return {str(manifest["seal"]): (folder, manifest) for folder, manifest in found}
+    sealed += [(folder, seals.read_manifest(folder)) for folder in others]
+    return {str(manifest["seal"]): (folder, manifest) for folder, manifest in sealed}
 
 
 def exit_code(error: BaseException | None) -> int:

@@ -109,9 +109,9 @@ def _model_apart(scan: str) -> str:
     source = figures[0].source.partition("(")[0]
     head = f"-- int_counted_{scan}{_APART[scan]}: what a period's figures count of {source}."
     grain = f"-- grain: one row per currency with such a record. from: {source}."
-    made = step("made", count_figures(scan, figures))
+    sql = step("made", count_figures(scan, figures))
     columns = [("currency", "coin slug"), *((figure.name, figure.meaning) for figure in figures)]
-    return f"{head}\n{grain}\n\nwith {made}\n\nselect\n    {commented(columns)}\nfrom made\n"
+    return f"{head}\n{grain}\n\nwith {sql}\n\nselect\n    {commented(columns)}\nfrom made\n"
 
 
 def _count_or_read(scan: str, figures: list[Figure]) -> str:
@@ -119,8 +119,8 @@ def _count_or_read(scan: str, figures: list[Figure]) -> str:
     if scan not in _APART:
         return count_figures(scan, figures)
     names = ", ".join(figure.name for figure in figures)
-    given = _APART[scan].replace(":= null", ":= as_of")
-    return f"select currency, {names} from int_counted_{scan}{given}"
+    call = _APART[scan].replace(":= null", ":= as_of")
+    return f"select currency, {names} from int_counted_{scan}{call}"
 
 
 def select_summary(source: str, label: str = "label") -> str:

@@ -102,10 +102,10 @@ def read_figures() -> dict[str, Figure]:
     """Return all figures by name: the summary's in the order of its columns, then the others."""
     folder = files("svc_analytics.warehouse") / "sql" / "figures"
     texts = [entry.read_text(encoding="utf-8") for entry in folder.iterdir()]
-    found = sorted(
+    figures = sorted(
         map(parse_figure, texts), key=lambda figure: (figure.column or 9999, figure.name)
     )
-    return {figure.name: figure for figure in found}
+    return {figure.name: figure for figure in figures}
 
 
 def parse_figure(text: str) -> Figure:

@@ -37,7 +37,7 @@ def message_of(sql: str, values: Mapping[str, str] = _COLUMNS) -> str:
     >>> message_of("select 'finding.status' as code, status")
     '\\'{"code": "finding.status", "values": {"status": \\' || json_text(status) || \\'}}\\''
     """
-    return _by_code(sql, values, partial(_message, kept=frozenset(_KEPT.findall(sql))))
+    return _by_code(sql, values, partial(_message, columns=frozenset(_KEPT.findall(sql))))
 
 
 def _by_code(sql: str, values: Mapping[str, str], write: Write) -> str:
@@ -54,20 +54,20 @@ def _english(code: str, values: Mapping[str, str]) -> str:
     return " || ".join(part for part in sql if part != "''")
 
 
-def _message(code: str, values: Mapping[str, str], kept: Collection[str]) -> str:
+def _message(code: str, values: Mapping[str, str], columns: Collection[str]) -> str:
     names = dict.fromkeys(PLACE.findall(english_templates()[code]))
     if not names:
         return quote(f'{{"code": "{code}"}}')
     heads = [f'{{"code": "{code}", "values": {{', *[", "] * (len(names) - 1)]
     keys = [quote(f'{head}"{name}": ') for head, name in zip(heads, names, strict=True)]
     pairs = zip(keys, names, strict=True)
-    texts = [f"{key} || {_json(name, values, kept)}" for key, name in pairs]
+    texts = [f"{key} || {_json(name, values, columns)}" for key, name in pairs]
     return " || ".join([*texts, quote("}}")])
 
 
-def _json(name: str, values: Mapping[str, str], kept: Collection[str]) -> str:
+def _json(name: str, values: Mapping[str, str], columns: Collection[str]) -> str:
     text = f"json_text({_value(name, values)})"
-    return f"coalesce({name.lower()}_message, {text})" if name.lower() in kept else text
+    return f"coalesce({name.lower()}_message, {text})" if name.lower() in columns else text
 
 
 def _value(name: str, values: Mapping[str, str]) -> str:

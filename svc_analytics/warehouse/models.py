@@ -131,7 +131,7 @@ def _commented(sql: str) -> str:
     if name not in STREAMS:
         return sql
     meanings = STREAMS[name].meanings
-    return _MEANT.sub(lambda found: f"-- {meanings[found['column']]}", sql)
+    return _MEANT.sub(lambda match: f"-- {meanings[match['column']]}", sql)
 
 
 def read_models() -> tuple[Model, ...]:

@@ -85,8 +85,8 @@ def _row(journal: Journal, entry: Entry, line: Line) -> Iterator[str]:
 
 def _more(entry: Entry, line: Line) -> dict[int, str]:
     """Return the whole text of a line and its external rate, by the places of their columns."""
-    told = {"Text": line.fitted(_INFORMATION), "Kurs": entry.rates}
-    pairs = [cell for kind, text in told.items() if text for cell in (kind, text)]
+    columns = {"Text": line.fitted(_INFORMATION), "Kurs": entry.rates}
+    pairs = [cell for kind, text in columns.items() if text for cell in (kind, text)]
     return {_MORE_FROM + n: _quoted(text, _INFORMATION) for n, text in enumerate(pairs)}
 
 

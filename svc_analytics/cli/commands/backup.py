@@ -46,37 +46,41 @@ def backup(
         _print_backup(backups.backup(lake, target, keep=keep), as_json=as_json)
 
 
-def _print_backup(made: backups.Backup, *, as_json: bool) -> None:
+def _print_backup(done: backups.Backup, *, as_json: bool) -> None:
     if as_json:
-        click.echo(to_json(vars(made)))
+        click.echo(to_json(vars(done)))
     else:
-        held = f"{made.files:,} files, {made.size:,} bytes"
-        click.echo(f"backup {made.name} in {made.target}: {held}")
-        told = f"{len(made.copied):,} copied, of them {len(made.changed):,} changed"
-        click.echo(f"{told}; {len(made.gone):,} are gone from the lake since the last backup")
-    if made.is_first:
-        echo_note(f"this is the first backup in {made.target}", "first_backup", target=made.target)
-    for path in made.damaged:
-        told = f"{path} is torn or altered in the lake: an earlier backup may hold it whole"
-        echo_note(told, "torn_file", "warning", path=path)
-    if made.damaged:
+        held = f"{done.files:,} files, {done.size:,} bytes"
+        click.echo(f"backup {done.name} in {done.target}: {held}")
+        line = f"{len(done.copied):,} copied, of them {len(done.changed):,} changed"
+        click.echo(f"{line}; {len(done.gone):,} are gone from the lake since the last backup")
+    if done.is_first:
+        echo_note(
+            f"this is the first backup in {done.target}",
+            "first_backup",
+            target=done.target,
+        )
+    for path in done.damaged:
+        line = f"{path} is torn or altered in the lake: an earlier backup may hold it whole"
+        echo_note(line, "torn_file", "warning", path=path)
+    if done.damaged:
         raise SystemExit(EXIT_ATTENTION)
 
 
-def _print_check(found: backups.BackupCheck, *, as_json: bool) -> None:
+def _print_check(result: backups.BackupCheck, *, as_json: bool) -> None:
     if as_json:
         problems = [
             {"backup": name, "path": path, "problem": problem}
-            for name, path, problem in found.problems
+            for name, path, problem in result.problems
         ]
-        click.echo(to_json(vars(found) | {"problems": problems}))
+        click.echo(to_json(vars(result) | {"problems": problems}))
     else:
-        read = f"{found.files:,} files, {found.size:,} bytes"
-        what = f"{len(found.problems):,} are not whole" if found.problems else "all are whole"
-        click.echo(f"{len(found.backups):,} backups in {found.target}, {read} read back: {what}")
-        for name, path, problem in found.problems:
+        read = f"{result.files:,} files, {result.size:,} bytes"
+        what = f"{len(result.problems):,} are not whole" if result.problems else "all are whole"
+        click.echo(f"{len(result.backups):,} backups in {result.target}, {read} read back: {what}")
+        for name, path, problem in result.problems:
             click.echo(f"{name}: {path} is {problem}")
-    if found.problems:
+    if result.problems:
         raise SystemExit(EXIT_ATTENTION)
 
 

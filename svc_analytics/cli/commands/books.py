@@ -214,19 +214,19 @@ def _write(
     click.echo(f"before the import into {preset.title}: {preset.before or 'nothing to do'}")
     click.echo(f"it arrives as: {preset.arrives}")
     if facts["unpriced"]:
-        told = f"{facts['unpriced']} records have no price: they are listed, and in no entry"
-        echo_note(told, "unpriced_records", records=facts["unpriced"])
+        line = f"{facts['unpriced']} records have no price: they are listed, and in no entry"
+        echo_note(line, "unpriced_records", records=facts["unpriced"])
     accounts = month_books.booking.accounts
     if names := preset.left_out(accounts.tax, accounts.tracking):
-        told = (
+        line = (
             f"a file for {preset.title} has no place for {', '.join(names)}: add it there by hand"
         )
-        echo_note(told, "left_out", settings=names)
+        echo_note(line, "left_out", settings=names)
 
 
 def _note_booked(month_books: Books, source: Source, lake: Lakehouse) -> None:
     if source.seal is None:
         raise ConfigError(f"{source.period.folder} is not sealed: only a seal can be booked")
     note_booked(lake.storage, month_books.booking, source.seal, month_books.journal.entries)
-    told = f"{source.period.folder} is noted as imported, in {lake.path / FOLDER}"
-    echo_note(told, "booked", period=source.period.folder)
+    line = f"{source.period.folder} is noted as imported, in {lake.path / FOLDER}"
+    echo_note(line, "booked", period=source.period.folder)

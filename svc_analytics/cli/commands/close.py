@@ -262,8 +262,8 @@ def _close(
 def _echo_result(result: CloseResult, *, is_wide: bool, as_json: bool) -> None:
     """Print what became of a month, and why; on stderr, what waits for a person."""
     if result.state == "waiting":
-        told = " ".join(map(str.strip, result.describe()))
-        echo_note(told, "waiting", "warning", label=result.label)
+        line = " ".join(map(str.strip, result.describe()))
+        echo_note(line, "waiting", "warning", label=result.label)
     if result.state == "waiting" or as_json:
         return
     differences = [] if result.table is None else ["", _differences_text(result.table, is_wide)]

@@ -122,8 +122,8 @@ def extract(
 
 def _echo_notes(done: ExtractionResult) -> None:
     for name, why in done.not_extracted.items():
-        told = f"{name} were not extracted: {why}"
-        echo_note(told, "not_extracted", "warning", stream=name, reason=why)
+        line = f"{name} were not extracted: {why}"
+        echo_note(line, "not_extracted", "warning", stream=name, reason=why)
     for text in done.notes:
         echo_note(text, "extraction")
 

@@ -93,8 +93,8 @@ def check(is_deep: bool, lakes: LakeOptions, is_wide: bool, as_json: bool) -> No
         click.echo(table_text(findings, is_wide=is_wide) if len(findings) else "every rule holds")
     blocking = findings["severity"].to_pylist().count("blocking")
     rules = len(read_checks()) + 1 + is_deep  # one of sealed statements
-    told = f"{rules} rules, {len(findings)} findings, {blocking} of them blocking"
-    echo_note(told, "rules", rules=rules, findings=len(findings), blocking=blocking)
+    line = f"{rules} rules, {len(findings)} findings, {blocking} of them blocking"
+    echo_note(line, "rules", rules=rules, findings=len(findings), blocking=blocking)
     if blocking:
         raise SystemExit(EXIT_ATTENTION)
 

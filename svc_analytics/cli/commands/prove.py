@@ -88,14 +88,14 @@ def prove(asked: Asked, at: PeriodOptions, data_dir: str | None, as_json: bool) 
 
 
 def _check(file: str, signers: str | None, *, as_json: bool) -> None:
-    found = check_proof(Path(file), Path(signers) if signers else None)
+    result = check_proof(Path(file), Path(signers) if signers else None)
     if as_json:
-        click.echo(to_json({"checks": [*map(asdict, found)]}))
+        click.echo(to_json({"checks": [*map(asdict, result)]}))
     else:
-        click.echo("\n".join(map(str, found)))
-    if code := min((each.code for each in found if each.code), default=0):
+        click.echo("\n".join(map(str, result)))
+    if code := min((each.code for each in result if each.code), default=0):
         raise SystemExit(code)
-    if any(each.status != HELD for each in found):
+    if any(each.status != HELD for each in result):
         text = "compare its checkpoint with one that you got by another way"
         echo_note(f"nobody signed it: {text}", "unsigned", "warning")
 

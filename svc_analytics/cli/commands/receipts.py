@@ -123,8 +123,8 @@ class Report:
         total = self.verdicts.total()
         counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
         proven = total - self.unproven
-        told = f"{total:,} receipts, {proven:,} of them proven ({counts or 'none'})"
-        echo_note(told, "receipts", receipts=total, proven=proven, verdicts=self.verdicts)
+        line = f"{total:,} receipts, {proven:,} of them proven ({counts or 'none'})"
+        echo_note(line, "receipts", receipts=total, proven=proven, verdicts=self.verdicts)
         if repeated := self.codes[IDENTICAL] + self.codes[SAME_PAYMENT]:
             echo_note(
                 f"{repeated:,} rows repeat the token or the payment of another row: "
@@ -237,13 +237,16 @@ def _verify_files(
             yield table
 
     with (
-        open_kept(of_files.files, of_files.column, of_files.kept, OUTPUT.names) as (sources, kept),
+        open_kept(of_files.files, of_files.column, of_files.kept, OUTPUT.names) as (
+            sources,
+            columns,
+        ),
         open_payments(Lake(settings.data_dir)) as payments,
         _bar() as bar,
     ):
-        batches = read_sources(sources, of_files.column, kept.names)
-        tables = verify_batches(batches, payments, settings, verify_online, kept, report.codes)
-        report.write(counted(tables), kept.added_to(OUTPUT))
+        batches = read_sources(sources, of_files.column, columns.names)
+        tables = verify_batches(batches, payments, settings, verify_online, columns, report.codes)
+        report.write(counted(tables), columns.added_to(OUTPUT))
 
 
 def _verify_lake(

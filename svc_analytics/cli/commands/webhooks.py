@@ -43,8 +43,8 @@ def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> N
     batches = reconcile(file, lake, settings.webhook_secrets)
     _write(counts.count(batches), counts, out, as_json)
     if not lake.exists:
-        told = f"no lake in {lake.place}: in_lake is unknown for every delivery"
-        echo_note(told, "no_lake", place=lake.place)
+        line = f"no lake in {lake.place}: in_lake is unknown for every delivery"
+        echo_note(line, "no_lake", place=lake.place)
     raise SystemExit(counts.conclude())
 
 
@@ -80,8 +80,8 @@ class _DeliveryCounts:
         """Sum up on stderr; return the exit code."""
         counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
         total = self.verdicts.total()
-        told = f"{total:,} deliveries, {self.invalid:,} of them not valid ({counts or 'none'})"
-        echo_note(told, "deliveries", deliveries=total, verdicts=self.verdicts)
+        line = f"{total:,} deliveries, {self.invalid:,} of them not valid ({counts or 'none'})"
+        echo_note(line, "deliveries", deliveries=total, verdicts=self.verdicts)
         if self.missing:
             echo_note(
                 f"{len(self.missing):,} records are missing: the lake was read for their time",
@@ -91,11 +91,11 @@ class _DeliveryCounts:
             )
         if self.contradicting:
             count = len(self.contradicting)
-            told = f"{count:,} records are contradicted by an event: see its differences"
-            echo_note(told, "contradicted_records", "warning", records=count)
+            line = f"{count:,} records are contradicted by an event: see its differences"
+            echo_note(line, "contradicted_records", "warning", records=count)
         if self.absent:
-            told = f"{len(self.absent):,} records are not in the lake yet: run extract"
-            echo_note(told, "records_to_extract", records=len(self.absent))
+            line = f"{len(self.absent):,} records are not in the lake yet: run extract"
+            echo_note(line, "records_to_extract", records=len(self.absent))
         is_odd = self.invalid or self.missing or self.contradicting
         return EXIT_ATTENTION if is_odd else 0
 

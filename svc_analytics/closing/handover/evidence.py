@@ -50,8 +50,8 @@ def _in_line(value: object) -> str:
 def evidence_text(proof: Proof) -> str:
     """Write the EVIDENCE.txt of a folder that was proven."""
     text = load_text(__package__, "evidence.txt", _in_line)
-    told = text.render(**_facts(proof), **_WORDS)
-    return "".join(f"{_laid_out(*each)}\n" for each in enumerate(told.splitlines()))
+    lines = text.render(**_facts(proof), **_WORDS)
+    return "".join(f"{_laid_out(*each)}\n" for each in enumerate(lines.splitlines()))
 
 
 def _laid_out(place: int, line: str) -> str:

@@ -154,10 +154,10 @@ def _added(proof: Proof) -> dict[str, bytes]:
 def _add_readable(archive: zipfile.ZipFile, sealed: Sealed) -> None:
     """Add the page, and where it can be made the PDF, beside the folder: no seal covers them."""
     formats = ["html"] if importlib.util.find_spec("weasyprint") is None else ["html", "pdf"]
-    kept, files = sealed.kept, {*sealed.manifest["files"]}
-    lacking = [name for name in formats if kept.to_json() or not {*DOCUMENTS[name].files} & files]
-    if kept.sentences:
-        content = to_csv(pa.Table.from_pylist([*kept.sentences])).encode()
+    said, files = sealed.kept, {*sealed.manifest["files"]}
+    lacking = [name for name in formats if said.to_json() or not {*DOCUMENTS[name].files} & files]
+    if said.sentences:
+        content = to_csv(pa.Table.from_pylist([*said.sentences])).encode()
         _add_text(archive, sentences_file(sealed.manifest["label"]), content)
     with TemporaryDirectory() as place:
         if lacking:

@@ -190,9 +190,9 @@ def _signed(
     by = _signer(file, content)
     if by is not None and by == signature.fingerprint_of(key):
         return by, False
-    made = signature.sign(content, key)
-    merge_into(storage, partial(put, storage, file, made))
-    return str(signature.signer_of(content, made)), True
+    signed = signature.sign(content, key)
+    merge_into(storage, partial(put, storage, file, signed))
+    return str(signature.signer_of(content, signed)), True
 
 
 def _is_chain_signed(lake: Lake) -> bool:

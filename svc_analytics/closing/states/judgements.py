@@ -38,8 +38,8 @@ class Judgement:
     def read(cls, content: bytes) -> "Judgement":
         """Read what was kept."""
         facts = json.loads(content)
-        kept = facts.pop("reasons")
-        reasons = (each if isinstance(each, str) else Message.from_json(each) for each in kept)
+        stored = facts.pop("reasons")
+        reasons = (each if isinstance(each, str) else Message.from_json(each) for each in stored)
         return cls(tuple(reasons), **facts)
 
     def to_json(self) -> str:

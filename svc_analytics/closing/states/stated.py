@@ -58,8 +58,8 @@ def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> St
         >>> st = svc.statement(lake, "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
         >>> st.summary[["currency", "net_settlement"]]  # doctest: +SKIP
     """
-    made = statements.statement(lake, month, **options)
-    return made if options.get("as_of") is not None else _stated(lake, made, options.get("now"))
+    result = statements.statement(lake, month, **options)
+    return result if options.get("as_of") is not None else _stated(lake, result, options.get("now"))
 
 
 @wraps(comparisons.compare, assigned=())
@@ -92,7 +92,7 @@ def compare(
         >>> svc.compare(lake, "2026-09", "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
     """
     both = comparisons.compare(lake, before, after, **options)
-    old, new = (_stated(lake, made, options.get("now")) for made in (both.old, both.new))
+    old, new = (_stated(lake, each, options.get("now")) for each in (both.old, both.new))
     return both.of_statements(old, new)
 
 
@@ -140,9 +140,9 @@ def explain_change(
     return explain_comparison(both, coins, options["threshold"])
 
 
-def _stated(lake: Lake, made: Statement, now: Instant | None) -> Statement:
+def _stated(lake: Lake, own: Statement, now: Instant | None) -> Statement:
     """Return a statement with the state of its period; a year to date is never closed."""
-    if made.period.kind == TO_DATE:
-        return made
+    if own.period.kind == TO_DATE:
+        return own
     clock = time.time_ns() // 1000 if now is None else as_instant("now", now)
-    return with_state(lake, made, clock)
+    return with_state(lake, own, clock)

@@ -65,10 +65,10 @@ class Sealed:
         """The sentences that people wrote on what moved, as they are now."""
         return kept_sentences(self.folder.parent, self.manifest["label"])
 
-    def saying(self, kept: Kept) -> "Sealed":
+    def saying(self, kept_sentences: Kept) -> "Sealed":
         """Return it with sentences, which its forms print."""
-        told, unread = kept.sentences, kept.unread
-        statement = replace(self.statement, sentences=told, unread_sentences=unread)
+        sentences, unread = kept_sentences.sentences, kept_sentences.unread
+        statement = replace(self.statement, sentences=sentences, unread_sentences=unread)
         return replace(self, statement=statement)
 
     def marked(self, marks: Marks) -> "Sealed":
@@ -153,14 +153,14 @@ def _converted(sealed: Sealed) -> Iterator[Sealed]:
 def fill(sealed: Sealed, output: Output, folder: Path) -> None:
     """Write forms of a sealed statement into a folder, and what they are."""
     marks = sealed.marks
-    kept = sealed.kept
-    sealed = sealed.marked(marks).saying(kept)
+    sentences = sealed.kept
+    sealed = sealed.marked(marks).saying(sentences)
     rows = write_files(sealed.statement, sealed.facts, folder, output)
     files = {name: {"sha256": hash_file(folder / name), "rows": rows[name]} for name in rows}
     own = sealed.statement.manifest(files)
     own_facts = {name: own[name] for name in (*PROGRAM, "files")}
     facts = own_facts | {"seal": sealed.manifest["seal"], "language": asdict(output.language)}
-    facts |= {_MARKS: marks.to_json(), **kept.to_json()}
+    facts |= {_MARKS: marks.to_json(), **sentences.to_json()}
     if external := sealed.statement.external:
         facts["rates"] = external.rates.to_json()
     text = json.dumps(facts, ensure_ascii=False, indent=2)
@@ -196,14 +196,14 @@ def _compare(sealed: Sealed) -> Findings:
         findings.broken.append(f"{name} is not of this seal")
         return findings
     altered = seals.broken_files(sealed.place, facts, _ALTERED)
-    told = Marks.from_json(facts.get(_MARKS))
-    kept, now = Kept.from_json(facts), sealed.kept
-    statement, is_own = sealed.marked(told).saying(kept).statement, is_this_release(facts)
+    marks = Marks.from_json(facts.get(_MARKS))
+    sentences, now = Kept.from_json(facts), sealed.kept
+    statement, is_own = sealed.marked(marks).saying(sentences).statement, is_this_release(facts)
     findings = compare_forms(statement, facts, sealed.facts, sealed.place, altered, is_own=is_own)
     findings.unproven += _not_compared(findings.reworded, facts)
-    _compare_marks(told, sealed.marks, findings)
+    _compare_marks(marks, sealed.marks, findings)
     # A package holds the sentences that could be read, and no line that could not.
-    if now != (kept if now.unread else replace(kept, unread=())):
+    if now != (sentences if now.unread else replace(sentences, unread=())):
         findings.notes.append(Message(_OTHER_SENTENCES))
     strange = {path.name for path in sealed.place.iterdir()} - {FACTS, *facts["files"]}
     findings.broken += [f"{file} {fault}" for file, fault in altered.items()]
@@ -225,15 +225,15 @@ def _not_compared(reworded: list[str], facts: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def _compare_marks(told: Marks, now: Marks, findings: Findings) -> None:
+def _compare_marks(before: Marks, now: Marks, findings: Findings) -> None:
     """Find marks that forms tell of and the folder has not; it may have come by them later."""
-    if told.signer and told.signer != now.signer:
-        text = f"it tells of the key {told.signer}, which {SIGNATURE} is not by"
+    if before.signer and before.signer != now.signer:
+        text = f"it tells of the key {before.signer}, which {SIGNATURE} is not by"
         (findings.unproven if now.signer == UNREAD else findings.broken).append(text)
-    if told.is_stamped and not now.is_stamped:
+    if before.is_stamped and not now.is_stamped:
         findings.broken.append(f"it tells of a stamp, and {STAMP} is none")
-    is_fewer = told.signer in (None, now.signer) and told.is_stamped <= now.is_stamped
-    if is_fewer and told != now:
+    is_fewer = before.signer in (None, now.signer) and before.is_stamped <= now.is_stamped
+    if is_fewer and before != now:
         findings.notes.append(Message(_WRITTEN_BEFORE))
 
 

@@ -119,14 +119,14 @@ def verify_statement(
 
 def _with_statuses(checked: SealVerification, trust: Trust) -> SealVerification:
     """Add the statuses; one that failed is something broken, unless that was seen before."""
-    found = statuses_of(checked.folder, trust)
-    failed = [each for each in found if each.outcome == FAILED]
+    statuses = statuses_of(checked.folder, trust)
+    failed = [each for each in statuses if each.outcome == FAILED]
     seen = {"sealed"} if checked.broken else set[str]()
     broken = [f"{each.name}: {each.text}" for each in failed if each.name not in seen]
     return replace(
         checked,
         broken=(*checked.broken, *broken),
-        statuses=(*found, Status("proven", *_proven(checked))),
+        statuses=(*statuses, Status("proven", *_proven(checked))),
     )
 
 

@@ -81,13 +81,13 @@ class DeskMonths:
         self._close_records()
         self.statement, self.problem, self.agreement = None, "", ""
         try:
-            made = statement(self.lake, label, zone=self.zone, calendar=self.calendar)
+            chosen = statement(self.lake, label, zone=self.zone, calendar=self.calendar)
         except SvcError as error:
             self.problem = self.looks.sentence(error)
         else:
-            self.statement = made
-            self.agreement = self._agreement(made)
-            keep_open(self.lake, made)
+            self.statement = chosen
+            self.agreement = self._agreement(chosen)
+            keep_open(self.lake, chosen)
         self.tiles = self._read_tiles()
         self.tile = next(tile for tile in self.tiles if tile.label == label)
         if self.statement and self.statement.state:
@@ -126,11 +126,11 @@ class DeskMonths:
         self.agreement = self._agreement(self.statement)
         return compared(self.statement, claims)
 
-    def _agreement(self, made: Statement) -> str:
+    def _agreement(self, chosen: Statement) -> str:
         if not self._claims:
             return ""
         try:
-            return compared(made, self._claims)
+            return compared(chosen, self._claims)
         except AssertionError as error:
             return Message("{MARK} {COLUMN}", MARK=WARNING, COLUMN=error.args[0])
 

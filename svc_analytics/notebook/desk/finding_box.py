@@ -64,9 +64,9 @@ class FindingBox:
     def _show_table(self) -> None:
         shown = text_table("", COLUMNS_SHOWN, (each.cells for each in self._found))
         self.table.show(content_of(shown, "findings", self._looks, chosen=self._place))
-        found = self.chosen
-        self.accept.disabled = found is None or bool(found.accepted)
-        self.record.disabled = found is None or not found.record_id
+        chosen = self.chosen
+        self.accept.disabled = chosen is None or bool(chosen.accepted)
+        self.record.disabled = chosen is None or not chosen.record_id
 
     def _choose(self, row: int) -> None:
         """Choose a finding, and lead the keys to the reason."""

@@ -45,10 +45,10 @@ class MonthTiles:
             self.tiles = {tile.label: self._tile(tile.label) for tile in shown}
             self._tiles.children = tuple(self.tiles.values())
         for tile in shown:
-            made = self.tiles[tile.label]
-            made.description = tile_text(tile, looks)
-            made.tooltip = looks.text("{TITLE}: {NOTE}", TITLE=tile.period.title, NOTE=tile.note)
-            made._dom_classes = _looks(tile, is_chosen=tile.label == chosen)
+            button = self.tiles[tile.label]
+            button.description = tile_text(tile, looks)
+            button.tooltip = looks.text("{TITLE}: {NOTE}", TITLE=tile.period.title, NOTE=tile.note)
+            button._dom_classes = _looks(tile, is_chosen=tile.label == chosen)
         self._is_quiet = True
         self.earlier.options = [(_named(tile, looks), tile.label) for tile in self._desk.tiles]
         self.earlier.value = chosen

@@ -152,19 +152,19 @@ class Desk:
         rows = [[tile.period.title, tile.word, tile.note] for tile in self._months.tiles]
         months = text_table("months", ["month", "state", "note"], rows)
         title = Message("Close desk of {names}", names=self._months.names)
-        found = [each.cells for each in self._months.findings]
+        cells = [each.cells for each in self._months.findings]
         tables = [months]
-        if found:
-            tables.append(text_table("findings", COLUMNS_SHOWN, found[:MOST_FINDINGS]))
-        made = self._months.statement
-        shown = [] if made is None else made._display().tables
-        lines = [self._lack, self._months.problem, *self._proof(made), self._months.agreement]
+        if cells:
+            tables.append(text_table("findings", COLUMNS_SHOWN, cells[:MOST_FINDINGS]))
+        chosen = self._months.statement
+        shown = [] if chosen is None else chosen._display().tables
+        lines = [self._lack, self._months.problem, *self._proof(chosen), self._months.agreement]
         return Display(title, [*filter(None, lines)], [*tables, *shown])
 
-    def _proof(self, made: Statement | None) -> list[str]:
+    def _proof(self, chosen: Statement | None) -> list[str]:
         """Return the statuses of a sealed month below its name; no line of any other."""
-        proof = [] if made is None else proof_lines(made)
-        return [made.period.title, *proof] if made and proof else []
+        proof = [] if chosen is None else proof_lines(chosen)
+        return [chosen.period.title, *proof] if chosen and proof else []
 
 
 class Panel:
@@ -182,10 +182,10 @@ class Panel:
         self.months = MonthTiles(desk, self.choose)
         self.judging = Judging(desk, self._show_months)
         self.records.leave = self.figures.table.focus
-        made = controls.row(self.figures.box, self.records.box)
-        made.add_class("svc-split")
+        row = controls.row(self.figures.box, self.records.box)
+        row.add_class("svc-split")
         parts = [part.box for part in (self.months, self.closing, self.findings)]
-        self.box = controls.column(controls.html(looks.STYLE), self.head, *parts, made)
+        self.box = controls.column(controls.html(looks.STYLE), self.head, *parts, row)
         self.box.add_class("svc-desk")
         self.box.add_class(f"svc-{desk.looks.language.direction}")
         self._show_head()

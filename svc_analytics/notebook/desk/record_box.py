@@ -89,16 +89,16 @@ class RecordBox:
         """Show a record whole: all its values, its payment's, and what the receipt proved."""
         try:
             with self._desk.records() as records:
-                found = records.find(kind, record_id)
+                by_kind = records.find(kind, record_id)
         except SvcError as error:
             self.record.value = self._looks.error(error)
             return
         lacks = Message("the lake has no record {record_id}", record_id=record_id)
-        told = self._looks.line("" if found else lacks)
-        tables = "".join(self._record_html(form, table) for form, table in found.items())
+        line = self._looks.line("" if by_kind else lacks)
+        tables = "".join(self._record_html(form, table) for form, table in by_kind.items())
         record = Message("Record {record_id}", record_id=record_id)
-        head = self._looks.heading(_title(found, record_id, self._looks) if found else record)
-        self.record.value = f'{head}{told}<div class="svc-forms">{tables}</div>'
+        head = self._looks.heading(_title(by_kind, record_id, self._looks) if by_kind else record)
+        self.record.value = f'{head}{line}<div class="svc-forms">{tables}</div>'
         self.table.reveal(f".{RECORD}")
 
     def _press(self, row: int, _: int) -> None:
@@ -148,12 +148,12 @@ class RecordBox:
             return
         try:
             with self._desk.records() as records:
-                found = records.behind(self._wanted, view)
+                page = records.behind(self._wanted, view)
         except SvcError as error:
             self.head.value = self._looks.error(error)
             return
-        self._page, self._chosen = found, None
-        self._show(found, self._wanted)
+        self._page, self._chosen = page, None
+        self._show(page, self._wanted)
 
     def _show(self, page: RecordPage, wanted: Wanted) -> None:
         figure, value = find_figure(wanted.figure), value_text(page.value, wanted)

@@ -49,10 +49,10 @@ def record_table(page: RecordPage, wanted: Wanted, standing: Standing) -> Displa
     called = [_CALLED.get(kind, name) if name == CONTRIBUTION else name for name in columns]
     chosen = attach(page.table.select(columns).rename_columns(called), standing)
     exact = display_table(chosen, exact=True, label_of=_label)
-    made = exact.rows, display_table(chosen, label_of=_label).rows
+    both = exact.rows, display_table(chosen, label_of=_label).rows
     rows = [
         [_shown(name, short if name.startswith("usd_") else whole) for name, whole, short in row]
-        for row in (zip(called, *cells, strict=True) for cells in zip(*made, strict=True))
+        for row in (zip(called, *cells, strict=True) for cells in zip(*both, strict=True))
     ]
     *rows, footer = lined_up([*rows, _footer(page, wanted, columns)])
     return replace(exact, rows=rows, footer=footer)
@@ -74,12 +74,12 @@ def _label(name: str) -> str:
 def _footer(page: RecordPage, wanted: Wanted, columns: list[str]) -> list[Cell]:
     """Return the sums of what the records add; of a figure that is no sum, its value."""
     figure = find_figure(wanted.figure)
-    made = page.totals or ({} if page.view.text else {CONTRIBUTION: page.value})
+    totals = page.totals or ({} if page.view.text else {CONTRIBUTION: page.value})
     units = {CONTRIBUTION: figure.unit} | {
         part: read_figures()[name].unit
         for part, name in zip((NUMERATOR, DENOMINATOR), figure.operands, strict=False)
     }
-    cells = [_made(made.get(column), units.get(column, "")) for column in columns]
+    cells = [_made(totals.get(column), units.get(column, "")) for column in columns]
     return [Cell(_footer_name(page, figure), is_fixed=True), *cells[1:]]
 
 

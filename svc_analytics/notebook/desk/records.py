@@ -119,10 +119,10 @@ class MonthRecords:
 
         Each stands under what it is. Without a kind, it is whatever has the id; {} if nothing has.
         """
-        found = _look_up(self._open(is_whole=False).warehouse, kind, record_id)
-        if not found or not self._is_whole(found):
-            found = _look_up(self._open(is_whole=True).warehouse, kind, record_id)
-        return found
+        tables = _look_up(self._open(is_whole=False).warehouse, kind, record_id)
+        if not tables or not self._is_whole(tables):
+            tables = _look_up(self._open(is_whole=True).warehouse, kind, record_id)
+        return tables
 
     def close(self) -> None:
         """Give back what it holds; it opens again when it is asked again."""

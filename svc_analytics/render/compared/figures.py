@@ -120,12 +120,12 @@ def is_same_age(old: Side, new: Side) -> bool:
 def figures_by_coin(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, Decimal | None]]:
     """Return every figure of a statement's tables by coin and name, of CSV's texts as well."""
     known = comparable_figures()
-    found: dict[str, dict[str, Decimal | None]] = {}
+    figures: dict[str, dict[str, Decimal | None]] = {}
     for row in tables["summary"].to_pylist() if "summary" in tables else ():
-        found[row["currency"]] = {name: _number(row[name]) for name in row if name in known}
+        figures[row["currency"]] = {name: _number(row[name]) for name in row if name in known}
     for row in tables["figures"].to_pylist() if "figures" in tables else ():
-        found.setdefault(row["currency"], {})[row["name"]] = _number(row["value"])
-    return found
+        figures.setdefault(row["currency"], {})[row["name"]] = _number(row["value"])
+    return figures
 
 
 def _number(value: Any) -> Decimal | None:
@@ -143,11 +143,11 @@ def comparable_figures() -> dict[str, Figure]:
 
 def chosen_figures(names: Sequence[str]) -> list[Figure]:
     """Return figures by their names or labels, or refuse one that is no number."""
-    found = find_figures(names)
-    for each in found:
+    figures = find_figures(names)
+    for each in figures:
         if each.name not in comparable_figures():
             raise ConfigError(f"{each.name} is no number: it has no difference and no trend")
-    return found
+    return figures
 
 
 def compare_sides(
@@ -182,13 +182,13 @@ def change_table(old: Side, new: Side) -> pa.Table:
 
 def amount_scales(comparison: pa.Table) -> dict[str, int]:
     """Return the scale of each coin: the most places of its amounts that were not divided."""
-    found: dict[str, int] = {}
+    scales: dict[str, int] = {}
     for row in comparison.select(["figure", "currency", "unit", "old", "new"]).to_pylist():
         if row["unit"] == "coin" and not is_divided(row["figure"]):
             for value in filter(None, (row["old"], row["new"])):
                 places = len(format_amount(value).partition(".")[2])
-                found[row["currency"]] = max(found.get(row["currency"], 0), places)
-    return found
+                scales[row["currency"]] = max(scales.get(row["currency"], 0), places)
+    return scales
 
 
 def change_of(old: Decimal | None, new: Decimal | None) -> Row:

@@ -78,8 +78,8 @@ class Bridges:
         rows = [self._stated("old", self.names[0], changes)]
         keys = dict.fromkeys((each["part"], each["of"], each["label"]) for each in parts)
         for part, of, text in keys:
-            found = [amounts.get((part, of, coin)) for coin in coins]
-            cells = [self._cell(row, "amount", _UNPRICED) if row else _NOTHING for row in found]
+            of_coins = [amounts.get((part, of, coin)) for coin in coins]
+            cells = [self._cell(row, "amount", _UNPRICED) if row else _NOTHING for row in of_coins]
             rows.append([Cell(_behind(text, of)), *cells])
         rows.append(self._stated("new", self.names[1], changes))
         text, unit = changes[0]["label"], changes[0]["unit"]
@@ -108,14 +108,14 @@ def _behind(text: str, more: str) -> Message:
 
 def records_tables(records: pa.Table, labels: Mapping[str, str]) -> list[DisplayTable]:
     """Return the largest records of each part, a table for each figure; parts by their labels."""
-    found = []
+    tables = []
     for name in pc.unique(records["figure"]).to_pylist():
         own = records.filter(pc.equal(records["figure"], name))
         title = Message("The largest records of each part: {FIGURE}", FIGURE=in_sentence(name))
         table = display_table(own, title, most=len(own), only=_SHOWN)
         rows = [_worded(row, labels) for row in table.rows]
-        found.append(replace(table, rows=rows, caption=""))
-    return found
+        tables.append(replace(table, rows=rows, caption=""))
+    return tables
 
 
 def _worded(row: Sequence[Cell], labels: Mapping[str, str]) -> list[Cell]:

@@ -111,8 +111,8 @@ class _Face:
     @classmethod
     def of(cls, *sides: Side) -> _Face:
         """Return the order of statements side by side."""
-        found = face_names([row for side in sides for row in side.figures.values()])
-        return cls({name: title for title, names in found.items() for name in names})
+        on_face = face_names([row for side in sides for row in side.figures.values()])
+        return cls({name: title for title, names in on_face.items() for name in names})
 
     def place(self, row: Row) -> tuple[bool, int]:
         """Return where a figure stands; those of one place keep their order."""
@@ -226,8 +226,8 @@ class _Maker:
             return Cell(_NOT_MEANINGFUL, note=why, is_number=True)
         if value is None:
             return unknown_cell(_note(row), is_number=True)
-        found = number_cell(value.scaleb(-2, EXACT), RATIO, is_exact=self._is_exact)
-        return _signed(found, value)
+        cell = number_cell(value.scaleb(-2, EXACT), RATIO, is_exact=self._is_exact)
+        return _signed(cell, value)
 
 
 def _note(row: Row) -> str:

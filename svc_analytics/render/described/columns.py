@@ -63,8 +63,8 @@ def column_meaning(table: str, column: str) -> str:
     """Return the meaning of a column of a statement's table, or of a file beside them."""
     if column.startswith(_METADATA):
         return f"the property {column.removeprefix(_METADATA)!a} of the payment's metadata"
-    found = meaning(table, column) or _known().get(table, {}).get(column, "")
-    return found or (_OF_EACH.get(column, "") if table in OF_FIGURES else "")
+    text = meaning(table, column) or _known().get(table, {}).get(column, "")
+    return text or (_OF_EACH.get(column, "") if table in OF_FIGURES else "")
 
 
 def table_meaning(table: str) -> str:

@@ -115,9 +115,9 @@ class Face:
         for row in rows:
             if _is_left_out(row, self.coins.rows):
                 continue
-            found = [_value(coin, row.name) for coin in self.coins.rows]
+            by_coin = [_value(coin, row.name) for coin in self.coins.rows]
             sign = _sign(row.name)
-            values = [_signed(value, sign) for value in found]
+            values = [_signed(value, sign) for value in by_coin]
             total = _signed(self._total(row), sign)
             has_total = bool(self.usd_name(row.name)) or _is_count(row)
             external = _signed(self._external(row), sign)
@@ -146,8 +146,8 @@ class Face:
     def before(self) -> AllCoins | None:
         """The period before, where the trend has each of its months."""
         labels = [month.label for month in self.statement.period.shift(-1).months]
-        found = [self.months[label] for label in labels if label in self.months]
-        return AllCoins.of_months(found) if len(found) == len(labels) else None
+        months = [self.months[label] for label in labels if label in self.months]
+        return AllCoins.of_months(months) if len(months) == len(labels) else None
 
     @property
     def opened(self) -> AllCoins | None:
@@ -184,8 +184,8 @@ def face_names(coins: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 
 def _is_left_out(row: _Row, coins: Sequence[Mapping[str, Any]]) -> bool:
-    found = [_value(coin, row.name) for coin in coins]
-    return bool(row.unless) and found == [_other(coin, row.unless) for coin in coins]
+    values = [_value(coin, row.name) for coin in coins]
+    return bool(row.unless) and values == [_other(coin, row.unless) for coin in coins]
 
 
 def _value(coin: Mapping[str, Any], name: str) -> Value:

@@ -45,7 +45,7 @@ class FigureTables:
     def main(self) -> PageTable:
         """Return the face: sales, refunds, payouts and positions."""
         groups = self.face.groups
-        rows = [row for found in groups.values() for row in found]
+        rows = [row for group in groups.values() for row in group]
         table = self._table("Figures", groups, map(self._face_row, rows))
         return figures_of_kinds(table, self.face.names, [row.weight for row in rows])
 
@@ -57,13 +57,13 @@ class FigureTables:
             title: [name for name in names if name not in known]
             for title, names in summary_groups(columns).items()
         }
-        names = [name for found in groups.values() for name in found]
+        names = [name for group in groups.values() for name in group]
         return figures_of_kinds(self._table("", groups, map(self._detail_row, names)), names)
 
     def _table(
         self, title: str, groups: Mapping[str, Sequence[object]], rows: Iterable[list[Cell]]
     ) -> DisplayTable:
-        groups = {title: found for title, found in groups.items() if found}
+        groups = {title: group for title, group in groups.items() if group}
         cells, coins = list(rows), [str(row["currency"]) for row in self._cells.rows]
         return DisplayTable(
             title,

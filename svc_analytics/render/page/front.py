@@ -27,7 +27,7 @@ _UNSAFE = re.compile(r"[\\\"'<>;{}\x00-\x1f\u2066-\u2069]")
 def front_lines(statement: Document) -> Iterator[Message]:
     """Yield in a sentence each which findings are open, and how many receipts are proven."""
     checks = statement.tables["checks"]
-    accepted, opened = (checks.filter(found) for found in _accepted(checks))
+    accepted, opened = (checks.filter(mask) for mask in _accepted(checks))
     if opened.num_rows:
         yield Message("Open: {FINDINGS}.", FINDINGS=severities(opened))
     else:
@@ -52,8 +52,8 @@ def _accepted(checks: pa.Table) -> tuple[pa.Array, pa.Array]:
 def severities(checks: pa.Table) -> str:
     """Say how many findings there are of each severity."""
     counts = Counter(checks["severity"].to_pylist())
-    found = [(name, counts.pop(name, 0)) for name in SEVERITIES] + sorted(counts.items())
-    return joined("list.comma", [_counted(*each) for each in found])
+    pairs = [(name, counts.pop(name, 0)) for name in SEVERITIES] + sorted(counts.items())
+    return joined("list.comma", [_counted(*each) for each in pairs])
 
 
 def _counted(severity: str, count: int) -> Message:

@@ -48,7 +48,7 @@ class Matrix:
     @property
     def hides_digits(self) -> bool:
         """Whether it shows a rounded number."""
-        crossings = [crossing for *_, found in self.rows for crossing in found]
+        crossings = [crossing for *_, row in self.rows for crossing in row]
         return any(each.ratio.exact or each.amount.exact for each in crossings) or any(
             charged.exact for _, charged, _ in self.rows
         )

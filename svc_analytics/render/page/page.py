@@ -218,8 +218,8 @@ def _chart(
     """Return a chart, whose name for those who do not see it says what it is worth."""
     figure = {"FIGURE": in_sentence("net_settlement"), "coin": coin}
     chart = Message(_TITLES.get(name, "{FIGURE} by day, {coin}"), **figure)
-    told = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
-    return ChartSvg(draw_svg(name, draw, told, Look(size, language=language)), size[0])
+    caption = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
+    return ChartSvg(draw_svg(name, draw, caption, Look(size, language=language)), size[0])
 
 
 def _spans(spans: Sequence[tuple[str, str, str]]) -> str:

@@ -120,7 +120,7 @@ class PageTables:
         rows = {(row["name"], row["currency"]): row for row in table.to_pylist()}
         coins = list(dict.fromkeys(currency for _, currency in rows))
         groups = _grouped([name for name, _ in rows])
-        names = [name for found in groups.values() for name in found]
+        names = [name for group in groups.values() for name in group]
         maker = CellMaker(table.schema, self.why, self.standing)
         cells = [
             [Cell(label_of(name)), *(_value(maker, rows, name, coin) for coin in coins)]
@@ -134,11 +134,11 @@ class PageTables:
     def restated(self) -> PageTable:
         """Return the differences from the version before: records, then the figures they moved."""
         table, columns = self.statement.tables[RESTATEMENT], ("table_name", *SHOWN)
-        found = records_first(table, MOST_ROWS).to_pylist()
+        rows = records_first(table, MOST_ROWS).to_pylist()
         shown = DisplayTable(
             label(RESTATEMENT),
             list(map(label, columns)),
-            [[difference_cell(row, each) for each in columns] for row in found],
+            [[difference_cell(row, each) for each in columns] for row in rows],
             table.num_rows,
             meanings=[meaning(RESTATEMENT, each) for each in columns],
             caption=self.standing.text,
@@ -166,8 +166,8 @@ class PageTables:
         """Return some columns of a table; above a footer, they are of the summary's coin."""
         maker = CellMaker(table.schema, self.why, self.standing)
         fields = [table.schema.field(name) for name in columns]
-        found = rows_of(table.slice(0, MOST_ROWS))
-        rows = [dict(zip(table.column_names, values, strict=True)) for values in found]
+        first = rows_of(table.slice(0, MOST_ROWS))
+        rows = [dict(zip(table.column_names, values, strict=True)) for values in first]
         coin = str(summary["currency"]) if summary else ""
         shown = DisplayTable(
             title,
@@ -203,10 +203,10 @@ def _grouped(names: Sequence[str]) -> dict[str, list[str]]:
     """Return names of figures by group, in the order of the glossary."""
     defined = definition_groups()
     groups = {title: [row["name"] for row in rows] for title, rows in defined.items()}
-    known = {name for found in groups.values() for name in found}
+    known = {name for group in groups.values() for name in group}
     groups["Other"] = list(dict.fromkeys(name for name in names if name not in known))
-    kept = {title: [name for name in found if name in names] for title, found in groups.items()}
-    return {title: found for title, found in kept.items() if found}
+    chosen = {title: [name for name in group if name in names] for title, group in groups.items()}
+    return {title: group for title, group in chosen.items() if group}
 
 
 def _value(

@@ -73,8 +73,8 @@ class PageWords:
     def said(self, text: str, **values: object) -> str:
         """Return a text of ours in the language; one that has no words there stays a value."""
         message = Message(text, **values) if values else text
-        found = self._found(message)
-        return self.value(message) if found is None else found
+        translated = self._found(message)
+        return self.value(message) if translated is None else translated
 
     def told(self, text: str, **values: object) -> str:
         """Return the text of a title, or of pointing at an element: it holds no elements."""
@@ -86,9 +86,9 @@ class PageWords:
             return escape(shown)
         return escape(_OWN_NUMBER.sub(self._own_number, shown))
 
-    def _own_number(self, found: re.Match[str]) -> str:
+    def _own_number(self, match: re.Match[str]) -> str:
         """Return a number of ours in the digits of the language, anything else as it is."""
-        return self.language.number(found["own"]) if found["own"] else found[0]
+        return self.language.number(match["own"]) if match["own"] else match[0]
 
     def value(self, text: object) -> str:
         """Return a number, a day, an id or a name, isolated and in the digits of the language."""
@@ -110,9 +110,9 @@ class PageWords:
         """Return the text of a cell, which holds a number, a day, words of ours or a name."""
         if cell.is_number:
             return self.value(cell.text)
-        found = self._found(cell.text) if has_words or cell.is_fixed else None
-        if found is not None:
-            return found
+        translated = self._found(cell.text) if has_words or cell.is_fixed else None
+        if translated is not None:
+            return translated
         return self.value(cell.text) if cell.is_fixed else self.kept(cell.text)
 
     def _found(self, text: str) -> str | None:
@@ -120,11 +120,11 @@ class PageWords:
         shown = visible(text)
         if self.language.is_english:
             return escape(shown)
-        found = self.language.translation(shown)
-        if found is None:
+        translated = self.language.translation(shown)
+        if translated is None:
             return None
         if self.language.is_both and len(shown) > _LINE:
-            return escape(shown) + self._below(self.language.isolated(found))
+            return escape(shown) + self._below(self.language.isolated(translated))
         return self._elements(self.language.text(shown))
 
     def _below(self, isolated: str) -> str:
@@ -134,17 +134,17 @@ class PageWords:
 
     def _elements(self, text: str) -> str:
         """Return a text as HTML: its marks as elements, what runs to the right isolated."""
-        made, depth = as_html(""), [self.language.direction == "rtl"]
+        html, depth = as_html(""), [self.language.direction == "rtl"]
         for piece in _MARKS.split(text):
             if piece in self._marks:
-                made += self._marks[piece]
+                html += self._marks[piece]
                 if piece == END:
                     depth.pop()
                 else:
                     depth.append(piece == RIGHT_TO_LEFT)
             else:
-                made += self._within(piece) if depth[-1] else escape(_GAP.sub(_WHOLE, piece))
-        return made
+                html += self._within(piece) if depth[-1] else escape(_GAP.sub(_WHOLE, piece))
+        return html
 
     @cached_property
     def _marks(self) -> dict[str, str]:

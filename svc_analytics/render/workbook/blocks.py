@@ -118,10 +118,10 @@ class Block:
 
     def _parts(self, place: Place) -> dict[str, Decimal | int]:
         """Return the cells that may add up to one, by their names with their signs."""
-        found = [(sign, self._written.get(each)) for sign, each in self.adds(self.table, place)]
+        cells = [(sign, self._written.get(each)) for sign, each in self.adds(self.table, place)]
         return {
             f"{sign}{cell[0]}": Decimal(cell[1]).copy_negate() if sign else cell[1]
-            for sign, cell in found
+            for sign, cell in cells
             if cell
         }
 

@@ -117,11 +117,11 @@ def is_rounded_throughout(numbers: Iterable[tuple[str, Decimal | int, bool]]) ->
     >>> is_rounded_throughout([("coin", two, False), ("coin", five, True)])
     False
     """
-    told = [
+    shown = [
         (kind, is_cut) for kind, value, is_cut in numbers if is_cut or (value and kind != COUNT)
     ]
-    rounded = {kind for kind, is_cut in told if is_cut}
-    exact = {kind for kind, is_cut in told if not is_cut}
+    rounded = {kind for kind, is_cut in shown if is_cut}
+    exact = {kind for kind, is_cut in shown if not is_cut}
     return bool(rounded) and COIN not in exact and exact <= rounded
 
 

@@ -75,10 +75,10 @@ def _write_amounts(
     other = Message("{CURRENCY}, external rates", CURRENCY=external.rates.name)
     places = (shown_places(USD, None, 1), external.rates.places)
     columns = ([each.usd for each in rows], [each.other for each in rows])
-    told = [_is_told(values, shown) for values, shown in zip(columns, places, strict=True)]
+    rounded = [_is_told(values, shown) for values, shown in zip(columns, places, strict=True)]
     heads = [
         marked(head) if is_told else head
-        for head, is_told in zip(("USD", other), told, strict=True)
+        for head, is_told in zip(("USD", other), rounded, strict=True)
     ]
     _write_heads(pen, sheet, 3, ("Figure", "Coin", *heads))
     for place, head in enumerate(("USD", other), _BEHIND):
@@ -89,8 +89,8 @@ def _write_amounts(
             pen.text(sheet, row, 1, each.coin, **pen.left_to_right)
         else:
             pen.words(sheet, row, 1, "All coins")
-        _write_number(pen, sheet, (row, _USD), each.usd, places[0], is_told=told[0])
-        _write_number(pen, sheet, (row, _OTHER), each.other, places[1], is_told=told[1])
+        _write_number(pen, sheet, (row, _USD), each.usd, places[0], is_told=rounded[0])
+        _write_number(pen, sheet, (row, _OTHER), each.other, places[1], is_told=rounded[1])
         for place, value in enumerate((each.usd, each.other), _BEHIND):
             exact = pen.language.number(value_text(value))
             pen.text(sheet, row, place, exact, **pen.left_to_right | {"align": "right"})

@@ -177,11 +177,11 @@ class FigureRows:
     def _parts(self, each: FaceRow, place: int) -> dict[str, Number]:
         """Return the cells that may add up to one: above it, or of all coins beside it."""
         above = [self._written.get(name, {}).get(place) for name in _ADDED.get(each.name, ())]
-        found = [cell for cell in above if cell]
+        cells = [cell for cell in above if cell]
         is_last = place > len(self.coins)
-        if is_last and not found and (each.usd in ("", each.name)):
-            found = [*self._written[each.name].values()]
-        return dict(found)
+        if is_last and not cells and (each.usd in ("", each.name)):
+            cells = [*self._written[each.name].values()]
+        return dict(cells)
 
     def _form(self, name: str, place: int, value: Number) -> str:
         """Return the number format of a figure; the points of a coin's column are in one line."""

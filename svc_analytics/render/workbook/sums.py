@@ -45,8 +45,8 @@ def is_added_up(formula: str, total: str, cells: Mapping[str, str]) -> bool:
     >>> is_added_up("ROUND(SUM(B2,B3),1)", "0.3", cells), is_added_up("SUM(B2,B3)", "0.3", cells)
     (True, False)
     """
-    found = _FORM.fullmatch(formula)
-    names = (found["alone"] or found["within"]).split(",") if found else []
+    match = _FORM.fullmatch(formula)
+    names = (match["alone"] or match["within"]).split(",") if match else []
     if len({*names}) < len(names) or not {*names} <= cells.keys():
         return False
     parts = {name: Decimal(cells[name]) for name in names}

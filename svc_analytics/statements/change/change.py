@@ -139,11 +139,11 @@ class Change(Displayable):
         both, rows, order = self.comparison, self.changes.to_pylist(), list(LABELS)
         parts = sorted(self.table.to_pylist(), key=lambda row: order.index(row["part"]))
         old, new = (side.name for side in both.sides)
-        made = Bridges((old, new), standing_of(both.table).scales, both.is_exact)
+        bridges = Bridges((old, new), standing_of(both.table).scales, both.is_exact)
         wanted = [row for row in rows if row["needs_sentence"] or row["sentence"]]
-        sentences = [made.sentences(wanted)] if wanted else []
+        sentences = [bridges.sentences(wanted)] if wanted else []
         records = records_tables(self.largest, LABELS)
-        return MovedTables(_PROMISE, made.tables(rows, parts), sentences, records)
+        return MovedTables(_PROMISE, bridges.tables(rows, parts), sentences, records)
 
     def __repr__(self) -> str:
         return f"Change({self.comparison.old.period.folder}, {self.comparison.new.period.folder})"
@@ -157,17 +157,18 @@ def explain_comparison(
     span = (min(old.start, new.start), max(old.end, new.end))
     with open_warehouse(both.lake, period=span) as warehouse:
         moved = keep_moved(warehouse, old, new)
-        found = list(figure_changes(side_of(both.old), side_of(both.new), moved, coins))
+        figures = list(figure_changes(side_of(both.old), side_of(both.new), moved, coins))
         largest = _named(
-            warehouse, moved, (old.label, new.label), [each.currency for each in found]
+            warehouse, moved, (old.label, new.label), [each.currency for each in figures]
         )
-    found += of_all_coins(found)
+    figures += of_all_coins(figures)
     sentences = read_sentences(both.lake.path, new.folder, EXPLAINED)
     periods = (old.folder, new.folder)
     changes = [
-        each.row(sentences.get((*periods, each.figure, each.currency)), threshold) for each in found
+        each.row(sentences.get((*periods, each.figure, each.currency)), threshold)
+        for each in figures
     ]
-    parts = [row for each in found for row in each.part_rows()]
+    parts = [row for each in figures for row in each.part_rows()]
     standing = standing_of(both.table)
     return Change(
         both,

@@ -213,17 +213,17 @@ class Moved:
 
         Records that move nothing in one of the periods have sums of zero there.
         """
-        found: dict[Group, dict[int, Sums]] = {}
+        groups: dict[Group, dict[int, Sums]] = {}
         for row in self._rows(figure, coin):
             if is_priced and not row["is_priced"]:
                 continue
             group = Group(str(row["reason"]), str(row["whose"]))
-            sides = found.setdefault(group, {})
+            sides = groups.setdefault(group, {})
             side = int(str(row["side"]))
             sides[side] = sides.get(side, Sums()).plus(_sums(row))
         return {
             group: (sides.get(OLD, Sums()), sides.get(NEW, sides.get(BETWEEN, Sums())))
-            for group, sides in found.items()
+            for group, sides in groups.items()
         }
 
     def unpriced(self, figure: str, coin: str) -> Sides:

@@ -93,7 +93,7 @@ def kept_sentences(statements: Path, label: str) -> Kept:
 
     `statements` is the folder that its statement lies in.
     """
-    found: dict[Key, dict[str, str]] = {}
+    sentences: dict[Key, dict[str, str]] = {}
     unread: list[Message] = []
     for path in _files(statements, label):
         try:
@@ -105,9 +105,9 @@ def kept_sentences(statements: Path, label: str) -> Kept:
         wrong = {row.line: _fault(row, label) for row in rows}
         refused += [row.refused(why) for row in rows if (why := wrong[row.line])]
         unread += [_unread("sentence.line_unread", path, error) for error in refused]
-        found |= {_key(row): dict(row.cells) for row in rows if not wrong[row.line]}
+        sentences |= {_key(row): dict(row.cells) for row in rows if not wrong[row.line]}
     more = [Message("sentence.more_unread", count=len(unread) - MOST)] * (len(unread) > MOST)
-    return Kept(tuple(found.values()), (*unread[:MOST], *more))
+    return Kept(tuple(sentences.values()), (*unread[:MOST], *more))
 
 
 def _unread(code: str, path: Path, error: ConfigError) -> Message:

@@ -164,27 +164,27 @@ def _total(parts: Sequence[Part]) -> Decimal:
     return reduce(EXACT.add, (part.amount for part in parts if part.amount is not None), Decimal())
 
 
-def of_all_coins(found: Sequence[FigureChange]) -> list[FigureChange]:
+def of_all_coins(changes: Sequence[FigureChange]) -> list[FigureChange]:
     """Return the changes in USD of all coins together, where each of them is known."""
-    made = []
+    totals = []
     for figure in EXPLAINED:
-        own = [each for each in found if (each.figure, each.unit) == (figure, USD)]
+        own = [each for each in changes if (each.figure, each.unit) == (figure, USD)]
         if len(own) > 1 and all(each.difference is not None for each in own):
             olds, news = ([getattr(each, name) for each in own] for name in ("old", "new"))
             old, new = (reduce(EXACT.add, values) for values in (olds, news))
             parts = _added([part for each in own for part in each.parts])
-            made.append(FigureChange(figure, ALL_COINS, USD, old, new, parts))
-    return made
+            totals.append(FigureChange(figure, ALL_COINS, USD, old, new, parts))
+    return totals
 
 
 def _added(parts: Sequence[Part]) -> list[Part]:
     """Return parts in their order, those of one name as one."""
-    made: dict[tuple[str, str], Part] = {}
+    sums: dict[tuple[str, str], Part] = {}
     for part in parts:
         key = (part.name, part.of)
-        made[key] = _sum(made[key], part) if key in made else part
+        sums[key] = _sum(sums[key], part) if key in sums else part
     order = list(LABELS)
-    return sorted(made.values(), key=lambda part: (order.index(part.name), part.of))
+    return sorted(sums.values(), key=lambda part: (order.index(part.name), part.of))
 
 
 def _sum(a: Part, b: Part) -> Part:

@@ -55,9 +55,9 @@ def _figures_before(lake: Lake, period: Period, until: int) -> dict[str, dict[st
         keep_known(warehouse, [period], until, until)
         return count_months(warehouse, [period], chosen, until, until)
 
-    found = count(lake, used, work, period=(period.start, period.end)).to_pylist()
+    rows = count(lake, used, work, period=(period.start, period.end)).to_pylist()
     names = [figure.name for figure in chosen]
-    return {row["currency"]: {name: _number(row[name]) for name in names} for row in found}
+    return {row["currency"]: {name: _number(row[name]) for name in names} for row in rows}
 
 
 def _number(value: object) -> Decimal | None:
