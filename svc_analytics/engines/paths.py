@@ -89,7 +89,7 @@ def places_of(lake: Lake, snapshot: Path) -> Places:
 
     A bucket's objects are read where they lie if it is told where that is.
     """
-    pins = lake.storage.pins(snapshot)
-    if pins is None or not lake.engine_data:
-        return Paths(lake.path, lake.engine_data)
-    return Objects(pins, snapshot, check_place("engine_data", lake.engine_data))
+    pins, seen_as = lake.storage.pins(snapshot), check_place("engine_data", lake.engine_data)
+    if pins is None or not seen_as:
+        return Paths(lake.path, seen_as)
+    return Objects(pins, snapshot, seen_as)

@@ -5,6 +5,7 @@ import re
 import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import cycle, product
 from pathlib import Path
 from socket import socket
 
@@ -16,7 +17,7 @@ from svc_analytics.signing.secrets import hide_keys_in
 from tests.api.test_client_secrecy import told
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 from tests.support.loopback import Loopback
-from tests.support.rings import sample
+from tests.support.rings import rings, sample
 from tests.support.unit_material import Hours, both_keys
 
 # The digits of either key, and what base64 makes of them.
@@ -83,12 +84,13 @@ def read_page(client: Client) -> None:
     client.page("payouts", {})  # nobody is shown a page, or its cursor
 
 
-@pytest.mark.parametrize("spell", SPELLINGS.values(), ids=SPELLINGS.keys())
-@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES.keys())
-def test_no_error_repeats_what_a_proxy_repeats(place, spell):
+@pytest.mark.parametrize(
+    ("place", "spelling"), rings(zip(PLACES, cycle(SPELLINGS)), product(PLACES, SPELLINGS))
+)
+def test_no_error_repeats_what_a_proxy_repeats(place, spelling):
     """Neither the error nor what led to it has the key, nor has a profile that is taken."""
     with (
-        repeating(place, spell) as address,
+        repeating(PLACES[place], SPELLINGS[spelling]) as address,
         Client(both_keys(base_url=address), limiter=Hours().limiter(0.2)) as client,
     ):
         for call in (client.me, lambda: client.me("payout"), lambda: read_page(client)):

@@ -157,7 +157,7 @@ def test_nearly_all_of_a_limit_is_used_and_hardly_a_call_refused(limit, retry_af
     assert shop.share_refused() < 0.05
 
 
-@pytest.mark.parametrize("rate", [8, 50, 100])
+@pytest.mark.parametrize("rate", sample([8, 50, 100], 3))
 def test_other_limits_are_used_as_well(rate):
     """Nothing is tuned to one figure: 8, 50 and 100 calls a second are found too."""
     shop = Shop({0.0: Sliding(rate)})

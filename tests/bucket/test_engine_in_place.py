@@ -16,6 +16,7 @@ from tests.benchmarks.growth_lakes import END, NEWEST, Shape, make_lake
 from tests.support.buckets import copy_object
 from tests.support.engine_at_bucket import EngineAtBucket
 from tests.support.engines import spark_address, speak_as_spark
+from tests.support.prepared import extracted
 
 SUM = "select count(*) as n, sum(net) as net from ledger_entries where kind = 'payment'"
 
@@ -60,8 +61,11 @@ def replacing(bucket: str) -> Callable[[], None]:
     return replace
 
 
-def test_an_engine_is_shown_the_objects_by_their_keys(bucket, engine):
-    """Not the links of a snapshot, which no cluster sees."""
+def test_an_engine_is_shown_the_objects_by_their_keys_and_no_others_are_counted(bucket, engine):
+    """Not the links of a snapshot, which no cluster sees; nor an older copy of the bucket."""
+    with pytest.raises(LakeError, match=r"lake-other/payments/.* as it is listed"):
+        asked(counted(bucket, "lake-other"))
+    assert len(engine.asked) == 0
     lake = counted(bucket)
     assert asked(lake) == asked(Lakehouse(lake.place))
     shown = {place for places in engine.places.values() for place in places}
@@ -137,18 +141,11 @@ def test_a_statement_has_the_same_digest(bucket, engine):
     assert any(rows is not None and len(rows) for rows in engine.handed.values())
 
 
-def test_another_lake_in_the_place_of_the_listed_one_is_refused(bucket, engine):
-    """An older copy of the bucket would give other figures, and no error."""
-    with pytest.raises(LakeError, match=r"lake-other/payments/.* as it is listed"):
-        asked(counted(bucket, "lake-other"))
-    assert len(engine.asked) == 0
-
-
-def test_a_secret_in_the_engines_address_of_the_lake_is_refused(bucket, engine):
+def test_a_secret_in_the_engines_address_of_the_lake_is_refused(desk, engine):
     """It is not told either."""
-    lake = Lakehouse(f"s3://{bucket}/lake", engine="sc://in", engine_data="s3a://key:hush@b/lake")
+    place = extracted(desk).lake.path
     with pytest.raises(ConfigError, match=r"^engine_data holds more than an address") as raised:
-        asked(lake)
+        asked(Lakehouse(place, engine="sc://in", engine_data="s3a://key:hush@b/lake"))
     assert "hush" not in str(raised.value)
 
 

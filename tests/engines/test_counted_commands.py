@@ -16,7 +16,7 @@ from svc_analytics.statements.comparison import compare
 from svc_analytics.statements.explain import explain
 from svc_analytics.statements.statement import statement
 from tests.support.engines import DuckEngine, let_duckdb_count
-from tests.support.rings import sample
+from tests.support.rings import rings, sample
 from tests.support.seeded_lakes import Seeded, make_seeded_lake
 
 ADDRESS = "sc://engine.example:15002"
@@ -98,23 +98,23 @@ def refuse(*_: object) -> NoReturn:
     raise EngineError("it was shown the files, and is asked nothing")
 
 
+EXPLAIN = ("statement", "2026-10", "--explain", "net_settlement", "--currency", COIN)
+
+
+@pytest.mark.parametrize(
+    "words", rings([["sql", "from refunds"]], [["check"], ["compare", "2026-10"], [*EXPLAIN]])
+)
 def test_commands_take_the_engine_and_where_it_finds_the_lake(
-    engine,
-    lakes,
-    tmp_path,
-    monkeypatch,
+    engine, lakes, tmp_path, monkeypatch, words
 ):
     """Each command that counts reads the files below the folder that --engine-data names."""
     monkeypatch.setattr(DuckEngine, "query", refuse)  # what it would count is tested above
     place = lakes[0].path
     (tmp_path / "seen").symlink_to(place)
     given = ["--data-dir", str(place), "--engine", ADDRESS, "--engine-data", str(tmp_path / "seen")]
-    explained = ("statement", "2026-10", "--explain", "net_settlement", "--currency", COIN)
-    for words in (("check",), ("compare", "2026-10"), explained, ("sql", "from refunds")):
-        engine.read_from.clear()
-        CliRunner().invoke(cli, [*words, *given])
-        assert engine.read_from, words
-        assert all(path.startswith(f"{tmp_path}/seen/") for path in engine.read_from), words
+    CliRunner().invoke(cli, [*words, *given])
+    assert engine.read_from
+    assert all(path.startswith(f"{tmp_path}/seen/") for path in engine.read_from)
 
 
 def test_one_lake_has_one_place_on_the_engine(lakes):

@@ -38,7 +38,7 @@ clock.machine_clock = lambda: {to_micros(NOW)}
 """
 PATIENCE, TRIES = 120, 8  # seconds, on a slow machine
 REST = "import time; time.sleep(0.1)"
-TIMES = 2
+TIMES = 1
 # Publishes after every page, so that most interruptions fall near or into a publication.
 OPENING = """
 import svc_analytics as svc
@@ -52,7 +52,7 @@ lake = svc.open_lake({folder!r})
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
     with Store() as store:
-        seed(store, Scenario(seed=5, months=3, payments=900, until=to_micros(NOW)))
+        seed(store, Scenario(seed=5, months=3, payments=400, until=to_micros(NOW)))
         yield Service(store, Clock(to_micros(NOW)), Quirks(page_size=25))
 
 

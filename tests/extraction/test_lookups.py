@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import httpx
+import pandas as pd
 import pytest
 
 import svc_analytics as svc
@@ -110,46 +111,41 @@ def test_a_session_that_is_not_there_is_noted(filled, service):
     assert look_up(filled, sessions_of=EVER)[0].fetched == 1
 
 
-@pytest.mark.parametrize(
-    ("wrong", "reason"),
-    [
-        ({"id": "another"}, "another session"),
-        ({"status": None}, "status is missing"),
-        ({"status": 1}, "status is not a text"),
-    ],
-)
-def test_what_cannot_be_held_is_said_and_not_held(filled, service, wrong, reason):
-    """The session beside it is."""
-    service.sessions[SECOND["session_id"]] = session(SECOND, **wrong)
+def test_what_cannot_be_held_is_said_and_not_held(filled, service):
+    """The session beside them is."""
+    fourth = payment(4, "2026-11-11T00:00:00Z")
+    service.payments.append(fourth)
+    filled.extract(rereads=True)
+    wrongs = [{"id": "another"}, {"status": None}, {"status": 1}]
+    for of, wrong in zip((FIRST, SECOND, THIRD), wrongs, strict=True):
+        service.sessions[of["session_id"]] = session(of, **wrong)
+    service.sessions[fourth["session_id"]] = session(fourth)
     [done] = look_up(filled, sessions_of=EVER)
-    assert done.fetched == 2 and reason in done.rejected[SECOND["session_id"]]
-    assert SECOND["session_id"] not in [row["session_id"] for row in held(filled)]
+    said = [done.rejected[of["session_id"]] for of in (FIRST, SECOND, THIRD)]
+    reasons = ("another session", "status is missing", "status is not a text")
+    assert all(reason in text for reason, text in zip(reasons, said, strict=True))
+    assert [row["session_id"] for row in held(filled)] == [fourth["session_id"]]
 
 
-@pytest.mark.parametrize(
-    ("name", "odd"),
-    [
-        *(("price_usd", "1e3"), ("price_usd", 10), ("created_at", "yesterday")),
-        *(("title", 5), ("expires_at", "")),
-    ],
-)
-def test_an_odd_optional_fact_of_a_session_is_left_out(filled, service, name, odd):
+def test_odd_optional_facts_of_a_session_are_left_out(filled, service):
     """The session is held, and what was received stands in `extra`."""
-    service.sessions[SECOND["session_id"]] = session(SECOND, **{name: odd})
+    odds = [
+        {"price_usd": "1e3", "created_at": "yesterday"},
+        {"price_usd": 10, "title": 5, "expires_at": ""},
+    ]
+    for of, odd in zip((FIRST, SECOND), odds, strict=True):
+        service.sessions[of["session_id"]] = session(of, **odd)
+    # In capitals, and its title with half a pair, the third is the session asked for.
+    third = session(THIRD, title="tea \ud83d") | {"id": THIRD["session_id"].upper()}
+    service.sessions[THIRD["session_id"]] = third
     [done] = look_up(filled, sessions_of=EVER)
     assert (done.fetched, done.rejected) == (3, {})
-    [row] = [row for row in held(filled) if row["session_id"] == SECOND["session_id"]]
-    assert row[name] is None and json.loads(row["extra"]) == {name: odd}
-
-
-def test_a_session_in_capitals_and_with_half_a_pair_is_the_session_asked_for(filled, service):
-    """Its title is held as every file can hold it, and its id in lower case."""
-    odd = session(SECOND, title="tea \ud83d") | {"id": SECOND["session_id"].upper()}
-    service.sessions[SECOND["session_id"]] = odd
-    [done] = look_up(filled, sessions_of=EVER)
-    assert (done.fetched, done.rejected) == (3, {})
-    [row] = [row for row in held(filled) if row["session_id"] == SECOND["session_id"]]
-    assert row["title"] == r"tea \ud83d"
+    rows = {row["session_id"]: row for row in held(filled)}
+    for of, odd in zip((FIRST, SECOND), odds, strict=True):
+        row = rows[of["session_id"]]
+        assert json.loads(row["extra"]) == odd
+        assert all(pd.isna(row[name]) for name in odd)
+    assert rows[THIRD["session_id"]]["title"] == r"tea \ud83d"
 
 
 def test_a_busy_service_is_asked_again(filled, service):

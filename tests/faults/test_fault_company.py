@@ -169,7 +169,7 @@ def test_an_outside_reader_is_right_or_fails_loudly(filled):
     path, right, loud = write_views(filled.lake), 0, 0
     query = "select count(*), sum(net_amount), sum(amount), max(amount) from payments"
     with publishing(filled) as published, duckdb.connect(path, read_only=True) as connection:
-        while published() < 8:
+        while published() < 4:
             try:
                 rows, net, amount, most = connection.sql(query).fetchall()[0]
             except duckdb.Error:

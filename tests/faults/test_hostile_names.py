@@ -27,7 +27,7 @@ from tests.support.fake_service import FakeService, payment, payout
 from tests.support.findings import findings_of
 from tests.support.hostile_texts import HOSTILE
 from tests.support.model_ledger import assert_same
-from tests.support.rings import sample
+from tests.support.rings import rings, sample
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
 NOT_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -173,20 +173,18 @@ def test_notebooks_show_no_markup_of_others(desk, made):
     assert harmless(svc.draw(charts.net_settlement_daily, made.daily, *coins)._repr_html_())
 
 
-COMMANDS: dict[str, tuple[str, ...]] = {
-    "sql": ("sql", "select reference_id, currency, payer_id from payments"),
-    "status": ("status",),
-    "check": ("check",),
-    "statement": ("statement", "--month", "2026-10", "--out", "out"),
-    "explain": (
-        *("statement", "--month", "2026-10", "--explain", "gross_sales", "--currency", "usdt"),
-    ),
-    "an error": ("sql", "select \x1b[2J\u202e from nowhere"),
-    "a name": ("sql", 'select 1 as "\x1b[2J"'),
-}  # fmt: skip
+COMMANDS = [
+    ["sql", "select reference_id, currency, payer_id from payments"],
+    ["sql", "select \x1b[2J\u202e from nowhere"],
+    ["sql", 'select 1 as "\x1b[2J"'],
+]
+MORE = [
+    *(["status"], ["check"], ["statement", "--month", "2026-10", "--out", "out"]),
+    ["statement", "--month", "2026-10", "--explain", "gross_sales", "--currency", "usdt"],
+]
 
 
-@pytest.mark.parametrize(("command",), sample([(each,) for each in COMMANDS.values()], 4))
+@pytest.mark.parametrize("command", rings(COMMANDS, MORE))
 def test_a_terminal_is_not_told_what_to_do(desk, run, command):
     """No escape sequence and nothing that turns a line reaches a person's screen."""
     done = run(*command, "--data-dir", str(desk.lake.path))
@@ -215,12 +213,9 @@ def test_a_lake_lives_in_a_folder_of_any_name(tmp_path, run, name):
     service = FakeService(payments=[payment(n, f"2026-10-0{n}T00:00:00Z") for n in (1, 2, 3)])
     lake = tmp_path / name / "data"
     Desk.at(lake, service).extract()
-    place = str(lake)
-    assert "every rule holds" in run("check", "--data-dir", place).out
-    month = ("statement", "--month", "2026-10")
     write_views(Lakehouse(lake))
-    for command in (("status",), ("sql", "from payments"), month):
-        done = run(*command, "--data-dir", place)
+    for command in (("status",), ("sql", "from payments"), ("statement", "--month", "2026-10")):
+        done = run(*command, "--data-dir", str(lake))
         assert done.code == 0, done.err
     with duckdb.connect(lake / "analytics.duckdb", read_only=True) as connection:
         assert connection.sql("select count(*) from payments").fetchall() == [(3,)]

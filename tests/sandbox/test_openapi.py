@@ -14,6 +14,7 @@ from svc_analytics.sandbox import create_app
 from svc_analytics.sandbox.http.openapi import describe
 from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
 from tests.sandbox.shop import refused
+from tests.support.rings import rings
 
 DOCUMENT = describe(ROUTES)
 SCHEMAS = DOCUMENT["components"]["schemas"]
@@ -169,7 +170,16 @@ def test_each_member_of_a_body_is_held_to_its_described_limits(shop, route):
 
 
 CHECKS = list(HealthCheck)
-EXAMPLES = [5, pytest.param(100, marks=pytest.mark.thorough)]  # requests a route
+EVERY = [(route, 100) for route in ROUTES]  # and how many requests are sent to it
+
+
+def some(first):
+    """Parameters: a few requests to every third route, and in the deep ring many to each."""
+    return rings([(route, 5) for route in ROUTES[first::3]], EVERY)
+
+
+def named(value):
+    return getattr(value, "operation", value)
 
 
 @pytest.fixture
@@ -217,8 +227,7 @@ def attack(shop, description):
     return run
 
 
-@pytest.mark.parametrize("examples", EXAMPLES)
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
+@pytest.mark.parametrize(("route", "examples"), some(1), ids=named)
 def test_request_of_the_described_form_breaks_no_schema(attack, route, examples):
     """It may be refused by a rule with a code of its own, but only a cursor may be invalid."""
     answers = attack(route, GenerationMode.POSITIVE, examples)
@@ -226,8 +235,7 @@ def test_request_of_the_described_form_breaks_no_schema(attack, route, examples)
     assert answers and all("cursor" in (case.query or {}) for case in refused)
 
 
-@pytest.mark.parametrize("examples", EXAMPLES)
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
+@pytest.mark.parametrize(("route", "examples"), some(2), ids=named)
 def test_request_of_another_form_is_refused_as_described(attack, route, examples):
     """Statuses, types, envelopes and keys are compared with the description."""
     if not (route.filters or route.body or route.id_name):
