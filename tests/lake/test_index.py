@@ -210,6 +210,7 @@ def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_is_los
     monkeypatch.setattr(MonthFiles, "write", write_few)
     monkeypatch.setattr(hash_file, "_ENTRIES", 2)
     monkeypatch.setattr(month_file, "ROW_GROUP", 2)
+    monkeypatch.setattr(parents, "PIECE", 1)  # refunds that are looked for at once
     for left in [*(chance.choice([1, 2, 3, 1_000]) for _ in range(runs)), 1_000]:  # noqa: B007
         for what in chance.sample(CHANGES, 3):
             change(what, held.service, chance)
@@ -254,21 +255,6 @@ def test_a_first_extraction_searches_no_file_for_the_values_of_another(service, 
     desk.extract()
     assert [each for each in searched if each[1] != "id"] == [("2026-02", "receipt_no")]
     assert {label for label, column in searched if column == "id"} <= {"0000-00"}
-
-
-def test_a_writer_remembers_what_its_months_hold_now():
-    """January had the ids a and b, and has b and d; nothing is known of March."""
-    held, months = recent.RecentHashes(["id"]), ["2026-01", "2026-02", "2026-03"]
-
-    def hashes(ids: str) -> Hashes:
-        return np.sort(hash_texts(pa.chunked_array([[*ids]], pa.string())))
-
-    for label, ids in (("2026-01", "ab"), ("2026-02", "bc"), ("2026-01", "bd")):
-        held.remove(label)
-        held.add(label, [entries_of(hashes(ids), 7)])
-    for ids, expected in {"a": "3", "b": "123", "c": "23", "d": "13", "ax": "3", "": "3"}.items():
-        found = held.may_hold(months, "id", hashes(ids))
-        assert found == [f"2026-0{month}" for month in expected]
 
 
 def test_two_piles_on_disk_share_a_hash_or_none(tmp_path, monkeypatch):
@@ -339,29 +325,6 @@ def test_parents_of_an_earlier_form_are_looked_for_again(held, looked_in, monkey
         held.extract()
     looked_in.clear()
     assert given(held) == scanned(held) and looked_in
-
-
-def test_parents_are_the_same_ones_piece_by_piece(held, monkeypatch):
-    """A month's refunds are looked for some at a time: here 12 of 30, which return 20 payments."""
-    monkeypatch.setattr(parents, "PIECE", 12)
-    monkeypatch.setattr(month_file, "ROW_GROUP", 4)
-    paid = held.service.payments
-    held.service.payouts += [
-        refund(100 + n, paid[n % 20], f"2026-11-{1 + n // 2:02}T00:00:00Z") for n in range(30)
-    ]
-    held.extract(rereads=True)
-    assert given(held) == scanned(held)
-    kept = pq.ParquetFile(held.lake.path / ".parents" / "2026-11.parquet")
-    assert [kept.metadata.row_group(place).num_rows for place in range(3)] == [12, 12, 6]
-    late = payment(99, "2026-01-09T00:00:00Z")  # what is kept of the others stays as it is
-    held.service.payouts += [
-        refund(200 + n, late, f"2026-11-{2 + 9 * n:02}T01:00:00Z") for n in (0, 1)
-    ]
-    held.extract(rereads=True)
-    assert given(held) == scanned(held)
-    held.service.payments.append(late)
-    held.extract(rereads=True)
-    assert given(held) == scanned(held) and late["id"] in {row["payment_id"] for row in given(held)}
 
 
 # ---------- files of hashes
