@@ -143,7 +143,7 @@ def test_a_press_seals_a_month_and_others_hand_it_over(panel):
         assert text in panel.figures.head.value
     sent: list[Any] = []
     handing.link.send = lambda *said: sent.append(said)
-    for form in ("html", "xlsx", "zip"):
+    for form in ("xlsx", "zip"):
         handing.buttons[form].click()
         place = "2026-09.zip" if form == "zip" else f"2026-09-forms/statement.{form}"
         assert f"statements/{place}" in handing.said.value
@@ -468,36 +468,26 @@ def _hold(service: FakeService, asked: Event, on: Event) -> None:
     service.handle = slow  # type: ignore[method-assign]
 
 
-def test_a_stopped_close_leaves_what_close_leaves(service, panel, opened):
-    """Nothing is sealed, the lake is sound, and the next press seals the month."""
-    asked, on = Event(), Event()
-    _hold(service, asked, on)
-    panel.closing.close.click()
-    run = panel.closing.run
-    assert run is not None and asked.wait(20) and panel.closing.close.disabled
-    panel.closing.stop.click()
-    on.set()
-    run.wait(60)
-    assert STOPPED in panel.closing.outcome.value and "is sealed" not in panel.closing.outcome.value
-    assert not opened._months.tile.versions
-    assert "September 2026 is sealed, version 1" in press_close(panel)
-
-
-def test_a_close_is_stopped_while_the_service_is_away(service, panel):
-    """Without a page that comes, and long before the patience with the service ends."""
-    asked = Event()
+def test_a_close_is_stopped_at_a_page_and_while_the_service_is_away(service, panel, opened):
+    """Long before the patience with the service ends, and nothing is sealed."""
 
     def refuse(_: object) -> Any:
         asked.set()
         return refusal(503)
 
-    service.handle = refuse  # type: ignore[method-assign]
-    panel.closing.close.click()
-    run = panel.closing.run
-    assert run is not None and asked.wait(20)
-    panel.closing.stop.click()
-    run.wait(30)
-    assert STOPPED in panel.closing.outcome.value
+    for is_away in (False, True):
+        asked, on = Event(), Event()
+        if is_away:
+            service.handle = refuse  # type: ignore[method-assign]
+        else:
+            _hold(service, asked, on)
+        panel.closing.close.click()
+        run = panel.closing.run
+        assert run is not None and asked.wait(20) and panel.closing.close.disabled
+        panel.closing.stop.click()
+        on.set()
+        run.wait(30)
+        assert STOPPED in panel.closing.outcome.value and not opened._months.tile.versions
 
 
 @pytest.mark.thorough

@@ -17,23 +17,37 @@ from svc_analytics.cli.app import cli
 from svc_analytics.formatting.numbers import readable_text
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook import runner
 from svc_analytics.notebook.page import make_page
 from tests.support.browsers import browser, pdf_words
 from tests.support.demos import demo_copy
-from tests.support.rings import sample
+from tests.support.rings import rings, sample
 
 NUMBER = re.compile(r"-?[0-9][0-9,]*\.[0-9]+")
+SECRET = re.compile(r"svc_(live|payout)_[0-9a-f]{8}|[0-9a-f]{64}@|whsec_|SVC_\w+(KEY|SECRETS)=")
 MANY = ("02", "05")
 
 
 class Pages(dict[str, Path]):
-    """The pages of some notebooks, of the last full month, each made when it is asked for."""
+    """The pages of some notebooks, of the last full month, each made when it is asked for.
+
+    And the notebooks as their kernels left them.
+    """
 
     def __init__(self, lake: Lakehouse, folder: Path) -> None:
         self.lake, self.folder = lake, folder
+        self.ran: dict[str, Any] = {}
 
     def __missing__(self, name: str) -> Path:
-        self[name] = made = make(self.lake, self.folder, name)
+        run = runner.run_notebook
+
+        def keep(*words: Any, **options: Any) -> Any:
+            self.ran[name] = run(*words, **options)
+            return self.ran[name]
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(runner, "run_notebook", keep)
+            self[name] = made = make(self.lake, self.folder, name)
         return made
 
 
@@ -83,6 +97,15 @@ def test_a_page_says_at_its_head_what_it_is_worth(demo, paths, page):
     assert f"{month}, UTC · sealed, version 1" in head.inner_text()
     assert "Saffron & Tile" in head.inner_text()
     assert "data read up to 20" in page.locator(".page-foot").inner_text()
+
+
+@pytest.mark.parametrize("name", rings(["02"], [f"{number:02}" for number in range(10)]))
+def test_a_notebook_runs_and_its_figures_agree(paths, name):
+    """No cell after the opening ends in silence, the checks at its end hold, no output is a key."""
+    page, cells = paths[name].read_text(), paths.ran[name].cells
+    assert "the figures agree" in str(cells[-1].outputs)
+    assert all(cell.outputs for cell in [one for one in cells if one.cell_type == "code"][3:])
+    assert not SECRET.search(str([cell.get("outputs") for cell in cells]) + page)
 
 
 @pytest.mark.parametrize("name", sample(MANY, 2))
