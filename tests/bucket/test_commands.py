@@ -194,9 +194,3 @@ def test_an_empty_bucket_holds_no_lake(call, server):
     server.make_bucket("empty")
     done = call("status", "--data-dir", "s3://empty/lake")
     assert done.code == 1 and "no lake in s3://empty/lake: run svc-analytics extract" in done.err
-
-
-def test_a_store_that_is_away_is_75(call, monkeypatch):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    done = call("status")
-    assert done.code == 75 and f"{URL}: the store does not answer" in done.err

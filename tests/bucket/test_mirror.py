@@ -7,7 +7,7 @@ import pytest
 from svc_analytics.bucket import lease
 from svc_analytics.bucket.book import FILE
 from svc_analytics.bucket.mirror import open_folder
-from svc_analytics.bucket.store import Conflict, Version
+from svc_analytics.bucket.store import Version
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import LakeBusy, LakeChanged, StoreError
 from svc_analytics.files import write_json
@@ -215,10 +215,3 @@ def test_a_lease_that_cannot_be_read_stops_every_writer(machines):
     machines.store.put(".writer.json", b"{", None)
     with pytest.raises(StoreError, match=r"\.writer\.json cannot be read"):
         machines.open("ann").writing(0).__enter__()
-
-
-def test_a_version_that_is_not_the_one_listed_is_a_conflict():
-    store = MemoryStore()
-    store.put("a", b"1", None)
-    with pytest.raises(Conflict):
-        store.get("a", Version('"other"'))

@@ -131,15 +131,11 @@ def test_a_month_that_is_read_is_published_and_the_next_waits_in_memory(tmp_path
     assert [row["id"] for row in Told.of(tmp_path / "data").rows] == ["id-1", "id-2"]
 
 
-def test_nobody_sees_what_waits(waiting):
-    """No row, and no claim of time, before the month takes it in."""
+def test_nobody_sees_what_waits_and_the_next_writer_publishes_it_and_says_so(waiting):
+    """No row, and no claim of time, before the month takes it in; nothing is read again."""
     assert len(runs_of(waiting)) == 3
     assert Lake(waiting).coverage(PAYMENTS) == Coverage()
     assert Told.of(waiting).rows == []
-
-
-def test_the_next_writer_publishes_what_waits_and_says_so(waiting):
-    """Whichever it is: nothing of it is read again."""
     with writing(waiting) as writer:
         assert writer.notes == [
             "3 rows of payments that an interrupted run had read and not yet published were "

@@ -32,40 +32,26 @@ def api(site, shop):
 
 
 def test_session_is_created_paid_and_refunded_over_http(shop, site, control, api):
-    """The whole way of an order, with the statuses of the contract."""
+    """The whole way of an order, with the statuses of the contract.
+
+    Only a reference_id makes two requests one, whatever header stands beside it.
+    """
     made = api("POST", "/sessions", json=shop.order())
     assert made.status_code == 201
     who = {"session": made.json()["id"], "email": "sara@customers.example"}
     assert control("bind", **who)["status"] == "active"
     payment = control("confirm", **who, currency="usdt")
-    headers = {"authorization": f"Bearer {shop.payout}"}
+    headers = {"authorization": f"Bearer {shop.payout}", "idempotency-key": "same"}
     path = f"/api/pay/v1/payments/{payment['receipt_no']}/refund"
     body = {"reference_id": "back/1", "amount": "5"}
     refunded = site.post(path, json=body, headers=headers)
     assert (refunded.status_code, refunded.json()["payment_id"]) == (201, payment["id"])
     again = site.post(path, json=body, headers=headers)
     assert (again.status_code, again.json()) == (201, refunded.json())  # as the original
+    other = site.post(path, json=body | {"reference_id": "back/2"}, headers=headers)
+    assert other.json()["id"] != refunded.json()["id"]
     read = site.get("/api/pay/v1/payouts/back%2F1", headers=headers)
     assert read.json() == refunded.json()
-
-
-@pytest.fixture
-def pay_out(shop, site):
-    """Posts a payout with a payout key; returns the answer."""
-    headers = {"authorization": f"Bearer {shop.payout}"}
-    payer_id = shop.paid()["payer_id"]
-
-    def call(reference, **more):
-        body = {"reference_id": reference, "currency": "usdt", "amount": "1", "payer_id": payer_id}
-        return site.post("/api/pay/v1/payouts", json=body, headers={**headers, **more})
-
-    return call
-
-
-def test_idempotency_is_in_no_header(pay_out):
-    """Versioning 6: reference_id alone carries it, whatever a client sends beside it."""
-    one, other = (pay_out(name, **{"idempotency-key": "same"}).json() for name in ("a", "b"))
-    assert one["id"] != other["id"]
 
 
 def test_body_is_read_whatever_its_content_type(shop, api):

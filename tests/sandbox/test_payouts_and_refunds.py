@@ -91,25 +91,6 @@ def test_each_outflow_tells_one_event(shop, kind):
     assert event == {**ids, "type": "payout.completed", **told}
 
 
-def test_replayed_payout_pays_once(shop, refusal):
-    """Identical: the original; different: PAY_DUPLICATE_REFERENCE; nothing moves either time."""
-    first = shop.pay_out()
-    balance = shop.balance(BUSINESS)
-    shop.platform.settings["payouts_armed"] = False
-    assert shop.pay_out() == first
-    assert refusal(shop.pay_out, amount="6") == (409, "PAY_DUPLICATE_REFERENCE")
-    assert shop.balance(BUSINESS) == balance
-
-
-def test_replayed_refund_refunds_once(shop, refusal):
-    """Identical: the original, even when nothing is left to refund; another payment is another."""
-    payment, other = shop.paid(), shop.paid("order-b")
-    first = shop.refund(payment, "20")
-    assert shop.refund(payment, "20") == first
-    for changed, amount in ((payment, "19"), (other, "20")):
-        assert refusal(shop.refund, changed, amount) == (409, "PAY_DUPLICATE_REFERENCE")
-
-
 def test_reference_of_the_past_or_of_a_refund_is_taken(shop, refusal):
     """Payouts and refunds share one space of references."""
     past = next(row for row in shop.service.records("payout_records") if row["reference_id"])
