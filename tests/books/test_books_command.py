@@ -1,22 +1,21 @@
-"""`books` from the command line, on two sealed months."""
+"""`books` from the command line and at the close desk, on two sealed months."""
 
 import json
-import shutil
+from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 
 import pyarrow as pa
 import pytest
 
+import svc_analytics as svc
 from svc_analytics.books.accounts import starter
 from svc_analytics.books.export import Source, Way, make_books
-from svc_analytics.closing.handover.books import books_source
-from svc_analytics.errors import PeriodNotClosed
 from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.desk.panel import Panel
 from svc_analytics.periods import month
 from tests.support.importers import IMPORTERS
-from tests.support.sealed_months import KEPT
 from tests.support.seeded_books import SCHEMA, accounts, summary
 
 
@@ -49,22 +48,15 @@ def test_the_roll_forward_leads_from_the_opening_to_the_closing(run, books_lake)
     )
 
 
-def test_what_a_position_was_worth_is_unknown_where_its_seal_names_no_month_before(run, books_lake):
-    """Months that were sealed before a statement had a trend."""
-    shutil.rmtree(books_lake / "statements")
-    shutil.copytree(KEPT / "statements", books_lake / "statements")
-    run("books", "2026-10", "--preset", "csv")
-    rows = (books_lake / "books" / "2026-10.csv.roll-forward.csv").read_text().splitlines()
-    assert next(row for row in rows if row.startswith("btc,")).endswith(
-        ",39192.5,-742.5,,,recorded"
-    )
-
-
 @pytest.mark.parametrize(
-    ("places", "worth"), [(None, "25000,6000,recorded"), (2, "20000,4800,external")]
+    ("places", "worth"),
+    [(None, "25000,6000,recorded"), (2, "20000,4800,external"), ("no trend", ",,recorded")],
 )
 def test_what_other_prices_made_of_a_position_is_named(places, worth):
-    """0.5 coins of 25,000 USD and 0.2 for 11,000 are worth 42,000 later; 1 USD is 0.80 EUR."""
+    """0.5 coins of 25,000 USD and 0.2 for 11,000 are worth 42,000 later; 1 USD is 0.80 EUR.
+
+    Months that were sealed before a statement had a trend name no worth of the month before.
+    """
     line = {"entry_id": "payment:1", "kind": "payment", "currency": "btc", "fee": Decimal(0)}
     line |= {"gross": Decimal("0.2"), "net": Decimal("0.2"), "usd_value": Decimal(11000)}
     lines = pa.Table.from_pylist([line | {"occurred_at_local": datetime(2026, 10, 5)}], SCHEMA)
@@ -72,6 +64,8 @@ def test_what_other_prices_made_of_a_position_is_named(places, worth):
     end |= {"opening_position": Decimal("0.5"), "closing_position": Decimal("0.7")}
     before = {"month": "2026-09", "currency": "btc", "usd_exposure": Decimal(25000)}
     tables = {"lines": lines, "summary": summary([end]), "trend": pa.Table.from_pylist([before])}
+    if places == "no trend":
+        places = tables.pop("trend") and None
     days = [date(2026, 9, 30), date(2026, 10, 5), date(2026, 10, 31)]
     by_day = {day: ExternalRate(day, "EUR", Decimal("0.8"), "ECB") for day in days}
     rates = None if places is None else ExternalRates("EUR", places, by_day)
@@ -148,8 +142,6 @@ def test_a_provisional_month_is_refused_unless_it_is_named(run, books_lake):
     """November was never read to its end."""
     done = run("books", "2026-11", "--preset", "csv")
     assert done.code == 1 and "2026-11 is provisional" in done.err
-    with pytest.raises(PeriodNotClosed):
-        books_source(Lakehouse(books_lake), "2026-11", {})
     assert run("books", "2026-11", "--preset", "csv", "--provisional").code == 0
 
 
@@ -182,3 +174,43 @@ def test_books_in_another_currency_name_each_rate(run, books_lake):
     assert ",2100,2392.00,,EUR," in written
     assert "external rate 1 USD = 0.92 EUR on 2026-10-09 (ECB)" in written
     assert len((books_lake / "books" / "2026-10.csv.rates.csv").read_text().splitlines()) == 5
+
+
+# ---------- at the close desk, the entries are shown before a file is written
+
+
+@pytest.fixture
+def panel(books_lake) -> Iterator[Panel]:
+    panel = Panel(svc.desk(Lakehouse(books_lake))._months, lambda: None)
+    panel.choose("2026-10")
+    yield panel
+    panel.judging.wait()
+
+
+def test_entries_are_shown_with_a_balance_of_zero_before_they_are_written(panel, books_lake):
+    """Four entries of October; then the file, and what to do before the import."""
+    books, file = panel.books, books_lake / "books" / "2026-10.qbo.csv"
+    assert books.write.disabled
+    books.look.click()
+    assert books.entries.value.count("balance 0.00") == 4
+    assert "4 entries, 1 records without a price" in books.said.value
+    assert not books.write.disabled and not file.exists()
+    books.write.click()
+    assert str(file) in books.said.value and "turn account numbers off" in books.said.value
+    assert file.exists()
+
+
+def test_a_lake_without_a_chart_of_accounts_says_how_to_begin_one(panel, books_lake):
+    """Nothing is written."""
+    (books_lake / "books.toml").unlink()
+    panel.books.look.click()
+    assert "svc-analytics books --init" in panel.books.said.value and panel.books.write.disabled
+
+
+def test_a_month_that_is_not_sealed_has_no_books_at_the_desk(panel):
+    """And what was shown of another month is gone."""
+    panel.books.look.click()
+    panel.choose(panel._desk.tiles[-1].label)
+    shown = panel._desk.tile
+    assert shown.is_sealed or panel.books.box.layout.display == "none"
+    assert panel.books.entries.value == "" and panel.books.write.disabled
