@@ -65,7 +65,7 @@ PYTHON = [block for block in blocks("python") if "http.server" not in block.text
 def demo(tmp_path_factory) -> Iterator[Desk]:
     """A folder in which a small demo has run, and the sandbox beside it."""
     folder = tmp_path_factory.mktemp("desk")
-    with demo_desk(folder, months=2, payments=300) as running:
+    with demo_desk(folder, months=2, payments=120) as running:
         yield folder, running
 
 

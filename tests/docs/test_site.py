@@ -36,7 +36,7 @@ class Links:
     """The ids of a page, and what it links to or shows, without what lies on other machines."""
 
     def __init__(self, page: Path) -> None:
-        named = re.findall(r'\s(id|href|src)="?([^"\s>]*)', page.read_text(encoding="utf-8"))
+        named = re.findall(r'\s(id|href|src)="([^"]*)"', page.read_text(encoding="utf-8"))
         found = [(name, html.unescape(value)) for name, value in named]
         self.ids = {value for name, value in found if name == "id"}
         self.targets = {value for name, value in found if name != "id"}
