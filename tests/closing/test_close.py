@@ -95,27 +95,24 @@ def test_a_refund_whose_payment_turns_up_is_reclassified(closer):
 
 
 def test_a_blocking_finding_keeps_a_month_unsealed_until_it_is_accepted(closer):
-    """Provisional, in no register; then sealed in the same place, with who accepted it."""
+    """Provisional, in no register, and nothing that holds; what came since is shown.
+
+    Then it is sealed in the same place, with who accepted it.
+    """
     closer.desk.service.payments.pop(1)
     [waiting] = closer.closed("2026-10")
     assert (waiting.state, waiting.seal) == ("provisional", None) and waiting.needs_attention
     assert read_register(waiting.folder.parent).rows == ()
+    closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
+    closer.desk.extract(rereads=True)
+    provisional = verify_statement(waiting.folder)
+    assert provisional.broken == ("it is not sealed",) and provisional.table.num_rows
     closer.accept(MISSING, closer.desk.service.payouts[0]["id"], "made in the console")
     sealed = closer.close()
     assert (sealed.state, sealed.folder) == ("sealed", waiting.folder)
     [finding] = table(sealed.folder, "checks")
     assert finding["acknowledged_reason"] == "made in the console"
     assert finding["acknowledged_by"] == "Mina"
-
-
-def test_what_is_not_sealed_does_not_hold(closer):
-    """A provisional statement promises nothing; what a later record changes of it is shown."""
-    closer.desk.service.payments.pop(1)
-    folder = closer.sealed()
-    assert verify_statement(folder).broken == ("it is not sealed",)
-    closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
-    closer.desk.extract(rereads=True)
-    assert verify_statement(folder).table.num_rows
 
 
 @pytest.mark.thorough

@@ -22,6 +22,11 @@ from tests.support.fiscal_calendar import FISCAL
 from tests.support.prepared import extracted
 
 OCTOBER = "2026-10"
+# Of October alone: no other month is judged beside it.
+ALONE = """
+ kind     currency  amount  fee   at
+ payment  usdt      100     1     2026-10-05T08:00
+"""
 LATE = payment(99, "2026-10-20T08:00:00Z", "7", "0", currency="btc")
 
 
@@ -49,6 +54,7 @@ def test_a_month_without_a_seal_is_running_then_due_then_late(closer, hours, kin
 
 def test_a_month_is_blocked_before_anybody_looked_at_it(closer):
     """Its note is the reason, and it is judged by what its statement says."""
+    closer.serve(ALONE)
     closer.desk.service.payments[-1]["charged_amount"] = "-1"
     closer.desk.extract()
     [*_, found, running] = judged_months(closer.desk.lake, now(), lambda text: None)
@@ -83,6 +89,7 @@ def test_months_wait_in_the_zone_and_the_calendar_that_are_sealed(closer):
 
 def test_a_sealed_month_changes_when_the_lake_does_and_keeps_its_version(closer):
     """It can be issued as version 2."""
+    closer.serve(ALONE)
     closer.sealed()
     assert state(closer).word == "sealed, version 1"
     closer.desk.service.payments.append(LATE)
