@@ -23,18 +23,23 @@ BACK = refund(8, PAID, "2026-10-16T12:00:00Z", "4")
 FIRST_SEEN, CHANGED = datetime(2026, 11, 3, 12, tzinfo=UTC), datetime(2026, 11, 6, 12, tzinfo=UTC)
 
 
-def serve(desk: Desk, *records: Record, now: datetime = FIRST_SEEN) -> Statement:
-    """Let the service list these, read October anew, and make its statement."""
+def read(desk: Desk, *records: Record, now: datetime = FIRST_SEEN) -> None:
+    """Let the service list these, and read all of it anew."""
     desk.service.now = now
     desk.service.payments = [record for record in records if "kind" not in record]
     desk.service.payouts = [record for record in records if "kind" in record]
+    with patch.object(time, "time_ns", lambda: int(now.timestamp()) * 10**9):
+        desk.extract(rereads=desk.lake.exists)
+
+
+def serve(desk: Desk, *records: Record, now: datetime = FIRST_SEEN) -> Statement:
+    """Let the service list these, read them, and make the statement of October."""
 
     def make() -> Statement:
-        with patch.object(time, "time_ns", lambda: int(now.timestamp()) * 10**9):
-            desk.extract(rereads=desk.lake.exists)
+        read(desk, *records, now=now)
         return statement(desk.lake, "2026-10", now=now.isoformat())
 
-    return prepared(desk, "served", make)
+    return prepared(desk, ("served", now, repr(records)), make)
 
 
 def blocking(made: Statement) -> list[dict[str, Any]]:
@@ -197,7 +202,7 @@ def test_the_digest_covers_what_the_contract_names(desk, name, column):
     """Every property but metadata, whose keys the service may send in any order."""
     stream, record = STREAMS[name], {"payments": ODD, "payout_records": SENT}[name]
     query = f"select content from {name}"
-    serve(desk, record)
+    read(desk, record)
     before = desk.lake.sql(query)["content"].to_list()
-    serve(desk, record | {column: value_of(stream, column)}, now=CHANGED)
+    read(desk, record | {column: value_of(stream, column)}, now=CHANGED)
     assert len(before) == 1 and desk.lake.sql(query)["content"].to_list() != before

@@ -46,10 +46,13 @@ def stated_figures(lake: Lakehouse) -> list[tuple[str, str, Any]]:
     return [x for x in stated if x[0] in COINS or x[1].startswith("usd_")]
 
 
-def test_the_sql_of_every_figure_yields_the_figure(lake, warehouse):
-    """What the statement says, and what the SQL of its explanation gives, are one."""
+def test_the_sql_of_a_figure_yields_the_figure(lake, warehouse):
+    """What the statement says, and what the SQL of its explanation gives, are one.
+
+    Of each seventh figure; the deep ring asks for all.
+    """
     seen = [assertion.to_parameter() for assertion in read_assertions(lake.path)]
-    for currency, figure, value in stated_figures(lake):
+    for currency, figure, value in stated_figures(lake)[::7]:
         if not figure.startswith(UNCHECKED):
             places = _places(OCTOBER, currency, seen if currency in COINS else [])
             sql = fill(select_one(find_figure(figure)), places)

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from svc_analytics.instants import parse_bound
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.database import write_views
 from tests.support.desks import Desk
@@ -28,30 +29,26 @@ def hold(desk: Desk, payments: list[Record], payouts: list[Record], **request: A
     desk.extract(**request)
 
 
-def test_what_payers_got_back_is_unknown_where_refunds_were_never_read(desk):
-    """Without a payout-class key nobody knows of refunds: that is not zero."""
-    desk.settings = replace(desk.settings, payout_key=None)
-    hold(desk, [PAID], [refund(2, PAID, "2026-10-01T12:00:00Z")])
-    assert desk.lake.sql("from payers")["refunds_paid"].isna().all()
-
-
 def test_a_rate_is_unknown_where_a_newer_payout_record_may_be_missing(desk):
-    """Without a payout-class key a refund or a payout may be newer, at another rate."""
+    """Without a payout-class key a refund or a payout may be newer, at another rate.
+
+    What payers got back is unknown too, and not zero.
+    """
     desk.settings = replace(desk.settings, payout_key=None)
     hold(desk, [PAID], [])
-    [summary] = statement(desk.lake, "2026-09").tables["summary"].to_pylist()
+    made = statement(desk.lake, "2026-09")
+    [summary] = made.tables["summary"].to_pylist()
     names = ("implied_rate", "implied_rate_at", "usd_exposure")
     assert [summary[name] for name in names] == [None, None, None]
     assert summary["usd_gross"] == 10
+    assert desk.lake.sql("from payers")["refunds_paid"].isna().all()
     [exposure] = rows(desk, "from usd_exposure")
     assert [exposure[name] for name in names] == [None, None, None]
-    assert "no record of it carries a USD value" not in str(statement(desk.lake, "2026-09"))
+    assert "no record of it carries a USD value" not in str(made)
 
 
 def test_what_payers_got_back_is_known_from_when_refunds_were_read(desk):
     """History before the first day read has no say in what was paid since."""
-    from svc_analytics.instants import parse_bound
-
     hold(
         desk,
         [PAID],
@@ -93,8 +90,6 @@ def test_what_is_left_of_a_refunded_payment_is_unknown_where_a_refund_may_be_mis
     desk,
 ):
     """Payout records of September, when the payment was made, were not read."""
-    from svc_analytics.instants import parse_bound
-
     desk.service.payments = [PAID]
     desk.service.payouts = [refund(2, PAID, "2026-10-05T12:00:00Z", "4")]
     desk.extract(streams=("payments",))
@@ -115,8 +110,6 @@ def test_refunds_of_unread_payments_may_be_of_any_earlier_month(desk):
 
 def test_the_rate_is_unknown_where_a_newer_price_may_be_missing(desk):
     """Nothing of October was read: September's rate may not be the newest at November's end."""
-    from svc_analytics.instants import parse_bound
-
     desk.service.now = datetime(2026, 12, 3, tzinfo=UTC)
     hold(desk, [PAID], [], end=parse_bound("2026-10-01"))
     desk.extract(start=parse_bound("2026-11-01"))
