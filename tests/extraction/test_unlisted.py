@@ -16,6 +16,7 @@ from svc_analytics.schema import PAYMENTS
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, Record, ids, payment, payout, refund, refusal
 from tests.support.findings import findings_of
+from tests.support.prepared import extracted
 from tests.support.rings import sample
 
 RULE = "record_is_still_listed"
@@ -52,7 +53,7 @@ GONE: dict[str, Callable[[FakeService], Record]] = {
 @pytest.mark.parametrize("gone", sample(GONE.values(), 4), ids=GONE.keys())
 def test_a_record_that_is_gone_stays_and_blocks_its_month(desk, gone):
     """No reading takes money out of the lake; a person is told, once."""
-    desk.extract()
+    extracted(desk)
     held = desk.rows(), desk.rows("payout_records")
     record = gone(desk.service)
     run = reread(desk)
@@ -64,14 +65,14 @@ def test_a_record_that_is_gone_stays_and_blocks_its_month(desk, gone):
 
 def test_what_is_read_again_for_late_records_is_compared_too(desk):
     """The newest day is part of each run."""
-    desk.extract()
+    extracted(desk)
     record = desk.service.payments.pop()
     assert desk.extract().unlisted["payments"] == [record["id"]]
 
 
 def test_a_record_that_is_known_by_its_id_alone_says_so(desk):
     """The list is not whole: that is another thing than a record that is gone."""
-    desk.extract()
+    extracted(desk)
     desk.service.hidden = {desk.service.payments[2]["id"]}
     desk.service.payments.pop(5)
     reread(desk)
@@ -85,7 +86,7 @@ def test_a_record_that_is_known_by_its_id_alone_says_so(desk):
 
 def test_once_it_is_listed_again_the_finding_is_gone(desk):
     """And the month can be confirmed as before."""
-    desk.extract()
+    extracted(desk)
     desk.service.hidden = {desk.service.payments[2]["id"], desk.service.payouts[0]["id"]}
     reread(desk)
     assert len(findings(desk)) == 2
@@ -97,7 +98,7 @@ def test_once_it_is_listed_again_the_finding_is_gone(desk):
 @pytest.mark.thorough
 def test_a_reading_of_other_time_lets_a_finding_stand(desk):
     """What was not read again proves nothing."""
-    desk.extract()
+    extracted(desk)
     record = desk.service.payments.pop(2)
     reread(desk)
     desk.extract()
@@ -116,7 +117,7 @@ MOVES: dict[str, dict[str, str]] = {
 @pytest.mark.parametrize("change", sample(MOVES.values(), 9), ids=MOVES.keys())
 def test_what_the_service_says_of_the_id_counts(desk, change):
     """October lists it no more: it is held as it is now, and its older version is a finding."""
-    desk.extract()
+    extracted(desk)
     record = desk.service.payments[2]
     desk.service.hidden = {record["id"]}
     record |= change
@@ -134,7 +135,7 @@ def test_what_the_service_says_of_the_id_counts(desk, change):
 def test_a_list_without_much_of_a_month_stops_the_run(desk):
     """It is wrong, or behind: nothing is noted, and no new time is called read on its word."""
     desk.service.payments += [payment(n, f"2026-10-12T{n % 24:02}:00:00Z") for n in range(30, 60)]
-    desk.extract()
+    extracted(desk)
     held, read = desk.rows(), lake_status(desk.lake).streams[0].coverage
     desk.service.hidden = set(ids(desk.service.payments[-22:]))
     desk.service.now = datetime(2026, 11, 25, tzinfo=UTC)
@@ -151,7 +152,7 @@ def test_a_list_without_much_of_a_month_stops_the_run(desk):
 
 def test_an_empty_list_of_what_it_knows_by_id_stops_the_run(desk):
     """The service contradicts itself."""
-    desk.extract()
+    extracted(desk)
     desk.service.hidden = set(ids(desk.service.payments))
     with pytest.raises(IncompleteList, match="lists 0 of 10 payments"):
         reread(desk)
@@ -161,7 +162,7 @@ def test_an_empty_list_of_what_it_knows_by_id_stops_the_run(desk):
 @pytest.mark.thorough
 def test_an_empty_list_of_what_it_knows_no_more_is_ten_findings(desk):
     """Both say the same: that is for a person to judge."""
-    desk.extract()
+    extracted(desk)
     gone = ids(desk.service.payments)
     desk.service.payments.clear()
     assert sorted(reread(desk).unlisted["payments"]) == gone
@@ -172,7 +173,7 @@ def test_an_empty_list_of_what_it_knows_no_more_is_ten_findings(desk):
 def test_look_ups_are_bounded_and_go_on_with_the_next_run(desk, monkeypatch):
     """What could not be asked for is noted all the same."""
     monkeypatch.setattr(unlisted, "LOOK_UPS", 2)
-    desk.extract()
+    extracted(desk)
     gone, desk.service.payments = desk.service.payments[:5], desk.service.payments[5:]
     states = []
     for _ in range(3):
@@ -183,7 +184,7 @@ def test_look_ups_are_bounded_and_go_on_with_the_next_run(desk, monkeypatch):
 
 def test_a_service_away_at_the_look_up_is_tried_later(desk):
     """What is missing is noted by then, and no word about its id."""
-    desk.extract()
+    extracted(desk)
     desk.service.payments.pop(2)
     desk.service.intercept = lambda request: (
         refusal(503, "MAINTENANCE_MODE") if "/payments/" in request.url.path else None
@@ -198,7 +199,7 @@ def test_a_service_away_at_the_look_up_is_tried_later(desk):
 
 def test_a_row_that_a_moving_list_passed_over_is_no_finding(desk):
     """The newest rows vanish once they were read: the next pages begin a row too far."""
-    desk.extract()
+    extracted(desk)
     newest = iter(ids(desk.service.payments[-2:]))
     desk.service.page_size = lambda page: 2
 
@@ -231,7 +232,7 @@ NATURES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("nature", sample(NATURES.values(), 3), ids=NATURES.keys())
 def test_a_service_that_lists_everything_has_no_finding(desk, nature):
     """Whatever its bounds, pages, order and clock are: nobody is asked for by an id."""
-    desk.extract()
+    extracted(desk)
     for name, value in nature.items():
         setattr(desk.service, name, value)
     for request in (
@@ -246,7 +247,7 @@ def test_a_service_that_lists_everything_has_no_finding(desk, nature):
 
 def test_what_is_listed_and_cannot_be_read_is_listed(desk):
     """It is set aside under its id, and says nothing of being gone."""
-    desk.extract()
+    extracted(desk)
     desk.service.payments[2]["amount"] = "1e3"
     run = reread(desk)
     assert run.published.quarantined == 1 and not any(run.unlisted.values())
@@ -254,7 +255,7 @@ def test_what_is_listed_and_cannot_be_read_is_listed(desk):
 
 def test_a_stream_without_a_key_is_compared_with_nothing(desk):
     """What was not read may be there."""
-    desk.extract()
+    extracted(desk)
     desk.service.payouts.clear()
     settings = desk.settings
     desk.settings = type(settings)(settings.base_url, settings.checkout_key)

@@ -21,7 +21,6 @@ from typing import Any
 from unittest.mock import patch
 
 import httpx
-import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.api import responses, transport
@@ -157,21 +156,13 @@ PAID: Record = {
 } | {"id": FACTS["payment_id"], "status": "completed", "fee_amount": "0.125", "receipt": GOOD}
 
 
-class QuickDesk(Desk):
-    """A desk whose rows are read by Arrow: no database is begun for a few rows."""
-
-    def rows(self, stream: str = "payments") -> list[dict[str, Any]]:
-        files = sorted((self.lake.path / stream).glob("*.parquet"))
-        return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
-
-
 class Scenario:
     """One seed: a service, the door by which it is met, and a lake."""
 
     def __init__(self, seed: int, folder: Path) -> None:
         self.chance = random.Random(f"Hostile {seed}")
         self.service = self._draw_service()
-        self.desk = QuickDesk(self.service, SETTINGS, Lakehouse(folder / "data"))
+        self.desk = Desk(self.service, SETTINGS, Lakehouse(folder / "data"))
         self.world = World(f"hostile {seed}", to_micros(NOW))
 
     def _draw_service(self) -> Hostile:

@@ -124,14 +124,6 @@ def test_an_instant_that_could_be_another_is_refused(given, message):
         as_instant("as_of", given)
 
 
-def test_a_statement_as_of_a_datetime_is_the_one_as_of_its_text(desk):
-    """The same instant, so the same digest."""
-    desk.extract()
-    at = datetime(2026, 10, 20, tzinfo=UTC)
-    same = [svc.statement(desk.lake, "2026-08", as_of=each) for each in (at, "2026-10-20")]
-    assert same[0].content_digest() == same[1].content_digest()
-
-
 def test_a_missing_file_of_tokens_is_named_before_a_missing_secret():
     """The nearest thing to mend comes first."""
     with pytest.raises(ConfigError, match=r"nofile\.csv"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 from unittest.mock import patch
 
-import duckdb
+import pyarrow.parquet as pq
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
@@ -91,13 +91,10 @@ class Desk:
         return own if self.machine or agreed is None else lambda: to_micros(agreed)
 
     def rows(self, stream: str = "payments") -> list[dict[str, Any]]:
-        """Read a stream's folder as any outside tool would."""
-        with duckdb.connect() as connection:
-            connection.execute("SET TimeZone='UTC'")
-            found = connection.sql(
-                f"from read_parquet('{self.lake.path}/{stream}/*.parquet') order by id"
-            )
-            return found.to_arrow_table().to_pylist()
+        """Read a stream's folder as any outside tool would, in the order of its ids."""
+        files = (self.lake.path / stream).glob("*.parquet")
+        found = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+        return sorted(found, key=lambda row: str(next(iter(row.values()))))
 
     def ids(self, stream: str = "payments") -> list[str]:
         return [row["id"] for row in self.rows(stream)]
