@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.support.prepared import once
+
 # A cell of each type, read as the standard says. A text is any.
 READ: dict[str, Callable[[str], Any]] = {
     "string": str,
@@ -28,10 +30,14 @@ XSD_DECIMAL = "http://www.w3.org/2001/XMLSchema#decimal"
 
 
 @pytest.fixture
-def folder(make, tmp_path) -> Path:
+def folder(make, tmp_path_factory) -> Path:
     """A statement of hostile texts, with a column of metadata, in each form that has tables."""
-    made = make(metadata=("cart",))
-    return made.save(tmp_path / "out", ("csv", "parquet", "journal"))
+
+    def write() -> Path:
+        out = tmp_path_factory.mktemp("described") / "out"
+        return make(metadata=("cart",)).save(out, ("csv", "parquet", "journal"))
+
+    return once("the folder that is described", write)
 
 
 def described(folder: Path) -> list[dict[str, Any]]:
@@ -105,7 +111,7 @@ def test_parquet_holds_the_same_meanings(folder):
 
 def test_of_parquet_alone_the_parquet_is_described(make, tmp_path):
     """By the same columns; definitions are always CSV. Without a table there is nothing."""
-    made = make()
+    made = make(metadata=("cart",))
     paths = {each["path"] for each in described(made.save(tmp_path / "a", ("parquet",)))}
     assert {"summary.parquet", "lines.parquet", "definitions.csv"} <= paths
     assert not (made.save(tmp_path / "b", ("json",)) / "datapackage.json").exists()

@@ -267,10 +267,3 @@ def test_the_workbook_has_both_currencies_beside_each_other(make, rates, tmp_pat
     sales = next(row for row in rows if row[:2] == ["USD sales after fees", "usdt"])
     assert sales[5:7] == ["108.0000000099999999", "97.20000000899999991"]
     assert ["ECB, by phone"] in [row[3:4] for row in rows]
-
-
-def test_a_page_without_another_currency_says_nothing_of_one(make, tmp_path):
-    """Neither heading nor sheet."""
-    folder = make().save(tmp_path / "out", ["html", "xlsx"])
-    assert "xternal" not in words(folder / "statement.html")
-    assert "External rates" not in openpyxl.load_workbook(folder / "statement.xlsx").sheetnames
