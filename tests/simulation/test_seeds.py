@@ -59,7 +59,7 @@ def test_once_its_troubles_end_a_run_reads_everything(first):
 
 def test_a_seed_happens_again_exactly_as_it_was(folder):
     """The same requests, calls of the disk and files, in another process too."""
-    seeds = [3, 14]
+    seeds = [14]
     told = [simulate.simulate(seed, "safety", folder).digest for seed in seeds]
     command = f"""
 import sys
