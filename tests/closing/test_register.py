@@ -64,8 +64,8 @@ def test_a_month_closed_behind_a_later_one_says_that_the_chain_has_a_gap(closer)
 
 def test_a_statement_beside_the_lake_is_registered_in_it(closer, tmp_path):
     """Wherever its folder lies, the lake made the seal, and has the one of the month before."""
-    closer.closed("2026-09")
-    closed = closer.close(out=tmp_path / "elsewhere")
+    out_of_order(closer)
+    closed = closer.close("2026-09", out=tmp_path / "elsewhere")
     assert read_register(register(closer)).has(closed.seal)
     assert verify_statement(closed.folder, closer.desk.lake).holds
 

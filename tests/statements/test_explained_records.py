@@ -166,10 +166,13 @@ def test_of_a_seeded_time_every_figure_is_made_of_the_records_shown(tmp_path, se
 
 @pytest.mark.parametrize(
     ("figure", "known"),
-    [
-        ("gross_sales", [("order-2", "SVC-000002", "C-1")]),
-        ("refunds_prior_period", [("order-1", "SVC-000001", "C-0")]),
-    ],
+    sample(
+        [
+            ("refunds_prior_period", [("order-1", "SVC-000001", "C-0")]),
+            ("gross_sales", [("order-2", "SVC-000002", "C-1")]),
+        ],
+        2,
+    ),
 )
 def test_records_are_shown_by_order_receipt_and_customer(odd, figure, known):
     """Those of a refund are its payment's, also where that is of another month."""
@@ -193,7 +196,7 @@ def test_records_are_shown_by_order_receipt_and_customer(odd, figure, known):
             ("partly_refunded_count", []),
             ("usd_payouts_priced_count", [10]),
         ],
-        5,
+        10,
     ),
 )
 def test_the_records_of_a_part_are_that_part(odd, figure, ids):

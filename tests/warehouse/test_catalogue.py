@@ -9,12 +9,15 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import read_all_models, read_statement_macros
-from tests.support.prepared import extracted
+from tests.support.desks import Desk
 
 
-@pytest.fixture
-def filled(desk) -> Lakehouse:
-    return extracted(desk, end=parse_bound("2026-10-20")).lake
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory) -> Lakehouse:
+    """A lake; tests only look at it, and at the views that the first one writes beside it."""
+    desk = Desk.at(tmp_path_factory.mktemp("filled") / "data")
+    desk.extract(end=parse_bound("2026-10-20"))
+    return desk.lake
 
 
 @pytest.mark.thorough
