@@ -47,8 +47,11 @@ def with_page(closer: Closer) -> Path:
 
 
 def test_forms_of_a_sealed_month_are_written_beside_its_seal(closer, monkeypatch):
-    """Without a key or an address; no byte of the sealed folder changes, and it is verified."""
-    folder = closer.sealed()
+    """Without a key or an address; no byte of the sealed folder changes, and it is verified.
+
+    A page in another language takes the place of the one that is there.
+    """
+    folder = with_page(closer)
     sealed, beside = content(folder), folder.with_name("2026-10-forms")
     monkeypatch.delenv("SVC_BASE_URL", raising=False)
     closed = svc.close(closer.desk.lake, "2026-10", formats=("html",), lang="fa")
@@ -181,6 +184,8 @@ def test_the_words_of_a_form_by_another_release_are_told_as_not_proven(closer):
     said = "2026-10-forms: svc-analytics 0.0.9 wrote it, another release: the words and the layout"
     assert not (checked.broken or checked.holds) and said in str(checked.unproven)
     assert checked.statuses[-1].outcome == "not checked"
+    closer.close(formats=("html",))
+    assert verify_statement(folder, closer.desk.lake).holds
 
 
 @pytest.mark.thorough
