@@ -77,14 +77,9 @@ def test_the_flows_of_the_sealed_months_add_up_to_the_quarter(quarter):
 
 @pytest.mark.thorough
 def test_a_sealed_quarter_holds_and_is_packed(quarter, closer, tmp_path):
-    """Rendered again it is the same, and a package of it says how to check it."""
+    """Made again it is the same, also when it is closed again; a package says how to check it."""
     assert verify_statement(quarter, closer.desk.lake).holds
     assert package(closer.desk.lake, "2026-Q3", out=tmp_path / "q3.zip").folder == quarter
-
-
-@pytest.mark.thorough
-def test_closing_a_sealed_quarter_again_changes_nothing(quarter, closer):
-    """As with a month."""
     assert closer.close("2026-Q3").state == "unchanged"
 
 
