@@ -87,10 +87,16 @@ def opened(page: Page, path: Path) -> Page:
     return page
 
 
-def test_a_page_says_at_its_head_what_it_is_worth(demo, paths, page):
-    """Question, month and merchant in the title; month, zone and status in the head."""
-    month = svc.last_full_month(demo)
+def test_a_page_says_at_its_head_what_it_is_worth_and_asks_no_other_machine(demo, paths, page):
+    """Question, month and merchant in the title; month, zone and status in the head.
+
+    Its scripts run without an error.
+    """
+    month, told = svc.last_full_month(demo), list[str]()
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("request", lambda request: told.append(request.url))
     opened(page, paths["02"])
+    assert [text for text in told if not text.startswith(("file:", "data:", "blob:"))] == []
     title = f"What is the statement of the month? {month} \N{EN DASH} Saffron & Tile"
     assert page.title().startswith(title)
     head = page.locator(".page-head")
@@ -211,12 +217,3 @@ def test_no_page_is_wider_than_its_screen(paths, page, width, name):
     opened(page, paths[name])
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.locator("html").get_attribute("lang") == "en"
-
-
-def test_a_page_asks_no_other_machine(paths, page):
-    """And its scripts run without an error."""
-    told: list[str] = []
-    page.on("pageerror", lambda error: told.append(str(error)))
-    page.on("request", lambda request: told.append(request.url))
-    opened(page, paths["02"])
-    assert [text for text in told if not text.startswith(("file:", "data:", "blob:"))] == []

@@ -14,9 +14,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import runner
-from tests.support.demos import demo_copy
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
 from tests.support.prepared import extracted
@@ -25,11 +23,6 @@ from tests.support.rings import rings
 FOLDER = Path(__file__).parents[2] / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
 TOO_MANY_CELLS = 20
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory) -> Lakehouse:
-    return demo_copy(tmp_path_factory)
 
 
 # Each run runs every notebook for real, its charts too: 02 in a kernel, as the page of
@@ -116,17 +109,19 @@ def test_a_notebook_runs_inside_a_running_event_loop(tmp_path):
         asyncio.run(run())
 
 
-def test_a_notebook_of_no_month_takes_none(demo):
+def test_a_notebook_of_no_month_takes_none(desk):
     """01 is of the whole lake: a month would be ignored, so it is refused."""
-    words = ["notebook", "01", "--month", "2026-10", "--data-dir", str(demo.path)]
+    place = str(extracted(desk).lake.path)
+    words = ["notebook", "01", "--month", "2026-10", "--data-dir", place]
     with pytest.raises(ConfigError, match="01-first-look has no parameter MONTH"):
         cli.main(words, standalone_mode=False)
 
 
-def test_a_page_into_no_folder_is_refused_before_the_run(demo, tmp_path, monkeypatch):
+def test_a_page_into_no_folder_is_refused_before_the_run(desk, tmp_path, monkeypatch):
     """A run takes a while; what would be in vain is told at once."""
     monkeypatch.setattr(runner, "run_notebook", lambda *_, **__: pytest.fail("it ran"))
-    words = ["notebook", "05", "--data-dir", str(demo.path), "--out", str(tmp_path / "no" / "p")]
+    place = str(extracted(desk).lake.path)
+    words = ["notebook", "05", "--data-dir", place, "--out", str(tmp_path / "no" / "p")]
     with pytest.raises(ConfigError, match="there is no folder"):
         cli.main(words, standalone_mode=False)
 
@@ -138,8 +133,9 @@ def test_a_wrong_name_lists_the_right_ones():
     assert runner.find_notebook("03-fees-and-refunds") == runner.find_notebook("03")
 
 
-def test_the_demo_never_touches_what_is_there(demo):
+def test_the_demo_never_touches_what_is_there(desk):
     """`demo_lake` fills an empty folder only."""
-    before = sorted(path.stat().st_mtime_ns for path in demo.path.rglob("*.parquet"))
-    assert svc.demo_lake(demo.path).path == demo.path
-    assert before == sorted(path.stat().st_mtime_ns for path in demo.path.rglob("*.parquet"))
+    place = extracted(desk).lake.path
+    before = sorted(path.stat().st_mtime_ns for path in place.rglob("*.parquet"))
+    assert svc.demo_lake(place).path == place
+    assert before == sorted(path.stat().st_mtime_ns for path in place.rglob("*.parquet"))

@@ -65,10 +65,18 @@ def digits(text: str) -> str:
 
 @pytest.mark.parametrize(("size",), sample([(PHONE,), (TABLET,), (DESK,)], 3))
 def test_the_page_begins_with_figures_and_never_moves_sideways(browser, made, tmp_path, size):
-    """Figures begin on the first screen, integrity comes after them; only tables are wider."""
+    """Figures begin on the first screen, integrity comes after them; only tables are wider.
+
+    On a phone a table moves sideways below its labels, which stay in sight.
+    """
     page = opened(browser, made, tmp_path, size)
     assert width(page) == size[0]
     assert top(page, "#figures table") < size[1] < top(page, "#integrity")
+    label = page.locator("#row-net_settlement th")
+    before = label.bounding_box()
+    page.locator("#figures .scroll").first.evaluate("box => box.scrollLeft = 200")
+    after = label.bounding_box()
+    assert before and after and before["x"] == after["x"]
 
 
 @pytest.mark.thorough
@@ -86,15 +94,6 @@ def test_an_instant_in_two_calendars_leaves_the_labels_their_room(
     boxes = [[day.bounding_box() for day in pair] for pair in days if pair]
     assert all(above["y"] < below["y"] for above, below in boxes)  # type: ignore[index]
     assert label.evaluate("cell => cell.offsetWidth >= 108 && cell.scrollWidth <= cell.offsetWidth")
-
-
-def test_the_first_column_stays_in_sight(browser, made, tmp_path):
-    """On a phone a table moves sideways below its labels."""
-    page = opened(browser, made, tmp_path, PHONE)
-    before = page.locator("#row-net_settlement th").bounding_box()
-    page.locator("#figures .scroll").first.evaluate("box => box.scrollLeft = 200")
-    after = page.locator("#row-net_settlement th").bounding_box()
-    assert before and after and before["x"] == after["x"]
 
 
 @pytest.mark.parametrize("month", sample(["2026-10", "2026-11"], 2), ids=["final", "running"])
