@@ -16,37 +16,29 @@ from svc_analytics.extraction.plan import Request
 from svc_analytics.periods import month
 from tests.support.closings import table
 from tests.support.fake_service import payment
-from tests.support.prepared import prepared
 
 QUARTER = ("2026-07", "2026-08", "2026-09")
 
 
 @pytest.fixture
 def quarter(closer) -> Path:
-    """The folder of a sealed quarter, whose months are sealed beside it.
+    """The folder of a sealed quarter, whose months are sealed beside it."""
+    return closer.closed(*QUARTER, "2026-Q3")[-1].folder
 
-    Until they are, it is refused in a line that names those that are missing, and the command
-    that seals the first.
-    """
 
-    def make() -> None:
-        first, *others = QUARTER
-        closer.close(first)
-        with pytest.raises(PeriodNotClosed) as caught:
-            closer.close("2026-Q3")
-        assert str(caught.value) == (
-            "2026-Q3 cannot be sealed: 2026-08, 2026-09 are not sealed; "
-            "first run svc-analytics close --month 2026-08"
-        )
-        for label in (*others, "2026-Q3"):
-            closer.close(label)
-
-    prepared(closer.desk, "a quarter", make)
-    return Path(closer.desk.lake.path / "statements" / "2026-Q3")
+def test_a_quarter_is_refused_until_each_of_its_months_is_sealed(closer):
+    """The line names the months that are missing, and the command that seals the first."""
+    closer.closed("2026-07")
+    with pytest.raises(PeriodNotClosed) as caught:
+        closer.close("2026-Q3")
+    assert str(caught.value) == (
+        "2026-Q3 cannot be sealed: 2026-08, 2026-09 are not sealed; "
+        "first run svc-analytics close --month 2026-08"
+    )
 
 
 def test_a_sealed_quarter_names_the_seals_and_digests_of_its_months(quarter):
-    """Once each of them is sealed: whoever holds the quarter's seal holds its months' too."""
+    """So whoever holds the quarter's seal holds its months' too."""
     months = [read_manifest(quarter.with_name(label)) for label in QUARTER]
     assert read_manifest(quarter)["month_seals"] == [
         {name: own[name] for name in ("label", "version", "content_digest", "seal")}
