@@ -99,16 +99,15 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def test_extract_reports_what_it_read(connected, run):
-    """Rows per stream, files written, up to when; nothing on stderr that is no terminal."""
+    """Rows per stream, files written, up to when; nothing on stderr that is no terminal.
+
+    In one JSON document, which a timer can read, or for people.
+    """
+    document = json.loads(run("extract", "--json").out)
+    assert document["rows"]["payments"] > 400 and document["read_to"] == "2026-11-20T12:00:00Z"
     done = run("extract")
     assert done.code == 0 and done.err == ""
     assert "payments: " in done.out and "read up to 2026-11-20T12:00:00Z" in done.out
-
-
-def test_extract_as_json_is_one_document(connected, run):
-    """A timer can read the outcome."""
-    document = json.loads(run("extract", "--json").out)
-    assert document["rows"]["payments"] > 400 and document["read_to"] == "2026-11-20T12:00:00Z"
 
 
 def test_a_stream_without_its_key_is_3_unless_it_was_not_asked_for(connected, run, monkeypatch):
