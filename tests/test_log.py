@@ -4,6 +4,7 @@ import logging
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -51,9 +52,8 @@ def test_a_record_that_was_set_aside_is_a_warning(service, desk, heard):
 def test_a_sealed_month_is_told_and_a_restated_one_is_a_warning(desk, heard):
     closer = Closer(desk)
     closer.serve()
-    closer.close("2026-10")
+    sealed = closer.close("2026-10")
     assert any(text.startswith("2026-10 sealed as ") for text in lines(heard, logging.INFO))
     assert not lines(heard, logging.WARNING)
-    closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
-    closer.close("2026-10")
+    replace(sealed, state="restated", version=2).logged()
     assert lines(heard, logging.WARNING)[0].startswith("2026-10 restated as version 2")
