@@ -34,6 +34,7 @@ from svc_analytics.statements.metadata import check_names
 from svc_analytics.storage import LocalStorage
 from svc_analytics.warehouse import catalogue
 from svc_analytics.warehouse.view_builder import public_models
+from tests.support.commands import Run
 from tests.support.desks import machine_clock_at
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
@@ -360,9 +361,19 @@ def test_demo_runs_the_whole_path(run):
     assert list(Path("demo/statements").glob("*/summary.parquet"))
     brief = "(sealed: held; signed: not signed; stamped: no stamp; proven: held)"
     assert f"sealed, version 1 {brief}" in run("status", "--data-dir", "demo").out
+    held = {"sealed": "held", "signed": "not checked", "stamped": "not checked", "proven": "held"}
+    assert statuses(run) == held
     [lines] = Path("demo/statements").glob("*/lines.csv")
     lines.write_bytes(lines.read_bytes().replace(b",usdt,", b",usdc,"))
     assert "version 1 (sealed: FAILED; signed" in run("status", "--data-dir", "demo").out
+    assert statuses(run)["sealed"] == "FAILED"
+
+
+def statuses(run: Run) -> dict[str, str]:
+    """Return the statuses of the one sealed month of the demo, as a program reads them."""
+    months = json.loads(run("status", "--data-dir", "demo", "--json").out)["months"]
+    [found] = [month["statuses"] for month in months if month.get("statuses")]
+    return {name: each["status"] for name, each in found.items()}
 
 
 def test_an_error_with_vv_shows_where(run, connected):

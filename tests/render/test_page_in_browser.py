@@ -109,9 +109,10 @@ def test_every_table_and_picture_says_what_it_is_worth(browser, make, tmp_path, 
 
 
 def test_one_tick_shows_every_digit(browser, made, tmp_path):
-    """By the keys: Tab reaches the switch first. Four coins fit a wide screen before and after.
+    """By the keys, for Tab reaches the switch first, and by the mouse.
 
-    Each figure of each coin reads as the statement holds it, but for the minus of the face.
+    Four coins fit a wide screen before and after. Each figure of each coin reads as the
+    statement holds it, but for the minus of the face.
     """
     page = opened(browser, made, tmp_path)
     box = page.locator("#figures .scroll").first
@@ -130,6 +131,8 @@ def test_one_tick_shows_every_digit(browser, made, tmp_path):
         if shown:  # what is the same as another row is left out of the face
             read = [plain(text).removeprefix("-") for text in shown]
             assert read == [plain(text).removeprefix("-") for text in whole], field.name
+    page.locator("label[for=every-digit]").first.click()
+    assert not page.locator("#every-digit").is_checked()
 
 
 def plain(text: str) -> str:
