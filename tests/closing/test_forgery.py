@@ -15,6 +15,7 @@ from svc_analytics import diff_statements, verify_statement
 from svc_analytics.closing.handover.package import pack_folder
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification.facts import period_of, sealed_statement
+from svc_analytics.closing.verification.tables import sealed_tables
 from svc_analytics.errors import LakeError
 from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.statements.tables import tables_of
@@ -204,6 +205,30 @@ def test_a_gutted_month_before_is_missed(closer):
     manifest = read_manifest(september) | {"content_digest": "", "files": {}}
     (september / "manifest.json").write_text(json.dumps(manifest))
     assert "the month before" in " ".join(verify_statement(october).broken)
+
+
+def test_a_month_before_whose_summary_is_no_table_is_told(closer):
+    """Its hash fits, so nobody altered it; that this month begins where it ended nobody knows."""
+    september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
+    (september / "summary.parquet").unlink()
+    forge(september, no_table, register="kept")
+    said = " ".join(verify_statement(october).unproven)
+    assert "it was not compared with the periods beside it" in said and "summary.csv" in said
+
+
+def no_table(folder: Path, manifest: Manifest) -> None:
+    (folder / "summary.csv").write_text("")
+    del manifest["files"]["summary.parquet"]
+
+
+def test_a_table_of_csv_alone_has_the_types_of_the_lakes(tmp_path):
+    """What it says is what was sealed, and not what the lake gives."""
+    now = pa.table({"currency": ["btc"], "net": pa.array([Decimal("1.5")], pa.decimal128(38, 18))})
+    (tmp_path / "summary.csv").write_text("currency,net\nbtc,2.5\n")
+    files, manifest = ["summary.csv"], {"control": {}}
+    tables = sealed_tables(tmp_path, manifest, ["summary"], files, {"summary": now})
+    assert tables["summary"].schema == now.schema
+    assert tables["summary"].to_pylist() == [{"currency": "btc", "net": Decimal("2.5")}]
 
 
 # ---------- a table of a statement that is not what was written
