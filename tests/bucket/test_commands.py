@@ -76,7 +76,7 @@ READING = {
     "sql": (("sql", "--csv", "select count(*) as n from payments"), 0, "n\n"),
     "check": (("check",), 0, ""),
     "figures": (("figures",), 0, "gross_sales"),
-    "statement": (("statement", "--month", "2026-10"), 0, "status: due"),
+    "statement": (("statement", "--month", "2026-10"), 0, "status: sealed"),
     "explain": (
         ("statement", "--month", "2026-10", "--explain", "gross_sales", "--currency", "btc"),
         0,
