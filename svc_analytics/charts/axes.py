@@ -125,8 +125,8 @@ def labels(rows: list[Row]) -> list[str]:
 def running_place(table: Table, values: Sequence[Any], places: Sequence[int]) -> int | None:
     """Return the place of the first day or month that is not over; None where all are."""
     standing = standing_of(table)
-    places_known = zip(values, places, strict=True)
-    return next((place for value, place in places_known if standing.is_running(value)), None)
+    pairs = zip(values, places, strict=True)
+    return next((place for value, place in pairs if standing.is_running(value)), None)
 
 
 def is_month(text: str) -> bool:

@@ -144,11 +144,17 @@ class ExtractionResult(Displayable):
             *(Message(text, count=f"{count:,}") for text, count in counts.items() if count),
             *self.vanished,
             *self.retractions,
-            *(
-                Message("{STREAM} were not extracted: {WHY}", STREAM=STREAMS[name].words, WHY=why)
-                for name, why in self.not_extracted.items()
-            ),
+            *self.left_out.values(),
         ]
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """The streams that were not read, each with the sentence that says so."""
+        text = "{STREAM} were not extracted: {WHY}"
+        return {
+            name: Message(text, STREAM=STREAMS[name].words, WHY=why)
+            for name, why in self.not_extracted.items()
+        }
 
     def logged(self) -> Self:
         """Return the result, and tell the library's logger what was done."""

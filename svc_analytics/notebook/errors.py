@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.errors import NoLake, SvcError, class_name
+from svc_analytics.errors import NoLake, SvcError, class_name, text_of
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.messages import Message
 
@@ -35,9 +35,9 @@ def _message(error: BaseException) -> str:
     """Return the message of an error, and what to do in a notebook."""
     if isinstance(error, pa.ArrowInvalid) and _TOO_PRECISE in str(error):
         return IN_SQL
-    if error.args and isinstance(error.args[0], Message):
-        return error.args[0]
-    text = str(error)
+    text = text_of(error)
+    if isinstance(text, Message):
+        return text
     if isinstance(error, NoLake):
         text += (
             f". Here: lake = svc.demo_lake({str(error.path)!r}) fills it with a made-up "

@@ -62,5 +62,5 @@ def _secrets(source: SettingPlaces, notifiers: Iterable[Notifier]) -> tuple[str,
     bare = [part.rpartition("@")[0].strip(" \"'") for part in parts if "@" in part]
     logins = [part.rpartition("@")[0].rpartition(":")[2] for part in parts if "://" in part]
     own = [text for one in notifiers for text in one.secrets]
-    texts_known = dict.fromkeys([*texts, *parts, *bare, *logins, *own])
-    return tuple(text for text in texts_known if len(text) >= _SHORTEST)
+    secrets = dict.fromkeys([*texts, *parts, *bare, *logins, *own])
+    return tuple(text for text in secrets if len(text) >= _SHORTEST)

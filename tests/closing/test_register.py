@@ -20,8 +20,8 @@ def register(closer: Closer) -> Path:
 
 
 def out_of_order(closer: Closer) -> list[CloseResult]:
-    """October, and then August, across a gap."""
-    return closer.closed("2026-10", "2026-08")
+    """October, then August across a gap, then September."""
+    return closer.closed("2026-10", "2026-08", "2026-09")
 
 
 def chained(lines: list[str]) -> list[str]:
@@ -39,7 +39,7 @@ def test_each_seal_has_a_line_in_the_order_of_sealing(closer):
     The check of a line covers all before it: one that is altered, check and all, does not fit.
     """
     closed = out_of_order(closer)
-    closer.close("2026-08")
+    closer.close("2026-09")
     rows = tuple((one.seal, one.label, "gregorian", "UTC", "1") for one in closed)
     assert read_register(register(closer)).rows == rows
     path = register(closer) / "seals.csv"
@@ -54,18 +54,19 @@ def test_each_seal_has_a_line_in_the_order_of_sealing(closer):
 
 
 def test_a_month_closed_behind_a_later_one_says_that_the_chain_has_a_gap(closer):
-    """October's seal was made before August's, so it cannot name it."""
-    october, august = out_of_order(closer)
+    """October's seal was made before the others', so it cannot name September's."""
+    october, august, september = out_of_order(closer)
     assert october.note is None and read_manifest(october.folder)["previous_seal"] is None
-    assert august.state == "sealed" and not august.needs_attention
-    assert august.note is not None and august.note.startswith("2026-10 was sealed first")
-    assert verify_statement(october.folder).holds and verify_statement(august.folder).holds
+    for late in (august, september):
+        assert late.state == "sealed" and not late.needs_attention
+        assert late.note is not None and late.note.startswith("2026-10 was sealed first")
+    assert verify_statement(october.folder).holds and verify_statement(september.folder).holds
 
 
 def test_a_statement_beside_the_lake_is_registered_in_it(closer, tmp_path):
     """Wherever its folder lies, the lake made the seal, and has the one of the month before."""
-    out_of_order(closer)
-    closed = closer.close("2026-09", out=tmp_path / "elsewhere")
+    closer.closed("2026-09")
+    closed = closer.close(out=tmp_path / "elsewhere")
     assert read_register(register(closer)).has(closed.seal)
     assert verify_statement(closed.folder, closer.desk.lake).holds
 

@@ -77,12 +77,11 @@ def forms(lake: svc.Lakehouse, label: str, folder: Path) -> Iterator[tuple[str, 
     yield "page of a notebook", page_facts({"st": made})
     yield "terminal", command(lake, "statement", label, "--out", str(folder))
     yield "comparison", command(lake, "compare", "2026-05", label)
-    made.save(folder, ("html",))
-    yield "en", (folder / "statement.html").read_text()
-    made.save(folder, ("html", "json", "xlsx"), lang="fa")
-    yield "fa", (folder / "statement.html").read_text()
-    book = openpyxl.load_workbook(folder / "statement.xlsx")
-    yield "fa", "\n".join(str(cell.value) for row in book.worksheets[0] for cell in row)
+    for language in ("en", "fa"):
+        made.save(folder, ("html", "json", "xlsx"), lang=language)
+        yield language, (folder / "statement.html").read_text()
+        book = openpyxl.load_workbook(folder / "statement.xlsx")
+        yield language, "\n".join(str(cell.value) for row in book.worksheets[0] for cell in row)
     yield "json", json.dumps(json.loads((folder / "statement.json").read_text())["state"])
 
 

@@ -2,6 +2,7 @@
 
 import html
 import re
+from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -32,15 +33,22 @@ def site(tmp_path_factory) -> Path:
     return folder / "docs"
 
 
-class Links:
+class Links(HTMLParser):
     """The ids of a page, and what it links to or shows, without what lies on other machines."""
 
     def __init__(self, page: Path) -> None:
-        named = re.findall(r'\s(id|href|src)="([^"]*)"', page.read_text(encoding="utf-8"))
-        found = [(name, html.unescape(value)) for name, value in named]
-        self.ids = {value for name, value in found if name == "id"}
-        self.targets = {value for name, value in found if name != "id"}
-        self.targets -= {value for value in self.targets if urlsplit(value).scheme}
+        super().__init__()
+        self.ids: set[str] = set()
+        self.targets: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the id and the target of an element."""
+        for name, value in attrs:
+            if name == "id":
+                self.ids.add(value or "")
+            elif name in ("href", "src") and not urlsplit(value or "").scheme:
+                self.targets.add(value or "")
 
 
 @pytest.fixture(scope="module")

@@ -143,7 +143,7 @@ def test_a_press_seals_a_month_and_others_hand_it_over(panel):
         assert text in panel.figures.head.value
     sent: list[Any] = []
     handing.link.send = lambda *said: sent.append(said)
-    for form in ("xlsx", "zip"):
+    for form in ("html", "xlsx", "zip"):
         handing.buttons[form].click()
         place = "2026-09.zip" if form == "zip" else f"2026-09-forms/statement.{form}"
         assert f"statements/{place}" in handing.said.value
@@ -474,7 +474,11 @@ def _hold(service: FakeService, asked: Event, on: Event) -> None:
 
 
 def test_a_close_is_stopped_at_a_page_and_while_the_service_is_away(service, panel, opened):
-    """Long before the patience with the service ends, and nothing is sealed."""
+    """Long before the patience with the service ends, and nothing is sealed.
+
+    The lake is sound: the next press seals the month.
+    """
+    handle = service.handle
 
     def refuse(_: object) -> Any:
         asked.set()
@@ -493,6 +497,8 @@ def test_a_close_is_stopped_at_a_page_and_while_the_service_is_away(service, pan
         on.set()
         run.wait(30)
         assert STOPPED in panel.closing.outcome.value and not opened._months.tile.versions
+    service.handle = handle  # type: ignore[method-assign]
+    assert "September 2026 is sealed, version 1" in press_close(panel)
 
 
 @pytest.mark.thorough

@@ -116,6 +116,7 @@ def test_a_refund_set_aside_leaves_its_payments_cohort_unknown(make):
     assert usdt(september)["closing_position"] == 10
     assert september.status == "final" and record["id"] in september.unknown[0].because
     assert make("2026-10", record).status == "provisional"
+    assert usdt(make("2026-11", record))["open_refundable"] == 40
 
 
 def test_a_payout_made_just_before_the_first_day_read_is_read_too(make):

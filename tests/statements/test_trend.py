@@ -58,7 +58,7 @@ def test_a_months_figure_is_that_of_its_statement(read, figure):
     """In Tehran's months, too."""
     zone = "Asia/Tehran"
     found = {(row[0], row[1]): row[2] for row in trend(read, figure, last=month("2026-11", zone))}
-    for label in ("2026-09", "2026-10"):
+    for label in ("2026-09", "2026-10", "2026-11"):
         made = statement(read.lake, label, zone=zone, now=parse_bound(NOW))
         for row in made.tables["summary"].to_pylist():
             assert found[label, row["currency"]] == row[figure]

@@ -121,9 +121,9 @@ def extract(
 
 
 def _echo_notes(done: ExtractionResult) -> None:
-    for name, why in done.not_extracted.items():
-        line = f"{name} were not extracted: {why}"
-        echo_note(line, "not_extracted", "warning", stream=name, reason=why)
+    for name, line in done.left_out.items():
+        reason = done.not_extracted[name]
+        echo_note(line, "not_extracted", "warning", stream=name, reason=reason)
     for text in done.notes:
         echo_note(text, "extraction")
 

@@ -114,12 +114,12 @@ def _refer_to_cron(job: ScheduledJob, as_json: bool) -> NoReturn:
     files: list[str] = []
     document = {"name": job.name, "is_done": False, "files": files, "commands": [], "cron": line}
     click.echo(to_json(document) if as_json else line)
-    reason = "there is no systemd here: put this line into a crontab (crontab -e)"
-    echo_note(f"{reason}; cron's clock is that of the machine", "no_systemd", "warning", cron=line)
+    text = "there is no systemd here: put this line into a crontab (crontab -e)"
+    echo_note(f"{text}; cron's clock is that of the machine", "no_systemd", "warning", cron=line)
     names = [*job.given.variables, *job.given.kept_names]
     if missing := [name for name in names if name.startswith("SVC_")]:
-        reason = f"cron has no environment: put into .env what this one has: {', '.join(missing)}"
-        echo_note(reason, "not_in_dotenv", "warning", settings=missing)
+        text = f"cron has no environment: put into .env what this one has: {', '.join(missing)}"
+        echo_note(text, "not_in_dotenv", "warning", settings=missing)
     raise SystemExit(EXIT_ATTENTION)
 
 

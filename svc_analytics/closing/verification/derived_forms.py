@@ -65,9 +65,9 @@ class Sealed:
         """The sentences that people wrote on what moved, as they are now."""
         return kept_sentences(self.folder.parent, self.manifest["label"])
 
-    def saying(self, kept_sentences: Kept) -> "Sealed":
+    def saying(self, stored: Kept) -> "Sealed":
         """Return it with sentences, which its forms print."""
-        sentences, unread = kept_sentences.sentences, kept_sentences.unread
+        sentences, unread = stored.sentences, stored.unread
         statement = replace(self.statement, sentences=sentences, unread_sentences=unread)
         return replace(self, statement=statement)
 

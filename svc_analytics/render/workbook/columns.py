@@ -110,7 +110,7 @@ def is_told_by_head(part: Part, column: pa.Field, texts: pa.ChunkedArray) -> boo
         return False
     digits, places = significant_digits(texts), decimal_places(texts)
     coins, units = (texts_or_empty(part.rows, name) for name in ("currency", "unit"))
-    cells_written: list[tuple[str, int, bool]] = []
+    written: list[tuple[str, int, bool]] = []
     for coin, unit in product(pc.unique(coins).to_pylist(), pc.unique(units).to_pylist()):
         kind, shown = part.shown(column, coin, unit)
         own = pc.and_(pc.equal(coins, coin), pc.equal(units, unit))
@@ -118,8 +118,8 @@ def is_told_by_head(part: Part, column: pa.Field, texts: pa.ChunkedArray) -> boo
         is_exact = pc.and_not(pc.greater(digits, 0), is_cut)
         for cells, told in ((is_cut, True), (is_exact, False)):
             if pc.any(pc.and_(own, cells)).as_py():
-                cells_written.append((kind, 1, told))
-    return is_rounded_throughout(cells_written)
+                written.append((kind, 1, told))
+    return is_rounded_throughout(written)
 
 
 class _Texts:
