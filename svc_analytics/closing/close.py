@@ -38,7 +38,7 @@ from svc_analytics.closing.months import (
     sealed_months,
 )
 from svc_analytics.closing.readings import Readings
-from svc_analytics.closing.rederive import rederive, restatement
+from svc_analytics.closing.restatement.rederive import rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
 from svc_analytics.closing.sealing import keep_chain, seal_folder
 from svc_analytics.closing.seals import Sealed

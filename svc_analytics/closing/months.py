@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import as_texts
 from svc_analytics.closing.neighbours import command_to_close, summary_of
 from svc_analytics.closing.register import Register
+from svc_analytics.closing.restatement.diff import as_texts
 from svc_analytics.closing.seals import Sealed
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.periods import TO_DATE, Period

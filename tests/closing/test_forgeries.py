@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.closing.handover.package import pack_folder
-from svc_analytics.closing.rederive import rederive
+from svc_analytics.closing.restatement.rederive import rederive
 from svc_analytics.closing.verification import forms, proof
 from svc_analytics.closing.verification.facts import wrong_facts
 from svc_analytics.errors import LakeError

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from svc_analytics import diff_statements, verify_statement
-from svc_analytics.closing.diff import as_texts, compare, read_tables
+from svc_analytics.closing.restatement.diff import as_texts, compare, read_tables
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_bound

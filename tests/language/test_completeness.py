@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 from svc_analytics import errors
-from svc_analytics.closing.diff import compare
+from svc_analytics.closing.restatement.diff import compare
 from svc_analytics.formatting.display import label
 from svc_analytics.language.catalogue import Language, read_catalogue
 from svc_analytics.language.words import other_languages

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from svc_analytics.closing import neighbours, seals
 from svc_analytics.closing.due import closes_at, lake_months
-from svc_analytics.closing.rederive import read_until, rederive, restatement
+from svc_analytics.closing.restatement.rederive import read_until, rederive, restatement
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import Manifest
 from svc_analytics.closing.states.judgements import Judgement, find_judgement, keep_judgement

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import Tables
+from svc_analytics.closing.restatement.diff import Tables
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import program_digest

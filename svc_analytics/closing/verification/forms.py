@@ -18,7 +18,7 @@ from xml.etree.ElementTree import ParseError
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.closing.diff import read_csv
+from svc_analytics.closing.restatement.diff import read_csv
 from svc_analytics.closing.seals import Manifest
 from svc_analytics.closing.verification.saying import (
     Known,

@@ -15,7 +15,6 @@ import pyarrow as pa
 from svc_analytics.closing import seals
 from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.chain import broken_chain
-from svc_analytics.closing.diff import Tables, as_texts, compare, read_tables
 from svc_analytics.closing.months import MONTH_SEALS, broken_months
 from svc_analytics.closing.neighbours import (
     Mismatch,
@@ -24,16 +23,21 @@ from svc_analytics.closing.neighbours import (
     newest_sealed,
     unmet_neighbours,
 )
-from svc_analytics.closing.rederive import (
+from svc_analytics.closing.register import FILE, Register, read_register
+from svc_analytics.closing.restatement.diff import Tables, as_texts, compare, read_tables
+from svc_analytics.closing.restatement.rederive import (
     differences,
     follows,
     read_until,
     rederive,
     restatement,
 )
-from svc_analytics.closing.reduction import comparable, months_left_out, no_longer_stated
-from svc_analytics.closing.register import FILE, Register, read_register
-from svc_analytics.closing.verdicts import (
+from svc_analytics.closing.restatement.reduction import (
+    comparable,
+    months_left_out,
+    no_longer_stated,
+)
+from svc_analytics.closing.restatement.verdicts import (
     FINDING,
     lost_verdicts,
     verdict_notes,

@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.closing.diff import as_texts, read_csv
+from svc_analytics.closing.restatement.diff import as_texts, read_csv
 from svc_analytics.closing.verification.layouts import is_layout
 from svc_analytics.closing.verification.sources import Cell, Sources
 from svc_analytics.closing.verification.tokens import Value, known_texts, values_of

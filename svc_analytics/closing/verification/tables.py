@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.closing.diff import KEYS, Tables, read_csv
+from svc_analytics.closing.restatement.diff import KEYS, Tables, read_csv
 from svc_analytics.closing.seals import Manifest
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import compare
 from svc_analytics.closing.register import lake_around
+from svc_analytics.closing.restatement.diff import compare
 from svc_analytics.closing.sealing import chain_faults
 from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings

@@ -15,7 +15,7 @@ from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.handover.books import books_file, books_of
 from svc_analytics.closing.handover.readable import readable_file
-from svc_analytics.closing.rederive import read_until
+from svc_analytics.closing.restatement.rederive import read_until
 from svc_analytics.closing.states.month_states import (
     is_judged,
     judged,

@@ -7,7 +7,7 @@ order, its figures, and its trend of twelve months or more.
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.closing.diff import Tables
+from svc_analytics.closing.restatement.diff import Tables
 from svc_analytics.render.bridge import TREND
 
 _FIGURES = "figures"  # the table with a row for each figure and coin

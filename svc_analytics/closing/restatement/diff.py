@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.closing.causes import Causes, cause_of_record, difference
+from svc_analytics.closing.restatement.causes import Causes, cause_of_record, difference
 from svc_analytics.errors import LakeError
 from svc_analytics.formatting.columns import text_columns
 from svc_analytics.formatting.sanitize import single_line, unescape_formula

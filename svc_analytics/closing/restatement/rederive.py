@@ -5,9 +5,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import READ_AT, as_texts, compare, read_tables
-from svc_analytics.closing.reduction import comparable
-from svc_analytics.closing.verdicts import without_verdicts
+from svc_analytics.closing.restatement.diff import READ_AT, as_texts, compare, read_tables
+from svc_analytics.closing.restatement.reduction import comparable
+from svc_analytics.closing.restatement.verdicts import without_verdicts
 from svc_analytics.instants import now, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.closing.diff import Tables
+from svc_analytics.closing.restatement.diff import Tables
 from svc_analytics.messages import Message
 from svc_analytics.render.standing import RECEIPTS, UNCHECKED
 from svc_analytics.warehouse.figures import read_figures
