@@ -13,7 +13,7 @@ _GONE = "{sealed} was sealed, and {file} no longer has it"
 _COMPARES = "svc-analytics statement --month {label} compares what {file} has now"
 
 
-def balance_notes(lake: Lake, manifest: seals.Manifest, period: Period) -> list[str]:
+def balance_notes(lake: Lake, manifest: seals.Manifest, period: Period) -> list[Message]:
     """Name the balances of a period that were written, corrected or removed since its sealing.
 
     Raises `ConfigError` for a line of the file that cannot be read.
@@ -24,7 +24,7 @@ def balance_notes(lake: Lake, manifest: seals.Manifest, period: Period) -> list[
     sealed = {(each.at, each.currency): each for each in named}
     written = asserted_within(read_assertions(lake.path), period)
     now = {(each.at, each.currency): each for each in written}
-    texts: list[str] = []
+    texts: list[Message] = []
     for key in sorted({**sealed, **now}):
         if key not in sealed:
             texts.append(Message("{now} was asserted after the sealing", now=now[key].text))

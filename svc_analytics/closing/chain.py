@@ -22,51 +22,47 @@ _SEALED_FIRST = (
 
 def broken_chain(
     manifest: seals.Manifest, period: Period, folders: Collection[Path], register: Register
-) -> list[str]:
+) -> list[Message]:
     """List what is wrong with the earlier seals that a manifest names, or does not name."""
-    before = _named_of(f"the statement of the {period.noun} before", manifest.get("previous_seal"))
     by_folder = [seals.manifests_of(period.shift(-1), folder) for folder in folders]
     earlier = [one for manifests in by_folder for one in manifests]
-    broken = [*_missing(before, manifest.get("previous_seal"), earlier)]
-    named = [one for one in earlier if one["seal"] == manifest.get("previous_seal")]
+    seal = manifest.get("previous_seal")
+    broken = [*_missing(Message("seal.no_before", NOUN=period.noun, seal=seal), seal, earlier)]
+    named = [one for one in earlier if one["seal"] == seal]
     broken += filter(None, map(register.contradicts, named[:1]))
-    if manifest.get("previous_seal") is None:
+    if seal is None:
         broken += _dropped(manifest, earlier[:1], register)
     return broken + _broken_versions(manifest, period, folders)
 
 
 def _broken_versions(
     manifest: seals.Manifest, period: Period, folders: Collection[Path]
-) -> list[str]:
+) -> list[Message]:
     """List what is wrong with the version that a restatement supersedes; a first one has none."""
     version, seal = manifest["version"], manifest.get("supersedes")
     if version == 1 or seal is None:
-        text = f"supersedes is {seal}, and this is version {version}"
+        text = Message("seal.other_version", seal=seal, version=version)
         return [] if version == 1 and seal is None else [text]
     same = [one for folder in folders for one in seals.manifests_of(period, folder)]
     earlier = [one for one in same if one["version"] == version - 1]
-    return [*_missing(_named_of("the version before it", seal), seal, earlier)]
+    return [*_missing(Message("seal.no_version", seal=seal), seal, earlier)]
 
 
-def _named_of(name: str, seal: str | None) -> str:
-    return f"{name}, with the seal {seal}, is missing"
-
-
-def _missing(text: str, seal: str | None, manifests: list[seals.Manifest]) -> Iterator[str]:
+def _missing(text: Message, seal: str | None, manifests: list[seals.Manifest]) -> Iterator[Message]:
     if seal and not any(one["seal"] == seal for one in manifests):
         yield text
 
 
 def _dropped(
     manifest: seals.Manifest, before: list[seals.Manifest], register: Register
-) -> Iterator[str]:
+) -> Iterator[Message]:
     """Name the month before where it was sealed first and the manifest does not name it."""
     for one in before:
         is_before = register.is_before(one["seal"], manifest["seal"])
         if is_before is None:
             is_before = parse_bound(one["as_of"]) <= parse_bound(manifest["as_of"])
         if is_before:
-            yield f"previous_seal is empty, and {one['label']} was sealed before as {one['seal']}"
+            yield Message("seal.before_dropped", label=one["label"], seal=one["seal"])
 
 
 def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, str]:

@@ -63,7 +63,7 @@ class StatementDiff(Displayable):
     sides: tuple[Side, Side] = field(repr=False)
     comparison: pa.Table = field(repr=False)  # figure by figure; of versions, what differs
     table: pa.Table = field(repr=False)
-    altered: tuple[str, ...] = ()  # what of the folders was changed since they were written
+    altered: tuple[Message, ...] = ()  # what of the folders was changed since they were written
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -187,7 +187,7 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
         no_cause = pa.nulls(len(differences), pa.string())
         differences = differences.set_column(column, "cause", no_cause)
     altered = [
-        f"{folder}: {text}"
+        Message("{name}: {TEXT}", name=folder, TEXT=text)
         for folder, manifest in zip(folders, manifests, strict=True)
         for text in _alterations(folder, manifest)
     ]
@@ -273,7 +273,7 @@ def _with_cause(comparison: pa.Table, differences: pa.Table) -> pa.Table:
     return figures.filter(pa.array([key in causes for key in keys], pa.bool_()))
 
 
-def _alterations(folder: Path, manifest: seals.Manifest) -> list[str]:
+def _alterations(folder: Path, manifest: seals.Manifest) -> list[Message]:
     """List what of a statement does not fit its hashes, its own tables or its lake's register."""
     texts = seals.alterations(folder, manifest)
     texts += contradicting_tables(folder, manifest["files"])

@@ -15,6 +15,7 @@ from svc_analytics.closing.register import Register
 from svc_analytics.closing.restatement.diff import as_texts
 from svc_analytics.closing.seals import Sealed
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
+from svc_analytics.messages import Message
 from svc_analytics.periods import TO_DATE, Period
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.statement import Statement
@@ -62,7 +63,7 @@ def name_seals(months: Sequence[Sealed]) -> list[dict[str, Any]]:
     return [{name: manifest[name] for name in _NAMED} for _, manifest in months]
 
 
-def unfooted(table: pa.Table, months: Sequence[Sealed]) -> Iterator[str]:
+def unfooted(table: pa.Table, months: Sequence[Sealed]) -> Iterator[Message]:
     """List where the months of a longer statement differ from their own statements.
 
     `table` is its table of months. With the footing of that table, the flows of the sealed
@@ -75,7 +76,7 @@ def unfooted(table: pa.Table, months: Sequence[Sealed]) -> Iterator[str]:
         rows = {row["currency"]: row for row in summary_of((folder, manifest))}
         coins = {coin for month, coin in stated if month == label}
         for coin in sorted(rows.keys() ^ coins):
-            yield f"{manifest['label']} has {coin} in one of the two statements only"
+            yield Message("seal.coin_of_one", label=manifest["label"], coin=coin)
         for coin in sorted(rows.keys() & coins):
             yield from _differing(manifest["label"], coin, rows[coin], stated[label, coin])
 
@@ -86,11 +87,11 @@ def _versions(month: Period, folders: Collection[Path]) -> list[Sealed]:
 
 def _differing(
     label: str, coin: str, sealed: dict[str, str], stated: dict[str, str]
-) -> Iterator[str]:
+) -> Iterator[Message]:
     for name in stated.keys() & sealed.keys() - {"currency"}:
         if sealed[name] != stated[name]:
-            values = f"{sealed[name] or 'unknown'} sealed, {stated[name] or 'unknown'} now"
-            yield f"{name} of {coin} in {label} differs: {values}"
+            values = {"SEALED": sealed[name] or "unknown", "NOW": stated[name] or "unknown"}
+            yield Message("seal.month_differs", name=name, coin=coin, label=label, **values)
 
 
 def broken_months(
@@ -99,7 +100,7 @@ def broken_months(
     folders: Collection[Path],
     register: Register,
     table: pa.Table | None,
-) -> list[str]:
+) -> list[Message]:
     """List what is wrong with the months whose seals a manifest names.
 
     `table` is the sealed table of months, if it can be read.
@@ -107,15 +108,14 @@ def broken_months(
     named = _named_months(manifest)
     labels = [month.folder for month in period.months]
     if [each["label"] for each in named] != labels:
-        return [f"{MONTH_SEALS} does not name the seals of {labels[0]} to {labels[-1]}"]
-    broken: list[str] = []
+        return [Message("seal.months_unnamed", fact=MONTH_SEALS, first=labels[0], last=labels[-1])]
+    broken: list[Message] = []
     sealed: list[Sealed] = []
     for month, facts in zip(period.months, named, strict=True):
         versions = _versions(month, folders)
         sealed += [one for one in versions if one[1]["seal"] == facts["seal"]][:1]
         if not sealed or sealed[-1][1]["seal"] != facts["seal"]:
-            text = f"the statement of {month.folder}, with the seal {facts['seal']}, is missing"
-            broken.append(text)
+            broken.append(Message("seal.no_month", label=month.folder, seal=facts["seal"]))
         else:
             broken += _broken_month(sealed[-1], facts, register)
     if table is not None and not broken:
@@ -123,15 +123,16 @@ def broken_months(
     return broken
 
 
-def _broken_month(one: Sealed, facts: dict[str, Any], register: Register) -> Iterator[str]:
+def _broken_month(one: Sealed, facts: dict[str, Any], register: Register) -> Iterator[Message]:
     folder, manifest = one
     for text in seals.seal_violations(folder, manifest):
-        yield f"the statement of {facts['label']}: {text}"
+        yield Message("seal.of_month", label=facts["label"], TEXT=text)
     if contradiction := register.contradicts(manifest):
         yield contradiction
     for name in _NAMED:
         if manifest[name] != facts[name]:
-            yield f"{MONTH_SEALS}: {name} of {facts['label']} is not that of its statement"
+            values = {"fact": MONTH_SEALS, "name": name, "label": facts["label"]}
+            yield Message("seal.other_month", **values)
 
 
 def _named_months(manifest: seals.Manifest) -> list[dict[str, Any]]:

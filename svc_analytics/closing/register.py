@@ -18,6 +18,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.files import make_folder
 from svc_analytics.formatting.tables import csv_line
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
 from svc_analytics.storage import Storage, merge_into
 
 FILE = "seals.csv"
@@ -41,13 +42,13 @@ class Register:
         """Return the seals that were made of the same version of a month."""
         return [row[0] for row in self.rows if row[1:] == _month(manifest)]
 
-    def contradicts(self, manifest: dict[str, Any]) -> str | None:
+    def contradicts(self, manifest: dict[str, Any]) -> Message | None:
         """Say which seal was made of a version of a month, where the manifest has another."""
         known = self.seals_of(manifest)
         if not known or manifest["seal"] in known:
             return None
-        name = f"{manifest['label']} version {manifest['version']}"
-        return f"the lake sealed {name} as {known[-1]}, not as {manifest['seal']}"
+        facts = {name: manifest[name] for name in ("label", "version", "seal")}
+        return Message("seal.other_seal", known=known[-1], **facts)
 
     def is_before(self, seal: str, other: str) -> bool | None:
         """Whether a seal was made before another one; None if that is not known."""
@@ -66,12 +67,10 @@ def read_register(statements: Path) -> Register:
         with path.open(encoding="utf-8", newline="") as file:
             header, *rows = [tuple(row) for row in csv.reader(file, strict=True) if row]
     except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
-        message = f"{path} cannot be read: restore it from a copy, or move it away"
-        raise LakeError(message) from error
+        raise LakeError(Message("seal.register_unread", path=path)) from error
     seals = [row[:-1] for row in rows]
     if [header, *rows] != _lines(seals):
-        message = f"{path} is torn or altered: restore it from a copy, or move it away"
-        raise LakeError(message)
+        raise LakeError(Message("seal.register_altered", path=path))
     return Register(tuple(seals))
 
 

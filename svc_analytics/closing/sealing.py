@@ -10,9 +10,10 @@ from pathlib import Path
 
 from svc_analytics.closing.register import Register, Row, read_register, register_seal
 from svc_analytics.closing.seals import STATEMENTS, Manifest, all_sealed, seal_of
-from svc_analytics.errors import LakeError, StoreError, StoreUnavailable
+from svc_analytics.errors import LakeError, StoreError, StoreUnavailable, text_of
 from svc_analytics.lake.lake import Lake
 from svc_analytics.log import LOG
+from svc_analytics.messages import Message
 from svc_analytics.proofs import chain
 from svc_analytics.proofs.checkpoint import tree_of, write_checkpoint
 from svc_analytics.proofs.secret import require_secret
@@ -20,7 +21,6 @@ from svc_analytics.proofs.verify import Result, read_chain
 from svc_analytics.storage import merge_into
 
 _NAMES = ("seal", "label", "calendar", "zone", "version")  # of an entry, as in the register
-_REMEDY = "restore them from a copy, or move chain.json away: the next close writes it anew"
 
 
 def seal_folder(lake: Lake, folder: Path, manifest: Manifest) -> str:
@@ -88,13 +88,13 @@ def read_known(statements: Path, register: Register) -> chain.Chain | None:
         chain.require_beginning(known)
         rows = [tuple(str(each[name]) for name in _NAMES) for each in known["checkpoints"]]
     except (Result, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise LakeError(f"{path} is torn or altered: {_REMEDY}") from error
+        raise LakeError(Message("seal.chain_altered", path=path)) from error
     if rows != [*register.rows[: len(rows)]]:
-        raise LakeError(f"{path} and the register of seals beside it differ: {_REMEDY}")
+        raise LakeError(Message("seal.chain_differs", path=path))
     return known
 
 
-def chain_faults(lake: Lake | None) -> list[str]:
+def chain_faults(lake: Lake | None) -> list[Message]:
     """List where the chain of a lake is not that of its register and its sealed folders.
 
     One that lacks the newest seals is none: the next close lists them.
@@ -106,10 +106,10 @@ def chain_faults(lake: Lake | None) -> list[str]:
     try:
         known = read_known(statements, register) or {"checkpoints": []}
     except LakeError as error:
-        return [str(error)]
+        return [Message("text.error", ERROR=text_of(error))]
     listed = {each["seal"]: each["checkpoint"] for each in known["checkpoints"]}
     return [
-        f"{chain.FILE} has another checkpoint of {one['label']} than its folder"
+        Message("seal.chain_of_other", chain=chain.FILE, label=one["label"])
         for _, one in all_sealed(statements)
         if one["seal"] in listed
         and one["seal"] == seal_of(one)

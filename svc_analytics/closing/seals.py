@@ -13,6 +13,7 @@ from typing import Any
 
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
+from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN, Period, read_label
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
 from svc_analytics.proofs.verify import ADDED, OF_PROGRAMS
@@ -147,18 +148,18 @@ def manifests_of(period: Period, folder: Path) -> list[Manifest]:
     return [manifest for manifest in manifests if manifest["seal"] == seal_of(manifest)]
 
 
-def broken_files(folder: Path, manifest: Manifest, altered: str = "") -> dict[str, str]:
-    """Name the files that are missing or altered, with what is wrong, or `altered`."""
-    altered = altered or ("differs from the seal" if manifest["seal"] else "was altered")
+def broken_files(folder: Path, manifest: Manifest, altered: str = "") -> dict[str, Message]:
+    """Name the files that are missing or altered, with what is wrong; `altered` is a code."""
+    altered = altered or ("seal.differs" if manifest["seal"] else "seal.altered")
     files: dict[str, dict[str, Any]] = manifest["files"]
     broken = {}
     for name, facts in sorted(files.items()):
         if not (folder / name).is_file():
-            broken[name] = "is missing"
+            broken[name] = Message("seal.missing", name=name)
         elif (folder / name).is_symlink():
-            broken[name] = "is a link, and no file of the statement"
+            broken[name] = Message("seal.link", name=name)
         elif hash_file(folder / name) != facts["sha256"]:
-            broken[name] = altered
+            broken[name] = Message(altered, name=name)
     return broken
 
 
@@ -172,7 +173,7 @@ def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
     return sorted(names - {MANIFEST, *BESIDE, *ADDED, *manifest["files"]})
 
 
-def altered_package(folder: Path) -> list[str]:
+def altered_package(folder: Path) -> list[Message]:
     """List what differs from the sums of a folder that was packed; nothing of any other folder."""
     paths = (path for path in folder.iterdir() if not path.name.startswith(OF_PROGRAMS))
     here = {path.name for path in paths if path.is_file()}
@@ -182,20 +183,19 @@ def altered_package(folder: Path) -> list[str]:
     path = folder / SUMS
     listed = path.read_bytes().decode(errors="replace") if path.is_file() else ""
     odd = {line[66:-1] for line in sums ^ {*listed.splitlines(keepends=True)}}
-    return [f"{name} is not as in {SUMS}" for name in sorted(odd)]
+    return [Message("seal.other_sum", name=name, sums=SUMS) for name in sorted(odd)]
 
 
-def seal_violations(folder: Path, manifest: Manifest) -> list[str]:
+def seal_violations(folder: Path, manifest: Manifest) -> list[Message]:
     """List what was altered in a statement since it was sealed; nothing when it holds."""
-    return alterations(folder, manifest) if manifest["seal"] else ["it is not sealed"]
+    return alterations(folder, manifest) if manifest["seal"] else [Message("seal.none")]
 
 
-def alterations(folder: Path, manifest: Manifest) -> list[str]:
+def alterations(folder: Path, manifest: Manifest) -> list[Message]:
     """List what of a statement does not fit its hashes, and its seal if it has one."""
     is_whole = manifest["seal"] in (None, seal_of(manifest))
-    altered = [] if is_whole else [f"{MANIFEST} differs from the seal"]
-    broken = broken_files(folder, manifest)
-    altered += [f"{name} {fault}" for name, fault in broken.items()]
+    altered = [] if is_whole else [Message("seal.differs", name=MANIFEST)]
+    altered += broken_files(folder, manifest).values()
     return [*altered, *filter(None, [checkpoint_fault(folder, manifest)])]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import LakeError
+from svc_analytics.messages import Message
 from svc_analytics.proofs.lines import Lines, read_lines
 from svc_analytics.proofs.merkle import Tree
 from svc_analytics.proofs.parts import keep_parts
@@ -95,14 +96,15 @@ def checkpoint_text(manifest: dict[str, Any]) -> str | None:
     return "".join(f"{line}\n" for line in lines)
 
 
-def checkpoint_fault(folder: Path, manifest: dict[str, Any]) -> str | None:
+def checkpoint_fault(folder: Path, manifest: dict[str, Any]) -> Message | None:
     """Say what is wrong with the checkpoint in a sealed folder; None where it fits its manifest."""
     expected, path = checkpoint_text(manifest), folder / FILE
     if expected is None:
-        return f"{FILE} is of no tree of the manifest" if path.exists() else None
+        return Message("seal.no_tree", name=FILE) if path.exists() else None
     if path.is_symlink() or not path.is_file():
-        return f"{FILE} is missing"
-    return None if path.read_bytes() == expected.encode() else f"{FILE} is not that of the manifest"
+        return Message("seal.missing", name=FILE)
+    is_same = path.read_bytes() == expected.encode()
+    return None if is_same else Message("seal.other_checkpoint", name=FILE)
 
 
 def write_checkpoint(folder: Path, manifest: dict[str, Any]) -> None:

@@ -28,6 +28,7 @@ from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_csv
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.messages import Message
 from svc_analytics.periods import parse_period
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import BESIDE
@@ -52,7 +53,7 @@ class Package:
     folder: Path
     seal: str
     sha256: str
-    unproven: tuple[str, ...] = ()  # what of the folder could not be compared with anything
+    unproven: tuple[Message, ...] = ()  # what of the folder could not be compared with anything
 
 
 def package(
@@ -97,13 +98,14 @@ def pack_folder(
     """Pack a sealed folder; refuse one that does not fit its seal, its tables or its lake."""
     manifest = seals.read_manifest(folder)
     # A forged manifest may name any file of this machine.
-    broken = [f"{name!a} is no file of it" for name in manifest["files"] if not _is_plain(name)]
+    odd = [name for name in manifest["files"] if not _is_plain(name)]
+    broken = [Message("seal.odd_file", name=ascii(name)) for name in odd]
     broken = broken or seals.seal_violations(folder, manifest)
     if not broken:
         proof = prove(folder, manifest, lake or lake_around(folder.absolute()))
         broken = [*proof.broken, *chain_faults(proof.lake)]
     if broken:
-        raise LakeError(f"{folder} is not packed: {broken[0]}; restore it from a copy")
+        raise LakeError(Message("seal.not_packed", folder=folder, FAULT=broken[0]))
     target = Path(f"{folder.name}.zip" if out is None else out)
     if target.suffix.lower() != ".zip":
         raise ConfigError(f"--out {target}: its suffix must be .zip")

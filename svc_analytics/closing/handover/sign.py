@@ -50,7 +50,7 @@ class Signature:
     seal: str
     key: str
     is_new: bool
-    unproven: tuple[str, ...] = ()  # what of the folder could not be compared with anything
+    unproven: tuple[Message, ...] = ()  # what of the folder could not be compared with anything
     is_stamped: bool = False  # by the authority that the settings name
     note: str | None = None  # why it is not stamped, though an authority is named
 
@@ -169,9 +169,9 @@ def _content(folder: Path, manifest: seals.Manifest) -> bytes:
     return (folder / FILE).read_bytes()
 
 
-def _require(folder: Path, broken: list[str]) -> None:
+def _require(folder: Path, broken: list[Message]) -> None:
     if broken:
-        raise LakeError(f"{folder} is not signed: {broken[0]}")
+        raise LakeError(Message("seal.not_signed", folder=folder, FAULT=broken[0]))
 
 
 def _signer(file: Path, content: bytes) -> str | None:

@@ -20,6 +20,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.formatting.columns import text_columns
 from svc_analytics.formatting.sanitize import single_line, unescape_formula
 from svc_analytics.interrupts import interruptible
+from svc_analytics.messages import Message
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS
 from svc_analytics.warehouse.connection import NO_BARS
@@ -86,19 +87,19 @@ def _read_table(path: Path) -> pa.Table:
         if lacking:
             raise ValueError(f"it has no column {lacking[0]}")
     except (OSError, ValueError, pa.ArrowException, csv.Error) as error:
-        message = f"{path} cannot be read: {single_line(str(error))}; restore it from a copy"
-        raise LakeError(message) from error
+        reason = single_line(str(error))
+        raise LakeError(Message("seal.table_unread", path=path, reason=reason)) from error
     return table
 
 
-def contradicting_tables(folder: Path, files: Collection[str]) -> list[str]:
+def contradicting_tables(folder: Path, files: Collection[str]) -> list[Message]:
     """Name the tables of which the Parquet file and the CSV file say different things."""
     parquets, csvs = (
         read_tables(folder, [file for file in files if file.endswith(suffix)])
         for suffix in (".parquet", ".csv")
     )
     return [
-        f"{name}.csv does not say what {name}.parquet says"
+        Message("seal.two_tables", csv=f"{name}.csv", parquet=f"{name}.parquet")
         for name in sorted(parquets.keys() & csvs.keys())
         if parquets[name] != csvs[name]
     ]

@@ -18,6 +18,10 @@ from svc_analytics.warehouse.figures import read_figures
 
 FINDING = "receipt_proves_its_payment"  # the rule whose findings verdicts are
 _COLUMNS = {RECEIPTS: {"verdict", "reason"}, "lines": {"receipt_verdict"}}
+_LOST = (
+    "checked at the sealing, and the lake has no verdict on them now: "
+    "run svc-analytics receipts verify"
+)
 _FIGURES = "figures"  # the table with a row for each figure and coin
 
 
@@ -36,7 +40,7 @@ def _without(name: str, table: pa.Table, figures: set[str]) -> pa.Table:
     return table.filter(pc.invert(pc.is_in(table["name"], value_set=names)))
 
 
-def verdict_notes(sealed: Tables, new: Tables) -> list[str]:
+def verdict_notes(sealed: Tables, new: Tables) -> list[Message]:
     """Say how many receipts of a sealed month have other verdicts now than when it was sealed."""
     moved = _moved(sealed, new)
     came = sum(count for (before, _), count in moved.items() if before == UNCHECKED)
@@ -45,11 +49,10 @@ def verdict_notes(sealed: Tables, new: Tables) -> list[str]:
     return notes + [_receipts(changed, "judged otherwise at the sealing")] * bool(changed)
 
 
-def lost_verdicts(sealed: Tables, new: Tables) -> list[str]:
+def lost_verdicts(sealed: Tables, new: Tables) -> list[Message]:
     """Say how many verdicts of a sealed month the lake has no longer."""
     count = _gone(_moved(sealed, new))
-    lost = "checked at the sealing, and the lake has no verdict on them now"
-    return [_receipts(count, f"{lost}: run svc-analytics receipts verify")] * bool(count)
+    return [_receipts(count, _LOST)] * bool(count)
 
 
 def _moved(sealed: Tables, new: Tables) -> Counter[tuple[str, str]]:
@@ -65,7 +68,7 @@ def _gone(moved: Counter[tuple[str, str]]) -> int:
     return sum(count for (_, after), count in moved.items() if after == UNCHECKED)
 
 
-def _receipts(count: int, what: str) -> str:
+def _receipts(count: int, what: str) -> Message:
     one, more = "{count} receipt was {WHAT}", "{count} receipts were {WHAT}"
     return Message(more if count > 1 else one, count=f"{count:,}", WHAT=what)
 

@@ -10,7 +10,7 @@ of theirs, and whatever signs or stamps writes them again.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 from svc_analytics.closing import seals
 from svc_analytics.closing.verification.facts import PROGRAM, is_this_release
 from svc_analytics.closing.verification.forms import Findings, compare_forms, formats_of
-from svc_analytics.errors import SvcError
+from svc_analytics.errors import SvcError, text_of
 from svc_analytics.external_rates import ExternalRates, parse_rates
 from svc_analytics.files import hash_file
 from svc_analytics.language.catalogue import ENGLISH, Language
@@ -34,7 +34,6 @@ from svc_analytics.storage import Storage
 
 ENDING, FACTS = "-forms", "forms.json"
 _WORDED = {name for name, form in DOCUMENTS.items() if form.is_worded}
-_ALTERED = "differs from what the sealed tables say (a derived form, not sealed)"
 _OTHER_SENTENCES = "its sentences on what moved are not those that are kept now"
 _WRITTEN_BEFORE = "written before the month was signed or stamped as it is now"
 _MARKS = "marks"  # the fact of how the sealed folder was marked when they were written
@@ -183,55 +182,57 @@ def _compare_converted(sealed: Sealed, place: Path) -> Findings:
     try:
         converted = sealed.converted(parse_rates(read_facts(place).get("rates", {})))
     except SvcError as error:
-        return Findings([f"{place.name}: {error}"])
+        return Findings(_of_forms(place, [text_of(error)]))
     if converted.place != place:
-        return Findings([f"{place.name}: its rates are of {converted.place.name}"])
+        text = Message("seal.other_rates", name=converted.place.name)
+        return Findings(_of_forms(place, [text]))
     return _compare(converted)
 
 
 def _compare(sealed: Sealed) -> Findings:
     findings, facts = Findings(), read_facts(sealed.place)
-    name = sealed.place.name
+    place = sealed.place
     if facts.get("seal") != sealed.manifest["seal"]:
-        findings.broken.append(f"{name} is not of this seal")
+        findings.broken.append(Message("seal.forms_of_other", name=place.name))
         return findings
-    altered = seals.broken_files(sealed.place, facts, _ALTERED)
+    altered = seals.broken_files(place, facts, "seal.form_differs")
     marks = Marks.from_json(facts.get(_MARKS))
     sentences, now = Kept.from_json(facts), sealed.kept
     statement, is_own = sealed.marked(marks).saying(sentences).statement, is_this_release(facts)
-    findings = compare_forms(statement, facts, sealed.facts, sealed.place, altered, is_own=is_own)
+    findings = compare_forms(statement, facts, sealed.facts, place, altered, is_own=is_own)
     findings.unproven += _not_compared(findings.reworded, facts)
     _compare_marks(marks, sealed.marks, findings)
     # A package holds the sentences that could be read, and no line that could not.
     if now != (sentences if now.unread else replace(sentences, unread=())):
         findings.notes.append(Message(_OTHER_SENTENCES))
-    strange = {path.name for path in sealed.place.iterdir()} - {FACTS, *facts["files"]}
-    findings.broken += [f"{file} {fault}" for file, fault in altered.items()]
-    findings.broken += [f"{file} is none of the forms" for file in sorted(strange)]
-    findings.broken = [f"{name}: {text}" for text in findings.broken]
-    findings.unproven = [f"{name}: {text}" for text in findings.unproven]
-    findings.notes = [Message("{name}: {TEXT}", name=name, TEXT=text) for text in findings.notes]
+    strange = {path.name for path in place.iterdir()} - {FACTS, *facts["files"]}
+    findings.broken += altered.values()
+    findings.broken += [Message("seal.no_form", name=name) for name in sorted(strange)]
+    findings.broken = _of_forms(place, findings.broken)
+    findings.unproven = _of_forms(place, findings.unproven)
+    findings.notes = _of_forms(place, findings.notes)
     return findings
 
 
-def _not_compared(reworded: list[str], facts: dict[str, Any]) -> Iterator[str]:
+def _of_forms(place: Path, texts: Sequence[str]) -> list[Message]:
+    """Put the name of a folder of forms before what is said of it."""
+    return [Message("{name}: {TEXT}", name=place.name, TEXT=text) for text in texts]
+
+
+def _not_compared(reworded: list[str], facts: dict[str, Any]) -> Iterator[Message]:
     """Say of files in the words of another release that nothing proves them: no seal does."""
     if reworded:
-        writer = f"svc-analytics {facts.get('tool_version')} wrote it, another release"
-        files = ", ".join(reworded)
-        yield (
-            f"{writer}: the words and the layout of {files}, its four statuses too, were not "
-            "compared: write it again with this release"
-        )
+        values = {"version": facts.get("tool_version"), "files": ", ".join(reworded)}
+        yield Message("seal.form_reworded", **values)
 
 
 def _compare_marks(before: Marks, now: Marks, findings: Findings) -> None:
     """Find marks that forms tell of and the folder has not; it may have come by them later."""
     if before.signer and before.signer != now.signer:
-        text = f"it tells of the key {before.signer}, which {SIGNATURE} is not by"
+        text = Message("seal.other_key", key=before.signer, file=SIGNATURE)
         (findings.unproven if now.signer == UNREAD else findings.broken).append(text)
     if before.is_stamped and not now.is_stamped:
-        findings.broken.append(f"it tells of a stamp, and {STAMP} is none")
+        findings.broken.append(Message("seal.no_stamp", file=STAMP))
     is_fewer = before.signer in (None, now.signer) and before.is_stamped <= now.is_stamped
     if is_fewer and before != now:
         findings.notes.append(Message(_WRITTEN_BEFORE))

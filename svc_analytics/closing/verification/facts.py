@@ -13,6 +13,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.files import program_digest
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.render.document import Unknown
 from svc_analytics.schema import STREAMS
@@ -47,9 +48,10 @@ def period_of(manifest: seals.Manifest) -> Period:
     check_names(seals.chosen_metadata(manifest))
     seals.sealed_assertions(manifest)
     if at < period.end:
-        raise ConfigError(f"as_of, {manifest['as_of']}, is before the end of the {period.noun}")
+        values = {"as_of": manifest["as_of"], "NOUN": period.noun}
+        raise ConfigError(Message("seal.as_of_early", **values))
     if manifest["as_of"] != format_instant(at):
-        raise ConfigError(f"as_of, {manifest['as_of']}, is not written as close writes it")
+        raise ConfigError(Message("seal.as_of_odd", as_of=manifest["as_of"]))
     return period
 
 
@@ -114,19 +116,20 @@ def _stated(statement: Statement) -> set[str]:
 
 def wrong_facts(
     manifest: seals.Manifest, expected: dict[str, Any], *, is_own: bool = True
-) -> list[str]:
+) -> list[Message]:
     """Name the facts of a manifest that are not what they must be.
 
     Another release gives the reasons of what is unknown in other words, and knows fewer facts.
     """
     always = expected.keys() if is_own else expected.keys() & _ALWAYS
-    wrong = [f"{name} is missing in the manifest" for name in always if name not in manifest]
+    lacking = (name for name in always if name not in manifest)
+    wrong = [Message("seal.no_fact", name=name) for name in lacking]
     for name in expected:
         if name in manifest and name not in _OTHERS:
             pair = manifest[name], _as_kept(manifest[name], expected[name])
             wrong += _wrong(name, *(pair if is_own else map(_without_words, pair)))
     strange = sorted(manifest.keys() - expected.keys() - {"language", "tree"})
-    return wrong + [f"{name} is no fact of a manifest" for name in strange]
+    return wrong + [Message("seal.strange_fact", name=name) for name in strange]
 
 
 def _as_kept(sealed: Any, expected: Any) -> Any:
@@ -155,18 +158,19 @@ def _without_words(fact: Any) -> Any:
     ]
 
 
-def _wrong(name: str, value: Any, expected: Any) -> Iterator[str]:
+def _wrong(name: str, value: Any, expected: Any) -> Iterator[Message]:
     """List where a fact is not as it must be, in the depth where they differ."""
     if _canonical(value) == _canonical(expected):
         return
     if not (isinstance(value, dict) and isinstance(expected, dict) and value):
-        yield f"{name} in the manifest is {_shown(value)}, not {_shown(expected)}"
+        values = {"value": _shown(value), "expected": _shown(expected)}
+        yield Message("seal.other_fact", name=name, **values)
         return
     for key in {**expected, **value}:
         yield from _wrong(f"{name}.{key}", value.get(key), expected.get(key))
 
 
-def changed_profile(manifest: seals.Manifest, lake: Lake) -> list[str]:
+def changed_profile(manifest: seals.Manifest, lake: Lake) -> list[Message]:
     """Name the facts of the merchant that are of no profile that the lake ever read."""
     sealed, merchant = manifest["merchant"], lake.merchant
     known = [_without_instant(each) for each in (merchant, *lake.earlier_profiles)]
@@ -174,8 +178,12 @@ def changed_profile(manifest: seals.Manifest, lake: Lake) -> list[str]:
         return []
     names = [name for name in {**sealed, **merchant} if name != "read_at"]
     return [
-        f"merchant.{name} is {_shown(sealed.get(name))} here and {_shown(merchant.get(name))} in "
-        "the lake, which read no profile like it: the manifest was altered"
+        Message(
+            "seal.other_profile",
+            name=f"merchant.{name}",
+            here=_shown(sealed.get(name)),
+            there=_shown(merchant.get(name)),
+        )
         for name in names
         if (sealed.get(name), name in sealed) != (merchant.get(name), name in merchant)
     ]

@@ -26,8 +26,9 @@ from svc_analytics.closing.verification.saying import (
     known_of,
     strange_numbers,
 )
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, text_of
 from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.messages import Message, joined
 from svc_analytics.render.described.datapackage import DATA_PACKAGE, other_descriptions
 from svc_analytics.render.document import Document
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS, Output, write_files
@@ -43,10 +44,10 @@ _UNREADABLE = (
 class Findings:
     """The faults of the files of a sealed folder, and what could not be proven."""
 
-    broken: list[str] = field(default_factory=list)
-    unproven: list[str] = field(default_factory=list)
+    broken: list[Message] = field(default_factory=list)
+    unproven: list[Message] = field(default_factory=list)
     reworded: list[str] = field(default_factory=list)  # files in the words of another release
-    notes: list[str] = field(default_factory=list)  # worth knowing, though nothing is wrong
+    notes: list[Message] = field(default_factory=list)  # worth knowing, though nothing is wrong
 
 
 def compare_forms(
@@ -72,12 +73,12 @@ def compare_forms(
         except OSError as error:
             raise _unwritable(place, error) from error
         except Exception as error:  # forged tables and facts can be anything
-            findings.broken.append(f"the files cannot be rendered from the tables: {error}")
+            findings.broken.append(Message("seal.not_rendered", error=str(error)))
             return findings
         known = None if is_own else known_of(sealed, facts, folder, skip, language)
         for name, count in _owed(rows, manifest, is_own=is_own).items():
             if name not in manifest["files"]:
-                findings.broken.append(f"{name} is missing, with its entry in the manifest")
+                findings.broken.append(Message("seal.no_entry", name=name))
             elif name not in skip:
                 _compare(Path(place) / name, folder / name, known, findings)
                 rows_of_it = count if is_own or not _is_laid_out(name) else None
@@ -96,10 +97,10 @@ def _unwritable(place: str, error: OSError) -> LakeError:
     return LakeError(f"cannot render the statement again in {place}: {error.strerror or error}")
 
 
-def _strange(manifest: Manifest, known: set[str]) -> list[str]:
+def _strange(manifest: Manifest, known: set[str]) -> list[Message]:
     """Name the files that no statement of this kind has."""
     strange = manifest["files"].keys() - known
-    return [f"{name} is no file of this statement" for name in sorted(strange)]
+    return [Message("seal.strange_file", name=name) for name in sorted(strange)]
 
 
 def _is_laid_out(name: str) -> bool:
@@ -108,11 +109,11 @@ def _is_laid_out(name: str) -> bool:
     return name in (DEFINITIONS, DATA_PACKAGE) or bool(form and form.is_worded)
 
 
-def _wrong_entry(name: str, entry: dict[str, Any], rows: int | None) -> list[str]:
+def _wrong_entry(name: str, entry: dict[str, Any], rows: int | None) -> list[Message]:
     """List the faults of a file's entry in the manifest, but for its hash."""
     is_right = entry.keys() == {"sha256", "rows"} and rows in (None, entry["rows"])
     is_right &= type(entry.get("rows")) is int
-    return [] if is_right else [f"{name} has {rows} rows, and the manifest says {entry}"]
+    return [] if is_right else [Message("seal.other_entry", name=name, rows=rows, entry=entry)]
 
 
 def formats_of(files: Collection[str], tables: Collection[str]) -> list[str]:
@@ -132,9 +133,9 @@ def _leave_out_unprintable(formats: list[str], findings: Findings) -> list[str]:
         except ConfigError as error:
             formats.remove(form.name)
             files += form.files
-            findings.unproven += [
-                f"{file} could not be rendered again: {error}" for file in form.files
-            ]
+            values = {"ERROR": text_of(error)}
+            texts = [Message("seal.not_again", name=file, **values) for file in form.files]
+            findings.unproven += texts
     return files
 
 
@@ -144,39 +145,44 @@ def _compare(again: Path, file: Path, known: Known | None, findings: Findings) -
         return
     name, form = file.name, form_of(file.name)
     if form and form.read is None:
-        text = f"{name} was written by other libraries, or its words were altered"
-        findings.unproven.append(text)
+        findings.unproven.append(Message("seal.other_words", name=name))
         return
     try:
         wrong = list(_differences(form, again, file, known))
     except _UNREADABLE as error:
-        findings.broken.append(f"{name} is not what the tables and the manifest say: {error}")
-        return
+        wrong = [Message("text.error", ERROR=str(error))]
     if wrong:
-        findings.broken.append(f"{name} is not what the tables and the manifest say{wrong[0]}")
+        texts = [Message("seal.contradicts", name=name), *filter(None, wrong[:1])]
+        findings.broken.append(joined("text.why", texts))
     elif known:
         findings.reworded.append(name)
     else:
-        findings.unproven.append(f"{name} was written by other libraries, or its look was altered")
+        findings.unproven.append(Message("seal.other_look", name=name))
 
 
-def _differences(form: Form | None, again: Path, file: Path, known: Known | None) -> Iterator[str]:
-    """Say in what two files differ, but for their looks, and their words where these may."""
+def _differences(
+    form: Form | None, again: Path, file: Path, known: Known | None
+) -> Iterator[Message | None]:
+    """Say in what two files differ, but for their looks, and their words where these may.
+
+    None stands for a difference that no words name.
+    """
     if form and form.read:
         ours, theirs = form.read(again), form.read(file)
         if known:
             yield from contradictions(ours, theirs, known)
         elif ours != theirs or not form.is_worded:
-            yield ""  # what only programs read has no look
+            yield None  # what only programs read has no look
     elif file.suffix == ".parquet":
         if not _is_same_table(again, file, has_words=known is None):
-            yield ""
+            yield None
     elif known and file.name == DATA_PACKAGE:
         yield from other_descriptions(again, file)
     elif known is None or (file.name != DEFINITIONS and read_csv(again) != read_csv(file)):
-        yield ""
+        yield None
     elif file.name == DEFINITIONS:
-        yield from (f": it says {number}" for number in strange_numbers(read_csv(file)))
+        numbers = strange_numbers(read_csv(file))
+        yield from (Message("seal.says", number=number) for number in numbers)
 
 
 def _is_same_table(again: Path, file: Path, *, has_words: bool) -> bool:

@@ -58,7 +58,7 @@ from svc_analytics.closing.verification.tables import (
     sealed_tables,
     table_names,
 )
-from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
+from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed, text_of
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
@@ -94,16 +94,16 @@ class Proof:
     folder: Path
     manifest: seals.Manifest
     lake: Lake | None
-    broken: list[str] = field(default_factory=list)
-    unproven: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    broken: list[Message] = field(default_factory=list)
+    unproven: list[Message] = field(default_factory=list)
+    notes: list[Message] = field(default_factory=list)
     new: Statement | None = None
     table: pa.Table = field(default_factory=lambda: compare({}, {}))
     register: Register = field(default_factory=Register)
     # Where it does not meet its neighbours: no fault of this folder alone.
     unmet: list[Mismatch] = field(default_factory=list)
     sealed: Sealed | None = None  # the statement that was sealed, if its tables can be read
-    verdicts: list[str] = field(default_factory=list)  # what came to light of its receipts since
+    verdicts: list[Message] = field(default_factory=list)  # what its receipts brought to light
 
     @property
     def is_own(self) -> bool:
@@ -127,7 +127,7 @@ def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
     try:
         period = period_of(manifest)
     except ConfigError as error:
-        proof.broken.append(f"the manifest cannot be right: {error}")
+        proof.broken.append(Message("seal.manifest_wrong", ERROR=text_of(error)))
         return proof
     if lake:
         proof.register = read_register(lake.path / seals.STATEMENTS)
@@ -152,8 +152,7 @@ def require_unaltered(
         proof = prove(folder, manifest, lake)
         broken = proof.broken
     if broken:
-        message = f"{folder} was altered after it was sealed ({broken[0]}): restore it from a copy"
-        raise LakeError(message)
+        raise LakeError(Message("seal.was_altered", folder=folder, FAULT=broken[0]))
     return proof
 
 
@@ -161,8 +160,7 @@ def require_same(proof: Proof) -> None:
     """Refuse a month that the lake would state otherwise today than it was sealed."""
     if proof.table.num_rows and proof.new:
         label, command = proof.manifest["label"], command_to_close(proof.new.period)
-        message = f"{label} was sealed with other figures than the lake gives now"
-        raise PeriodNotClosed(f"{message}: first restate it with {command}")
+        raise PeriodNotClosed(Message("seal.restate_first", label=label, command=command))
 
 
 def _derive(proof: Proof) -> None:
@@ -172,11 +170,8 @@ def _derive(proof: Proof) -> None:
         return
     read_to = read_until(lake)
     if read_to is not None and read_to < parse_bound(manifest["as_of"]):
-        until = format_instant(read_to)
-        proof.unproven.append(
-            f"as_of is {manifest['as_of']}, and {lake.place} was read only up to {until}: "
-            "nothing was compared with its records; run svc-analytics extract"
-        )
+        values = {"as_of": manifest["as_of"], "until": format_instant(read_to)}
+        proof.unproven.append(Message("seal.read_less", place=lake.place, **values))
         return
     proof.new = rederive(lake, manifest)
 
@@ -192,7 +187,7 @@ def _check_seals(proof: Proof, period: Period) -> None:
     try:
         _check_periods(proof, period, folders)
     except LakeError as error:  # of a file that fits its hash, and is no table
-        proof.unproven.append(f"it was not compared with the periods beside it: {error}")
+        proof.unproven.append(Message("seal.not_beside", ERROR=text_of(error)))
 
 
 def _check_periods(proof: Proof, period: Period, folders: list[Path]) -> None:
@@ -213,11 +208,12 @@ def _look_up(proof: Proof) -> None:
     manifest = proof.manifest
     if text := proof.register.contradicts(manifest):
         proof.broken.append(text)
-    elif proof.register.rows or (proof.lake and proof.folder.is_relative_to(proof.lake.path)):
-        name = f"{manifest['label']} version {manifest['version']}"
-        if not proof.register.has(manifest["seal"]):
-            text = f"the lake's register of seals, {seals.STATEMENTS}/{FILE}, lacks {name}"
-            proof.unproven.append(text)
+        return
+    is_owed = proof.register.rows or (proof.lake and proof.folder.is_relative_to(proof.lake.path))
+    if is_owed and not proof.register.has(manifest["seal"]):
+        values = {name: manifest[name] for name in ("label", "version")}
+        file = f"{seals.STATEMENTS}/{FILE}"
+        proof.unproven.append(Message("seal.not_registered", file=file, **values))
 
 
 def _check_tree(proof: Proof) -> None:
@@ -231,8 +227,7 @@ def _check_tree(proof: Proof) -> None:
     except (LakeError, OSError):  # no lines: the tables are missed elsewhere
         is_same = False
     if not is_same:
-        text = "its tree is not that of its lines and the lake's secret: one of them was replaced"
-        proof.unproven.append(text)
+        proof.unproven.append(Message("seal.other_tree"))
 
 
 def _check_contents(proof: Proof, period: Period) -> None:
@@ -243,8 +238,7 @@ def _check_contents(proof: Proof, period: Period) -> None:
     tables = _tables(proof, names, manifest["files"].keys() - altered)
     proof.broken += missing_tables(manifest, names)
     if lacking := [name for name in names if name not in tables]:
-        text = f"{', '.join(lacking)} cannot be read without the lake"
-        proof.unproven.append(f"{text}: nothing was compared with the tables")
+        proof.unproven.append(Message("seal.tables_unread", names=", ".join(lacking)))
         return
     if proof.new:
         _check_shape(proof, tables, proof.new)
@@ -253,7 +247,7 @@ def _check_contents(proof: Proof, period: Period) -> None:
     proof.broken += wrong_facts(manifest, expected, is_own=proof.is_own)
     _check_forms(proof, sealed, expected, altered)
     if RESTATEMENT in tables and not follows(tables[RESTATEMENT], proof.folder, manifest, sealed):
-        proof.unproven.append(f"{RESTATEMENT} is not what follows from the version before")
+        proof.unproven.append(Message("seal.other_restatement", name=RESTATEMENT))
     _compare_with_lake(proof, tables)
 
 
@@ -271,15 +265,15 @@ def _check_shape(proof: Proof, tables: Tables, new: Statement) -> None:
     """Say which tables, columns and figures are not those that the lake's statement has."""
     sealed = {name: table for name, table in tables.items() if name != RESTATEMENT}
     for name in no_longer_stated(sealed, new.tables):
-        proof.unproven.append(f"{name} cannot be made again: this release does not state it")
+        proof.unproven.append(Message("seal.not_stated", name=name))
     more = no_longer_stated(new.tables, sealed)
     months = months_left_out(sealed, new.tables)
     if months and proof.is_own:  # none of this release, unless older records were read since
-        proof.unproven.append(f"it lacks {months[0]}, which the lake gives now")
+        proof.unproven.append(Message("seal.lacks_month", name=months[0]))
     elif months:
         proof.notes.append(Message(_NOT_STATED, names=months[0]))
     if more and proof.is_own:
-        proof.broken.append(f"it lacks {', '.join(more)}")
+        proof.broken.append(Message("seal.lacks", names=", ".join(more)))
     elif more:
         proof.notes.append(Message(_NOT_STATED, names=", ".join(more)))
 
@@ -327,8 +321,7 @@ def _compare_with_lake(proof: Proof, tables: Tables) -> None:
         ignored = _SINCE if proof.is_own else {*_SINCE, *_WORDS}
         columns = [column for column in old[name].column_names if column not in ignored]
         if columns and old[name].select(columns) != now[name].select(columns):
-            text = f"{name} is not what the lake gives now, though no figure differs"
-            proof.unproven.append(text)
+            proof.unproven.append(Message("seal.other_table", name=name))
     if CHECKS in old:
         _compare_findings(proof, old[CHECKS], now[CHECKS])
 

@@ -29,6 +29,7 @@ from svc_analytics.formatting.display import label
 from svc_analytics.formatting.numbers import ROUNDED
 from svc_analytics.language.catalogue import Language
 from svc_analytics.language.words import name_keys
+from svc_analytics.messages import Message
 from svc_analytics.render.contents import ID, Contents, Row
 from svc_analytics.render.document import Document
 from svc_analytics.render.face.restated import RESTATEMENT
@@ -166,36 +167,40 @@ def strange_numbers(definitions: pa.Table) -> list[str]:
     return sorted(each for each in theirs - ours if len(each) > _FEW)
 
 
-def contradictions(ours: Contents, theirs: Contents, known: Known) -> Iterator[str]:
+def contradictions(ours: Contents, theirs: Contents, known: Known) -> Iterator[Message]:
     """List where a file of another release says what does not follow from the sealed statement."""
     reading = _Reading(ours, theirs, known)
     if theirs.is_exact:
         yield from _other_rows(ours.rows, theirs.rows)
     else:
         parts = (part for part in theirs.parts - ours.parts if not is_layout(part))
-        yield from (f": it has {part}" for part in sorted(parts))
+        yield from (Message("seal.part", part=part) for part in sorted(parts))
         yield from reading.other_figures()
     yield from reading.strange_numbers()
     yield from _other_names(ours, theirs, known)
 
 
-def _other_rows(ours: list[Row], theirs: list[Row]) -> Iterator[str]:
+def _other_rows(ours: list[Row], theirs: list[Row]) -> Iterator[Message]:
     """Yield where rows that programs read are not those that they must be."""
     if ours != theirs:
         pairs = zip(ours, theirs, strict=False)
-        row = next((row for right, row in pairs if right != row), ("it has more or fewer rows",))
-        yield f": {' | '.join(row)}"
+        other = next((_said(row) for right, row in pairs if right != row), None)
+        yield other or Message("seal.row_count")
 
 
-def _other_names(ours: Contents, theirs: Contents, known: Known) -> Iterator[str]:
+def _said(row: Row) -> Message:
+    return Message("seal.row", row=" | ".join(row))
+
+
+def _other_names(ours: Contents, theirs: Contents, known: Known) -> Iterator[Message]:
     """Yield the names where the merchant's stand, and that are not its own; and those left out."""
     for name in theirs.names:
         if _plain(name) not in map(_plain, (*known.merchant, *ours.names)):
-            yield f": it names {name}"
+            yield Message("seal.other_name", name=name)
     texts = ["\n".join((*each.texts, *map(" ".join, each.rows))) for each in (ours, theirs)]
     for name in known.merchant:
         if name in texts[0] and name not in texts[1]:
-            yield f": it does not name {name}"
+            yield Message("seal.no_name", name=name)
 
 
 @dataclass(frozen=True)
@@ -215,7 +220,7 @@ class _Reading:
     theirs: Contents
     known: Known
 
-    def other_figures(self) -> Iterator[str]:
+    def other_figures(self) -> Iterator[Message]:
         """Yield the rows that do not follow, and the figures that are left out."""
         said: set[Figure] = set()
         for line in _lines(self.theirs, self.known):
@@ -223,14 +228,15 @@ class _Reading:
             if figure and (self._is_pivot(line) or self._coin(line) or _is_pair(line.row)):
                 yield from self._figure_faults(line, figure, said)
             elif line not in self._ours and not self._follows(line):
-                yield f": {' | '.join(line.row)}"
-        yield from (f": {name} of {coin} is left out" for name, coin in self._left_out(said))
+                yield _said(line.row)
+        for name, coin in self._left_out(said):
+            yield Message("seal.left_out", name=name, coin=coin)
 
-    def strange_numbers(self) -> Iterator[str]:
+    def strange_numbers(self) -> Iterator[Message]:
         """Yield the numbers outside of tables, and in their sentences, that nothing gives."""
         for text in _prose(self.theirs):
             if wrong := [value.text for value in values_of(text) if not self._is_known(value)]:
-                yield f": it says {wrong[0]} in {text:.60}"
+                yield Message("seal.says_in", number=wrong[0], text=text[:60])
 
     def _is_known(self, value: Value) -> bool:
         return value.is_in(self._few) or value.is_in(self._many)
@@ -249,16 +255,16 @@ class _Reading:
             if cell and cell != coin and not _SENTENCE.search(cell):
                 yield head or coin or self.known.coin_in(cell), cell
 
-    def _figure_faults(self, line: _Line, name: str, said: set[Figure]) -> Iterator[str]:
+    def _figure_faults(self, line: _Line, name: str, said: set[Figure]) -> Iterator[Message]:
         """Yield where a figure's row says another value; note which coins it tells of."""
         label = _name_of_id(line.row)
         if label and label != name:
-            yield f": {' | '.join(line.row)}"
+            yield _said(line.row)
         wrong = [
             cell for coin, cell in self._cells(line) if not self._is_value(name, coin, cell, said)
         ]
         if wrong and (self._is_pivot(line) or not self._follows(line, name)):
-            yield f": {' | '.join(line.row)}"
+            yield _said(line.row)
 
     def _is_value(self, name: str, coin: str | None, cell: str, said: set[Figure]) -> bool:
         """Whether a cell says what a figure is: of its coin, or of any where none is above it."""

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.closing.restatement.diff import KEYS, Tables, read_csv
 from svc_analytics.closing.seals import Manifest
+from svc_analytics.messages import Message
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS
 from svc_analytics.render.formats import form_of
@@ -43,11 +44,11 @@ def table_names(manifest: Manifest, own: Collection[str], *, is_own: bool) -> li
     return [*dict.fromkeys([*always, *stems, *later])]
 
 
-def missing_tables(manifest: Manifest, names: Collection[str]) -> list[str]:
+def missing_tables(manifest: Manifest, names: Collection[str]) -> list[Message]:
     """Name the tables that have no file."""
     files = manifest["files"]
     return [
-        f"the table {name} is missing"
+        Message("seal.no_table", name=name)
         for name in names
         if not {f"{name}.{suffix}" for suffix in TABLE_FORMATS} & files.keys()
     ]

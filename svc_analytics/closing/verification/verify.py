@@ -27,6 +27,7 @@ from svc_analytics.config import read_data_dir
 from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.messages import Message
 from svc_analytics.proofs.statuses import FAILED, HELD, UNCHECKED, Status, Trust, statuses_of
 from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import MANIFEST
@@ -34,8 +35,6 @@ from svc_analytics.storage import statement_folder
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_NEXT = ": nothing was compared with records; give its lake with --data-dir"
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,11 @@ class SealVerification:
 
     folder: Path
     seal: str | None
-    broken: tuple[str, ...]  # what is wrong with its files, its manifest and its chain
+    broken: tuple[Message, ...]  # what is wrong with its files, its manifest and its chain
     reasons: tuple[Reason, ...]  # why the month would not be final today
     table: pa.Table = field(repr=False)  # what the lake now gives differently
-    unproven: tuple[str, ...] = ()  # what could not be compared with anything
-    notes: tuple[str, ...] = ()  # worth knowing, though nothing is wrong
+    unproven: tuple[Message, ...] = ()  # what could not be compared with anything
+    notes: tuple[Message, ...] = ()  # worth knowing, though nothing is wrong
     statuses: tuple[Status, ...] = ()
 
     @property
@@ -122,7 +121,8 @@ def _with_statuses(checked: SealVerification, trust: Trust) -> SealVerification:
     statuses = statuses_of(checked.folder, trust)
     failed = [each for each in statuses if each.outcome == FAILED]
     seen = {"sealed"} if checked.broken else set[str]()
-    broken = [f"{each.name}: {each.text}" for each in failed if each.name not in seen]
+    unseen = [each for each in failed if each.name not in seen]
+    broken = [Message("proof.line", NAME=each.name, TEXT=each.text) for each in unseen]
     return replace(
         checked,
         broken=(*checked.broken, *broken),
@@ -135,18 +135,19 @@ def _proven(checked: SealVerification) -> tuple[str, str]:
     if checked.broken:
         return FAILED, checked.broken[0]
     if count := checked.table.num_rows:
-        return FAILED, f"the lake now gives {count} other figures or records"
-    open_texts = [*checked.unproven, *(f"today: {reason.text}" for reason in checked.reasons)]
-    if open_texts:
-        return UNCHECKED, open_texts[0]
-    return HELD, "the records of the lake gave it again"
+        return FAILED, Message("proof.differs", count=count)
+    if checked.unproven:
+        return UNCHECKED, checked.unproven[0]
+    if checked.reasons:
+        return UNCHECKED, Message("proof.today", REASON=checked.reasons[0].text)
+    return HELD, Message("proof.given_again")
 
 
 def _verify(path: Path, lake: Lake | None) -> SealVerification:
     manifest = seals.read_manifest(path)
     broken = seals.seal_violations(path, manifest)
     foreign = seals.foreign_files(path, manifest)
-    broken += [f"{name} does not belong to the statement" for name in foreign]
+    broken += [Message("seal.foreign", name=name) for name in foreign]
     broken += seals.altered_package(path)
     seal = manifest["seal"]
     if seal not in (None, seals.seal_of(manifest)):
@@ -171,16 +172,16 @@ def _verify(path: Path, lake: Lake | None) -> SealVerification:
 
 def _find_lake(
     folder: Path, manifest: seals.Manifest, lake: Lake | None
-) -> tuple[Lake | None, tuple[str, ...]]:
+) -> tuple[Lake | None, tuple[Message, ...]]:
     """Return the lake of a statement; where there is none, say what that leaves unproven."""
     if lake is not None:
         lake.require()
     lake = lake or lake_around(folder) or Lake(read_data_dir())
     if not lake.exists:
-        return None, (f"no lake in {lake.place}{_NEXT}",)
+        return None, (Message("seal.no_lake", place=lake.place),)
     if (sealed := manifest["merchant"].get("id")) != lake.merchant_id:
-        text = f"it is of merchant {sealed}, and {lake.place} is the lake of {lake.merchant_id}"
-        return None, (f"{text}{_NEXT}",)
+        names = {"merchant": sealed, "other": lake.merchant_id}
+        return None, (Message("seal.other_lake", place=lake.place, **names),)
     return lake, ()
 
 

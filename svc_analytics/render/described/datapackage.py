@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.messages import Message
 from svc_analytics.render.described.columns import (
     column_meaning,
     columns_of,
@@ -75,15 +76,16 @@ def write_datapackage(statement: Document, folder: Path, files: Collection[str])
     return {DATA_PACKAGE: len(resources)}
 
 
-def other_descriptions(ours: Path, theirs: Path) -> Iterator[str]:
+def other_descriptions(ours: Path, theirs: Path) -> Iterator[Message]:
     """Say where a description of another release, in its own words, is not of these tables.
 
     Raises `ValueError`, `LookupError` or `TypeError` for what is no description.
     """
     if not {*_shape(theirs)} <= {*_shape(ours)}:
-        yield ": it names other columns"
+        yield Message("seal.other_columns")
     numbers = ({*_NUMBER.findall(path.read_text(encoding="utf-8"))} for path in (theirs, ours))
-    yield from (f": it says {number}" for number in sorted(set.difference(*numbers)))
+    strange = sorted(set.difference(*numbers))
+    yield from (Message("seal.says", number=number) for number in strange)
 
 
 def _shape(path: Path) -> Iterator[tuple[Any, ...]]:
