@@ -65,14 +65,14 @@ def _dropped(
             yield Message("seal.before_dropped", label=one["label"], seal=one["seal"])
 
 
-def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, str]:
+def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, Message]:
     """Return warnings of a first version, each by the seal that it is about.
 
     It was sealed before, or a period after it was. `folder` is where it will be written.
     """
     label = period.folder
     key = {"label": label, "calendar": period.calendar, "zone": period.zone, "version": 1}
-    warnings: dict[str, str] = {
+    warnings = {
         seal: Message(_SEALED_BEFORE, label=label, seal=seal)
         for seal in read_register(lake.path / seals.STATEMENTS).seals_of(key)[-1:]
     }

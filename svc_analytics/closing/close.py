@@ -194,7 +194,7 @@ def _marked(job: Job, closed: CloseResult, signer: Signer, stamper: Stamper) -> 
 
 def _notes(
     job: Job, closed: CloseResult, months: Sequence[Period], done: Mapping[str, CloseResult]
-) -> list[str]:
+) -> list[Message]:
     """Say once in a run of several months what is to be known of all, and which were not tried."""
     notes = [*job.notes] if closed.label == next(iter(done), closed.label) else []
     if not any(unchecked(job.settings, each) for each in done.values()):

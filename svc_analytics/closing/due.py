@@ -93,7 +93,7 @@ def waiting_for_a_clock(
     return [CloseResult(first.folder, "waiting", job.folder(first), 1, None, (Reason(text),))]
 
 
-def name_untried(months: Sequence[Period], tried: Collection[str]) -> list[str]:
+def name_untried(months: Sequence[Period], tried: Collection[str]) -> list[Message]:
     """Say which months were not tried, behind one that could not be sealed."""
     names = [month.folder for month in months if month.folder not in tried]
     if not names:

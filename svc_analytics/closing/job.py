@@ -19,6 +19,7 @@ from svc_analytics.files import locked
 from svc_analytics.instants import HOUR
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.render.folder import TABLE_FORMATS, Note, Output
 from svc_analytics.statements.metadata import check_names
@@ -53,7 +54,7 @@ class Job:
     grace: int
     out: Path | None
     clock: int  # up to when the lake was read, in UTC microseconds
-    notes: tuple[str, ...]  # what bringing it up to date brought to light
+    notes: tuple[Message, ...]  # what bringing it up to date brought to light
     proven: set[str] = field(default_factory=set)  # the seals that this run has proven, or made
     rates: ExternalRates | None = None  # of another currency, where one was asked for
     # Sealed statements by their seals, until forms are written beside them.

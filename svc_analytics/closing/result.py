@@ -32,6 +32,10 @@ _OUTCOMES: dict[State, str] = {
     "provisional": "{label} is provisional and not sealed: {folder}",
     "waiting": "{label} is not closed",
 }
+_UNCHECKED_RECEIPTS = (
+    "no receipt secret is set (SVC_RECEIPT_SECRETS), so receipts were not checked; with one, "
+    "svc-analytics receipts verify checks them, and restates no sealed month"
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ class CloseResult(Displayable):
     reasons: tuple[Reason, ...] = ()
     unknown: tuple[Unknown, ...] = ()  # figures that it leaves open, and why
     table: pa.Table | None = field(default=None, repr=False)  # differences from the last seal
-    note: str | None = None  # worth knowing, though nothing is wrong
+    note: Message | None = None  # worth knowing, though nothing is wrong
     receipts: ReceiptsState = "none"  # how many of its receipts the lake has a verdict on
     signed_by: str | None = None  # the fingerprint of the key, where it was to be signed
     is_stamped: bool = False  # by the authority that the settings name
@@ -75,7 +79,7 @@ class CloseResult(Displayable):
         """One row per difference from the version before; None for a first version."""
         return None if self.table is None else to_frame(self.table)
 
-    def with_notes(self, notes: Iterable[str]) -> CloseResult:
+    def with_notes(self, notes: Iterable[Message]) -> CloseResult:
         """Return the result with further notes behind its own."""
         texts = [*filter(None, [self.note, *notes])]
         return replace(self, note=clauses(*texts) if texts else None)
@@ -90,7 +94,7 @@ class CloseResult(Displayable):
         first, *rest = self.lines()
         return [single_line(first), *(f"  {single_line(line)}" for line in rest)]
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> Iterator[Message]:
         """Yield the outcome, the reasons and the notes, each with words in other languages."""
         facts = {name: getattr(self, name) for name in ("label", "seal", "version", "folder")}
         yield Message(_OUTCOMES[self.state], **facts)
@@ -99,8 +103,8 @@ class CloseResult(Displayable):
         yield from (unknown.text for unknown in self.unknown)
         if self.is_new:
             yield from [Message("signed by key {key}", key=self.signed_by)] * bool(self.signed_by)
-            yield from ["stamped by the authority of SVC_TSA_URL"] * self.is_stamped
-            yield from ["receipts not checked"] * (self.receipts == UNCHECKED)
+            yield from [Message("stamped by the authority of SVC_TSA_URL")] * self.is_stamped
+            yield from [Message("receipts not checked")] * (self.receipts == UNCHECKED)
         if self.note:
             yield Message("note: {NOTE}", NOTE=self.note)
 
@@ -111,12 +115,9 @@ class CloseResult(Displayable):
         return Display(f"{kind} {self.label}", self.describe(), tables)
 
 
-def unchecked(settings: Settings | None, closed: CloseResult) -> list[str]:
+def unchecked(settings: Settings | None, closed: CloseResult) -> list[Message]:
     """Say what a month that was closed without a receipt secret lacks, and how it comes by it."""
     has_secret = bool(settings and settings.receipt_secrets)
     if has_secret or not closed.is_new or closed.receipts not in (UNCHECKED, "partly_checked"):
         return []
-    return [
-        "no receipt secret is set (SVC_RECEIPT_SECRETS), so receipts were not checked; with one, "
-        "svc-analytics receipts verify checks them, and restates no sealed month"
-    ]
+    return [Message(_UNCHECKED_RECEIPTS)]

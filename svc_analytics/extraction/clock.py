@@ -55,7 +55,7 @@ class RunClock:
     watermark: int  # complete before it
     machine: int
     service: int | None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
 
     @property
     def is_doubtful(self) -> bool:
@@ -123,7 +123,7 @@ def _advance(answers: Iterable[Answer]) -> list[int]:
     ]
 
 
-def _note_outliers(answers: Iterable[Answer], service: int) -> list[str]:
+def _note_outliers(answers: Iterable[Answer], service: int) -> list[Message]:
     """Note the answers whose clock is not that of most."""
     wrong = [at for at in _advance(answers) if abs(at - service) > CLOCK_TOLERANCE]
     if not wrong:
@@ -133,7 +133,7 @@ def _note_outliers(answers: Iterable[Answer], service: int) -> list[str]:
     return [Message(text, count=len(wrong), OFF=duration(off))]
 
 
-def _note_doubt(clock: RunClock) -> list[str]:
+def _note_doubt(clock: RunClock) -> list[Message]:
     """Note that the clocks do not agree, and what becomes of that."""
     if not clock.is_doubtful or clock.service is None:
         return []

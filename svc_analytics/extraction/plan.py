@@ -95,7 +95,7 @@ class ExtractionResult(Displayable):
     pages: int = 0
     published: PublishStats = field(default_factory=PublishStats)
     not_extracted: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)  # oddities that cost time, but no row
+    notes: list[Message] = field(default_factory=list)  # oddities that cost time, but no row
     doubtful: dict[str, Spans] = field(default_factory=dict)  # what moved at each reading
     unlisted: dict[str, list[str]] = field(default_factory=dict)  # ids, newly noticed, by stream
     seen: Seen = field(default_factory=dict)  # if a reading was to be confirmed
@@ -114,7 +114,7 @@ class ExtractionResult(Displayable):
         return bool(findings or any(self.unlisted.values()) or self.not_extracted)
 
     @property
-    def vanished(self) -> list[str]:
+    def vanished(self) -> list[Message]:
         """The records that the service does not list any more, in words."""
         return [
             Message(
@@ -127,7 +127,7 @@ class ExtractionResult(Displayable):
         ]
 
     @property
-    def retractions(self) -> list[str]:
+    def retractions(self) -> list[Message]:
         """The time that had been called read before it had come, in words."""
         return [
             Message(_RETRACTED, STREAM=STREAMS[name].words, **span_values(span))
@@ -136,7 +136,7 @@ class ExtractionResult(Displayable):
         ]
 
     @property
-    def findings(self) -> list[str]:
+    def findings(self) -> list[Message]:
         """The findings that a person should look at, in words."""
         done = self.published
         counts = {_SET_ASIDE: done.quarantined, _CHANGED: done.changed}
@@ -148,7 +148,7 @@ class ExtractionResult(Displayable):
         ]
 
     @property
-    def left_out(self) -> dict[str, str]:
+    def left_out(self) -> dict[str, Message]:
         """The streams that were not read, each with the sentence that says so."""
         text = "{STREAM} were not extracted: {WHY}"
         return {

@@ -68,7 +68,7 @@ def _refunded(sources: Sources, lines: pa.Table) -> pa.Table:
     )
 
 
-def name_empty(lines: pa.Table, noun: str) -> list[str]:
+def name_empty(lines: pa.Table, noun: str) -> list[Message]:
     """Name in words the metadata columns that are empty in every line, perhaps misspelt."""
     chosen = [name for name in lines.column_names if name.startswith(_PREFIX)]
     empty = [name for name in chosen if len(lines) and lines[name].null_count == len(lines)]

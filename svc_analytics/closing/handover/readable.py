@@ -44,7 +44,7 @@ def readable_file(lake: Lake, folder: Path, name: str, language: Language = ENGL
     return forms_folder(folder) / file
 
 
-def write_lacking(job: Job, sealed: Sealed) -> list[str]:
+def write_lacking(job: Job, sealed: Sealed) -> list[Message]:
     """Write what a close was asked for and the seal lacks beside it; say where it is."""
     shown = sealed.converted(job.rates) if job.rates else sealed
     place = write_forms(shown, job.output, job.lake.storage)
@@ -53,7 +53,7 @@ def write_lacking(job: Job, sealed: Sealed) -> list[str]:
     return [Message(text, place=place)] if place else []
 
 
-def forms_left_out(output: Output, statement: Document) -> list[str]:
+def forms_left_out(output: Output, statement: Document) -> list[Message]:
     """Say which forms were asked for that a statement of this status or period has not."""
     fitting = output.fitting(statement).formats
     names = [name for name in output.formats if name not in fitting]

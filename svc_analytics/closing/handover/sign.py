@@ -52,7 +52,7 @@ class Signature:
     is_new: bool
     unproven: tuple[Message, ...] = ()  # what of the folder could not be compared with anything
     is_stamped: bool = False  # by the authority that the settings name
-    note: str | None = None  # why it is not stamped, though an authority is named
+    note: Message | None = None  # why it is not stamped, though an authority is named
 
 
 def sign(
@@ -130,7 +130,7 @@ class Signer:
             self.is_stopped = True
             return closed.with_notes([Message(_NOT_SIGNED, ERROR=text_of(error))])
 
-    def _left_over(self) -> list[str]:
+    def _left_over(self) -> list[Message]:
         """Say once that the signature of a shorter chain is still there."""
         statements = self.lake.path / seals.STATEMENTS
         outcome, *_ = verify.outcome(verify.check_signed, statements, chain.FILE, None)

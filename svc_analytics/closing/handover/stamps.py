@@ -31,7 +31,7 @@ class Stamper:
         is_stamped, note = self.stamp_folder(closed.folder)
         return replace(closed, is_stamped=is_stamped).with_notes([note] if note else [])
 
-    def stamp_folder(self, folder: Path) -> tuple[bool, str | None]:
+    def stamp_folder(self, folder: Path) -> tuple[bool, Message | None]:
         """Have a sealed folder stamped unless it is; tell whether it is now, or why it is not."""
         try:
             return self._stamp(folder), None

@@ -76,9 +76,9 @@ class AbandonedRuns:
     void: int = 0
     terms: Terms | None = None  # of the newest run
 
-    def describe(self, stream: Stream) -> list[str]:
+    def describe(self, stream: Stream) -> list[Message]:
         """Describe the runs of a dead writer, in a line each."""
-        lines: list[str] = []
+        lines: list[Message] = []
         if rows := sum(month.rows for month in self.months.values()):
             lines.append(Message(_FOUND, count=f"{rows:,}", STREAM=stream.words))
         if self.void:

@@ -39,6 +39,7 @@ from svc_analytics.lake.runs.run_file import Terms
 from svc_analytics.lake.writing.month_files import MonthClaim, MonthFiles
 from svc_analytics.lake.writing.spill import Spill, claims_of
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
+from svc_analytics.messages import Message
 from svc_analytics.periods import month_of
 
 
@@ -105,7 +106,7 @@ class StreamPublisher:
         """Whether a buffer holds something of a month that was read from its start to its end."""
         return self._spill.has_finished_month(buffer)
 
-    def publish_found(self) -> list[str]:
+    def publish_found(self) -> list[Message]:
         """Publish what a dead writer left waiting; return what was found, in words."""
         abandoned = self._spill.find(count_quarantined(self._storage.folder, self._stream))
         if abandoned.terms:

@@ -36,6 +36,7 @@ from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.writing.publisher import StreamPublisher
 from svc_analytics.lake.writing.recovery import dirty_marker, fence, lock_holder, recover
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
+from svc_analytics.messages import Message
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.storage import mended
 from svc_analytics.working_folders import restore_folders
@@ -49,7 +50,7 @@ class LakeWriter:
     def __init__(self, lake: Lake, merchant_id: str, now: int) -> None:
         self.lake = lake
         self.published = PublishStats()  # by this writer so far, of all streams
-        self.notes: list[str] = []  # of what an earlier writer left
+        self.notes: list[Message] = []  # of what an earlier writer left
         self._publishers = {
             name: StreamPublisher(MonthFiles(lake, stream, merchant_id, now, self.published))
             for name, stream in STREAMS.items()
