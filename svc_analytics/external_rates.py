@@ -154,7 +154,10 @@ def currency_code(text: str) -> str:
     """
     code = _NAMES.get(text.strip().upper(), text.strip().upper())
     if not _CODE.match(code) or code == "USD":
-        raise ConfigError(f"no other currency than USD: {text!r:.40}: write EUR, or IRT for toman")
+        message = (
+            f"{text!r:.40} cannot be shown beside USD: write a code such as EUR, or IRT for toman"
+        )
+        raise ConfigError(message)
     return code
 
 

@@ -59,9 +59,13 @@ def seal_of(manifest: Manifest) -> str:
 def read_manifest(folder: Path) -> Manifest:
     """Read a statement's manifest, or raise `LakeError` where there is none."""
     manifest = _find_manifest(folder)
-    if manifest is None:
-        raise LakeError(f"{folder} is not a statement: {MANIFEST} is missing or cannot be read")
-    return manifest
+    if manifest is not None:
+        return manifest
+    if not folder.exists():
+        raise LakeError(
+            f"there is no {folder}: give a statement's folder, as data/statements/2026-10"
+        )
+    raise LakeError(f"{folder} is not a statement: {MANIFEST} is missing or cannot be read")
 
 
 def chosen_metadata(manifest: Manifest) -> tuple[str, ...]:

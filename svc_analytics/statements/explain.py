@@ -255,8 +255,10 @@ def _stated(
             {"seen": seen or None},
         )
     if not len(values):
+        there = warehouse.query(f"select currency from statement_summary({bounds}) order by all")
+        known = ", ".join(there[0].to_pylist()) or "none"
         message = f"{period.folder} has no movement and no position in {places['currency']}"
-        raise ConfigError(message)
+        raise ConfigError(f"{message}; its coins: {known}")
     return values[0][0].as_py()
 
 

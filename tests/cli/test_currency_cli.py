@@ -55,7 +55,7 @@ def test_another_file_is_named_by_the_option_or_the_setting(lake, desk, tmp_path
     ("words", "told"),
     [
         (("--in", "EUR"), "only xlsx, html, pdf show another currency"),
-        (("--in", "euro", "--format", "html"), "no other currency than USD: 'euro'"),
+        (("--in", "euro", "--format", "html"), "'euro' cannot be shown beside USD"),
         (("--in", "EUR", "--format", "html"), "there is no rate file .*rates.csv"),
         (("--rates", "rates.csv"), "name it too, with --in EUR"),
     ],

@@ -135,7 +135,7 @@ def test_a_currency_has_one_number_of_places(file, places, told):
 
 @pytest.mark.parametrize("name", ["euro", "USD", "", "btc1"])
 def test_what_is_no_other_currency_is_refused(file, name):
-    with pytest.raises(ConfigError, match="no other currency than USD"):
+    with pytest.raises(ConfigError, match="cannot be shown beside USD"):
         read_rates(file, name)
 
 
