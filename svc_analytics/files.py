@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 
 from svc_analytics.environment import here
 from svc_analytics.errors import LakeBusy, LakeError
+from svc_analytics.messages import Message
 
 LOCK_PATIENCE = 5  # seconds to wait for another process to finish
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
@@ -197,19 +198,19 @@ def damaged_file(
 @contextmanager
 def locked(
     path: Path,
-    doing: str,
+    doing: Message,
     *,
     patience: float | None = None,
-    holder: Callable[[], str] = lambda: "another process",
+    holder: Callable[[], str] = lambda: Message("busy.another"),
 ) -> Iterator[None]:
     """Hold a lock between processes; raise `LakeBusy` if another one keeps it.
 
-    `doing` completes the message: "another process <is closing a month of data>".
+    `doing` completes the message: "another process <is writing to data>".
     `patience` is how many seconds to wait, `LOCK_PATIENCE` unless given.
     """
     try:
         lock = FileLock(path).acquire(timeout=LOCK_PATIENCE if patience is None else patience)
     except Timeout as error:
-        raise LakeBusy(f"{holder()} {doing}: try again later") from error
+        raise LakeBusy(Message("busy.later", WHO=holder(), DOING=doing)) from error
     with lock:
         yield

@@ -18,6 +18,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import hash_file, locked, make_folder, sync_file, sync_folder
 from svc_analytics.lake.layout import RESTORING_FOLDER
 from svc_analytics.log import log_lines
+from svc_analytics.messages import Message
 from svc_analytics.storage import LocalStorage, open_storage
 
 _DESCRIPTION = "lake.json"  # the last that is put in its place: before, there is no lake
@@ -93,7 +94,7 @@ def _held(folder: Path) -> Iterator[None]:
         if not folder.exists():
             make_folder(folder.parent)
             folder.mkdir(mode=FOLDER)
-        with locked(folder / ".lock", f"is writing to {folder}"):
+        with locked(folder / ".lock", Message("busy.writing", place=folder)):
             yield
     except OSError as error:
         reason = error.strerror or type(error).__name__

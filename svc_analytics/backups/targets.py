@@ -22,6 +22,7 @@ from svc_analytics.errors import LakeChanged, LakeError
 from svc_analytics.files import WRITING, atomic_write, locked, make_folder, sync_folder
 from svc_analytics.instants import now
 from svc_analytics.lake.layout import MARKS
+from svc_analytics.messages import Message
 
 LOCK = ".lock"
 OWNER, GROUP = 0o600, 0o640  # who reads a file: its owner alone, or their group too
@@ -113,7 +114,7 @@ class FolderTarget:
                 if not self._folder.exists():
                     make_folder(self._folder.parent)
                     self._folder.mkdir(mode=FOLDER)
-                doing = f"makes a backup in {self.place}"
+                doing = Message("busy.backup", place=self.place)
                 held.enter_context(locked(self._folder / LOCK, doing))
                 for path in self._folder.rglob(f".*{WRITING}"):  # of a run that was killed
                     path.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from typing import Any
 
 from svc_analytics.bucket.store import Conflict, Store, Version, replace_object
 from svc_analytics.errors import LakeBusy, LakeChanged, StoreError
+from svc_analytics.messages import Message
 
 KEY = ".writer.json"
 LENGTH = 60  # seconds; renewed three times within
@@ -66,7 +67,7 @@ class Lease:
         try:
             self._write()
         except LakeChanged as error:
-            raise self._busy("another process") from error
+            raise self._busy(Message("busy.another")) from error
         return Inherited(is_own, since, tuple(intents))
 
     def intend(self, key: str) -> None:
@@ -125,7 +126,8 @@ class Lease:
             raise LakeChanged(f"{message}; run this again") from None
 
     def _busy(self, who: str) -> LakeBusy:
-        return LakeBusy(f"{who} is writing to {self.url}: try again later")
+        doing = Message("busy.writing", place=self.url)
+        return LakeBusy(Message("busy.later", WHO=who, DOING=doing))
 
 
 _NAMES = ("copy", "who", "since", "is_free", "intents", "until")

@@ -130,4 +130,5 @@ def _output(options: JobOptions) -> Output:
 
 def one_at_a_time(lake: Lake) -> AbstractContextManager[None]:
     """Let one process close at a time: two would not see each other's versions."""
-    return locked(lake.path / ".close.lock", f"is closing a month of {lake.place}", patience=0)
+    doing = Message("busy.closing", place=lake.place)
+    return locked(lake.path / ".close.lock", doing, patience=0)

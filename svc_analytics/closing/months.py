@@ -55,7 +55,8 @@ def _not_sealed(period: Period, missing: Sequence[Period]) -> str:
 def require_footed(new: Statement, months: Sequence[Sealed]) -> None:
     """Refuse a period whose months are not those that were sealed, figure by figure."""
     if texts := list(unfooted(new.tables[MONTHS], months)):
-        raise LakeError(f"{new.period.folder} cannot be sealed: {texts[0]}")
+        label = new.period.folder
+        raise LakeError(Message("seal.cannot", label=label, FAULT=texts[0]))
 
 
 def name_seals(months: Sequence[Sealed]) -> list[dict[str, Any]]:

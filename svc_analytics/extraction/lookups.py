@@ -24,6 +24,7 @@ from svc_analytics.files import locked
 from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.side_files import begin_side_folders, keep_objects
+from svc_analytics.messages import Message
 from svc_analytics.records.page import Page
 from svc_analytics.records.record_parser import parse_records
 from svc_analytics.schema import BINDINGS, PAYMENTS, SESSIONS, Stream
@@ -73,7 +74,7 @@ def look_up(
         return []
     lake.require()
     results = []
-    doing = f"looks up sessions or bindings of {lake.place}"
+    doing = Message("busy.looking_up", place=lake.place)
     with (
         locked(lake.path / ".lookups.lock", doing),
         open_client(settings, workers, client) as service,

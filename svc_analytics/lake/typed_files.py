@@ -97,7 +97,7 @@ def append_row(
     `read_rows` refuses.
     """
     path = storage.folder / name
-    with locked(path.with_name(f".{name}.lock"), f"is writing {path}"):
+    with locked(path.with_name(f".{name}.lock"), Message("busy.file", path=path)):
         merge_into(storage, partial(_append_row, storage, path, columns, row, optional))
 
 

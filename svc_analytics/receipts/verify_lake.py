@@ -27,6 +27,7 @@ from svc_analytics.interrupts import check_stop
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN, VERDICTS, VERDICTS_FOLDER
 from svc_analytics.lake.side_files import begin_side_folders, list_files
+from svc_analytics.messages import Message
 from svc_analytics.periods import utc_months
 from svc_analytics.receipts.bulk import BulkVerifier, VerifyOnline
 from svc_analytics.receipts.helper import PlainRing, begin_helper, take_verdicts, verify_into_file
@@ -113,7 +114,8 @@ def verify_lake(
     lake.footers(PAYMENTS)  # raises an error that names a torn or foreign file
     verify = partial(_verify_lake, lake, settings, months, workers, verify_online, on_rows)
     try:
-        with locked(lake.path / ".receipts.lock", f"verifies the receipts of {lake.place}"):
+        doing = Message("busy.verifying", place=lake.place)
+        with locked(lake.path / ".receipts.lock", doing):
             return merge_into(lake.storage, verify)
     except OSError as error:
         reason = error.strerror or type(error).__name__

@@ -19,6 +19,7 @@ from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.log import LOG
+from svc_analytics.messages import Message
 from svc_analytics.render.described.columns import column_meaning
 from svc_analytics.render.described.datapackage import write_datapackage
 from svc_analytics.render.document import Document
@@ -143,8 +144,9 @@ def write_folder(
     """
     output.check()
     for name in _unfit(output.formats, statement):
-        what = f"{statement.period.folder} is {statement.status}, of a {statement.period.noun}"
-        raise PeriodNotClosed(f"{name} is a form of a final month, and {what}: leave it out")
+        period, status = statement.period, statement.status
+        values = {"label": period.folder, "STATUS": status, "NOUN": period.noun}
+        raise PeriodNotClosed(Message("form.of_final_month", name=name, **values))
     out = out.absolute()
     storage = storage or open_storage(out.parent.parent)
     try:
@@ -237,7 +239,7 @@ def _write_documents(
     """Write each whole document; return their rows."""
     rows: dict[str, int] = {}
     for name in (name for name in dict.fromkeys(output.formats) if name in DOCUMENTS):
-        output.note(f"writing {name}")
+        output.note(Message("form.writing", name=name))
         form = DOCUMENTS[name]
         spoken = {"language": output.language} if form.is_worded else {}
         rows |= form.write(statement, facts, folder, **spoken)

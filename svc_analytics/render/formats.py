@@ -21,6 +21,7 @@ from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.tables import to_json, to_objects
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.language.fonts import has_persian_font
+from svc_analytics.messages import Message
 from svc_analytics.render.beancount import write_beancount
 from svc_analytics.render.contents import (
     Contents,
@@ -115,12 +116,9 @@ def write_pdf(
 def require_pdf(language: Language = ENGLISH) -> None:
     """Raise `ConfigError` where WeasyPrint or a font of the language is not installed."""
     if importlib.util.find_spec("weasyprint") is None:
-        raise ConfigError(f"pdf needs WeasyPrint: {install('pdf')}")
+        raise ConfigError(Message("form.no_weasyprint", command=install("pdf")))
     if language.has_right_to_left and not has_persian_font():
-        raise ConfigError(
-            "pdf in Persian needs a font with its letters: install Vazirmatn, Noto Naskh Arabic "
-            "or DejaVu Sans on this machine, or write html"
-        )
+        raise ConfigError(Message("form.no_font"))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 from svc_analytics.files import PRIVATE, atomic_write, locked, make_folder, write_json
 from svc_analytics.instants import HOUR
 from svc_analytics.lake.layout import TOLD_MARK
+from svc_analytics.messages import Message
 from svc_analytics.unattended.notices import Notice
 
 _PATIENCE = 60  # seconds for another run to tell what it has
@@ -83,7 +84,9 @@ class Told:
 
     def running(self, name: str) -> AbstractContextManager[None]:
         """Hold the place of a command's run; raise `LakeBusy` while another run of it lives."""
-        return locked(self.path.with_name(f"{TOLD_MARK}.{name}.lock"), "runs too", patience=0)
+        return locked(
+            self.path.with_name(f"{TOLD_MARK}.{name}.lock"), Message("busy.running"), patience=0
+        )
 
     def command(self, name: str) -> CommandState:
         """Return how a command was left."""
@@ -101,7 +104,8 @@ class Told:
 def telling(lake: Path) -> Iterator[Told]:
     """Give what was told, to one run at a time; a file that cannot be read is begun anew."""
     make_folder(lake, PRIVATE)
-    with locked(lake / f"{TOLD_MARK}.lock", "is telling what became of a run", patience=_PATIENCE):
+    doing = Message("busy.telling")
+    with locked(lake / f"{TOLD_MARK}.lock", doing, patience=_PATIENCE):
         yield read_told(lake)
 
 

@@ -16,6 +16,7 @@ from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
 from svc_analytics.periods import parse_period
 
 USD = "USD"
@@ -35,13 +36,14 @@ def books_source(
         manifest = seals.read_manifest(sealed[-1])
         proof = require_unaltered(lake, sealed[-1], manifest)
         if proof.sealed is None:
-            raise LakeError(f"the tables of {sealed[-1]} cannot be read: {proof.unproven[0]}")
+            values = {"folder": sealed[-1], "WHY": proof.unproven[0]}
+            raise LakeError(Message("seal.no_tables", **values))
         statement = proof.sealed.statement
         return Source(statement.period, statement.tables, statement.as_of, manifest["seal"])
     new = make_statement(lake, month, **at)
     if new.reasons and not may_be_provisional:
-        message = f"{period.folder} is provisional: {new.reasons[0].text}"
-        raise PeriodNotClosed(f"{message}; close it first, or name it by --provisional")
+        values = {"label": period.folder, "REASON": new.reasons[0].text}
+        raise PeriodNotClosed(Message("seal.provisional", **values))
     return Source(new.period, new.tables, new.as_of, None, bool(new.reasons))
 
 

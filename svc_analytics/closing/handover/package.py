@@ -88,7 +88,7 @@ def newest_sealed_folder(lake: Lake, month: str, zone: str, calendar: str | None
     period = parse_period(month, now(), zone, calendar)
     sealed = seals.versions(lake.path / seals.STATEMENTS / period.folder)
     if not sealed:
-        raise LakeError(f"{period.folder} is not sealed: close it first, with svc-analytics close")
+        raise LakeError(Message("seal.close_first", label=period.folder))
     return sealed[-1]
 
 
@@ -174,7 +174,7 @@ def _add_text(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 def _require(is_whole: bool, path: Path) -> None:
     if not is_whole:
-        raise LakeError(f"{path} was altered while it was packed")
+        raise LakeError(Message("seal.altered_meanwhile", path=path))
 
 
 def _add_file(archive: zipfile.ZipFile, name: str, chunks: Iterable[bytes]) -> str:

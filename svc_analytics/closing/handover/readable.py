@@ -17,7 +17,7 @@ from svc_analytics.closing.verification.proof import require_unaltered
 from svc_analytics.errors import ConfigError, LakeError, SvcError, text_of
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import Period
 from svc_analytics.render.document import Document, Reason
 from svc_analytics.render.folder import Output
@@ -39,7 +39,7 @@ def readable_file(lake: Lake, folder: Path, name: str, language: Language = ENGL
     if file in manifest["files"] and manifest.get("language", asdict(ENGLISH)) == asdict(language):
         return folder / file
     if proof.sealed is None:
-        raise LakeError(f"{folder} cannot be shown: {'; '.join(proof.unproven)}")
+        raise LakeError(Message("seal.not_shown", folder=folder, WHY=clauses(*proof.unproven)))
     write_forms(proof.sealed, Output((name,), language), lake.storage)
     return forms_folder(folder) / file
 

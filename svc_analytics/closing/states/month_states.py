@@ -8,7 +8,7 @@ from svc_analytics.closing.restatement.rederive import read_until, rederive, res
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import Manifest
 from svc_analytics.closing.states.judgements import Judgement, find_judgement, keep_judgement
-from svc_analytics.errors import SvcError
+from svc_analytics.errors import SvcError, text_of
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period, read_label
@@ -79,7 +79,7 @@ def judged(lake: Lake, state: MonthState, clock: int) -> MonthState:
     try:
         answer = keep_judgement(lake, state.period, _manifest(state), judge)
     except SvcError as error:  # not kept: at the next look it may be over, as a stopped query is
-        answer = Judgement((str(error),))
+        answer = Judgement((text_of(error),))
     return _as_judged(state, answer, clock)
 
 

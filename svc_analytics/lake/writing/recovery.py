@@ -25,6 +25,7 @@ from svc_analytics.lake.month_coverage import owned_span
 from svc_analytics.lake.month_file import read_groups, rewrite_month_file, write_month_file
 from svc_analytics.lake.quarantine import open_quarantine, resolve_quarantine
 from svc_analytics.lake.side_files import read_side_file
+from svc_analytics.messages import Message
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.storage import merge_into
 
@@ -116,12 +117,13 @@ def _resolve(lake: Lake, stream: Stream, written: list[Path], since: int, now: i
         resolve_quarantine(lake.storage, stream, good, now)
 
 
-def lock_holder(lake: Lake) -> str:
+def lock_holder(lake: Lake) -> Message:
     """Return which process writes to the lake, by its number if it is known."""
     try:
-        return f"process {int((lake.path / WRITER_MARK).read_text().split()[0])}"
+        number = int((lake.path / WRITER_MARK).read_text().split()[0])
+        return Message("busy.process", number=number)
     except (OSError, ValueError, IndexError):
-        return "another process"
+        return Message("busy.another")
 
 
 def _read_marker(lake: Lake) -> int | None:

@@ -176,7 +176,7 @@ def open_writer(
     process writes, `LakeError` when the folder cannot be written or a file is torn.
     """
     check_merchant(lake, profile)
-    doing, holder = f"is writing to {lake.place}", partial(lock_holder, lake)
+    doing, holder = Message("busy.writing", place=lake.place), partial(lock_holder, lake)
     try:
         make_folder(lake.path, PRIVATE)
         with (
