@@ -19,7 +19,7 @@ from hypothesis import settings as hypothesis_settings
 
 from svc_analytics.config import Settings
 from svc_analytics.lakehouse import Lakehouse
-from tests.support import prepared
+from tests.support import prepared, rings
 from tests.support.commands import Run, runner
 from tests.support.desks import SETTINGS, Desk
 from tests.support.fake_service import FakeService, refund, spread
@@ -73,6 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell began the tests behind itself
         signal.signal(signal.SIGINT, signal.default_int_handler)  # commands of tests hear Ctrl-C
     hypothesis_settings.load_profile("thorough" if is_thorough(config) else "usual")
+    if "not thorough" in config.option.markexpr:
+        rings.leave_out_long()
 
 
 @pytest.hookimpl(tryfirst=True)
