@@ -28,8 +28,7 @@ from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.index.month_index import MonthIndex, Texts, open_groups
 from svc_analytics.lake.index.shared import shared_columns
 from svc_analytics.lake.lake import Lake
-from svc_analytics.periods import month as month_named
-from svc_analytics.periods import utc_months
+from svc_analytics.periods import month_of, utc_months
 from svc_analytics.schema import MONEY, PAYMENTS, Stream
 
 Footers = Mapping[str, MonthFileFooter]  # by month
@@ -55,12 +54,13 @@ def months_booked_in(footers: Footers, months: Collection[str]) -> set[str]:
     Of any other file all records were booked before these months, or all behind them: its
     totals tell what it left. A few records late by months make their whole file be read.
     """
-    start, end = month_named(min(months)).start, month_named(max(months)).end
+    first, last = min(months), max(months)  # labels: the trend's may be older than any record
     ends = {label: footer.ends.values() for label, footer in footers.items() if footer.ends}
     return {*months} | {
         label
         for label, groups in ends.items()
-        if min(each.first for each in groups) < end and max(each.last for each in groups) >= start
+        if month_of(min(each.first for each in groups)).label <= last
+        and month_of(max(each.last for each in groups)).label >= first
     }
 
 

@@ -44,3 +44,15 @@ def test_a_microsecond_decides_the_month(desk, label, zone, calendar, start):
         found = statement(desk.lake, period.label, zone=zone, calendar=calendar, now=now)
         counts.append(found.tables["summary"]["payments_count"].to_pylist())
     assert counts == [[1], [2]]
+
+
+EDGES = [("1970-01", "gregorian"), ("1971-06", "gregorian"), ("1348-11", "jalali")]
+
+
+@pytest.mark.parametrize(("label", "calendar"), EDGES)
+def test_the_first_months_that_a_lake_can_hold_are_stated(desk, label, calendar):
+    """A trend of 24 months begins before 1970 there, in months of which there is no record."""
+    desk.service.payments = [payment(1, "1970-01-31T00:00:00Z", "1", "0")]
+    desk.extract()
+    found = statement(desk.lake, label, calendar=calendar).tables["summary"].to_pylist()
+    assert [row["payments_count"] for row in found] == [label != "1971-06"]
