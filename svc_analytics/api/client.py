@@ -39,6 +39,7 @@ from svc_analytics.errors import (
     ProtocolError,
     WrongKeyClass,
 )
+from svc_analytics.messages import Message
 from svc_analytics.records.bulk_parser import parse_list
 from svc_analytics.records.page import Page
 from svc_analytics.schema import STREAMS, Stream
@@ -206,13 +207,9 @@ class Client:
         if (name, key_class) not in self._proven:
             return error
         shown = f"{error.status} {', '.join(error.codes)}"
-        message = f"the service refused {error.path} ({shown}), where this {key_class}-class key "
-        return KeyRefused(
-            f"{message}was taken before: check it in the business console",
-            status=error.status,
-            codes=error.codes,
-            path=error.path,
-        )
+        values = {"path": error.path, "shown": shown, "key_class": key_class}
+        message = Message("service.refused_now", **values)
+        return KeyRefused(message, status=error.status, codes=error.codes, path=error.path)
 
     def _send(self, request: httpx.Request, key: Secret, path: str, most: int) -> Response:
         # Added at the last moment, so that no variable of ours holds it for long.
@@ -230,10 +227,11 @@ class Client:
             trouble = describe_error(error, self._settings)
             # Without its cause, whose text may hold a header of ours.
             if trouble.is_lasting:
-                raise NoService(f"{trouble.text}: {trouble.advice}", path=path) from None
+                message = Message("text.why", FIRST=trouble.text, REST=trouble.advice)
+                raise NoService(message, path=path) from None
             raise RetryableError(trouble.text, advice=trouble.advice) from None
         except (httpx.DecodingError, httpx.StreamError) as error:
-            raise RetryableError("the body was damaged on the way") from error
+            raise RetryableError(Message("service.damaged")) from error
         headers = {name: hide_keys_in(value) for name, value in response.headers.items()}
         if not response.is_success:
             raise_api_error(response.status_code, headers, body, path, masked(key))

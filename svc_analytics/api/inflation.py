@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 
 from svc_analytics.api.responses import RetryableError
+from svc_analytics.messages import Message
 
 PIECE = 256 * 1024  # bytes at most that are unfolded before their size is looked at
 _GZIP = 16 + zlib.MAX_WBITS
@@ -26,6 +27,6 @@ def inflate(pieces: Iterable[bytes]) -> Iterator[bytes]:
                 if member.eof:
                     rest, output, member = member.unused_data, b"", None
     except zlib.error as error:
-        raise RetryableError("the body was damaged on the way") from error
+        raise RetryableError(Message("service.damaged")) from error
     if member:
-        raise RetryableError("the body was cut off on the way")
+        raise RetryableError(Message("service.cut_off"))

@@ -22,6 +22,7 @@ from svc_analytics.errors import (
 )
 from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.instants import SECOND, to_micros
+from svc_analytics.messages import Message
 from svc_analytics.records.plain_json import plain_json
 from svc_analytics.records.raw_json import InvalidJson
 from svc_analytics.records.record_parser import CALENDAR
@@ -48,13 +49,11 @@ _REFUSALS: dict[str, type[ApiError]] = {
     "FORBIDDEN": ApiError,
     "VALIDATION_FAILED": ApiError,
 }
-_CHECK = "check SVC_BASE_URL, for something else may answer there"
 _HINTS = {
-    "UNAUTHORIZED": "the key is missing, malformed, revoked or unknown, or this address is not "
-    "on its allowlist (the service does not say which): check it in the business console",
-    "PAY_WRONG_KEY_KIND": "this route needs a key of the other class",
-    "MERCHANT_DISABLED": "the business is suspended or its rail is off; trying again will not help",
-    "MERCHANT_NOT_FOUND": "the account behind the key is not a business",
+    "UNAUTHORIZED": "service.no_key",
+    "PAY_WRONG_KEY_KIND": "service.other_class",
+    "MERCHANT_DISABLED": "service.disabled",
+    "MERCHANT_NOT_FOUND": "service.no_business",
 }
 
 
@@ -106,8 +105,8 @@ def require_json(headers: Mapping[str, str], body: bytes) -> Response:
     kind = headers.get("content-type", "application/json")
     if "json" not in kind.lower():
         shown = _MEDIA_TYPE.match(kind.lower())
-        text = f"the answer is {shown[0] if shown else 'of no known type'}, not JSON"
-        raise RetryableError(text, advice=_CHECK)
+        text = Message("service.not_json" if shown else "service.no_type", kind=shown and shown[0])
+        raise RetryableError(text, advice=Message("service.check_address"))
     return Response(body, headers.get("date", ""))
 
 
@@ -125,7 +124,7 @@ def raise_api_error(
         if code in _REFUSALS:
             kind = _REFUSALS[code]
             hint = _HINTS.get(code) or _hint(status, kind, path)
-            message = f"the service refused {_asked(path, kind, key)} ({shown}): {hint}"
+            message = _refused(kind, hint, path=path, key=key, shown=shown)
             raise kind(message, status=status, codes=codes, path=path)
     if _RETRYABLE.intersection(codes) or status == 429 or status >= 500:
         retryable = RetryableError(shown, status=status, codes=codes)
@@ -133,25 +132,24 @@ def raise_api_error(
         retryable.retry_after = _read_retry_after(headers.get("retry-after"), headers.get("date"))
         raise retryable
     kind = {401: KeyRefused, 404: NotFound}.get(status, ApiError)
-    hint = _hint(status, kind, path)
-    message = f"the service refused {_asked(path, kind, key)} ({shown}): {hint}"
+    message = _refused(kind, _hint(status, kind, path), path=path, key=key, shown=shown)
     raise kind(message, status=status, codes=codes, path=path)
 
 
-def _asked(path: str, kind: type[ApiError], key: str) -> str:
-    """Say what was asked for; of a key that was refused also with which."""
-    return f"{path} with the {key}" if key and kind is KeyRefused else path
+def _refused(kind: type[ApiError], hint: str, **values: str) -> Message:
+    """Say what was refused, of a key also with which, and by the code `hint` what may be wrong."""
+    has_key = values["key"] and kind is KeyRefused
+    code = "service.refused_key" if has_key else "service.refused"
+    return Message(code, HINT=Message(hint), **values)
 
 
 def _hint(status: int, kind: type[ApiError], path: str) -> str:
-    """Say what may be wrong, where the codes do not."""
+    """Return the code of what may be wrong, where the codes of the service do not say it."""
     if kind is KeyRefused:
         return _HINTS["UNAUTHORIZED"]
     if kind is NotFound and path == "/me":  # every business has one
-        return f"{_CHECK}; write only https://host"
-    if 300 <= status < 400:
-        return "it redirects elsewhere, and a key is never sent there: check SVC_BASE_URL"
-    return "the request was not accepted"
+        return "service.only_host"
+    return "service.redirects" if 300 <= status < 400 else "service.not_accepted"
 
 
 def _read_codes(body: bytes) -> tuple[str, ...]:

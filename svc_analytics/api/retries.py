@@ -5,8 +5,9 @@ from typing import TypeVar
 
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.api.responses import RetryableError
-from svc_analytics.errors import Unavailable
+from svc_analytics.errors import Unavailable, text_of
 from svc_analytics.log import LOG
+from svc_analytics.messages import Message
 from svc_analytics.records.raw_json import InvalidJson
 
 T = TypeVar("T")
@@ -36,8 +37,8 @@ def retried(limiter: RateLimiter, path: str, call: Callable[[], T]) -> T:
 def _unavailable(path: str, trouble: Exception) -> Unavailable:
     status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
     advice = getattr(trouble, "advice", "")
-    more = f", and if it stays so, {advice}" if advice else ""
-    message = f"the service is unavailable at {path}: {trouble}; try again later{more}"
+    values = {"path": path, "TROUBLE": text_of(trouble), "ADVICE": advice}
+    message = Message("service.away_for" if advice else "service.away", **values)
     error = Unavailable(message, status=status, codes=codes, path=path)
-    error.trouble, error.advice = str(trouble), advice
+    error.trouble, error.advice = text_of(trouble), advice
     return error

@@ -22,6 +22,7 @@ from svc_analytics.api.routes import ROUTES
 from svc_analytics.api.troubles import Trouble, proxy_trouble, system_trouble
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, ProtocolError, TooLarge
+from svc_analytics.messages import Message
 
 _KEPT_OPEN = 5.0  # seconds without a call
 MAX_BODY = 64 * 1024 * 1024
@@ -263,7 +264,8 @@ def read_body(response: httpx.Response, most: int) -> bytes:
         if size > most:
             raise TooLarge(f"an answer of more than {most >> 20} MiB was refused")
         if monotonic() > until:
-            raise RetryableError(f"the answer was not complete after {LONGEST_ANSWER:.0f} s")
+            seconds = f"{LONGEST_ANSWER:.0f}"
+            raise RetryableError(Message("service.incomplete", seconds=seconds))
         chunks.append(chunk)
     return b"".join(chunks)
 
@@ -277,11 +279,11 @@ def require_clear_length(error: httpx.TransportError) -> None:
 def describe_error(error: httpx.TransportError, settings: Settings) -> Trouble:
     """Describe the failure of a connection, without the request's own headers."""
     if isinstance(error, httpx.TimeoutException):
-        return Trouble("no answer in time")
+        return Trouble(Message("service.late"))
     if isinstance(error, httpx.ProxyError):
         return proxy_trouble(str(error), settings)
     if known := system_trouble(error, settings):
         return known
     text = "" if isinstance(error, httpx.LocalProtocolError) else str(error)  # it quotes a header
     detail = text.splitlines()[0][:120] if text else type(error).__name__
-    return Trouble(f"no connection, or it broke ({detail})")
+    return Trouble(Message("service.broke", detail=detail))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from svc_analytics.config import Settings
+from svc_analytics.messages import Message
 
 _BASE_URL, _PROXY = "SVC_BASE_URL", "SVC_PROXY"
 _UNKNOWN_HOST = {getattr(socket, name, None) for name in ("EAI_NONAME", "EAI_NODATA")} - {None}
@@ -28,7 +29,7 @@ class Trouble:
     One that `is_lasting` is not mended by waiting.
     """
 
-    text: str
+    text: Message
     advice: str = ""
     is_lasting: bool = False
 
@@ -42,41 +43,44 @@ def system_trouble(error: BaseException, settings: Settings) -> Trouble | None:
         return _tls_trouble(cause, settings.base_url)
     if isinstance(cause, socket.gaierror):
         if cause.errno in _UNKNOWN_HOST:
-            return Trouble(f"no host is named {host}", f"check {name}")
-        return Trouble(f"the name {host} cannot be looked up just now ({cause.strerror})")
+            text = Message("service.no_host", host=host)
+            return Trouble(text, Message("service.check", name=name))
+        values = {"host": host, "reason": cause.strerror}
+        return Trouble(Message("service.not_looked_up", **values))
     if cause is not None and cause.errno == errno.ECONNREFUSED:
-        return Trouble(f"nothing listens at {place}", f"check the port of {name}")
+        text = Message("service.no_listener", place=place)
+        return Trouble(text, Message("service.check_port", name=name))
     return None
 
 
 def proxy_trouble(answer: str, settings: Settings) -> Trouble:
     """Return the trouble of a proxy that opens no way; its answer begins with the status."""
     status = answer.partition(" ")[0]
-    text = f"the proxy {_place(settings.proxy)} answered {status or 'nothing'}"
+    values = {"proxy": _PROXY, "address": _BASE_URL, "place": _place(settings.base_url)}
+    proxy = _place(settings.proxy)
+    text = Message("service.proxy" if status else "service.no_proxy", place=proxy, status=status)
     if status == "407":
-        return Trouble(text, f"it wants another name and password in {_PROXY}", is_lasting=True)
+        return Trouble(text, Message("service.proxy_login", **values), is_lasting=True)
     if status.startswith("4"):
-        advice = f"it must be allowed to connect to {_place(settings.base_url)}, or check {_PROXY}"
-        return Trouble(text, advice, is_lasting=True)
-    return Trouble(text, f"check {_BASE_URL}, which the proxy may not find, and {_PROXY}")
+        return Trouble(text, Message("service.proxy_forbids", **values), is_lasting=True)
+    return Trouble(text, Message("service.proxy_fails", **values))
 
 
 def _tls_trouble(error: ssl.SSLError, address: str) -> Trouble | None:
     if isinstance(error, ssl.SSLCertVerificationError):
-        text = f"the certificate of {_host(address)} cannot be trusted ({error.verify_message})"
+        values = {"host": _host(address), "reason": error.verify_message}
         advice = _certificate_advice(error.verify_code)
-        return Trouble(f"{text}; no key was sent", advice, is_lasting=True)
+        return Trouble(Message("service.no_trust", **values), advice, is_lasting=True)
     if error.reason in _IN_THE_CLEAR:
-        return Trouble(f"{_place(address)} speaks no TLS", f"check the port of {_BASE_URL}")
+        text = Message("service.no_tls", place=_place(address))
+        return Trouble(text, Message("service.check_port", name=_BASE_URL))
     return None
 
 
-def _certificate_advice(code: int) -> str:
+def _certificate_advice(code: int) -> Message:
     if code in _OTHER_NAMES:
-        return f"check the host of {_BASE_URL}"
-    if code in (_NOT_YET, _EXPIRED):
-        return "set this machine's clock, or ask the service for its new certificate"
-    return "if your company has an authority of its own, give its certificate by SVC_CA_FILE"
+        return Message("service.check_host", name=_BASE_URL)
+    return Message("service.clock" if code in (_NOT_YET, _EXPIRED) else "service.authority")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

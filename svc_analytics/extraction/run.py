@@ -24,6 +24,7 @@ from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writing.writer import LakeWriter, open_writer
+from svc_analytics.messages import Message
 from svc_analytics.records.bulk_parser import load_parser
 from svc_analytics.schema import STREAMS, Stream
 
@@ -42,9 +43,8 @@ def read_merchant(
         answers = _ask_with_each(client, settings)
     except Unavailable as away:
         if away.advice and not _was_read_from(lake, settings.base_url):
-            message = f"no service answers at {settings.base_url}: {away.trouble}; nothing was"
-            message = f"{message} ever read from this address: {away.advice}"
-            raise NoService(message, path=away.path) from away
+            values = {"address": settings.base_url, "TROUBLE": away.trouble, "ADVICE": away.advice}
+            raise NoService(Message("service.never_read", **values), path=away.path) from away
         raise
     ids = sorted({profile["id"] for profile, _ in answers})
     if len(ids) > 1:

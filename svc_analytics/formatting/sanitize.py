@@ -32,11 +32,11 @@ def visible(text: str) -> str:
         return text
     if not isinstance(text, Message):
         return shown
-    values = {
-        name: visible(value) if isinstance(value, str) else value
+    texts = {
+        name: visible(value if isinstance(value, str) else str(value))
         for name, value in text.values.items()
     }
-    return Message(text.code, **values)
+    return Message(text.code, **texts)
 
 
 def single_line(text: str) -> str:

@@ -23,7 +23,7 @@ def one_line_of(error: BaseException) -> str:
     """Return an error as one line: its class, its message, and what to do in a notebook."""
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
-    return f"{class_name(error)}: {_message(error)}"
+    return f"{class_name(error)}: {single_line(_message(error))}"
 
 
 def sentence_of(error: BaseException) -> str:

@@ -88,6 +88,9 @@ def test_errors_in_a_notebook_are_one_line(shell, capsys):
     line = capsys.readouterr().out.strip()
     assert line.startswith("NoLake: no lake in ") and "\n" not in line
     assert "svc.demo_lake('" in line and "svc.extract(lake)" in line
+    raised = "raise svc.LakeError(Message('seal.missing', name='a\\n\\x1b[2J.csv'))"
+    shell.run_cell(f"from svc_analytics.messages import Message\n{raised}")
+    assert capsys.readouterr().out.strip() == "LakeError: a [U+001B][2J.csv is missing"
     shell.run_cell("raise KeyboardInterrupt")
     assert capsys.readouterr().out.strip() == INTERRUPTED
     for code in ("1 / 0", "import pyarrow as pa; pa.array([1, 'a'])"):

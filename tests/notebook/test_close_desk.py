@@ -355,7 +355,7 @@ def test_the_desk_is_in_persian_where_it_is_chosen(opened, served):
 
 
 def test_what_a_close_does_and_brings_is_told_in_persian(opened, served, monkeypatch):
-    """Its steps, its outcome, and what the service's address lacks."""
+    """Its steps, its outcome, what the service's address lacks, and how a seal is broken."""
     panel, told = in_persian(opened._months.lake, served), list[str]()
     monkeypatch.setattr(panel.closing, "note", told.append)
     outcome = seen(press_close(panel))
@@ -365,6 +365,9 @@ def test_what_a_close_does_and_brings_is_told_in_persian(opened, served, monkeyp
     panel._desk._settings = replace(served, base_url="")
     panel.closing.check.click()
     assert seen(panel.closing.outcome.value).startswith("SVC_BASE_URL تنظیم نشده است")
+    (opened._months.lake.path / "statements/2026-09/summary.csv").write_text("altered")
+    panel.handing.buttons["zip"].click()
+    assert "بسته‌بندی نشد: summary.csv با مهر نمی‌خواند؛" in seen(panel.handing.said.value)
 
 
 def test_an_error_that_is_english_says_in_persian_of_which_kind_it_is():
