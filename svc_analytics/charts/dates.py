@@ -19,7 +19,7 @@ def tick_text(text: str, language: Language, between: str) -> str:
     match = _MONTH.fullmatch(lines[0]) if language.has_jalali else None
     beside = months_beside(int(match[1]), int(match[2])) if match else ""
     if not match or not beside:
-        return "\n".join(worded(line, language) for line in lines)
+        return "\n".join(worded(line, language, "\n") for line in lines)
     month = isolate(language.number(f"{match[1]}-{match[2]}"))
     first = f"{month}{between}({isolate(language.number(beside))})"
     marks = [worded(mark, language) for mark in [match[3], *lines[1:]] if mark]

@@ -56,4 +56,4 @@ def share(part: Decimal, whole: Decimal) -> str:
 def sentences(*said: str) -> str:
     """Return sentences as one text; empty ones are left out."""
     texts = list(filter(None, said))
-    return joined("chart.sentences", texts) if texts else ""
+    return joined("list.sentences", texts) if texts else ""

@@ -142,8 +142,10 @@ def _rows(axes: Axes) -> float:
     """Return the height that rows need below one another, with the lines of texts in them."""
     if not isinstance(axes.yaxis.get_major_locator(), FixedLocator):
         return 0.0
-    lines = max((_lines(text.get_text()) for text in axes.texts), default=1)
-    return len(_texts(axes.yaxis)) * _letters(axes.yaxis) * lines
+    names = _texts(axes.yaxis)
+    lines = max(map(_lines, [*names, *(text.get_text() for text in axes.texts)]), default=1)
+    apart = 0.5 if lines > 1 else 0.0
+    return len(names) * _letters(axes.yaxis) * (lines + apart)
 
 
 def _letters(axis: Any) -> float:

@@ -112,7 +112,7 @@ def test_a_name_within_a_hint_keeps_its_digits():
 def test_in_two_languages_the_persian_stands_behind_the_english(pages):
     """The page runs from left to right, and each Persian text from right to left within it."""
     assert '<html lang="en" dir="ltr">' in pages["en+fa latin"]
-    both = 'Gross sales · <bdi lang="fa" dir="rtl">فروش ناخالص</bdi>'
+    both = 'Gross sales<span class="and"> · </span><bdi lang="fa" dir="rtl">فروش ناخالص</bdi>'
     assert both in pages["en+fa latin"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from svc_analytics import charts
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
 from svc_analytics.language.words import merchant_names
-from svc_analytics.messages import Message, clauses
+from svc_analytics.messages import Message, clauses, joined
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
@@ -116,8 +116,9 @@ def _of_language(statement: Document, facts: dict[str, Any], language: Language)
 def _lines(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
     """Return the sentences around the tables: what is open, what was read, what was proven."""
     log = facts["options"].get("webhooks")
+    read_to = Message("Data as of {instant}.", instant=instant_text(facts["as_of"]))
     return {
-        "front": list(front_lines(statement)),
+        "front": joined("list.sentences", [*front_lines(statement), read_to]),
         "checks": severities(statement.tables["checks"]),
         "coverage": {name: _spans(spans) for name, spans in facts["coverage"].items()},
         "notes": describe_pricing(statement.tables) + describe_balances(statement.tables),

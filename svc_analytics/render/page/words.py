@@ -15,7 +15,7 @@ from jinja2.filters import do_mark_safe as as_html
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display_html import TableWords
 from svc_analytics.formatting.sanitize import escape_invisible, visible
-from svc_analytics.language.catalogue import Language, is_number
+from svc_analytics.language.catalogue import BETWEEN, Language, is_number
 from svc_analytics.language.isolation import END, LEFT_TO_RIGHT, RIGHT_TO_LEFT, isolate
 from svc_analytics.messages import Message
 
@@ -28,6 +28,7 @@ _OWN_NUMBER = re.compile(
 )
 _GAP, _WHOLE = re.compile(r"(?<=\d) (?=\d)"), "\N{NO-BREAK SPACE}"  # a day and its time: one line
 _LINE = 60  # letters: of a longer text in two languages, the second stands below
+_AND = as_html(f'<span class="and">{BETWEEN}</span>')  # not shown where the second stands below
 _ISOLATED = as_html('<bdi dir="ltr">{}</bdi>')
 _FOREIGN_NAME = as_html("<bdi>{}</bdi>")
 
@@ -123,14 +124,12 @@ class PageWords:
         translated = self.language.translation(shown)
         if translated is None:
             return None
-        if self.language.is_both and len(shown) > _LINE:
-            return escape(shown) + self._below(self.language.isolated(translated))
-        return self._elements(self.language.text(shown))
-
-    def _below(self, isolated: str) -> str:
-        """Return a long text of the other language on lines of its own."""
-        below = str(self._elements(isolated)).replace("<bdi ", '<bdi class="below" ', 1)
-        return as_html(below)
+        if not self.language.is_both:
+            return self._elements(self.language.text(shown))
+        behind = self._elements(self.language.isolated(translated))
+        if len(shown) > _LINE:
+            return escape(shown) + as_html(str(behind).replace("<bdi ", '<bdi class="below" ', 1))
+        return self._elements(shown) + _AND + behind
 
     def _elements(self, text: str) -> str:
         """Return a text as HTML: its marks as elements, what runs to the right isolated."""
