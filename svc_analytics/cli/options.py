@@ -36,7 +36,7 @@ period_argument = click.argument(
     "period", metavar="[PERIOD]", required=False, shell_complete=completion.months
 )
 last_month_option = click.option(
-    "--last-month", "choice", flag_value="last", help="The last month that is over."
+    "--last-month", "is_last", is_flag=True, help="The last month that is over."
 )
 zone_option = click.option(
     "--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran."
@@ -249,16 +249,12 @@ def shared_options(command: Callable[..., None]) -> Callable[..., None]:
     return data_dir_option(json_option(verbose_option(command)))
 
 
-def choose_period(
-    period: str | None, month: str | None, choice: str | None, others: str, is_to_date: bool = False
-) -> str:
+def choose_period(names: Sequence[str | None], others: str, is_to_date: bool = False) -> str:
     """Return the period that the options name; exactly one of them must.
 
     `others` are the options, besides PERIOD and --month, that choose one too.
     """
-    named = [
-        name for name in (period, month, f"{choice} month" if choice else None) if name is not None
-    ]
+    named = [name for name in names if name is not None]
     if len(named) != 1 and not (is_to_date and not named):
         message = "give exactly one of PERIOD (2026-10, 2026-Q3, 2026), --month 2026-10"
         raise ConfigError(f"{message}{others}")

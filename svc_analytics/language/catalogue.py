@@ -69,10 +69,12 @@ class Language:
 
     def __post_init__(self) -> None:
         if self.code not in languages():
-            raise ConfigError(f"no language {self.code!r:.40}: choose of {', '.join(languages())}")
+            raise ConfigError(
+                f"no language {self.code!r:.40}: choose from {', '.join(languages())}"
+            )
         if self.digits not in digit_choices():
             choices = ", ".join(digit_choices())
-            raise ConfigError(f"no digits {self.digits!r:.40}: choose of {choices}")
+            raise ConfigError(f"no digits {self.digits!r:.40}: choose from {choices}")
         if self.has_own_digits and self.digits != self.other:
             message = f"the digits {self.digits} need a text in that language: choose the language"
             raise ConfigError(f"{message} {self.digits} or {_BOTH}{self.digits}")

@@ -19,6 +19,8 @@ def parse_period(text: str, now: int, zone: str = "UTC", calendar: str | None = 
     """
     written, wanted = read_text(text), find_calendar(calendar or GREGORIAN).name
     if written.month:
+        if read_text(written.month).kind != MONTH:
+            raise ConfigError(f"{text!r} is no year to date: write it as 2026-10-ytd or 2026-ytd")
         period = parse_month(written.month, now, zone, calendar).around(TO_DATE)
     else:
         period = _find(written, now, zone, written.calendar or wanted)

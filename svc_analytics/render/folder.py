@@ -98,7 +98,7 @@ class Output:
             raise ConfigError(f"no format given: choose from {', '.join(FORMATS)}")
         for name in self.formats:
             if name not in FORMATS:
-                raise ConfigError(f"no format {name!r}: choose of {', '.join(FORMATS)}")
+                raise ConfigError(f"no format {name!r}: choose from {', '.join(FORMATS)}")
             if name in DOCUMENTS:
                 DOCUMENTS[name].require(self.language)
 

@@ -221,8 +221,10 @@ def test_a_torn_file_is_1_and_named(filled, run):
         (("--month", "1405-08", "--calendar", "gregorian"), "write 2026-10 or 2026-11"),
         (("--month", "9000-01"), "has not begun"),
         (("--month", "2026-10", "--zone", "Mars/Base"), "no time zone 'Mars/Base'"),
-        (("--month", "2026-10", "--format", "docx"), "docx': choose of csv, parquet"),
+        (("--month", "2026-10", "--format", "docx"), "docx': choose from csv, parquet"),
         (("--month", "2026-10", "--last-month"), "give exactly one of PERIOD"),
+        (("--last-month", "--this-month"), "give exactly one of PERIOD"),
+        (("--this-month", "--last-month"), "give exactly one of PERIOD"),
         ((), "give exactly one of PERIOD"),
     ],
 )

@@ -96,6 +96,7 @@ REFUSED = {
     "2027 ytd": "2027 has not begun",
     "2026-13-ytd": "is not a month of the gregorian calendar",
     "q3 q4": "is not a month",
+    "2026-Q3 ytd": "'2026-Q3 ytd' is no year to date: write it as 2026-10-ytd",
 }
 
 

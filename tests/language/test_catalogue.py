@@ -48,7 +48,7 @@ def test_persian_digits_keep_every_digit_of_38():
 
 def test_an_unknown_language_is_refused_in_one_line():
     """The error names the languages there are; Persian digits need a Persian text."""
-    with pytest.raises(ConfigError, match="no language 'de': choose of en, fa, en"):
+    with pytest.raises(ConfigError, match="no language 'de': choose from en, fa, en"):
         Language("de")
     with pytest.raises(ConfigError, match="choose the language fa or en\\+fa"):
         Language("en", "fa")

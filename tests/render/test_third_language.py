@@ -50,7 +50,7 @@ def test_it_is_offered_alone_and_beside_english(pseudo):
     """Its file names it; digits that are no file's are refused."""
     assert languages() == ("en", "xx", "en+xx")
     assert pseudo.direction == "ltr"
-    with pytest.raises(ConfigError, match="choose of latin, xx"):
+    with pytest.raises(ConfigError, match="choose from latin, xx"):
         Language("xx", "fa")
 
 

@@ -56,18 +56,19 @@ class ClosedPeriods:
 def _which(
     period: str | None,
     month: str | None,
-    choice: str | None,
+    is_last: bool,
     all_due: bool,
     is_with_quarters: bool,
     is_with_years: bool,
     out: str | None,
 ) -> ClosedPeriods:
     longer = (QUARTER,) * is_with_quarters + (YEAR,) * is_with_years
+    names = (period, month, "last month" if is_last else None)
     if longer and not all_due:
         raise ConfigError("--quarters and --years go with --all-due; one is named: close 2026")
     if not all_due:
-        return ClosedPeriods(options.choose_period(period, month, choice, _OTHERS), (), out)
-    if out or any(name is not None for name in (period, month, choice)):
+        return ClosedPeriods(options.choose_period(names, _OTHERS), (), out)
+    if out or any(name is not None for name in names):
         message = "give exactly one of PERIOD (2026-10, 2026-Q3, 2026), --month 2026-10"
         raise ConfigError(f"{message}{_OTHERS}; --all-due takes no --out")
     return ClosedPeriods(None, longer, None)

@@ -28,7 +28,7 @@ from svc_analytics.statements.statement import Statement
 
 _OTHERS = ", --last-month, --this-month and --year-to-date alone"
 _this_month_option = click.option(
-    "--this-month", "choice", flag_value="this", help="The month that is running."
+    "--this-month", "is_this", is_flag=True, help="The month that is running."
 )
 _to_date_option = click.option(
     "--year-to-date",
@@ -52,8 +52,11 @@ class SingleStatement:
     other: options.OtherCurrency
 
 
-def _name(period: str | None, month: str | None, choice: str | None, is_to_date: bool) -> str:
-    return options.choose_period(period, month, choice, _OTHERS, is_to_date)
+def _name(
+    period: str | None, month: str | None, is_last: bool, is_this: bool, is_to_date: bool
+) -> str:
+    names = (period, month, "last month" if is_last else None, "this month" if is_this else None)
+    return options.choose_period(names, _OTHERS, is_to_date)
 
 
 @click.command()

@@ -134,7 +134,7 @@ def check_forms(formats: Sequence[str]) -> None:
     """Raise `ConfigError` for a form that a comparison does not have, or for none."""
     for name in formats or [""]:
         if name not in _FORMS:
-            raise ConfigError(f"no format {name!r}: choose of {', '.join(_FORMS)}")
+            raise ConfigError(f"no format {name!r}: choose from {', '.join(_FORMS)}")
 
 
 def write_compared(compared: Compared, out: Path, formats: Sequence[str]) -> Path:
