@@ -70,5 +70,5 @@ def _types_of_views(warehouse: Warehouse) -> Types:
 
 def _types_of_macro(warehouse: Warehouse, name: str) -> Types:
     query = f"select column_name, column_type from (describe select * from {name}{_DAY})"
-    rows = warehouse.query(query).to_pylist()
+    rows = warehouse.query(query, is_short=True).to_pylist()
     return {(name, row["column_name"]): row["column_type"] for row in rows}

@@ -63,7 +63,7 @@ def write_bundle(lake: Lake, path: str | os.PathLike[str]) -> dict[str, int]:
 
 
 def _write(lake: Lake, target: Path) -> dict[str, int]:
-    with atomic_write(target) as temporary, open_warehouse(lake) as warehouse:
+    with atomic_write(target) as temporary, open_warehouse(lake, as_written=True) as warehouse:
         temporary.unlink(missing_ok=True)  # what a killed run left
         if warehouse.is_large:
             keep_all_findings(warehouse)
@@ -80,7 +80,7 @@ def _fill(
     rows = {ABOUT.name: _add(connection, ABOUT, _OF_ABOUT, _about(lake, warehouse))}
     for model, columns in public_models():
         if not model.signature:
-            table = warehouse.query(f"from {model.name}", is_long=True)
+            table = warehouse.query(f"from {model.name}", is_short=warehouse.is_small, is_long=True)
             rows[model.name] = _add(connection, model, columns, table)
     return rows
 
