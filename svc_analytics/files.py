@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -31,11 +32,11 @@ class DamagedFile(LakeError):
     """The file `path` is torn or altered; `remedy` is what to do."""
 
     def __init__(self, path: Path, remedy: str) -> None:
-        super().__init__(path, remedy)
+        super().__init__(Message("file.torn", path=path, REMEDY=remedy))
         self.path, self.remedy = path, remedy
 
-    def __str__(self) -> str:
-        return f"{self.path} is torn or altered: {self.remedy}"
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.remedy)
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
@@ -185,14 +186,18 @@ def is_refused(error: BaseException | None) -> bool:
 
 
 def damaged_file(
-    path: Path, error: BaseException | None = None, remedy: str | None = None
+    path: Path, error: BaseException | None = None, remedy: str = "file.read_again"
 ) -> LakeError:
-    """Return the error for a damaged file, or one that the system refused to open."""
+    """Return the error for a damaged file, or one that the system refused to open.
+
+    `remedy` is the code of what to do.
+    """
     if isinstance(error, OSError) and is_refused(error):
-        return LakeError(f"{path} cannot be read: {os.strerror(error.errno or 0)}")
+        reason = os.strerror(error.errno or 0)
+        return LakeError(Message("file.refused", path=path, reason=reason))
     if isinstance(error, MemoryError):  # it may be whole
-        return LakeError(f"{path} cannot be read: not enough memory")
-    return DamagedFile(path, remedy or "move it away and run extract, which reads its month again")
+        return LakeError(Message("file.no_memory", path=path))
+    return DamagedFile(path, Message(remedy))
 
 
 @contextmanager

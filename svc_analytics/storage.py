@@ -19,8 +19,9 @@ from svc_analytics.bucket.lease import Inherited
 from svc_analytics.bucket.mirror import open_folder
 from svc_analytics.bucket.store import ObjectStore
 from svc_analytics.bucket.writing import BucketStorage
-from svc_analytics.errors import ConfigError, LakeChanged, LakeError
+from svc_analytics.errors import ConfigError, LakeChanged, LakeError, text_of
 from svc_analytics.files import WRITING, DamagedFile, atomic_write
+from svc_analytics.messages import Message
 from svc_analytics.working_folders import replacing_folder
 
 _MOST_TRIES = 40  # to be the first to replace an object of a bucket
@@ -154,6 +155,5 @@ def mended(storage: Storage) -> Iterator[None]:
     except DamagedFile as error:
         if not storage.discard(error.path):
             raise
-        again = f"this copy of an object of {storage.place} is removed: run the command again"
-        remedy = f"{again}; if that does not help, the object itself is damaged: {error.remedy}"
-        raise LakeError(str(DamagedFile(error.path, remedy))) from error
+        remedy = Message("file.copy_removed", place=storage.place, REMEDY=error.remedy)
+        raise LakeError(text_of(DamagedFile(error.path, remedy))) from error

@@ -32,6 +32,7 @@ from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.lake.unlisted import State, Unlisted
 from svc_analytics.lake.writing.writer import LakeWriter
+from svc_analytics.messages import Message
 from svc_analytics.periods import month_of
 from svc_analytics.records.record_parser import Records, parse_records
 from svc_analytics.schema import Stream, is_within
@@ -186,11 +187,9 @@ class MissingRecords:
         self._writer.publish()
         held, lacking = self._held.total(), sorted(+self._lacking)
         months = " to ".join(dict.fromkeys([lacking[0], lacking[-1]]))
-        raise IncompleteList(
-            f"the service lists {held - self._lacking.total():,} of {held:,} {self._stream.words} "
-            f"of {months} that it listed before: its list is not whole. Nothing was removed, "
-            "confirmed or called read on its word; try again later"
-        )
+        counts = {"count": f"{held - self._lacking.total():,}", "total": f"{held:,}"}
+        values = {**counts, "STREAM": self._stream.words, "months": months}
+        raise IncompleteList(Message("service.list_lacks", **values))
 
     def _note(self, standings: Mapping[str, Standing]) -> list[str]:
         """Publish what moved, note what is unlisted, forget what is listed; return the new ids."""

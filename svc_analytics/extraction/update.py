@@ -7,7 +7,7 @@ from threading import Thread
 
 from svc_analytics.arguments import check
 from svc_analytics.config import Settings, read_settings
-from svc_analytics.errors import LakeBusy, LakeChanged, SvcError
+from svc_analytics.errors import LakeBusy, LakeChanged, SvcError, text_of
 from svc_analytics.extraction import run
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
 from svc_analytics.extraction.progress import page_bar
@@ -96,7 +96,7 @@ def _until_first(read: Callable[[], ExtractionResult]) -> ExtractionResult:
     try:
         return read()
     except LakeChanged as error:
-        raise LakeBusy(str(error)) from error
+        raise LakeBusy(text_of(error)) from error
 
 
 def _write_views_early(lake: Lake) -> None:

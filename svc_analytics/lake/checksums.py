@@ -36,10 +36,9 @@ _MAGIC = b"PAR1"
 _SIGNED_END = 2048  # bytes: they hold the checksums, and what Parquet writes behind them
 _CHUNK = 1 << 20  # bytes
 _REMEDIES = {
-    VERDICTS_FOLDER: "run receipts verify, which makes it again",
-    **dict.fromkeys(SIDE_STREAMS, "move it away and look its objects up again"),
+    VERDICTS_FOLDER: "file.verify_again",
+    **dict.fromkeys(SIDE_STREAMS, "file.look_up_again"),
 }
-_EVIDENCE = "move it away, or bring it back from a backup: no service tells what it held"
 _known: set[str] = set()  # digests of files without a signature that this process found whole
 
 
@@ -118,9 +117,10 @@ def require_whole(path: Path, name: Path | None = None) -> None:
 def damaged(path: Path, error: BaseException | None = None) -> LakeError:
     """Return the error for a damaged file of the lake: what it is good for decides the remedy."""
     if path.stem == ORIGIN and path.parent.name != VERDICTS_FOLDER:
-        return damaged_file(path, error, "move it away and run extract, which makes it again")
+        return damaged_file(path, error, "file.make_again")
     is_version = path.parent.parent.name == "changes" and len(path.stem) > len(ORIGIN)
-    return damaged_file(path, error, _EVIDENCE if is_version else _REMEDIES.get(path.parent.name))
+    remedy = _REMEDIES.get(path.parent.name, "file.read_again")
+    return damaged_file(path, error, "file.bring_back" if is_version else remedy)
 
 
 def _read_pages(path: Path) -> None:

@@ -19,6 +19,7 @@ from svc_analytics.lake.checksums import BLANK, DAMAGE, find_signature, read_sig
 from svc_analytics.lake.control_totals import GROUP, ControlTotals, Group, GroupEnds, PricedRow
 from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, require_layout, tool_version
 from svc_analytics.lake.unlisted import Unlisted
+from svc_analytics.messages import Message
 from svc_analytics.money import format_amount
 from svc_analytics.schema import STREAMS, schema_digest
 
@@ -159,7 +160,7 @@ def read_footer(path: Path) -> MonthFileFooter:
     except LakeError as error:
         raise LakeError(f"{path}: {error}") from error
     except KeyError as error:
-        raise LakeError(f"{path} is not a month file of ours: move it out of the lake") from error
+        raise LakeError(Message("file.not_ours", path=path)) from error
     except (*DAMAGE, TypeError, ArithmeticError, msgspec.MsgspecError) as error:
         raise damaged_file(path, error) from error
     stream = STREAMS.get(footer.stream)

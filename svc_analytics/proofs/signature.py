@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.messages import Message
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
 from svc_analytics.proofs.verify import OURS as NAMESPACE
 from svc_analytics.proofs.verify import Result, signing_key
@@ -27,7 +28,7 @@ def sign(content: bytes, key: Path) -> bytes:
     Raises `ConfigError`, with what to do, where the key does not sign.
     """
     if not key.is_file():
-        raise ConfigError(f"there is no key at {key}: give the path of an SSH key")
+        raise ConfigError(Message("sign.no_file", path=key))
     with TemporaryDirectory() as place:
         path = Path(place) / "content"
         path.write_bytes(content)
@@ -69,7 +70,7 @@ def _ssh_keygen(*words: str, may_ask: bool = False) -> subprocess.CompletedProce
     """Run ssh-keygen; a person at a terminal sees what it asks, and nobody else is asked."""
     program = shutil.which("ssh-keygen")
     if program is None:
-        raise ConfigError("ssh-keygen is not installed: install OpenSSH, which has it")
+        raise ConfigError(Message("sign.no_program"))
     is_asking = may_ask and os.isatty(0) and os.isatty(2)
     try:
         return subprocess.run(  # noqa: S603  (the words are ours, and no shell reads them)
@@ -83,16 +84,14 @@ def _ssh_keygen(*words: str, may_ask: bool = False) -> subprocess.CompletedProce
             timeout=None if is_asking else _PATIENCE,
         )
     except subprocess.TimeoutExpired as error:
-        message = f"ssh-keygen did not sign within {_PATIENCE} seconds"
-        raise ConfigError(f"{message}: is the hardware key there, and touched?") from error
+        raise ConfigError(Message("sign.late", seconds=_PATIENCE)) from error
 
 
-def _refusal(key: Path, reason: bytes | None) -> str:
+def _refusal(key: Path, reason: bytes | None) -> Message:
     """Say why a key did not sign, and what to do."""
     with key.open("rb") as file:
         is_private = file.read(len(_PRIVATE)) == _PRIVATE
     if is_private:  # the passphrase that nobody gave would begin the line of the reason
         reason = _ssh_keygen("-y", "-P", "", "-f", str(key)).stderr or reason
     lines = (reason or b"").decode(errors="replace").strip().splitlines() or ["it says why above"]
-    advice = "load it into an agent with ssh-add, or sign at a terminal"
-    return f"the key {key} did not sign ({lines[-1].strip()}): {advice}"
+    return Message("sign.refused", path=key, reason=lines[-1].strip())

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 from svc_analytics.environment import here
 from svc_analytics.errors import ConfigError
+from svc_analytics.messages import Message
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import FILE, QUERY, STAMP
 
@@ -21,7 +22,7 @@ SETTING = "SVC_TSA_URL"
 _TIMEOUT = 20  # seconds for a connection, and for each part of the reply
 _PATIENCE = 60  # seconds for all of it
 _LONGEST = 1 << 20  # bytes of a reply: one with its certificates has some thousands
-_NO_OPENSSL = "openssl is not installed: install it"
+_NO_OPENSSL = "stamp.no_program"
 _HEADERS = {"Content-Type": "application/timestamp-query", "User-Agent": "svc-analytics"}
 
 
@@ -65,9 +66,9 @@ class Authority:
     def require(self) -> None:
         """Raise `ConfigError` where the address is none, or `openssl` is missing."""
         if not self.url.startswith(("https://", "http://")):
-            raise ConfigError(f"{SETTING} is not an address: write https://host/path")
+            raise ConfigError(Message("stamp.no_address", name=SETTING))
         if shutil.which("openssl") is None:
-            raise ConfigError(_NO_OPENSSL)
+            raise ConfigError(Message(_NO_OPENSSL))
 
     def _post(self, query: bytes) -> bytes:
         import httpx  # which takes a moment, and only a stamp needs it here
@@ -85,14 +86,15 @@ class Authority:
                 trust_env=False,
             ) as response:
                 if response.status_code != httpx.codes.OK:
-                    raise ConfigError(f"the authority of {SETTING} answered {response.status_code}")
+                    values = {"name": SETTING, "status": response.status_code}
+                    raise ConfigError(Message("stamp.answered", **values))
                 for part in response.iter_bytes():
                     reply += part
                     if len(reply) > _LONGEST or time.monotonic() > until:
-                        raise ConfigError(f"the authority of {SETTING} did not come to an end")
+                        raise ConfigError(Message("stamp.endless", name=SETTING))
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             why = type(error).__name__  # its text may name a password of the proxy
-            raise ConfigError(f"the authority of {SETTING} cannot be reached ({why})") from error
+            raise ConfigError(Message("stamp.away", name=SETTING, why=why)) from error
         return reply
 
     def _context(self) -> ssl.SSLContext:
@@ -116,7 +118,8 @@ def _check(place: Path) -> None:
     stated = _openssl("ts", "-reply", "-in", reply, "-text")
     if "Status: Granted" not in stated:
         said = re.findall("(?:Status description|Failure info): (.+)", stated)
-        raise ConfigError(f"the authority of {SETTING} refuses: {'; '.join(said) or 'no reason'}")
+        reason = "; ".join(said) or "no reason"
+        raise ConfigError(Message("stamp.refused", name=SETTING, reason=reason))
     _openssl("ts", "-reply", "-in", reply, "-token_out", "-out", token)
     _openssl("pkcs7", "-inform", "DER", "-in", token, "-print_certs", "-out", known)
     asked = ("-queryfile", str(place / QUERY), "-CAfile", known, "-partial_chain")
@@ -127,10 +130,10 @@ def _openssl(*words: str) -> str:
     try:
         done = verify.run("openssl", *words)
     except verify.Result as error:
-        raise ConfigError(_NO_OPENSSL) from error
+        raise ConfigError(Message(_NO_OPENSSL)) from error
     if done.returncode:
         text = done.stderr.decode(errors="replace")
         reasons = re.findall("error:[^:]*:[^:]*:[^:]*:([^:\n]+)", text) or ["no reason"]
-        what = "the reply is no stamp of this checkpoint" if "-in" in words else "no query is made"
-        raise ConfigError(f"{what} (openssl: {reasons[-1].strip()})")
+        code = "stamp.other_reply" if "-in" in words else "stamp.no_query"
+        raise ConfigError(Message(code, reason=reasons[-1].strip()))
     return done.stdout.decode(errors="replace")

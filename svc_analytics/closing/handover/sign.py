@@ -30,7 +30,6 @@ _LEFT_OVER = (
 _NOT_SIGNED = (
     "not signed: {ERROR}; mend that, and close with --sign again, or run svc-analytics sign"
 )
-_NO_KEY = "no key is set: give SVC_SIGNING_KEY, the path of an SSH key"
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ class Signer:
 def _require_key(key: str | os.PathLike[str] | None = None) -> Path:
     path = read_signing_key(key)
     if path is None:
-        raise ConfigError(_NO_KEY)
+        raise ConfigError(Message("sign.no_key"))
     return path
 
 
@@ -164,8 +163,7 @@ def _content(folder: Path, manifest: seals.Manifest) -> bytes:
     """Return the checkpoint of a folder that fits its seal."""
     _require(folder, seals.seal_violations(folder, manifest))
     if checkpoint_text(manifest) is None:
-        message = f"{folder} is not signed: it has no {FILE}, for an earlier release sealed it"
-        raise LakeError(message)
+        raise LakeError(Message("sign.no_checkpoint", folder=folder, file=FILE))
     return (folder / FILE).read_bytes()
 
 

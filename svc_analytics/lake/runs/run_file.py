@@ -135,8 +135,7 @@ def read_run(path: Path, stream: Stream) -> Run:
 
 def damaged_run(path: Path, error: BaseException | None = None) -> LakeError:
     """Return the error for a damaged run: the next writer removes it."""
-    remedy = "run extract again, which removes it and reads its time again"
-    return damaged_file(path, error, remedy)
+    return damaged_file(path, error, "file.run_again")
 
 
 def _cuts(rows: pa.Table, instants: Any, covered: Spans) -> Iterator[tuple[int, int]]:
