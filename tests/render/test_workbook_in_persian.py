@@ -35,7 +35,7 @@ def books(make, tmp_path) -> dict[str, Workbook]:
             for name, lang, digits in (
                 ("en", "en", "latin"),
                 ("fa", "fa", "fa"),
-                ("en+fa", "en+fa", "latin"),
+                ("en+fa", "en+fa", "fa"),
             )
         }
 
@@ -49,6 +49,23 @@ def test_it_runs_from_right_to_left_with_the_same_numbers(books):
         assert persian.sheet_view.rightToLeft
         assert not plain.sheet_view.rightToLeft and not both.sheet_view.rightToLeft
         assert amounts(plain) == amounts(persian) == amounts(both)
+
+
+def test_a_sentence_in_two_languages_has_latin_digits(books):
+    """LibreOffice shows 2,155 as 155,2 in the Persian behind the English; numbers are Persian."""
+    for sheet in books["en+fa"]:
+        mixed = [str(cell.value) for row in sheet for cell in row if "\u2067" in str(cell.value)]
+        assert mixed and not any(re.search("[۰-۹]", text) for text in mixed)
+        assert not re.search("[۰-۹]", sheet.oddHeader.left.text + sheet.oddFooter.left.text)
+    forms = {cell.number_format for row in books["en+fa"].worksheets[0] for cell in row}
+    assert any(form.startswith("[$-3000429]") for form in forms)
+
+
+def test_the_head_and_the_foot_of_paper_run_as_the_sheet_does(books):
+    """Paper runs from left to right by itself, and would put a number last at the other end."""
+    for sheet in books["fa"]:
+        for line in (sheet.oddHeader.left.text, sheet.oddFooter.left.text):
+            assert line.strip().startswith("\u2067") and line.endswith("\u2069")
 
 
 def test_every_head_of_a_sheet_is_persian(books):

@@ -113,7 +113,8 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
         made_at = from_micros(compared.made_at).replace(tzinfo=None)
         title = compared.language.text(compared.shown.title)
         workbook.set_properties({"title": title, "created": made_at})
-        pen = CellWriter(workbook, compared.language, f"{title} · {compared.names}")
+        pen = CellWriter(workbook, compared.language)
+        pen.running = f"{pen.spoken.text(compared.shown.title)} · {compared.names}"
         standing = standing_of(compared.sheets[NAME])
         face = Face(compared.shown, compared.moved, compared.names, compared.change, standing)
         write_face(pen, face)

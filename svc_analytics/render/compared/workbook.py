@@ -180,7 +180,7 @@ def write_change(
     first, behind = row + 2, span[0] + 2
     pen.words(sheet, first, behind, "What the chart draws", bold=True, bottom=1)
     for place, step in enumerate(steps, first + 1):
-        pen.text(sheet, place, behind, _named(pen.language, step))
+        pen.text(sheet, place, behind, _named(pen.spoken, step))
         for column, value in enumerate(_drawn(step), behind + 1):
             pen.number(sheet, place, column, value, _USD)
     sheet.insert_chart(first, 0, _chart(pen, sheet, (first + 1, behind), steps), {"y_offset": 4})

@@ -198,15 +198,25 @@ class CellWriter:
 
     def words(self, sheet: Any, row: int, column: int, text: str, **properties: Any) -> None:
         """Write a text of ours in the language, in the direction of the sheet."""
-        self.text(sheet, row, column, self.worded(text), **self.own | properties)
+        shown = self.worded(text, is_broken="text_wrap" in properties)
+        self.text(sheet, row, column, shown, **self.own | properties)
 
-    def worded(self, text: str) -> str:
+    @property
+    def spoken(self) -> Language:
+        """The language of sentences: in two languages their digits are Latin.
+
+        LibreOffice turns the parts of a Persian number around where English stands before it.
+        """
+        return Language(self.language.code) if self.language.is_both else self.language
+
+    def worded(self, text: str, *, is_broken: bool = False) -> str:
         """Return a text of ours in the language; of a long one, each language on its own line.
 
         A Persian text with isolated values is isolated itself: LibreOffice would set a number
         that ends it at the beginning.
         """
-        shown = self.language.text(text, between="\n" if len(text) > LINE else BETWEEN)
+        has_lines = is_broken or len(text) > LINE
+        shown = self.spoken.text(text, between="\n" if has_lines else BETWEEN)
         is_mixed = self.language.direction == "rtl" and LEFT_TO_RIGHT in shown
         return isolate_right_to_left(shown) if is_mixed else shown
 

@@ -68,7 +68,7 @@ class Part:
             return _Numbers(self, column, values, is_told=is_told).write
         if pa.types.is_string(column.type) and column.name not in PERIODS:
             if not self.pen.language.is_english and column.name in {*WORDED, "currency"}:
-                words = words_of(self.rows, column, self.pen.language)
+                words = words_of(self.rows, column, self.pen.spoken)
                 return _Texts(self, words, self.pen.own | look).write
             texts = column_texts(values, column)
             return _Texts(self, texts, self.pen.left_to_right | look).write

@@ -108,7 +108,8 @@ class FigureRows:
             self.pen.words(self.sheet, row, self._behind(place), exact, **look)
         last = len(self.coins) + 1
         head = marked(ALL_COINS) if last in self._told else ALL_COINS
-        self.pen.words(self.sheet, row, last, head, **look | {"align": "right"})
+        wrapped = {"text_wrap": True} if self.pen.language.is_both else {}
+        self.pen.words(self.sheet, row, last, head, **look | wrapped | {"align": "right"})
         exact = Message("{COLUMN}, exact", COLUMN=ALL_COINS)
         self.pen.words(self.sheet, row, self._behind(last), exact, **look)
 

@@ -17,6 +17,7 @@ from svc_analytics.formatting.numbers import COIN, kind_of
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import is_exact_number, is_ratio
 from svc_analytics.language.catalogue import WORDED
+from svc_analytics.language.isolation import isolate_right_to_left
 from svc_analytics.messages import KEPT, TEXTS, Message
 from svc_analytics.render.workbook.cells import (
     EXACT_DIGITS,
@@ -73,7 +74,7 @@ def write_table(pen: CellWriter, page: Page) -> None:
     columns = [column for field in fields for column in _lay_out(whole, field, page.zone)]
     columns = [_look(pen, *pair) for pair in zip(columns, [None, *columns], strict=False)]
     behind = [place for place, column in enumerate(columns) if column.has_exact]
-    title, standing = map(pen.language.text, (page.title, page.standing.text))
+    title, standing = map(pen.spoken.text, (page.title, page.standing.text))
     pen.text(sheet, 0, 0, f"{title}: {standing}", **pen.own | {"bold": True})
     _write_heads(pen, sheet, columns, behind)
     row = HEAD + 1
@@ -158,7 +159,7 @@ def _write_heads(
     """Write the heads; what stands behind is folded away, one click from sight."""
     look = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"}
     if not pen.language.is_english:  # programs do not see how high such a row is
-        lines = [lines_in(pen.worded(each.head), each.width) for each in columns]
+        lines = [lines_in(pen.worded(each.head, is_broken=True), each.width) for each in columns]
         sheet.set_row(HEAD, LINE_HEIGHT * max(lines, default=1))
     for place, column in enumerate(columns):
         align = "right" if is_exact_number(column.field) else pen.start
@@ -215,13 +216,16 @@ def set_up_print(pen: CellWriter, sheet: Any, standing: Standing, *, is_wide: bo
     sheet.set_margins(0.4, 0.4, 0.7 if pen.running else 0.5, 0.6)
     sheet.fit_to_pages(1, 0)
     if pen.running:
-        sheet.set_header(f"&L&8 {_printed(pen.running)}")
-    text = standing.wording.text(standing.text)
-    pages = "&P of &N" if standing.wording.is_english else "&P / &N"
-    sheet.set_footer(f"&L&8 {_printed(text)}&R&8 &A, {pages}")
+        sheet.set_header(f"&L&8 {_printed(pen, pen.running)}")
+    pages = "&P of &N" if pen.language.is_english else "&P / &N"
+    sheet.set_footer(f"&L&8 {_printed(pen, pen.spoken.text(standing.text))}&R&8 &A, {pages}")
 
 
-def _printed(text: str) -> str:
-    """Return a text for the head or the foot of paper, where & begins a sign of the layout."""
+def _printed(pen: CellWriter, text: str) -> str:
+    """Return a text for the head or the foot of paper, where & begins a sign of the layout.
+
+    Paper runs from left to right, whatever the sheet does: a Persian line is isolated there.
+    """
     # A space parts the size of the letters from a text that begins with a digit.
-    return text.replace("&", "&&")[:180]
+    shown = text.replace("&", "&&")[:180]
+    return isolate_right_to_left(shown) if pen.language.direction == "rtl" else shown
