@@ -105,17 +105,17 @@ def needs_met(omissions: list[Row]) -> frozenset[str]:
 def _too_large(values: Values, broken: set[tuple[str, str]], checks: pa.Table) -> Iterator[Unknown]:
     """Yield the figures that have too many digits to be stated, coin by coin."""
     for coin in dict.fromkeys(coin for _, coin in values):
-        names = [name for name, of in values if of == coin and is_too_large(name, coin, values)]
-        if stated := tuple(name for name in names if (name, coin) not in broken):
-            yield Unknown(stated, (coin,), _largest(coin, checks))
+        names = [name for name, of in values if of == coin]
+        if large := tuple(name for name in names if _is_too_large(name, coin, values, broken)):
+            yield Unknown(large, (coin,), _largest(coin, checks))
 
 
-def is_too_large(name: str, coin: str, values: Values) -> bool:
-    """Tell whether a figure of which all was read has more digits than can be stated."""
+def _is_too_large(name: str, coin: str, values: Values, broken: set[tuple[str, str]]) -> bool:
+    """Tell whether a figure has more digits than can be stated; `broken` ones lack a record."""
     figure = read_figures()[name]
-    if values.get((name, coin), 0) is not None:
+    if (name, coin) in broken or values.get((name, coin), 0) is not None:
         return False
-    if any(is_too_large(each, coin, values) for each in figure.operands):
+    if any(_is_too_large(each, coin, values, broken) for each in figure.operands):
         return True
     # What is only a step to other figures stands in no table.
     operands = [values.get((each, coin), 0) for each in figure.operands]
@@ -124,7 +124,7 @@ def is_too_large(name: str, coin: str, values: Values) -> bool:
     if "verdicts" in figure.needs and values["receipts_checked", coin] is None:
         return False
     if whole := _PART_OF.get(name):
-        return is_too_large(whole, coin, values)
+        return _is_too_large(whole, coin, values, broken)
     if witness := _STATED_IF.get(name):
         return bool(values[witness, coin])
     return bool(figure.denominator) or (figure.is_zero_when_empty and figure.unit in _SUMMED)

@@ -69,6 +69,16 @@ def test_a_sum_too_large_is_unknown_and_its_records_are_named(make):
     assert "reach 1e20" in unknown.text
 
 
+def test_what_rests_on_a_record_that_could_not_be_held_is_not_called_too_large(desk):
+    """The share of signed value needs what was charged too, and that is unknown for its reason."""
+    odd = payment(2, "2026-09-11T09:00:00Z") | {"amount": 5}
+    desk.service.payments = [payment(1, "2026-09-10T09:00:00Z"), odd]
+    made = stated(desk, "2026-09")
+    told = [unknown for unknown in made.unknown if "charged_total" in unknown.figures]
+    assert told and made.tables["summary"]["attested_ratio"].to_pylist() == [None]
+    assert not any("1e20" in unknown.text for unknown in made.unknown)
+
+
 def test_whichever_amount_is_too_large_its_records_are_named(desk):
     """Two records of a coin for each amount that a record has: no other of them is too large."""
     amounts = {
