@@ -42,6 +42,7 @@ _RECORDS = {  # by stream: of a day, and of none that is known
     "payout_records": ("unknown.payout_record", "unknown.undated_payout_record"),
 }
 _NAMED = 3  # records named of each cause
+_UNVERIFIED = {"not_checked", "missing"}  # verdicts that need no secret
 _SUMS = "amounts_can_be_summed"
 _SUMMED = ("coin", "USD")  # the units of amounts
 # What is stated only if another figure is, or is not zero.
@@ -143,9 +144,11 @@ def _largest(coin: str, checks: pa.Table) -> Message:
 
 
 def _cells(tables: Mapping[str, pa.Table], known: Values) -> Iterator[Cell]:
-    """Yield the figures without a value; those of receipts need a secret, not a record."""
+    """Yield the figures without a value; those of receipts where any receipt was verified."""
+    verdicts = {*tables["receipts"]["verdict"].to_pylist()}
+    met = {"verdicts"} if verdicts - _UNVERIFIED else set()
     for (name, coin), value in known.items():
-        needs = set(read_figures()[name].needs)
+        needs = set(read_figures()[name].needs) - met
         if known["refunds_unresolved", coin] == 0:
             needs -= {"parents", "parents_within"}  # all refunded payments are there
         is_asked = name != "outside_movement" or known["asserted_balance", coin] is not None

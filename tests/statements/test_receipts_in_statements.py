@@ -69,3 +69,16 @@ def test_a_wrong_receipt_blocks_until_a_person_accepts_it(made, desk):
     assert {r["record_id"]: r["acknowledged_reason"] for r in found} == dict.fromkeys(
         wrong, "the shop was moved"
     )
+
+
+def test_receipts_beside_a_payment_that_was_set_aside_are_unknown_for_that_reason(desk):
+    """They were verified: how many there are rests on the payment that could not be held."""
+    odd = receipted(8, "2026-10-08T08:00:00Z") | {"amount": 5}
+    desk.service.payments = [*OCTOBER, odd]
+    desk.extract()
+    verify_lake(desk.lake, KEPT)
+    found = statement(desk.lake, "2026-10")
+    assert row(found.tables["summary"], currency="usdt")["receipts_checked"] is None
+    [told] = [each for each in found.unknown if "receipts_checked" in each.figures]
+    assert odd["id"] in told.text and {"receipts_valid", "attested_ratio"} <= {*told.figures}
+    assert "no receipt of the period was verified" not in str(found)
