@@ -111,8 +111,9 @@ class Warehouse:
         """Answer a query as an Arrow table: decimals and instants stay exact.
 
         One that `is_ours` has only types that Arrow has too; of others each column is looked at.
-        `tables` can be queried by name beside the views. An answer that `is_short` is kept before
-        it is fetched: DuckDB plans a query twice, once for its columns, if it is fetched at once.
+        `tables` can be queried by name beside the views. An answer that `is_short`, as all of ours
+        over few records, is kept before it is fetched: DuckDB plans a query twice, once for its
+        columns, if it is fetched at once.
         One that `is_long`, with a row for each record, is made here whoever counts the records, and
         lies in a file if there are many.
         """
@@ -122,7 +123,7 @@ class Warehouse:
         values = dict(parameters or {})
         named = {name: table for name, table in (tables or {}).items() if name in query}
         with self._naming_errors(), self._registered(named) as connection:
-            ask = _ask_once if is_short else _ask
+            ask = _ask_once if is_short or (is_ours and self.is_small) else _ask
             return self._thread.run(lambda: fetch(ask(connection, query, values)))
 
     def _to_mapped_table(self, relation: duckdb.DuckDBPyRelation) -> pa.Table:

@@ -80,7 +80,7 @@ def _fill(
     rows = {ABOUT.name: _add(connection, ABOUT, _OF_ABOUT, _about(lake, warehouse))}
     for model, columns in public_models():
         if not model.signature:
-            table = warehouse.query(f"from {model.name}", is_short=warehouse.is_small, is_long=True)
+            table = warehouse.query(f"from {model.name}", is_long=True)
             rows[model.name] = _add(connection, model, columns, table)
     return rows
 
