@@ -9,8 +9,8 @@ from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.statements.balance_assertions import FILE, asserted_within, read_assertions
 
-_GONE = "{sealed} was sealed, and {file} no longer has it"
-_COMPARES = "svc-analytics statement --month {label} compares what {file} has now"
+_GONE = "{SEALED} was sealed, and {file} no longer has it"
+_COMPARES = "{command} compares what {file} has now"
 
 
 def balance_notes(lake: Lake, manifest: seals.Manifest, period: Period) -> list[Message]:
@@ -27,11 +27,12 @@ def balance_notes(lake: Lake, manifest: seals.Manifest, period: Period) -> list[
     texts: list[Message] = []
     for key in sorted({**sealed, **now}):
         if key not in sealed:
-            texts.append(Message("{now} was asserted after the sealing", now=now[key].text))
+            texts.append(Message("{NOW} was asserted after the sealing", NOW=now[key].text))
         elif key not in now:
-            texts.append(Message(_GONE, sealed=sealed[key].text, file=FILE))
+            texts.append(Message(_GONE, SEALED=sealed[key].text, file=FILE))
         elif now[key].balance != sealed[key].balance:
-            values = {"now": now[key].text, "sealed": sealed[key].text}
-            texts.append(Message("{file} now has {now}; {sealed} was sealed", file=FILE, **values))
-    more = Message(_COMPARES, label=period.label, file=FILE)
+            values = {"NOW": now[key].text, "SEALED": sealed[key].text}
+            texts.append(Message("{file} now has {NOW}; {SEALED} was sealed", file=FILE, **values))
+    command = f"svc-analytics statement --month {period.label}"
+    more = Message(_COMPARES, command=command, file=FILE)
     return [*texts, more] if texts else []

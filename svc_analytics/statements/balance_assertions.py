@@ -40,7 +40,8 @@ class Assertion:
     @property
     def text(self) -> str:
         """The assertion in words."""
-        return f"{format_amount(self.balance)} {self.currency} at {format_instant(self.at)}"
+        amount, instant = format_amount(self.balance), format_instant(self.at)
+        return Message("part.balance", amount=amount, coin=self.currency, instant=instant)
 
     def to_parameter(self) -> Parameter:
         """Return the assertion as the table macro `int_figures` takes it."""

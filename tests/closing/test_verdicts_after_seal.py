@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from svc_analytics import statement, verify_statement
+from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.result import CloseResult, unchecked
+from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.states.month_states import judged, state_of
 from svc_analytics.instants import now
+from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import month
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.signing.secrets import parse_secrets
@@ -149,3 +152,14 @@ def test_a_sealed_month_keeps_the_balances_that_it_names(closer, before, after, 
     assert checked.holds and any(said in note for note in checked.notes)
     assert (again.state, again.version, again.needs_attention) == ("unchanged", 1, False)
     assert said in (again.note or "") and "compares what assertions.csv has now" in again.note
+
+
+def test_a_note_on_a_balance_is_persian_with_its_command_whole(closer):
+    """Its instant and the word before it are translated; a command is one isolated value."""
+    write(closer, [])
+    sealed = read_manifest(closer.close().folder)
+    write(closer, [OPENING])
+    notes = balance_notes(closer.desk.lake, sealed, month("2026-10"))
+    shown = [Language("fa", "fa").text(note) for note in notes]
+    assert " at " not in shown[0] and "۲۰۲۶-۱۰-۰۲" in shown[0]
+    assert "\u2066svc-analytics statement --month 2026-10\u2069" in shown[1]

@@ -149,7 +149,9 @@ def extraction_text(
     """Describe what an extraction did."""
     stats = done.published
     lines = [f"{name}: {rows:,} rows read" for name, rows in done.rows.items()]
-    lines.append(f"{done.pages:,} pages read, {stats.files} month files written to {lake.place}")
+    pages = "page" if done.pages == 1 else "pages"
+    files = "month file" if stats.files == 1 else "month files"
+    lines.append(f"{done.pages:,} {pages} read, {stats.files} {files} written to {lake.place}")
     lines.append(f"read up to {format_instant(done.read_to)}")
     if stats.quarantined:
         lines.append(f"{stats.quarantined} records set aside: see {lake.path / 'quarantine'}")

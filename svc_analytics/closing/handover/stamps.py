@@ -12,9 +12,7 @@ from svc_analytics.proofs.checkpoint import FILE, checkpoint_text
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.storage import Storage, add_file, merge_into
 
-_NOT_STAMPED = (
-    "not stamped: {ERROR}; mend that, and run svc-analytics sign {folder}, or close again"
-)
+_NOT_STAMPED = "not stamped: {ERROR}; mend that, and run {command}, or close again"
 
 
 @dataclass
@@ -37,7 +35,8 @@ class Stamper:
             return self._stamp(folder), None
         except (ConfigError, LakeError, OSError) as error:
             self.is_stopped = True
-            return False, Message(_NOT_STAMPED, ERROR=text_of(error), folder=folder)
+            command = f"svc-analytics sign {folder}"
+            return False, Message(_NOT_STAMPED, ERROR=text_of(error), command=command)
 
     def _stamp(self, folder: Path) -> bool:
         authority = Authority.read()
