@@ -367,10 +367,10 @@ def test_without_a_secret_nothing_is_verified(run, monkeypatch):
 
 
 def test_a_log_that_is_not_there_is_2(run, monkeypatch):
-    """One clear line that names it."""
+    """One clear line that names it; nothing on stdout, not even a head."""
     monkeypatch.setenv("SVC_WEBHOOK_SECRETS", SECRET)
     done = run("webhooks", "verify", "nowhere.ndjson")
-    assert done.code == 2 and "nowhere.ndjson" in done.lines[-1]
+    assert done.code == 2 and "nowhere.ndjson" in done.lines[-1] and not done.out
 
 
 def test_no_cell_begins_a_formula(filled, run):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 import click
 import pyarrow as pa
@@ -58,8 +59,8 @@ class _DeliveryCounts:
         self.contradicting: dict[tuple[str, str], None] = {}
 
     def count(self, batches: Iterator[list[ReconciledDelivery]]) -> Iterator[pa.Table]:
-        yield to_table([])  # the header is written even when no row follows
-        for batch in batches:
+        first = next(batches, [])  # a file that cannot be read ends it before the header
+        for batch in chain([first], batches):
             for item in batch:
                 self._add(item)
             yield to_table(batch)
