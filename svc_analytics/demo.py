@@ -19,6 +19,7 @@ from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import OnPage
 from svc_analytics.extraction.progress import page_bar
 from svc_analytics.files import PRIVATE, make_folder
+from svc_analytics.formatting.counts import counted
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month_of
@@ -94,14 +95,15 @@ def _play(
     clock = sandbox.Clock()
     month = month_of(clock.now()).shift(-1).label
     with sandbox.Store() as store:
-        note(f"making a merchant with {months} months and {payments:,} payments (seed {seed})")
+        size = f"{counted(months, 'month')} and {counted(payments, 'payment')}"
+        note(f"making a merchant with {size} (seed {seed})")
         sandbox.seed(store, sandbox.Scenario(seed, months, payments, until=clock.now()))
         with serve(sandbox.Service(store, clock)) as running:
             note(f"the sandbox answers at {running.base_url}; extracting over HTTP")
             settings = read_settings(lake.path, environ=running.environment, folder=Path("/"))
             update.extract(lake, settings, on_page=on_page)
             done = verify_lake(lake, settings)
-            note(f"verified {done.checked + done.unchanged:,} receipts offline")
+            note(f"verified {counted(done.checked + done.unchanged, 'receipt')} offline")
             note(f"closing {month}")
             return close(lake, month, settings=settings, grace_hours=0)
 

@@ -19,6 +19,7 @@ from svc_analytics.backups.held_files import damaged_files, held_files
 from svc_analytics.backups.inventory import Entry, Inventory
 from svc_analytics.bucket.address import is_address, lake_address
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.counts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.lake.layout import tool_version
@@ -101,7 +102,10 @@ def backup(
         archive.require_own(lake.merchant_id)
         done = _make(archive, lake, links, progress)
         removed = archive.forget(keep) if keep else []
-    log_lines([f"backup {done.name} in {done.target}: {done.files} files"], needs_attention=False)
+    log_lines(
+        [f"backup {done.name} in {done.target}: {counted(done.files, 'file')}"],
+        needs_attention=False,
+    )
     log_lines([f"{path} is torn or altered" for path in done.damaged], needs_attention=True)
     return replace(done, removed=tuple(removed))
 

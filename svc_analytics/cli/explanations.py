@@ -8,6 +8,7 @@ import pyarrow as pa
 from svc_analytics.cli.console import table_text
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
+from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.row_files import write_rows
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.values import display_text, value_text
@@ -82,11 +83,11 @@ def _records_text(explanation: Explanation) -> str:
     if hidden := order[count:]:
         more = ", …" if len(hidden) > _NAMED else ""
         named = ", ".join(hidden[:_NAMED])
-        lines.append(f"{len(hidden)} columns are not shown: {named}{more}")
+        lines.append(f"{counted(len(hidden), 'column')} not shown: {named}{more}")
     if total > MOST_ROWS:
         lines.append(f"the first {MOST_ROWS} of {total:,} records")
     else:
-        lines.append(f"{total:,} records" if total > 1 else "1 record")
+        lines.append(counted(total, "record"))
     if hidden or total > MOST_ROWS:
         lines.append("everything: add --csv, --json, or --out FILE (.csv, .parquet or .json)")
     return "\n".join(lines)

@@ -13,6 +13,7 @@ from svc_analytics.closing.states.month_states import LAST
 from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.errors import install
 from svc_analytics.formatting import tables
+from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.display_table import table_text
 from svc_analytics.formatting.sanitize import single_line
@@ -95,7 +96,7 @@ def _stream_lines(stream: StreamStatus) -> list[str]:
     first, last = (_instant(at) or "none" for at in (stream.first_at, stream.last_at))
     lines = [
         stream.name,
-        f"  rows        {stream.rows:,} in {stream.months} months",
+        f"  rows        {stream.rows:,} in {counted(stream.months, 'month')}",
         f"  records     {first} .. {last}",
         f"  beginning   {start}",
         *(f"  complete    {describe_span(span)}" for span in stream.coverage.complete),

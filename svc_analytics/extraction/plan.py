@@ -17,6 +17,7 @@ from svc_analytics.coverage import (
 )
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction.segments import Segment
+from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import BEGINNING, HOUR, format_instant
@@ -158,7 +159,7 @@ class ExtractionResult(Displayable):
 
     def logged(self) -> Self:
         """Return the result, and tell the library's logger what was done."""
-        counts = ", ".join(f"{rows:,} rows of {name}" for name, rows in self.rows.items())
+        counts = ", ".join(f"{counted(rows, 'row')} of {name}" for name, rows in self.rows.items())
         done = f"read {counts} up to {format_instant(self.read_to)}"
         log_lines([done, *self.notes], needs_attention=False)
         log_lines(self.findings, needs_attention=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from svc_analytics.formatting.counts import counted
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.schema import Stream
 
@@ -26,7 +27,7 @@ class PageBar:
         self._pages += 1
         self._rows += rows
         place = "" if reached is None else f" back to {_day(reached)}"
-        counts = f"{self._rows:,} rows in {self._pages:,} pages"
+        counts = f"{counted(self._rows, 'row')} in {counted(self._pages, 'page')}"
         self._counts = f": {counts}, {stream.name}{place}"
         self._refresh(rows)
 

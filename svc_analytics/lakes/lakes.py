@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from svc_analytics.arguments import Instant, as_instant, check, check_path, described
 from svc_analytics.closing.states.stated import statement
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.display import Display, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
@@ -93,7 +94,7 @@ class Lakes(Displayable):
             for lake in self.lakes
         ]
         header = ["merchant_id", "merchant", "lake"]
-        return Display(f"{len(rows)} lakes", [], [text_table("", header, rows)])
+        return Display(counted(len(rows), "lake"), [], [text_table("", header, rows)])
 
 
 def open_lakes(

@@ -22,7 +22,7 @@ from tests.support.seeded_books import SCHEMA, accounts, summary
 def test_a_sealed_month_is_written_for_a_system(run, books_lake):
     """Its day of a payout, by hand: 1 eth of 2,600 USD, and a fee of 0.01 eth."""
     done = run("books", "2026-10", "--preset", "qbo")
-    assert done.code == 0 and "1 records have no price" in done.err
+    assert done.code == 0 and "1 record without a price" in done.err
     content = (books_lake / "books" / "2026-10.qbo.csv").read_bytes()
     assert content.decode().splitlines()[-3:] == [
         'SVC-2026-10-09,10/09/2026,2100,2600.00,,"Payouts: 1 payout, 1 eth"',
@@ -193,7 +193,7 @@ def test_entries_are_shown_with_a_balance_of_zero_before_they_are_written(panel,
     assert books.write.disabled
     books.look.click()
     assert books.entries.value.count("balance 0.00") == 4
-    assert "4 entries, 1 records without a price" in books.said.value
+    assert "entries: 4; records without a price, which none holds: 1" in books.said.value
     assert not books.write.disabled and not file.exists()
     books.write.click()
     assert str(file) in books.said.value and "turn account numbers off" in books.said.value

@@ -31,7 +31,7 @@ def test_a_person_sees_twenty_records_that_fit(filled, run, monkeypatch):
     assert table.split()[:4] == ["occurred_at", "kind", "contribution", "order_reference"]
     assert len(table[: table.index("\n\n")].splitlines()) == 22
     assert max(map(len, table.splitlines())) <= 90
-    assert " columns are not shown: " in out and "add --csv, --json, or --out FILE" in out
+    assert " columns not shown: " in out and "add --csv, --json, or --out FILE" in out
 
 
 @pytest.mark.thorough

@@ -117,9 +117,9 @@ def test_a_webhook_secret_in_the_wrong_place_is_called_a_settings_error(filled, 
     monkeypatch.setenv("SVC_WEBHOOK_SECRETS", receipt)
     done = run("receipts", "verify", str(path))
     assert done.code == 3
-    assert "settings error: 3 receipts are signed with a webhook secret" in done.err
+    assert "settings error: 3 receipts signed with a webhook secret" in done.err
     assert {row["verdict"] for row in rows(done.out)} == {"bad_signature"}
-    assert "receipts are signed with a webhook secret" in run("receipts", "verify").err
+    assert "receipts signed with a webhook secret" in run("receipts", "verify").err
 
 
 def test_without_a_secret_it_is_2(

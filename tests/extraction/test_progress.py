@@ -34,7 +34,7 @@ def test_the_bar_says_the_day_reached_with_separators_in_its_counts(terminal):
     """Thirteen hundred rows are 1,300, and the end is in sight."""
     with page_bar() as bar:
         bar.show(PAYMENTS, 1_300, parse_bound("2026-03-12"))
-        assert "extracting: 1,300 rows in 1 pages, payments back to 2026-03-12" in (
+        assert "extracting: 1,300 rows in 1 page, payments back to 2026-03-12" in (
             terminal.getvalue()
         )
         bar.say("verifying")

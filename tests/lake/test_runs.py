@@ -138,8 +138,7 @@ def test_nobody_sees_what_waits_and_the_next_writer_publishes_it_and_says_so(wai
     assert Told.of(waiting).rows == []
     with writing(waiting) as writer:
         assert writer.notes == [
-            "3 rows of payments that an interrupted run had read and not yet published were "
-            "found, and are published now"
+            "payments: rows that an interrupted run had read and not published are published now: 3"
         ]
     assert [row["id"] for row in Told.of(waiting).rows] == ["id-0", "id-1", "id-2"]
     assert Lake(waiting).coverage(PAYMENTS).complete == ((DAY_3, DAY_1 + DAY),)
@@ -152,8 +151,7 @@ def test_a_damaged_run_and_those_behind_it_are_void(waiting, damage):
     second = runs_of(waiting)[1]
     second.write_bytes(damage(second.read_bytes()))
     with writing(waiting) as writer:
-        assert "2 files of rows of payments" in writer.notes[1]
-        assert "their time is read again" in writer.notes[1]
+        assert "not whole were removed, and their time is read again: 2" in writer.notes[1]
     assert [row["id"] for row in Told.of(waiting).rows] == ["id-0"]
     assert Lake(waiting).coverage(PAYMENTS).read == ((DAY_1, DAY_1 + DAY),)
     assert runs_of(waiting) == []

@@ -205,7 +205,7 @@ def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(panel):
     press_figure(panel, "Sales after fees, btc")
     head = panel.records.head.value
     assert "Sales after fees, btc: 11.88 btc" in head and "<pre>" in head
-    assert "1 to 2 of 2 records" in panel.records._count.value
+    assert "records 1 to 2 of 2" in panel.records._count.value
     assert [cell["text"].strip() for cell in panel.records.table.content["foot"]][:6] == [
         *("Total", "", "", "", "", "11.88")
     ]

@@ -232,7 +232,7 @@ def test_records_are_found_opened_by_their_kind_and_saved(page, demo_address):
     drill(panel, "Net movement, usdt")
     number = panel.locator(ROW).nth(3).locator("td").nth(3).text_content() or ""
     panel.get_by_role("textbox", name="find").press_sequentially(number)
-    expect(panel.get_by_text("1 to 1 of 1 records")).to_be_visible()
+    expect(panel.get_by_text("records 1 to 1 of 1")).to_be_visible()
     panel.locator(ROW).first.click()
     expect(record.locator("h4")).to_contain_text(number)
     with page.expect_download() as download:

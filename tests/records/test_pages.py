@@ -231,9 +231,12 @@ def test_single_keys_are_claimed_only_when_they_are(keys, style):
     st.binary(max_size=60) | st.text('{}[]",: \\ntrueal01data_cursor', max_size=60).map(str.encode)
 )
 def test_any_body_is_a_page_or_one_of_two_errors(body):
-    """No bytes at all make the reader fail in another way."""
-    with pytest.raises((InvalidJson, ProtocolError)):
+    """No bytes at all make the reader fail in another way; what is drawn may be a page."""
+    try:
         parse_page(body)
+    except (InvalidJson, ProtocolError):
+        return
+    assert json.loads(body).keys() >= {"data", "next_cursor"}
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])

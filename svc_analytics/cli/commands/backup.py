@@ -8,6 +8,7 @@ from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.warehouse.database import write_views
 
@@ -50,10 +51,10 @@ def _print_backup(done: backups.Backup, *, as_json: bool) -> None:
     if as_json:
         click.echo(to_json(vars(done)))
     else:
-        held = f"{done.files:,} files, {done.size:,} bytes"
+        held = f"{counted(done.files, 'file')}, {counted(done.size, 'byte')}"
         click.echo(f"backup {done.name} in {done.target}: {held}")
         line = f"{len(done.copied):,} copied, of them {len(done.changed):,} changed"
-        click.echo(f"{line}; {len(done.gone):,} are gone from the lake since the last backup")
+        click.echo(f"{line}; {len(done.gone):,} gone from the lake since the last backup")
     if done.is_first:
         echo_note(
             f"this is the first backup in {done.target}",
@@ -75,9 +76,10 @@ def _print_check(result: backups.BackupCheck, *, as_json: bool) -> None:
         ]
         click.echo(to_json(vars(result) | {"problems": problems}))
     else:
-        read = f"{result.files:,} files, {result.size:,} bytes"
-        what = f"{len(result.problems):,} are not whole" if result.problems else "all are whole"
-        click.echo(f"{len(result.backups):,} backups in {result.target}, {read} read back: {what}")
+        names = counted(len(result.backups), "backup")
+        read = f"{counted(result.files, 'file')}, {counted(result.size, 'byte')}"
+        what = f"{len(result.problems):,} not whole" if result.problems else "all are whole"
+        click.echo(f"{names} in {result.target}, {read} read back: {what}")
         for name, path, problem in result.problems:
             click.echo(f"{name}: {path} is {problem}")
     if result.problems:
@@ -109,5 +111,5 @@ def restore(
     for path, size in done.files.items() if is_dry_run else ():
         click.echo(f"{size:>15,}  {path}")
     verb = "would write" if is_dry_run else "restored"
-    held = f"{len(done.files):,} files, {sum(done.files.values()):,} bytes"
+    held = f"{counted(len(done.files), 'file')}, {counted(sum(done.files.values()), 'byte')}"
     click.echo(f"{verb} backup {done.backup} into {done.folder}: {held}")

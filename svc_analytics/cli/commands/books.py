@@ -26,6 +26,7 @@ from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.books import books_file, books_source, way_of
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lakehouse import Lakehouse
@@ -208,13 +209,14 @@ def _write(
     if as_json:
         click.echo(to_json({"files": [str(path) for path in paths], "preset": preset.name} | facts))
         return
-    click.echo(f"{paths[0]}: {facts['entries']} entries, {facts['debits']} {facts['currency']}")
+    entries = counted(facts["entries"], "entry", "entries")
+    click.echo(f"{paths[0]}: {entries}, {facts['debits']} {facts['currency']}")
     for path in paths[1:]:
         click.echo(f"{path}")
     click.echo(f"before the import into {preset.title}: {preset.before or 'nothing to do'}")
     click.echo(f"it arrives as: {preset.arrives}")
     if facts["unpriced"]:
-        line = f"{facts['unpriced']} records have no price: they are listed, and in no entry"
+        line = f"{counted(facts['unpriced'], 'record')} without a price: listed, and in no entry"
         echo_note(line, "unpriced_records", records=facts["unpriced"])
     accounts = month_books.booking.accounts
     if names := preset.left_out(accounts.tax, accounts.tracking):

@@ -4,6 +4,7 @@ import click
 
 from svc_analytics.cli import options
 from svc_analytics.closing.handover.bundle import write_bundle
+from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.tables import to_json
 
 
@@ -21,4 +22,4 @@ def bundle(file: str, data_dir: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(to_json({"out": file, "rows": rows}))
     else:
-        click.echo(f"{file} holds {len(rows)} tables, {sum(rows.values()):,} rows")
+        click.echo(f"{file} holds {len(rows)} tables, {counted(sum(rows.values()), 'row')}")

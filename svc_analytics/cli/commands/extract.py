@@ -25,6 +25,7 @@ from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult, Request, missing_key_class
 from svc_analytics.extraction.scheduler import FEWEST
 from svc_analytics.formatting import tables
+from svc_analytics.formatting.counts import counted
 from svc_analytics.instants import BEGINNING, HOUR, format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
@@ -148,16 +149,16 @@ def extraction_text(
 ) -> str:
     """Describe what an extraction did."""
     stats = done.published
-    lines = [f"{name}: {rows:,} rows read" for name, rows in done.rows.items()]
-    pages = "page" if done.pages == 1 else "pages"
-    files = "month file" if stats.files == 1 else "month files"
-    lines.append(f"{done.pages:,} {pages} read, {stats.files} {files} written to {lake.place}")
+    lines = [f"{name}: {counted(rows, 'row')} read" for name, rows in done.rows.items()]
+    files = counted(stats.files, "month file")
+    lines.append(f"{counted(done.pages, 'page')} read, {files} written to {lake.place}")
     lines.append(f"read up to {format_instant(done.read_to)}")
     if stats.quarantined:
-        lines.append(f"{stats.quarantined} records set aside: see {lake.path / 'quarantine'}")
+        records = counted(stats.quarantined, "record")
+        lines.append(f"{records} set aside: see {lake.path / 'quarantine'}")
     if stats.changed:
         lines.append(
-            f"{stats.changed} records changed since they were first read, "
+            f"{counted(stats.changed, 'record')} changed since the first reading, "
             f"{stats.restated} of them in money or identity: see {lake.path / 'changes'}"
         )
     lines += [*done.vanished, *done.retractions]

@@ -23,6 +23,7 @@ from svc_analytics.closing.states.month_states import judged_months
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
+from svc_analytics.formatting.counts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse
@@ -93,7 +94,7 @@ def check(is_deep: bool, lakes: LakeOptions, is_wide: bool, as_json: bool) -> No
         click.echo(table_text(findings, is_wide=is_wide) if len(findings) else "every rule holds")
     blocking = findings["severity"].to_pylist().count("blocking")
     rules = len(read_checks()) + 1 + is_deep  # one of sealed statements
-    line = f"{rules} rules, {len(findings)} findings, {blocking} of them blocking"
+    line = f"{rules} rules, {counted(len(findings), 'finding')}, {blocking} of them blocking"
     echo_note(line, "rules", rules=rules, findings=len(findings), blocking=blocking)
     if blocking:
         raise SystemExit(EXIT_ATTENTION)

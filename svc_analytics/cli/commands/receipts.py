@@ -22,6 +22,7 @@ from svc_analytics.cli.options import (
 )
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.row_files import check_form, write_rows
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import now
@@ -123,18 +124,18 @@ class Report:
         total = self.verdicts.total()
         counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
         proven = total - self.unproven
-        line = f"{total:,} receipts, {proven:,} of them proven ({counts or 'none'})"
+        line = f"{counted(total, 'receipt')}, {proven:,} of them proven ({counts or 'none'})"
         echo_note(line, "receipts", receipts=total, proven=proven, verdicts=self.verdicts)
         if repeated := self.codes[IDENTICAL] + self.codes[SAME_PAYMENT]:
             echo_note(
-                f"{repeated:,} rows repeat the token or the payment of another row: "
-                "see their reasons",
+                "the token or the payment of another row is repeated in "
+                f"{counted(repeated, 'row')}: see the reasons",
                 "repeated_rows",
                 rows=repeated,
             )
         if webhook_signed := self.codes[WEBHOOK_SIGNED.code]:
             echo_note(
-                f"settings error: {webhook_signed:,} receipts are signed with a webhook "
+                f"settings error: {counted(webhook_signed, 'receipt')} signed with a webhook "
                 "secret; put the receipt secret into SVC_RECEIPT_SECRETS",
                 "webhook_secret",
                 "warning",
@@ -267,7 +268,8 @@ def _verify_lake(
             on_rows=bar.update,
         )
     echo_note(
-        f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since an earlier check",
+        f"{counted(run.checked, 'receipt')} checked, "
+        f"{run.unchanged:,} unchanged since an earlier check",
         "receipts_checked",
         checked=run.checked,
         unchanged=run.unchanged,

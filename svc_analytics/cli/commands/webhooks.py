@@ -11,6 +11,7 @@ from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import shared_options
 from svc_analytics.config import read_settings
 from svc_analytics.errors import EXIT_ATTENTION
+from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.row_files import check_form, write_rows
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lake.lake import Lake
@@ -81,21 +82,22 @@ class _DeliveryCounts:
         """Sum up on stderr; return the exit code."""
         counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
         total = self.verdicts.total()
-        line = f"{total:,} deliveries, {self.invalid:,} of them not valid ({counts or 'none'})"
+        deliveries = counted(total, "delivery", "deliveries")
+        line = f"{deliveries}, {self.invalid:,} of them not valid ({counts or 'none'})"
         echo_note(line, "deliveries", deliveries=total, verdicts=self.verdicts)
         if self.missing:
             echo_note(
-                f"{len(self.missing):,} records are missing: the lake was read for their time",
+                f"{counted(len(self.missing), 'record')} missing: the lake was read for that time",
                 "missing_records",
                 "warning",
                 records=len(self.missing),
             )
         if self.contradicting:
             count = len(self.contradicting)
-            line = f"{count:,} records are contradicted by an event: see its differences"
+            line = f"{counted(count, 'record')} contradicted by an event: see its differences"
             echo_note(line, "contradicted_records", "warning", records=count)
         if self.absent:
-            line = f"{len(self.absent):,} records are not in the lake yet: run extract"
+            line = f"{counted(len(self.absent), 'record')} not in the lake yet: run extract"
             echo_note(line, "records_to_extract", records=len(self.absent))
         is_odd = self.invalid or self.missing or self.contradicting
         return EXIT_ATTENTION if is_odd else 0

@@ -21,12 +21,11 @@ from svc_analytics.schema import Stream, schema_digest
 from svc_analytics.storage import Storage
 
 _FOUND = (
-    "{count} rows of {STREAM} that an interrupted run had read and not yet published were found, "
-    "and are published now"
+    "{STREAM}: rows that an interrupted run had read and not published are published now: {count}"
 )
 _TORN = (
-    "{count} files of rows of {STREAM} that an interrupted run left are not whole, and were "
-    "removed: their time is read again"
+    "{STREAM}: files of an interrupted run that are not whole were removed, and their time is "
+    "read again: {count}"
 )
 _VOID = (*DAMAGE, KeyError, msgspec.MsgspecError, LakeError)  # what makes a run void
 

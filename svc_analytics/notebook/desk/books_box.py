@@ -16,7 +16,7 @@ from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.looks import Looks
 
 _MOST = 300  # lines that are shown; the file holds all
-_COUNTED = "{count} entries, {unpriced} records without a price, which none holds"
+_COUNTED = "entries: {count}; records without a price, which none holds: {unpriced}"
 _WRITTEN = "{file}. It arrives as: {ARRIVES}"
 _WRITTEN_FIRST = "{file}. Before the import: {BEFORE}. It arrives as: {ARRIVES}"
 _HEAD = ("day", "entry", "account", "description", "debit", "credit")

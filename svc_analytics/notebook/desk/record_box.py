@@ -170,7 +170,7 @@ class RecordBox:
         first, last = page.view.skipped + 1, page.view.skipped + len(page.table)
         self.back.disabled, self.on.disabled = first == 1, last >= page.count
         counts = {"first": f"{first:,}", "last": f"{last:,}", "count": f"{page.count:,}"}
-        span = Message("{first} to {last} of {count} records", **counts)
+        span = Message("records {first} to {last} of {count}", **counts)
         self._count.value = self._looks.line(span if page.count else "no record", is_told=True)
         self._show_table(page, wanted)
 
