@@ -145,7 +145,7 @@ def _largest(coin: str, checks: pa.Table) -> Message:
 
 def _cells(tables: Mapping[str, pa.Table], known: Values) -> Iterator[Cell]:
     """Yield the figures without a value; those of receipts where any receipt was verified."""
-    verdicts = {*tables["receipts"]["verdict"].to_pylist()}
+    verdicts = {*pc.unique(tables["receipts"]["verdict"]).to_pylist()}
     met = {"verdicts"} if verdicts - _UNVERIFIED else set()
     for (name, coin), value in known.items():
         needs = set(read_figures()[name].needs) - met
