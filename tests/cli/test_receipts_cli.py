@@ -81,9 +81,7 @@ def test_no_cell_begins_a_formula(filled, run):
     assert row["payment_id"] == "'=cmd()" and row["receipt_no"] == "'@x[U+001B][2J"
 
 
-def test_the_service_decides_what_is_unsure(
-    filled, run, monkeypatch
-):  # fmt: skip
+def test_the_service_decides_what_is_unsure(filled, run, monkeypatch):
     """It verifies what is in force, and its records prove nothing of a forged signature."""
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", "not the merchant's")
     newest = "select receipt from payments where paid_at > '2026-11-01' limit 1"
@@ -97,9 +95,7 @@ def test_the_service_decides_what_is_unsure(
     assert "SVC_RECEIPT_SECRETS lacks a secret that is in force" in online[3]["reason"]
 
 
-def test_the_service_knows_payments_that_no_lake_covers(
-    connected, filled, run
-):  # fmt: skip
+def test_the_service_knows_payments_that_no_lake_covers(connected, filled, run):
     """Without a lake a right signature is not enough; online the record is fetched."""
     path = token_file()
     words = ("receipts", "verify", str(path), "--data-dir", "nowhere")
@@ -122,9 +118,16 @@ def test_a_webhook_secret_in_the_wrong_place_is_called_a_settings_error(filled, 
     assert "receipts signed with a webhook secret" in run("receipts", "verify").err
 
 
-def test_without_a_secret_it_is_2(
-    filled, run, monkeypatch
-):  # fmt: skip
+def test_where_no_receipt_is_signed_with_the_secret_the_secret_is_doubted(filled, run, monkeypatch):
+    """Another merchant's secret forges nothing; one receipt of many that fails is no such case."""
+    doubt = "no receipt is signed with a secret of SVC_RECEIPT_SECRETS: check whose it is"
+    assert doubt not in run("receipts", "verify").err
+    monkeypatch.setenv("SVC_RECEIPT_SECRETS", "another merchant's secret")
+    done = run("receipts", "verify")
+    assert done.code == 3 and doubt in done.err
+
+
+def test_without_a_secret_it_is_2(filled, run, monkeypatch):
     """One line that names the setting."""
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", "")
     done = run("receipts", "verify")
@@ -143,18 +146,14 @@ def test_without_a_secret_it_is_2(
         (("--month", "soon"), "'soon' is not a month"),
     ],
 )
-def test_bad_usage_is_2(
-    filled, run, words, said
-):  # fmt: skip
+def test_bad_usage_is_2(filled, run, words, said):
     """What was wrong, in one line."""
     token_file()
     done = run("receipts", "verify", *words)
     assert done.code == 2 and said in done.err and len(done.lines) == 1
 
 
-def test_no_secret_is_in_anything_said_or_written(
-    connected, filled, run
-):  # fmt: skip
+def test_no_secret_is_in_anything_said_or_written(connected, filled, run):
     """Not in verdicts, notes, traces or files, of one process or several."""
     box = str(token_file("junk", signed(FACTS)))
     said = [
@@ -169,9 +168,7 @@ def test_no_secret_is_in_anything_said_or_written(
             assert secret.split("@")[0].encode() not in text + files
 
 
-def test_python_takes_series_frames_lists_and_files(
-    connected, filled
-):  # fmt: skip
+def test_python_takes_series_frames_lists_and_files(connected, filled):
     """For notebooks: one row of verdict a token, whatever holds the tokens."""
     frame = svc.open_lake("data").sql(LAKE_TOKENS)
     secrets = connected.environment["SVC_RECEIPT_SECRETS"].split(",")

@@ -133,6 +133,12 @@ class Report:
                 "repeated_rows",
                 rows=repeated,
             )
+        self._doubt_secrets()
+        return EXIT_ATTENTION if self.unproven else 0
+
+    def _doubt_secrets(self) -> None:
+        """Say that the secrets, and not the receipts, may be wrong."""
+        total, not_signed = self.verdicts.total(), self.verdicts["bad_signature"]
         if webhook_signed := self.codes[WEBHOOK_SIGNED.code]:
             echo_note(
                 f"settings error: {counted(webhook_signed, 'receipt')} signed with a webhook "
@@ -141,7 +147,9 @@ class Report:
                 "warning",
                 receipts=webhook_signed,
             )
-        return EXIT_ATTENTION if self.unproven else 0
+        elif not_signed > 1 and self.unproven == total:
+            line = "no receipt is signed with a secret of SVC_RECEIPT_SECRETS: check whose it is"
+            echo_note(line, "other_secret", "warning", receipts=not_signed)
 
 
 @receipts.command("verify")
