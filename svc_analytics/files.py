@@ -206,7 +206,7 @@ def locked(
     doing: Message,
     *,
     patience: float | None = None,
-    holder: Callable[[], str] = lambda: Message("busy.another"),
+    holder: Callable[[], Message] = lambda: Message("busy.another"),
 ) -> Iterator[None]:
     """Hold a lock between processes; raise `LakeBusy` if another one keeps it.
 
