@@ -54,6 +54,8 @@ _EXCEPTIONS = Model(
     ("statement_checks",),
     "",
 )
+# When what has no first instant may have occurred, as time that was never read: no month of it.
+_BEGINNING = "'0001-01-01 00:00:00+00'::timestamptz"
 # Files that a reader makes for itself.
 MADE = ("footers", "parents", "other_payouts", "acknowledgements")
 RECEIPTLESS = "receiptless_payments"  # the files in which some may lack a receipt
@@ -252,7 +254,8 @@ def read_exceptions() -> str:
 def _findings(check: Check) -> str:
     return (
         f"select '{check.name}' as check_name, '{check.severity}' as severity, record_id, "
-        "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, "
+        f"strftime(nullif(occurred_at, {_BEGINNING}) at time zone 'UTC', '%Y-%m') as month, "
+        "currency, "
         f"{english_of(check.sql)} as detail, content, seen_at, occurred_at, "
         f"{message_of(check.sql)} as message from ({check.sql.rstrip()})"
     )

@@ -145,6 +145,14 @@ def test_other_tools_read_what_a_person_accepted(desk):
     assert seen() == [(Decimal(10),)]
 
 
+def test_a_finding_that_may_be_of_any_time_has_no_month(desk):
+    """What was never set is no date, and time that was not read begins at no instant."""
+    undated = refund(2, PAID, "2026-10-01T12:00:00Z", "4") | {"created_at": None}
+    hold(desk, [PAID], [undated | {"settled_at": None}])
+    [finding] = rows(desk, "select check_name, month from exceptions")
+    assert finding == {"check_name": "record_could_be_held", "month": None}
+
+
 def test_the_only_token_of_a_month_is_not_taken_for_a_missing_one(desk):
     """It is the least and the greatest of its column, which DuckDB 2.0 takes for NULL."""
     days = [f"2026-09-{day}T12:00:00Z" for day in (15, 16, 17)]

@@ -331,7 +331,7 @@ def _compare_findings(proof: Proof, sealed: pa.Table, now: pa.Table) -> None:
 
     Later records and newer rules bring findings of a sealed month to light: these are notes.
     """
-    ignored = {"severity"} if proof.is_own else {"severity", *_WORDS}
+    ignored = {"severity"} if proof.is_own else {"severity", "month", *_WORDS}
     columns = [name for name in sealed.column_names if name not in ignored]
     old, new = (Counter(map(tuple, rows_of(each.select(columns)))) for each in (sealed, now))
     place = columns.index("check_name")
