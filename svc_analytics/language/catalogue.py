@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.language.isolation import isolate, isolate_right_to_left
+from svc_analytics.language.isolation import isolate, isolate_right_to_left, without_marks
 from svc_analytics.language.words import (
     RULES,
     Catalogue,
@@ -142,10 +142,14 @@ class Language:
         return f"{translated} ({isolate(known)})" if is_rule else translated
 
     def translation(self, english: str) -> str | None:
-        """Return a text in the other language, its values isolated; None where there is none."""
-        if isinstance(english, Message):
-            return self._message(english)
-        return self._catalogue.label(english)
+        """Return a text in the other language, its values isolated; None where there is none.
+
+        In two languages what both write alike, as the name of a month in digits, stands once.
+        """
+        message = english if isinstance(english, Message) else None
+        words = self._catalogue.label(english) if message is None else self._message(message)
+        is_alike = self.is_both and words is not None and without_marks(words) == english
+        return None if is_alike else words
 
     def isolated(self, translated: str) -> str:
         """Return a text of the other language, isolated within English."""

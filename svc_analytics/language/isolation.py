@@ -15,3 +15,8 @@ def isolate(text: str) -> str:
 def isolate_right_to_left(text: str) -> str:
     """Return a Persian text isolated within a line that runs from left to right."""
     return f"{RIGHT_TO_LEFT}{text}{END}"
+
+
+def without_marks(text: str) -> str:
+    """Return a text as it is read, without the characters that isolate its parts."""
+    return text.translate(dict.fromkeys(map(ord, (LEFT_TO_RIGHT, RIGHT_TO_LEFT, END))))

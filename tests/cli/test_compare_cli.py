@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from openpyxl import load_workbook
 
+from svc_analytics.language.fonts import css_families
 from tests.cli.test_close_cli import OCTOBER, call, closer
 from tests.render.test_page_in_persian import Texts
 from tests.support.closings import Closer
@@ -192,6 +193,8 @@ def test_every_text_of_ours_in_a_persian_comparison_is_translated(why, call, rea
     left = {text for text in both if re.search("[a-z]{2}", text)}
     assert left <= {"btc", "usdt", "Shop"}, left
     assert '<html lang="fa" dir="rtl">' in found["fa"]
+    fonts = [f"font-family: {css_families()}, sans-serif;" in found[lang] for lang in found]
+    assert fonts == [False, True]
     assert '<bdi dir="ltr">-۰٫۵۰</bdi>' in found["fa"]
     book = load_workbook(tmp_path / "fa" / "comparison.xlsx")
     assert book.sheetnames[0] == "کنار هم" and "مقایسه" in book.sheetnames

@@ -7,6 +7,7 @@ import pytest
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.language.catalogue import Language, is_number, read_catalogue
+from svc_analytics.messages import Message
 
 LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹٫٬", "0123456789.,")
 
@@ -16,6 +17,9 @@ def test_a_label_is_given_in_the_language():
     assert Language("en").text("Gross sales") == "Gross sales"
     assert Language("fa").text("Gross sales") == "فروش ناخالص"
     assert Language("en+fa").text("Gross sales") == "Gross sales · \u2067فروش ناخالص\u2069"
+    rounded = Message("{MARK} {COLUMN}", MARK="≈", COLUMN="2026-10")
+    assert Language("fa").text(rounded) == "\u2066≈\u2069 \u20662026-10\u2069"
+    assert Language("en+fa").text(rounded) == rounded
 
 
 def test_the_values_of_a_sentence_are_isolated():

@@ -32,6 +32,7 @@ def comparison_page(
     page = load_template("comparison.html").render(
         lang="en" if language.is_both else language.code,
         direction=language.direction,
+        is_translated=not language.is_english,
         foot=style_text(single_line(language.text(shown.title))),
         symbols=page_symbols(language),
         title=language.text(shown.title),
