@@ -99,14 +99,14 @@ def json_of(text: str) -> str | None:
     return json.dumps(text.to_json(), ensure_ascii=False) if isinstance(text, Message) else None
 
 
-def kept(english: str, message: str | dict[str, Any] | None) -> str:
+def stored_text(english: str, message: str | dict[str, Any] | None) -> str:
     """Return a text that a file keeps, as the message that it keeps beside it, if there is one.
 
     A message of another release, whose code is unknown here, or one that is none, is left out.
 
-    >>> kept("the text is empty", json_of(Message("token.empty"))).code
+    >>> stored_text("the text is empty", json_of(Message("token.empty"))).code
     'token.empty'
-    >>> kept("as it was said", '{"code": "of a later release"}')
+    >>> stored_text("as it was said", '{"code": "of a later release"}')
     'as it was said'
     """
     with suppress(LookupError, TypeError, AttributeError, ValueError):

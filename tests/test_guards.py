@@ -180,6 +180,16 @@ def nodes(kind: type[Node]) -> Iterator[tuple[str, Node]]:
                 yield f"{path.relative_to(PACKAGE)}:{getattr(node, 'lineno', '')}", node
 
 
+def test_names_say_what_they_hold():
+    """That a thing was found, made or kept says nothing of what it is: a noun does."""
+    participles = {"found", "made", "kept", "told", "given"}
+    names = [(place, node.id) for place, node in nodes(ast.Name) if isinstance(node.ctx, ast.Store)]
+    names += [(place, node.arg) for place, node in nodes(ast.arg)]
+    names += [(place, node.attr) for place, node in nodes(ast.Attribute)]
+    names += [(place, node.name) for place, node in nodes(ast.FunctionDef)]
+    assert not [each for each in names if each[1].strip("_") in participles]
+
+
 def test_no_function_has_more_than_seven_parameters():
     """`self` counts too. What belongs together is one value: a dataclass, or typed options."""
     sizes = {}

@@ -61,13 +61,13 @@ class Pins:
         """Raise `Replaced` unless these objects are as they were when they were first listed."""
         listed = self.store.list() if keys else {}
         for key in sorted(keys):
-            if _told(listed.get(key)) != _told(self._before.get(key)):
+            if _facts_of(listed.get(key)) != _facts_of(self._before.get(key)):
                 raise self._replaced(key)
 
     def _replaced(self, key: str) -> Replaced:
         return Replaced(self.url, key)
 
 
-def _told(version: Version | None) -> tuple[object, ...]:
+def _facts_of(version: Version | None) -> tuple[object, ...]:
     """Return all that a listing tells of an object."""
     return (version, version.size, version.put_at) if version else ()

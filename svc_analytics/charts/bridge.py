@@ -63,7 +63,7 @@ def usd_bridge(axes: Axes, table: Table) -> None:
     steps = bridge_steps(rows)
     _draw_steps(axes, steps)
     why = UNKNOWN if rows else "no record"
-    finish(axes, "From opening to closing, USD", steps, why, _told(steps, rows))
+    finish(axes, "From opening to closing, USD", steps, why, _subtitle(steps, rows))
 
 
 def usd_change(axes: Axes, table: Table) -> None:
@@ -186,7 +186,7 @@ def _in_cents(values: Sequence[Decimal | None]) -> Decimal:
     return total([value for value in values if value is not None]).quantize(_CENT, context=ROUNDED)
 
 
-def _told(steps: Sequence[Step], rows: Sequence[Row]) -> str:
+def _subtitle(steps: Sequence[Step], rows: Sequence[Row]) -> str:
     """Say how much of what sales left was paid out, and what the position gained or lost."""
     if not steps:
         return unpriced(rows, has_payouts=True)

@@ -56,10 +56,10 @@ def coverage_calendar(
     axes.set_xlabel(apart(axes, blank))
     legend_below(axes)
     title = f"{stream.capitalize().replace('_', ' ')} read, by day"
-    finish(axes, title, spans, "never read", _told(drawn))
+    finish(axes, title, spans, "never read", _subtitle(drawn))
 
 
-def _told(drawn: list[tuple[int, int, str]]) -> str:
+def _subtitle(drawn: list[tuple[int, int, str]]) -> str:
     """Say how many of the days are complete."""
     complete = sum(state == "complete" for _, _, state in drawn)
     counts = {"count": f"{complete:,}", "total": f"{len(drawn):,}"}

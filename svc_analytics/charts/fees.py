@@ -51,7 +51,7 @@ def fee_tiers(axes: Axes, table: Table, zone: str = "UTC") -> None:
     label_days(axes, [int(place) for place in [*first, max(ends, default=0.0)]] if rows else [])
     percent_axis(axes.yaxis, [float(row["rate"]) for row in rows])
     legend_below(axes)
-    finish(axes, "Fee rate by tier", rows, "nothing sold", _told(list(groups.values()), zone))
+    finish(axes, "Fee rate by tier", rows, "nothing sold", _subtitle(list(groups.values()), zone))
 
 
 def _alike(rows: Sequence[Row]) -> dict[str, list[Row]]:
@@ -89,7 +89,7 @@ def _place(instant: datetime, zone: str) -> float:
     return local.toordinal() + (local.hour * 60 + local.minute) / 1440
 
 
-def _told(groups: Sequence[Sequence[Row]], zone: str) -> str:
+def _subtitle(groups: Sequence[Sequence[Row]], zone: str) -> str:
     """Say the rate and since when; of coins with different tiers the lines say it."""
     if len(groups) != 1:
         return ""

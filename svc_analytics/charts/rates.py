@@ -46,10 +46,10 @@ def usd_rates(axes: Axes, table: Table, currency: str) -> None:
     finish_days(axes, table, Message("USD per {coin}", coin=currency))
     why = "unknown: no record of this coin has a USD value" if rows else "no movement"
     title = Message("USD rates by day, {coin} (axis not from zero)", coin=currency)
-    finish(axes, title, known, why, _told([row["median"] for row in rows.values()], currency))
+    finish(axes, title, known, why, _subtitle([row["median"] for row in rows.values()], currency))
 
 
-def _told(medians: list[Decimal | None], currency: str) -> str:
+def _subtitle(medians: list[Decimal | None], currency: str) -> str:
     """Say from where to where the rate went."""
     known = [rate for rate in medians if rate]
     if len(known) < 2:

@@ -71,7 +71,7 @@ def usd_year(axes: Axes, table: Table, months: int = MONTHS) -> None:
     legend_below(axes)
     title = Message("{FIGURE} by month, USD", FIGURE=label_of("net_settlement"))
     whole = shown[:running] if running is not None else shown
-    finish(axes, title, drawn, "no record", _told(left, whole, rows_of(table)))
+    finish(axes, title, drawn, "no record", _subtitle(left, whole, rows_of(table)))
 
 
 def _left(rows: Sequence[Row]) -> Left:
@@ -171,7 +171,7 @@ def _label_months(axes: Axes, months: Sequence[str]) -> None:
     axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
 
 
-def _told(left: Left, months: Sequence[str], rows: Sequence[Row]) -> str:
+def _subtitle(left: Left, months: Sequence[str], rows: Sequence[Row]) -> str:
     """Say how the newest month that is over stands among the others."""
     drawn = [row for row in rows if row["month"] in months]
     totals = {month: worth for month in months if (worth := _total(left, month)) is not None}

@@ -42,7 +42,7 @@ class SparkConnect:
             for key, value in (SETTINGS if settings is None else settings).items():
                 self._session.conf.set(key, value)
         except Exception as error:
-            raise self._told(error) from error
+            raise self._engine_error(error) from error
 
     def query(self, sql: str) -> pa.Table:
         """Answer a query; raise `EngineError` when the engine cannot.
@@ -55,14 +55,14 @@ class SparkConnect:
             self._session.interruptAll()
             raise
         except Exception as error:
-            raise self._told(error) from error
+            raise self._engine_error(error) from error
 
     def put(self, name: str, table: pa.Table) -> None:
         """Hand over a small table, to be queried by name."""
         try:
             self._frame(table).createOrReplaceTempView(name)
         except Exception as error:
-            raise self._told(error) from error
+            raise self._engine_error(error) from error
 
     def _frame(self, table: pa.Table) -> Any:
         if len(table):
@@ -81,7 +81,7 @@ class SparkConnect:
             is_both = bool(paths) and rows is not None
             (frame.union(handed) if is_both else frame).createOrReplaceTempView(name)
         except Exception as error:
-            raise self._told(error) from error
+            raise self._engine_error(error) from error
 
     def sizes(self, paths: Sequence[str]) -> Mapping[str, int]:
         """Return how many bytes it sees in files of one folder, by their names."""
@@ -91,7 +91,7 @@ class SparkConnect:
             files.createOrReplaceTempView(_SIZES)
             rows = self._session.sql(f"select path, length from {_SIZES}").toArrow().to_pylist()
         except Exception as error:
-            raise self._told(error) from error
+            raise self._engine_error(error) from error
         return {PurePosixPath(row["path"]).name: row["length"] for row in rows}
 
     def forget(self, names: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ class SparkConnect:
     def stop(self) -> None:
         self._session.stop()
 
-    def _told(self, error: Exception) -> EngineError:
+    def _engine_error(self, error: Exception) -> EngineError:
         if _is_gone(error):
             self.is_gone = True
             self._session.client.set_retry_policies([])  # nor does the client wait when it ends

@@ -28,13 +28,13 @@ class TableUploader:
     files: Files
     places: Places
     rows_of: Callable[[str], pa.Table]  # the rows of a call, as counted here
-    kept: Mapping[str, int]  # how many rows there are of the models that are kept here
+    row_counts: Mapping[str, int]  # how many rows there are of the models that are kept here
     mark: str  # what the names of its tables begin with
     _shown: dict[str, str] = field(default_factory=dict)  # tables of the engine, by what they are
 
     def is_kept(self, name: str) -> bool:
         """Tell whether a model is kept here with few rows."""
-        return self.kept.get(name, MOST_ROWS + 1) <= MOST_ROWS
+        return self.row_counts.get(name, MOST_ROWS + 1) <= MOST_ROWS
 
     def table_of(self, table: exp.Table) -> str | None:
         """Return the engine's table of a file or of a small model; None for any other model."""

@@ -81,7 +81,7 @@ class EngineWarehouse(Warehouse):
         super().__init__(here._connection, here._lake, here.sources, is_small=False)
         self.is_large = False  # the engine has memory of its own, and is asked as seldom as can be
         self._engine = engine
-        self._kept: dict[str, int] = {}  # rows of the models that are kept, whatever they are of
+        self._row_counts: dict[str, int] = {}  # of kept models, whatever they are of
         self._calls: dict[str, str] = {}  # how each counted model was called
         self._named: dict[str, str] = {}  # how earlier queries called what they named
         self._done: set[str] = set()
@@ -90,7 +90,7 @@ class EngineWarehouse(Warehouse):
             here.sources.files,
             places,
             self.rows_here,
-            self._kept,
+            self._row_counts,
             mark or f"svc_{uuid4().hex[:12]}",
         )
         self._support = SqlSupport(engine.dialect, self._uploader.is_kept)
@@ -139,7 +139,7 @@ class EngineWarehouse(Warehouse):
         super().keep(name, query, values, signature, tables)
         place = f"kept_{name}" if signature else name
         count = super().query(f"select count(*) from {place}")
-        self._kept[name] = count[0][0].as_py()
+        self._row_counts[name] = count[0][0].as_py()
 
     def why_here(self, query: str) -> str | None:
         """Name what keeps a query here; None when the engine answers all of it."""
@@ -210,7 +210,7 @@ class EngineWarehouse(Warehouse):
 
     def _count_model(self, model: Model, table: exp.Table) -> None:
         can_count = self._support.can_count(model.name)
-        if model.name in self._kept or (can_count and not is_counted(model.name)):
+        if model.name in self._row_counts or (can_count and not is_counted(model.name)):
             return
         values = arguments(table, parameters(model.signature))
         called = table.this.sql(OUR_DIALECT)

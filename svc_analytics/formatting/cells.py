@@ -21,7 +21,7 @@ from svc_analytics.formatting.sanitize import escape_invisible, visible
 from svc_analytics.formatting.standing import NOWHERE, Standing, running
 from svc_analytics.formatting.values import display_text, is_exact_number
 from svc_analytics.instants import readable_instant
-from svc_analytics.messages import KEPT, TEXTS, kept
+from svc_analytics.messages import KEPT, TEXTS, stored_text
 from svc_analytics.periods import GREGORIAN, find_calendar
 
 DASH = "\N{EN DASH}"
@@ -116,7 +116,7 @@ class CellMaker:
             scale = scale_of(scales, currency)
             return number_cell(value, kind_in_row(row, field), scale, is_exact=self.is_exact)
         if field.name in TEXTS:
-            return Cell(visible(kept(str(value), row.get(KEPT))))
+            return Cell(visible(stored_text(str(value), row.get(KEPT))))
         text = self._text(value)
         if field.name in PERIODS and self.standing.is_running(value, field.name):
             text = running(text)

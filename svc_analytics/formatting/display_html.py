@@ -31,7 +31,7 @@ class TableWords:
     """How the texts of a table are written as HTML: shown, on pointing, and in a cell."""
 
     said: Callable[[str], str] = escape
-    told: Callable[[str], str] = escape
+    hint: Callable[[str], str] = escape
     cell: Callable[[Cell], str] = _cell_text
     pointed: str = POINTED  # how every digit of a rounded number is seen
 
@@ -50,8 +50,8 @@ def framed(table: DisplayTable, html: str, words: TableWords = _PLAIN) -> str:
     """Return a table's HTML with its title and caption above and its notes below."""
     head = words.said(table.title)
     title = f'<div style="font-weight:bold">{head}</div>' if table.title else ""
-    told = table.caption
-    above = words.said(told if isinstance(told, Message) else single_line(told))
+    caption = table.caption
+    above = words.said(caption if isinstance(caption, Message) else single_line(caption))
     caption = f"<div><small>{above}</small></div>"
     notes = "".join(
         f"<div><small>{words.said(note)}</small></div>" for note in table.notes(words.pointed)
@@ -104,4 +104,4 @@ def _cell_html(cell: Cell, look: str, words: TableWords) -> str:
 
 def _title(text: str, words: TableWords) -> str:
     shown = text if isinstance(text, Message) else single_line(text)
-    return f' title="{words.told(shown)}"' if text else ""
+    return f' title="{words.hint(shown)}"' if text else ""

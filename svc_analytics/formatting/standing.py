@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.language.catalogue import Language
-from svc_analytics.messages import KEPT, Message, json_of, kept
+from svc_analytics.messages import KEPT, Message, json_of, stored_text
 from svc_analytics.periods import GREGORIAN
 
 KEY = "svc_standing"
@@ -98,4 +98,4 @@ def standing_of(table: Any) -> Standing:
     if not text:
         return NOWHERE
     facts = json.loads(text)
-    return Standing(kept(facts.pop("text"), facts.pop(KEPT, None)), **facts)
+    return Standing(stored_text(facts.pop("text"), facts.pop(KEPT, None)), **facts)

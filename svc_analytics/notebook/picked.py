@@ -99,13 +99,13 @@ class Picked:
     def __init__(
         self,
         lake: Lakehouse,
-        made: Statement,
+        statement: Statement,
         parts: Content | None = None,
         widgets: Callable[[Picked], Any] | None = None,
     ) -> None:
-        period = made.period
+        period = statement.period
         self.lake = lake
-        self._made = made  # the last one that could be made
+        self._statement = statement  # the last one that could be made
         self._error, self._count = "", 0
         self._outputs: list[_Output] = []
         self._compared: dict[tuple[int, str | None], Comparison] = {}
@@ -120,7 +120,7 @@ class Picked:
     @property
     def statement(self) -> Statement:
         """The statement of the picked month; where it cannot be made, the last one that could."""
-        return self._made
+        return self._statement
 
     @property
     def coin(self) -> str | None:
@@ -130,7 +130,7 @@ class Picked:
     @property
     def coins(self) -> list[str | None]:
         """The coins to pick from; None for all coins comes first."""
-        coins = self._made.tables["summary"]["currency"].to_pylist()
+        coins = self._statement.tables["summary"]["currency"].to_pylist()
         return [*([] if self._has_parts else [None]), *map(str, coins)]
 
     @property
@@ -231,7 +231,7 @@ class Picked:
         except SvcError as error:
             self._error = sentence_of(error)
         else:
-            self._made, self._error, period = chosen, "", chosen.period
+            self._statement, self._error, period = chosen, "", chosen.period
             self.choice = replace(wanted, month=period.label, calendar=period.calendar)
 
     def _settle_coin(self) -> None:
@@ -242,7 +242,7 @@ class Picked:
     def shown(self, content: Content) -> Any:
         """Return the content of a cell now; an error is one line in its place."""
         try:
-            return displayable(content(self._made, self.coin))
+            return displayable(content(self._statement, self.coin))
         except Exception as error:  # of one cell, in the middle of others
             return line(sentence_of(error))
 

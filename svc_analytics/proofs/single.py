@@ -105,7 +105,7 @@ class _Search:
     lines: Lines
     record: bytes
     tree: Tree = field(default_factory=Tree)
-    found: list[Line] = field(default_factory=list)
+    matches: list[Line] = field(default_factory=list)
     other: str | None = None  # whose receipt number, or other id, was given instead
 
     def grow(self, roots: Sequence[bytes] = ()) -> None:
@@ -127,16 +127,16 @@ class _Search:
 
     def _look(self, part: Part) -> list[int]:
         """Find lines of the record in a part; tell their places there."""
-        before = len(self.found)
+        before = len(self.matches)
         for place, text in enumerate(part.texts):
             if self.record in text:
                 self._look_at(part.first + place, text)
-        return [line.number - part.first for line in self.found[before:]]
+        return [line.number - part.first for line in self.matches[before:]]
 
     def _look_at(self, number: int, text: bytes) -> None:
         cells = dict(zip(self.lines.names, cells_of(text), strict=False))
         if cells[_ID] == self.record:
-            self.found.append(self.lines.line(number, text))
+            self.matches.append(self.lines.line(number, text))
         elif self.other is None:
             near = [name for name in _OTHER_IDS if cells.get(name) == self.record]
             self.other = f"{near[0].decode()} of record {cells[_ID].decode()}" if near else None
@@ -180,7 +180,7 @@ def _search(
         search = _Search(salted_lines(folder, manifest, secret), record)
         search.grow(roots)
         # Of a record that is not there, only a tree of all lines tells that it never was.
-        if search.fits(manifest) and (search.found or search.other):
+        if search.fits(manifest) and (search.matches or search.other):
             return search
         LOG.info("all lines of %s are hashed again", folder)
     search = _Search(salted_lines(folder, manifest, secret), record)
@@ -197,17 +197,17 @@ def _search(
 
 def _choose(search: _Search, label: str, number: int | None) -> Line:
     """Take the one line that is meant, or say what to give instead."""
-    record, lines = search.record.decode(), {line.number: line for line in search.found}
+    record, lines = search.record.decode(), {line.number: line for line in search.matches}
     if not lines:
         hint = "give an id of the column record_id of its lines"
         if search.other:
             hint = f"it is the {search.other}, so give that id"
         raise ConfigError(f"{label} has no line of record {record}: {hint}")
     if number is None and len(lines) == 1:
-        return search.found[0]
+        return search.matches[0]
     if number not in lines:
         places = ", ".join(
-            f"{each.number} ({_kind_of(search.lines, each)})" for each in search.found
+            f"{each.number} ({_kind_of(search.lines, each)})" for each in search.matches
         )
         raise ConfigError(f"record {record} has the lines {places}: choose one with --line")
     return lines[number]

@@ -43,7 +43,7 @@ class Batch:
     source: str
     lines: list[int]
     tokens: list[str | None]
-    kept: Sequence[Cells] = ()
+    cells: Sequence[Cells] = ()
 
 
 @dataclass(frozen=True)

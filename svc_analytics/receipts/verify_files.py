@@ -135,7 +135,7 @@ def verify_batches(
         table = _output(batch, verdicts, reasons, stated)
         if codes is not None:
             codes.update(code for reason in reasons for code in reason.codes())
-        yield keep.fill(table, batch.kept) if keep else table
+        yield keep.fill(table, batch.cells) if keep else table
 
 
 def payment_id_of(token: str | None) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.messages import KEPT, Message, kept
+from svc_analytics.messages import KEPT, Message, stored_text
 from svc_analytics.money import EXACT, format_amount
 
 _ASSERTED = (
@@ -59,7 +59,7 @@ def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
     """Say in lines of text what was asserted, what nothing explains, and what stands nowhere."""
     lines: list[str] = []
     for row in _balances(tables["figures"]):
-        known = {"coin": row["currency"], "NOTE": kept(row["note"], row[KEPT])}
+        known = {"coin": row["currency"], "NOTE": stored_text(row["note"], row[KEPT])}
         known["balance"] = format_amount(row["asserted_balance"])
         outside = row["outside_movement"]
         if outside is None:
@@ -68,7 +68,7 @@ def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
             known["explained"] = format_amount(row["explained"])
             lines.append(Message(_ASSERTED, **known, outside=format_amount(outside)))
     rows = [row for row in tables["checks"].to_pylist() if row["check_name"] == UNPLACED]
-    return lines + [kept(row["detail"], row.get(KEPT)) for row in rows]
+    return lines + [stored_text(row["detail"], row.get(KEPT)) for row in rows]
 
 
 def _less(balance: Decimal, outside: Decimal | None) -> Decimal | None:

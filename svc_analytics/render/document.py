@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
-from svc_analytics.messages import Message, kept, listed
+from svc_analytics.messages import Message, listed, stored_text
 from svc_analytics.periods import Period
 from svc_analytics.render.external import ExternalFigures
 from svc_analytics.render.month_state import MonthState
@@ -77,7 +77,7 @@ class Unknown:
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> "Unknown":
         """Read what `to_json` wrote, in a manifest of this release or an earlier one."""
-        because = kept(str(facts["because"]), facts.get("message"))
+        because = stored_text(str(facts["because"]), facts.get("message"))
         return cls(tuple(facts["figures"]), tuple(facts["coins"]), because)
 
 
@@ -95,7 +95,7 @@ def reasons_of(facts: Mapping[str, Any]) -> tuple[Reason, ...]:
         return ()
     messages = facts.get("reason_messages")
     pairs = zip_longest(texts, messages[: len(texts)] if isinstance(messages, list) else [])
-    return tuple(Reason(kept(str(english), message)) for english, message in pairs)
+    return tuple(Reason(stored_text(str(english), message)) for english, message in pairs)
 
 
 def unknown_lines(facts: dict[str, Any]) -> list[Message]:

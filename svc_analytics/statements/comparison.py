@@ -83,7 +83,7 @@ class Comparison(Displayable):
         return to_frame(self.table)
 
     @property
-    def told(self) -> pa.Table:
+    def described_table(self) -> pa.Table:
         """The table with what its notes are made of, for any language."""
         return with_messages(self.table, *self.counted) if self.counted else self.table
 
@@ -183,7 +183,7 @@ class Comparison(Displayable):
         )
         same_age = age_line(*self.counted, self.table) if self.counted else ""
         tables = comparison_tables(
-            self.told, old, new, is_narrowed=self.is_narrowed, is_exact=self.is_exact
+            self.described_table, old, new, is_narrowed=self.is_narrowed, is_exact=self.is_exact
         )
         return Display(title, [*head_lines(old, new), *filter(None, [same_age])], tables)
 
@@ -201,7 +201,7 @@ def compared_of(both: Comparison) -> Compared:
     return Compared(
         shown=both.titled(),
         names=names_of(both.merchant),
-        tables={"comparison": both.told},
+        tables={"comparison": both.described_table},
         facts=both.to_json(),
         zone=both.new.period.zone,
         made_at=max(both.old.as_of, both.new.as_of),

@@ -24,9 +24,9 @@ from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.lake.status import lake_status
 from svc_analytics.proofs.signature import fingerprint_of
 from svc_analytics.proofs.stamp import Authority
+from svc_analytics.unattended.notice_log import read_notice_log
 from svc_analytics.unattended.notices import months_unsealed, without
 from svc_analytics.unattended.settings import Watching
-from svc_analytics.unattended.told import read_told
 
 State = Literal["well", "note", "wrong"]
 LEAST_DISK = 1 << 30  # bytes that should be free
@@ -247,7 +247,7 @@ def _runs(lake: Lake, watching: Watching) -> Iterator[Point]:
     """Yield how the last run of each command ended, as it is kept where somebody is told of it."""
     if not (watching.notifiers or watching.metrics_file):
         return
-    commands = read_told(lake.path).commands
+    commands = read_notice_log(lake.path).commands
     for name, one in sorted(commands.items()):
         if one.ended_at is not None:
             is_well = one.exit_code == 0

@@ -11,8 +11,8 @@ from svc_analytics.files import atomic_write
 from svc_analytics.instants import SECOND, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.status import lake_status
+from svc_analytics.unattended.notice_log import CommandState
 from svc_analytics.unattended.notices import months_unsealed
-from svc_analytics.unattended.told import CommandState
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse
 

@@ -107,7 +107,7 @@ def install(job: ScheduledJob, manager: Manager, *, is_dry: bool = False) -> Cha
     A second time it changes nothing, unless the settings have changed.
     """
     units = dict(zip(manager.files(job.name), (service(job), timer(job)), strict=True))
-    texts = {**job.given.kept, **units}
+    texts = {**job.settings.files, **units}
     states = {path: _state(path, text) for path, text in texts.items()}
     commands: list[list[str]] = []
     if not manager.is_enabled(job.name) or any(states[path] != "unchanged" for path in units):

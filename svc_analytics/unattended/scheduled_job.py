@@ -25,18 +25,18 @@ _OF_STORES = ("AWS_", "AZURE_", "GOOGLE_")  # variables that may hold the key of
 
 
 @dataclass
-class Given:
+class JobSettings:
     """How the settings reach the job that `.env` does not hold."""
 
     variables: dict[str, str] = field(default_factory=dict)
     credentials: dict[str, Path] = field(default_factory=dict)  # the file of each, by the setting
-    kept: dict[Path, str] = field(default_factory=dict)  # files of what only the environment has
-    store: Path | None = None  # of `kept`, the file of variables by which a bucket is opened
+    files: dict[Path, str] = field(default_factory=dict)  # files of what only the environment has
+    store: Path | None = None  # of `files`, the file of variables by which a bucket is opened
 
     @property
-    def kept_names(self) -> list[str]:
-        """The settings whose secrets are kept."""
-        return [name for name, path in self.credentials.items() if path in self.kept]
+    def stored_names(self) -> list[str]:
+        """The settings whose secrets stand in files of ours."""
+        return [name for name, path in self.credentials.items() if path in self.files]
 
     @property
     def texts(self) -> Iterator[str]:
@@ -53,7 +53,7 @@ class ScheduledJob:
     folder: Path  # in which it runs, and whose `.env` it reads each time
     user: str  # who runs it; empty where the timer is a person's own
     at: str  # of the day, such as 06:15
-    given: Given
+    settings: JobSettings
     writable: tuple[str, ...]
     has_cache: bool  # whether the settings name a folder for what can be made again
 
@@ -105,7 +105,7 @@ def read_job(
     is_folder = isinstance(settings.data_dir, Path)
     if is_folder and not Lake(Path(lake)).exists:
         raise NoLake(Path(lake))
-    facts = _given(source, secrets_folder(secrets, lake))
+    facts = _job_settings(source, secrets_folder(secrets, lake))
     if not is_folder:
         _add_store(facts, source, secrets_folder(secrets, lake))
     owner = "" if is_own else _owner(Path(lake) if is_folder else source.folder)
@@ -117,9 +117,9 @@ def read_job(
     return job
 
 
-def _given(source: SettingPlaces, folder: Path) -> Given:
+def _job_settings(source: SettingPlaces, folder: Path) -> JobSettings:
     """Sort the settings of the environment, and the files that settings name."""
-    facts = Given()
+    facts = JobSettings()
     for name, option in sorted(source.environ.items()):
         if name == "SSL_CERT_FILE" or command_of(name) == "close":
             facts.variables[name] = option
@@ -129,7 +129,7 @@ def _given(source: SettingPlaces, folder: Path) -> Given:
             facts.variables |= {name: text} if text else {f"{name}_FILE": path} if path else {}
         elif text:
             facts.credentials[name] = folder / credential(name)
-            facts.kept[facts.credentials[name]] = f"{text.strip()}\n"
+            facts.files[facts.credentials[name]] = f"{text.strip()}\n"
         elif path:
             facts.credentials[name] = Path(path)
     return facts
@@ -152,13 +152,13 @@ def _file_of(name: str, source: SettingPlaces) -> str:
     return path and os.path.normpath(source.folder / path)
 
 
-def _add_store(facts: Given, source: SettingPlaces, folder: Path) -> None:
+def _add_store(facts: JobSettings, source: SettingPlaces, folder: Path) -> None:
     """Keep the variables by which a bucket is opened."""
     texts = {name: text for name, text in source.environ.items() if name.startswith(_OF_STORES)}
     if texts:
         facts.store = folder / "environment"
         lines = [f'{name}="{_escaped(text)}"\n' for name, text in sorted(texts.items())]
-        facts.kept[facts.store] = "".join(lines)
+        facts.files[facts.store] = "".join(lines)
 
 
 def _escaped(text: str) -> str:
@@ -190,9 +190,9 @@ def try_as_user(job: ScheduledJob) -> None:
     import pwd  # Windows has none
 
     entry = pwd.getpwuid(int(job.user)) if job.user.isdigit() else pwd.getpwnam(job.user)
-    facts = job.given
+    facts = job.settings
     secrets = {
-        name: facts.kept.get(path) or _secret(path) for name, path in facts.credentials.items()
+        name: facts.files.get(path) or _secret(path) for name, path in facts.credentials.items()
     }
     try:
         done = subprocess.run(  # noqa: S603  (our own Python)

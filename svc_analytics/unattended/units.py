@@ -26,7 +26,7 @@ def timer(job: ScheduledJob) -> str:
 def _unit(name: str, job: ScheduledJob) -> str:
     text = load_text(__package__, name, value=_raw, words=_words, credential=credential)
     mounts = [str(job.folder), *job.writable]
-    return text.render(job=job, given=job.given, mounts=mounts)
+    return text.render(job=job, settings=job.settings, mounts=mounts)
 
 
 def cron_line(job: ScheduledJob) -> str:

@@ -19,6 +19,7 @@ from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.unattended.notice_log import CommandState, NoticeLog, open_notice_log
 from svc_analytics.unattended.notices import (
     AWAY,
     Notice,
@@ -32,10 +33,9 @@ from svc_analytics.unattended.notices import (
     without,
 )
 from svc_analytics.unattended.settings import Watching
-from svc_analytics.unattended.told import CommandState, Told, telling
 
 if TYPE_CHECKING:
-    from svc_analytics.unattended.teller import Teller
+    from svc_analytics.unattended.run_notices import RunNotices
 
 LATER = 75  # try again later
 DONE = (0, EXIT_ATTENTION)
@@ -129,15 +129,15 @@ class Watch:
         if not self._is_kept:
             return
         known = dict(seals_of(self.lake)).keys()
-        with telling(self.lake.path) as record:
+        with open_notice_log(self.lake.path) as log:
             if self.watching.notifiers:
-                record.begin([one.key for one in self.watching.notifiers], known)
+                log.begin([one.key for one in self.watching.notifiers], known)
             with suppress(LakeBusy):  # the run that lives tells of itself
-                self._place.enter_context(record.running(self.command))
-                self._note_begin(record.command(self.command))
-                record.save()
+                self._place.enter_context(log.running(self.command))
+                self._note_begin(log.command(self.command))
+                log.save()
                 if self.watching.notifiers:
-                    self._teller(record, None).tell_states(self.command, is_done=False)
+                    self._notices(log, None).send_states(self.command, is_done=False)
 
     def _note_begin(self, command: CommandState) -> None:
         """Note that a run begins, whether the one before it ended, and whether one was missed."""
@@ -152,9 +152,9 @@ class Watch:
     def _forget(self) -> None:
         """Count a run that a person stopped as ended."""
         if self._is_kept:
-            with telling(self.lake.path) as record:
-                self._end(record.command(self.command))
-                record.save()
+            with open_notice_log(self.lake.path) as log:
+                self._end(log.command(self.command))
+                log.save()
 
     def _end(self, command: CommandState) -> None:
         """Leave the place of the run, if it has it."""
@@ -171,36 +171,36 @@ class Watch:
         """Keep how the run ended; tell each notifier what it was not told, and write metrics."""
         if not self._is_kept:
             return
-        with telling(self.lake.path) as record:
-            command = record.command(self.command)
+        with open_notice_log(self.lake.path) as log:
+            command = log.command(self.command)
             self._end(command)
             self._keep_run(command, code)
             self._update(command, code, error)
-            record.save()
+            log.save()
             if self.watching.notifiers:
-                self._trying(lambda: self._tell_notifiers(record, code))
+                self._trying(lambda: self._tell_notifiers(log, code))
             if path := self.watching.metrics_file:
-                self._trying(lambda: self._measure(Path(path), record))
+                self._trying(lambda: self._measure(Path(path), log))
 
-    def _teller(self, record: Told, code: int | None) -> Teller:
-        from svc_analytics.unattended.teller import Teller  # loads what sends mail
+    def _notices(self, log: NoticeLog, code: int | None) -> RunNotices:
+        from svc_analytics.unattended.run_notices import RunNotices  # loads what sends mail
 
         facts = {"command": self.command, "exit_code": code, "at": format_instant(now())}
-        return Teller(record, facts, self.watching, self._warn)
+        return RunNotices(log, facts, self.watching, self._warn)
 
-    def _tell_notifiers(self, record: Told, code: int) -> None:
+    def _tell_notifiers(self, log: NoticeLog, code: int) -> None:
         sealed = seals_of(self.lake, self.results)
         seals_made = {one.seal for one in self.results if one.state in ("sealed", "restated")}
-        record.begin([one.key for one in self.watching.notifiers], sealed.keys() - seals_made)
-        teller = self._teller(record, code)
-        teller.tell_seals(sealed, self.lake, self.language)
-        teller.tell_states(self.command, is_done=code in DONE)
+        log.begin([one.key for one in self.watching.notifiers], sealed.keys() - seals_made)
+        notices = self._notices(log, code)
+        notices.send_seals(sealed, self.lake, self.language)
+        notices.send_states(self.command, is_done=code in DONE)
 
-    def _measure(self, path: Path, record: Told) -> None:
+    def _measure(self, path: Path, log: NoticeLog) -> None:
         from svc_analytics.unattended.metrics import write_metrics  # loads the views
 
         months = self.months or seals.usual_months(self.lake.path / seals.STATEMENTS)
-        write_metrics(path, self.lake, record.commands, months)
+        write_metrics(path, self.lake, log.commands, months)
 
     def _keep_run(self, command: CommandState, code: int) -> None:
         """Keep what is measured of a run."""

@@ -21,7 +21,7 @@ from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import format_instant, parse_bound, to_micros
 from svc_analytics.lake.typed_files import TypedRow, read_rows
-from svc_analytics.messages import Message, json_of, kept
+from svc_analytics.messages import Message, json_of, stored_text
 from svc_analytics.schema import INSTANT
 
 FILE = "acknowledgements.csv"
@@ -61,7 +61,7 @@ class Acknowledgement:
     def unlike(self, finding: Row) -> Message:
         """Say of a finding how it differs from what was accepted, behind what it says."""
         values = {
-            "DETAIL": kept(finding["detail"], finding["message"]),
+            "DETAIL": stored_text(finding["detail"], finding["message"]),
             "by": single_line(self.by),
             "at": format_instant(self.at),
             "reason": single_line(self.reason),

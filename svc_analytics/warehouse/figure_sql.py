@@ -92,10 +92,10 @@ def figure_models() -> Iterator[str]:
     yield _model("int_worth", "what each coin is worth in USD", dict.fromkeys(worth + rate))
     signature = "(starts_at, ends_at, label := null, as_of := null, known_to := null)"
     head = _header("statement_summary", signature, "every figure of a period", "", stated)
-    yield head + _made(stated) + select_summary("made")
+    yield head + _figures_step(stated) + select_summary("figures")
     meaning = "every figure of a period that its summary has no column for"
     head = _header("statement_figures", _SIGNATURE, meaning, ", and figure", others)
-    yield head + _made(others) + select_others("made")
+    yield head + _figures_step(others) + select_others("figures")
 
 
 def counted_apart(figures: Iterable[Figure] | None = None) -> dict[str, str]:
@@ -109,9 +109,9 @@ def _model_apart(scan: str) -> str:
     source = figures[0].source.partition("(")[0]
     head = f"-- int_counted_{scan}{_APART[scan]}: what a period's figures count of {source}."
     grain = f"-- grain: one row per currency with such a record. from: {source}."
-    sql = step("made", count_figures(scan, figures))
+    sql = step("figures", count_figures(scan, figures))
     columns = [("currency", "coin slug"), *((figure.name, figure.meaning) for figure in figures)]
-    return f"{head}\n{grain}\n\nwith {sql}\n\nselect\n    {commented(columns)}\nfrom made\n"
+    return f"{head}\n{grain}\n\nwith {sql}\n\nselect\n    {commented(columns)}\nfrom figures\n"
 
 
 def _count_or_read(scan: str, figures: list[Figure]) -> str:
@@ -305,5 +305,5 @@ def _header(name: str, signature: str, meaning: str, grain: str, figures: Iterab
     )
 
 
-def _made(figures: Iterable[Figure]) -> str:
-    return f"\nwith {step('made', select_figures(figures, scan=_count_or_read))}\n"
+def _figures_step(figures: Iterable[Figure]) -> str:
+    return f"\nwith {step('figures', select_figures(figures, scan=_count_or_read))}\n"

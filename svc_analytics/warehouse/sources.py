@@ -114,7 +114,7 @@ def _read_sources(
 ) -> Sources:
     """Choose, and make, the files of a snapshot that are to be read."""
     files = {name: _files(lake, folder, inside, whole_months) for name, inside in folders.items()}
-    files |= _made(lake, folder, footers, wanted, whole_months)
+    files |= _made_files(lake, folder, footers, wanted, whole_months)
     if "all_receipt_verdicts" in wanted:
         files["all_receipt_verdicts"] = checked_footers(lake.path, folder, VERDICTS_FOLDER)
     count = 0
@@ -223,7 +223,7 @@ def _files(lake: Lake, folder: Path, inside: str, whole_months: WholeMonths) -> 
     return sorted((folder / inside).iterdir())
 
 
-def _made(
+def _made_files(
     lake: Lake, folder: Path, footers: Footers, wanted: Collection[str], whole_months: WholeMonths
 ) -> dict[str, list[Path]]:
     """Make the files that are no files of the lake: what its footers say, what was accepted."""

@@ -183,7 +183,7 @@ def create_all(
     execute: Execute,
     sources: dict[str, str],
     models: Collection[str] | None = None,
-    behind_each: Callable[[Execute, Model], None] = lambda *made: None,
+    behind_each: Callable[[Execute, Model], None] = lambda *_: None,
 ) -> None:
     """Create macros and the views named; where all are made, people read their comments."""
     execute(read_macros())

@@ -34,7 +34,7 @@ def kept(path: Path, wanted: bool | Collection[str] = True) -> Rows:
         return [
             dict(zip(columns.renamed, cells, strict=True))
             for batch in read_sources(sources, None, columns.names)
-            for cells in batch.kept
+            for cells in batch.cells
         ]
 
 
@@ -105,7 +105,7 @@ def test_files_with_other_columns_have_nothing_there(tmp_path):
              written(tmp_path / "b.ndjson", f'{{"receipt":"{B}","agent":"Bo"}}\n')]  # fmt: skip
     wanted = ["ticket", "agent"]
     with open_kept(list(map(str, paths)), None, wanted, OUTPUT.names) as (sources, columns):
-        cells = [batch.kept for batch in read_sources(sources, None, columns.names)]
+        cells = [batch.cells for batch in read_sources(sources, None, columns.names)]
     assert cells == [(("7", None),), ((None, "Bo"),)]
 
 
@@ -115,7 +115,7 @@ def test_stdin_is_kept_too(monkeypatch, tmp_path):
     monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": buffer}))
     with open_kept(["-"], None, ["n"], OUTPUT.names) as (sources, columns):
         found = list(read_sources(sources, None, columns.names))
-    assert [(batch.source, batch.kept) for batch in found] == [("stdin", (("1",),))]
+    assert [(batch.source, batch.cells) for batch in found] == [("stdin", (("1",),))]
 
 
 @examples
@@ -132,7 +132,7 @@ def test_a_csv_of_kept_columns_runs_no_formula(tmp_path):
     path = written(tmp_path / "a.csv", f"receipt,=1+1\n{A},@cmd\n")
     with open_kept([str(path)], None, ["=1+1"], OUTPUT.names) as (sources, columns):
         batch = next(iter(read_sources(sources, None, columns.names)))
-    table = columns.fill(pa.table({"line_no": [2]}), batch.kept)
+    table = columns.fill(pa.table({"line_no": [2]}), batch.cells)
     text = io.StringIO()
     write_csv([table], text)
     assert text.getvalue() == "line_no,'=1+1\n2,'@cmd\n"
@@ -146,7 +146,7 @@ def test_long_cells_make_small_batches(tmp_path):
         file.writelines(f"{A},{'x' * 1_000_000}\n" for _ in range(100))
     tracemalloc.start()
     with open_kept([str(path)], None, ["note"], OUTPUT.names) as (sources, columns):
-        rows = sum(len(batch.kept) for batch in read_sources(sources, None, columns.names))
+        rows = sum(len(batch.cells) for batch in read_sources(sources, None, columns.names))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert rows == 100 and peak < 150_000_000

@@ -103,10 +103,10 @@ def test_texts_of_other_people_stay_as_they_are(pages):
 def test_a_name_within_a_hint_keeps_its_digits():
     """Whoever points at it reads what the merchant wrote; a number of ours is in Persian digits."""
     words = PageWords(Language("fa", "fa"))
-    assert words.told("Shop 24") == "Shop 24"
-    hint = words.told("Statement {label}, {STATUS}", label="Shop 24", STATUS="final")
+    assert words.hint("Shop 24") == "Shop 24"
+    hint = words.hint("Statement {label}, {STATUS}", label="Shop 24", STATUS="final")
     assert "Shop 24" in hint and "نهایی" in hint
-    assert "۸ رقم" in words.told("position at that rate, USD, 8 places")
+    assert "۸ رقم" in words.hint("position at that rate, USD, 8 places")
 
 
 def test_in_two_languages_the_persian_stands_behind_the_english(pages):

@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.language.catalogue import Language
-from svc_analytics.statements.change.sentences import FILE, MOST, Kept, kept_sentences
+from svc_analytics.statements.change.sentences import FILE, MOST, StoredSentences, stored_sentences
 
 HEAD = "before,after,figure,currency,sentence,prepared_by,reviewed_by\n"
 GOOD = "2026-09,2026-10,net_settlement,btc,Ann bought.,Rui,\n"
 
 
-def kept(folder: Path, content: str | bytes) -> Kept:
+def kept(folder: Path, content: str | bytes) -> StoredSentences:
     """What is read of a file with this content."""
     (folder / "statements").mkdir(exist_ok=True)
     typed = content if isinstance(content, bytes) else content.encode()
     (folder / "statements" / "2026-10-sentences.csv").write_bytes(typed)
-    return kept_sentences(folder / "statements", "2026-10")
+    return stored_sentences(folder / "statements", "2026-10")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_wrong_line_is_named_and_the_others_are_kept(tmp_path, line, fault):
     [told] = found.unread
     assert told.startswith(f"The file 2026-10-sentences.csv was not read whole: line 3: {fault}")
     assert "سطر \u20663\u2069" in str(Language("fa").translation(told))
-    assert Kept.from_json(found.to_json()) == found
+    assert StoredSentences.from_json(found.to_json()) == found
 
 
 @pytest.mark.parametrize(

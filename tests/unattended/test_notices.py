@@ -21,9 +21,9 @@ from svc_analytics.instants import HOUR, now
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Reason
 from svc_analytics.unattended import attachments, watch
+from svc_analytics.unattended.notice_log import read_notice_log
 from svc_analytics.unattended.notifiers import read_notifiers
 from svc_analytics.unattended.settings import read_watching
-from svc_analytics.unattended.told import read_told
 from tests.support.fake_service import payment
 from tests.support.post_office import PostOffice, post_office
 from tests.support.rings import rings
@@ -189,7 +189,7 @@ def test_a_run_beside_one_that_lives_is_not_taken_for_its_end(watched, told):
     with first:
         with pytest.raises(Unavailable), watched():
             raise AWAY
-        assert read_told(first.lake.path).command("close").is_running
+        assert read_notice_log(first.lake.path).command("close").is_running
     with pytest.raises(KeyboardInterrupt), watched():
         raise KeyboardInterrupt
     with watched():

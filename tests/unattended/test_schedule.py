@@ -14,7 +14,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.unattended import schedule as schedules
 from svc_analytics.unattended import scheduled_job
 from svc_analytics.unattended.schedule import Manager
-from svc_analytics.unattended.scheduled_job import Given, ScheduledJob, unit_name
+from svc_analytics.unattended.scheduled_job import JobSettings, ScheduledJob, unit_name
 from svc_analytics.unattended.units import service, timer
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -25,7 +25,7 @@ JOB = ScheduledJob(
     folder=FOLDER,
     user="finance",
     at="06:15",
-    given=Given(
+    settings=JobSettings(
         {"SVC_CLOSE_ZONE": "Asia/Tehran", "SVC_RATES": 'my "rates".csv'},
         {"SVC_CHECKOUT_KEY": FOLDER / "checkout key"},
     ),
@@ -231,7 +231,9 @@ def test_a_user_who_may_not_read_the_settings_is_found_out_before_anything_is_wr
 ):
     """The lake's owner is asked to begin a close, without the service."""
     (folder / ".env").chmod(0o600)
-    job = replace(JOB, lake=str(folder / "data"), folder=folder, user="nobody", given=Given())
+    job = replace(
+        JOB, lake=str(folder / "data"), folder=folder, user="nobody", settings=JobSettings()
+    )
     with pytest.raises(ConfigError, match="the lake belongs to nobody, who cannot begin a close"):
         scheduled_job.try_as_user(job)
 

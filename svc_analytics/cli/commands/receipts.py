@@ -82,7 +82,7 @@ class OfFiles:
     keep: str | None
 
     @property
-    def kept(self) -> Wanted:
+    def kept_columns(self) -> Wanted:
         """The columns that --keep asks for: none, every one, or those that it names."""
         if self.keep in (None, EVERY_COLUMN):
             return self.keep is not None
@@ -246,7 +246,7 @@ def _verify_files(
             yield table
 
     with (
-        open_kept(of_files.files, of_files.column, of_files.kept, OUTPUT.names) as (
+        open_kept(of_files.files, of_files.column, of_files.kept_columns, OUTPUT.names) as (
             sources,
             columns,
         ),

@@ -116,7 +116,7 @@ def _refer_to_cron(job: ScheduledJob, as_json: bool) -> NoReturn:
     click.echo(to_json(document) if as_json else line)
     text = "there is no systemd here: put this line into a crontab (crontab -e)"
     echo_note(f"{text}; cron's clock is that of the machine", "no_systemd", "warning", cron=line)
-    names = [*job.given.variables, *job.given.kept_names]
+    names = [*job.settings.variables, *job.settings.stored_names]
     if missing := [name for name in names if name.startswith("SVC_")]:
         text = f"cron has no environment: put into .env what this one has: {', '.join(missing)}"
         echo_note(text, "not_in_dotenv", "warning", settings=missing)
@@ -140,9 +140,9 @@ def _echo_change(change: Change, is_dry: bool, as_json: bool) -> None:
 
 def _notes(job: ScheduledJob, source: SettingPlaces, manager: Manager) -> Iterator[str]:
     """Yield where secrets are, and what a person should know."""
-    for setting, path in job.given.credentials.items():
-        is_kept = path in job.given.kept
-        again = ", from this environment: install again when it changes" if is_kept else ""
+    for setting, path in job.settings.credentials.items():
+        is_stored = path in job.settings.files
+        again = ", from this environment: install again when it changes" if is_stored else ""
         yield f"{setting} is in {path}{again}"
     if source.dotenv:
         yield f"{source.folder / '.env'} is read by each run: a change counts from the next one"
@@ -156,8 +156,8 @@ def _notes(job: ScheduledJob, source: SettingPlaces, manager: Manager) -> Iterat
 
 def _nothing(name: str, manager: Manager) -> str:
     """Say that a lake has no timer, and which are there."""
-    found = ", ".join(schedules.others(name, manager))
-    return f"{name}.timer is not installed{f'; there are {found}' if found else ''}"
+    timers = ", ".join(schedules.others(name, manager))
+    return f"{name}.timer is not installed{f'; there are {timers}' if timers else ''}"
 
 
 def _lines(timer: TimerStatus, manager: Manager) -> Iterator[str]:

@@ -156,7 +156,7 @@ def _added(proof: Proof) -> dict[str, bytes]:
 def _add_readable(archive: zipfile.ZipFile, sealed: Sealed) -> None:
     """Add the page, and where it can be made the PDF, beside the folder: no seal covers them."""
     formats = ["html"] if importlib.util.find_spec("weasyprint") is None else ["html", "pdf"]
-    said, files = sealed.kept, {*sealed.manifest["files"]}
+    said, files = sealed.sentences, {*sealed.manifest["files"]}
     lacking = [name for name in formats if said.to_json() or not {*DOCUMENTS[name].files} & files]
     if said.sentences:
         content = to_csv(pa.Table.from_pylist([*said.sentences])).encode()

@@ -17,7 +17,7 @@ from svc_analytics.proofs.statuses import FAILED, HELD
 from svc_analytics.render.folder import Note
 from svc_analytics.render.month_state import Kind, MonthState
 from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.change.sentences import kept_sentences
+from svc_analytics.statements.change.sentences import stored_sentences
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
 
@@ -95,7 +95,7 @@ def with_state(lake: Lake, statement: Statement, clock: int) -> Statement:
     Of a month that waits for a close it has the reasons too for which `close` would not seal it.
     """
     state = state_of(lake, statement.period, clock)
-    said = kept_sentences(lake.path / seals.STATEMENTS, statement.period.folder)
+    said = stored_sentences(lake.path / seals.STATEMENTS, statement.period.folder)
     statement = replace(statement, sentences=said.sentences, unread_sentences=said.unread)
     if state.is_sealed:
         return replace(statement, state=with_statuses(judged(lake, state, clock)))

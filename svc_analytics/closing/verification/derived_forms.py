@@ -28,7 +28,7 @@ from svc_analytics.proofs.checkpoint import SIGNATURE, STAMP
 from svc_analytics.proofs.marks import UNREAD, Marks
 from svc_analytics.render.folder import Output, write_files
 from svc_analytics.render.formats import DOCUMENTS
-from svc_analytics.statements.change.sentences import Kept, kept_sentences
+from svc_analytics.statements.change.sentences import StoredSentences, stored_sentences
 from svc_analytics.statements.statement import Statement
 from svc_analytics.storage import Storage
 
@@ -60,11 +60,11 @@ class Sealed:
         return Marks.of(self.folder)
 
     @property
-    def kept(self) -> Kept:
+    def sentences(self) -> StoredSentences:
         """The sentences that people wrote on what moved, as they are now."""
-        return kept_sentences(self.folder.parent, self.manifest["label"])
+        return stored_sentences(self.folder.parent, self.manifest["label"])
 
-    def saying(self, stored: Kept) -> "Sealed":
+    def saying(self, stored: StoredSentences) -> "Sealed":
         """Return it with sentences, which its forms print."""
         sentences, unread = stored.sentences, stored.unread
         statement = replace(self.statement, sentences=sentences, unread_sentences=unread)
@@ -86,14 +86,16 @@ class Sealed:
         """Return those of the formats that neither the seal nor its forms have, in the language."""
         known, external = read_facts(self.place), self.statement.external
         is_current = known.get("seal") == self.manifest["seal"] and is_this_release(known)
-        is_current &= Kept.from_json(known) == self.kept
+        is_current &= StoredSentences.from_json(known) == self.sentences
         had = self._had(known, output.language) if is_current else set()
         if external:  # which no seal has
             is_ours = known.get("rates") == external.rates.to_json()
             worded = [name for name in output.formats if name in _WORDED]
             return [name for name in worded if not (is_ours and name in had)]
         sealed = self._had(self.manifest, output.language)
-        had |= sealed - _WORDED if self.kept.to_json() else sealed  # no sealed form has sentences
+        had |= (
+            sealed - _WORDED if self.sentences.to_json() else sealed
+        )  # no sealed form has sentences
         return [name for name in output.formats if name not in had]
 
     def _had(self, facts: Mapping[str, Any], language: Language) -> set[str]:
@@ -152,7 +154,7 @@ def _converted(sealed: Sealed) -> Iterator[Sealed]:
 def fill(sealed: Sealed, output: Output, folder: Path) -> None:
     """Write forms of a sealed statement into a folder, and what they are."""
     marks = sealed.marks
-    sentences = sealed.kept
+    sentences = sealed.sentences
     sealed = sealed.marked(marks).saying(sentences)
     rows = write_files(sealed.statement, sealed.facts, folder, output)
     files = {name: {"sha256": hash_file(folder / name), "rows": rows[name]} for name in rows}
@@ -197,7 +199,7 @@ def _compare(sealed: Sealed) -> Findings:
         return findings
     altered = seals.broken_files(place, facts, "seal.form_differs")
     marks = Marks.from_json(facts.get(_MARKS))
-    sentences, now = Kept.from_json(facts), sealed.kept
+    sentences, now = StoredSentences.from_json(facts), sealed.sentences
     statement, is_own = sealed.marked(marks).saying(sentences).statement, is_this_release(facts)
     findings = compare_forms(statement, facts, sealed.facts, place, altered, is_own=is_own)
     findings.unproven += _not_compared(findings.reworded, facts)

@@ -26,7 +26,7 @@ class FindingBox:
         self, desk: DeskMonths, show_record: Callable[[str], object], done: Callable[[], object]
     ) -> None:
         self._desk, self._show_record, self._done = desk, show_record, done
-        self._found: list[Finding] = []
+        self._findings: list[Finding] = []
         self._place = 0  # of the chosen one
         self.head, self.answer = controls.html(), controls.html()
         self.table = PressTable(lambda row, _: self._choose(row))
@@ -46,7 +46,7 @@ class FindingBox:
     def show(self) -> None:
         """List the findings of the month that is shown; those that block it come first."""
         findings = self._desk.findings
-        self._found, self._place = findings[:MOST_FINDINGS], 0
+        self._findings, self._place = findings[:MOST_FINDINGS], 0
         title = self._looks.heading("Findings") if findings else ""
         self.head.value = title + self._looks.line(_count_text(findings))
         self._parts.layout.display = "" if findings else "none"
@@ -59,10 +59,10 @@ class FindingBox:
     @property
     def chosen(self) -> Finding | None:
         """The finding that is chosen in the table."""
-        return self._found[self._place] if self._found else None
+        return self._findings[self._place] if self._findings else None
 
     def _show_table(self) -> None:
-        shown = text_table("", COLUMNS_SHOWN, (each.cells for each in self._found))
+        shown = text_table("", COLUMNS_SHOWN, (each.cells for each in self._findings))
         self.table.show(content_of(shown, "findings", self._looks, chosen=self._place))
         chosen = self.chosen
         self.accept.disabled = chosen is None or bool(chosen.accepted)
@@ -101,7 +101,7 @@ def _count_text(findings: list[Finding]) -> str:
     if not findings:
         return Message("{MARK} {COLUMN}", MARK="\N{CHECK MARK}", COLUMN=_NONE)
     count, blocking = len(findings), sum(each.is_open_block for each in findings)
-    found = Message("{count} finding" if count == 1 else "{count} findings", count=f"{count:,}")
+    total = Message("{count} finding" if count == 1 else "{count} findings", count=f"{count:,}")
     weight = _BLOCKING.get(blocking, "{count} block the close")
-    text = Message(_COUNTED, FOUND=found, WEIGHT=Message(weight, count=f"{blocking:,}"))
+    text = Message(_COUNTED, FOUND=total, WEIGHT=Message(weight, count=f"{blocking:,}"))
     return Message(_CUT, FOUND=text, count=f"{MOST_FINDINGS:,}") if count > MOST_FINDINGS else text

@@ -11,7 +11,7 @@ from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.typed_files import append_row
-from svc_analytics.messages import KEPT, Message, kept
+from svc_analytics.messages import KEPT, Message, stored_text
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.acknowledgements import (
     COLUMNS,
@@ -63,7 +63,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     reason, by = row["acknowledged_reason"], row["acknowledged_by"]
     accepted = single_line(f"{reason} ({by})") if by else ""
     is_blocking = row["severity"] == "blocking"
-    text = kept(str(row["detail"] or ""), row.get(KEPT))
+    text = stored_text(str(row["detail"] or ""), row.get(KEPT))
     key, content = row["record_id"] or "", row["content"] or ""
     return Finding(row["check_name"], key, is_blocking, text, accepted, content)
 

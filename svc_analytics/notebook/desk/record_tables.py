@@ -79,7 +79,7 @@ def _footer(page: RecordPage, wanted: Wanted, columns: list[str]) -> list[Cell]:
         part: read_figures()[name].unit
         for part, name in zip((NUMERATOR, DENOMINATOR), figure.operands, strict=False)
     }
-    cells = [_made(totals.get(column), units.get(column, "")) for column in columns]
+    cells = [_value_cell(totals.get(column), units.get(column, "")) for column in columns]
     return [Cell(_footer_name(page, figure), is_fixed=True), *cells[1:]]
 
 
@@ -91,7 +91,7 @@ def _footer_name(page: RecordPage, figure: Figure) -> str:
     return "Total" if page.value is not None else "Total at hand"
 
 
-def _made(value: Any, unit: str) -> Cell:
+def _value_cell(value: Any, unit: str) -> Cell:
     if value is None:
         return Cell("")
     if isinstance(value, datetime):

@@ -23,7 +23,7 @@ from svc_analytics.formatting.numbers import (
 )
 from svc_analytics.formatting.standing import running, standing_of
 from svc_analytics.instants import DAY
-from svc_analytics.messages import KEPT, Message, kept
+from svc_analytics.messages import KEPT, Message, stored_text
 from svc_analytics.money import EXACT
 from svc_analytics.render.compared.figures import Side, change_of, is_to_date
 from svc_analytics.render.face.all_coins import ALL_COINS, AllCoins
@@ -231,7 +231,7 @@ class _Maker:
 
 
 def _note(row: Row) -> str:
-    return kept(row["note"], row.get(KEPT))
+    return stored_text(row["note"], row.get(KEPT))
 
 
 def _signed(cell: Cell, value: Decimal | None, kind: str = "") -> Cell:

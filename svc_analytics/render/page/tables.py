@@ -13,7 +13,7 @@ from svc_analytics.formatting.display import head_of, label, lined_up
 from svc_analytics.formatting.display_table import DisplayTable, headings_of
 from svc_analytics.formatting.standing import RUNNING, Standing, attach
 from svc_analytics.formatting.values import rows_of
-from svc_analytics.messages import KEPT, Message, kept
+from svc_analytics.messages import KEPT, Message, stored_text
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import Document
 from svc_analytics.render.face.restated import (
@@ -223,7 +223,7 @@ def _value(
         if made_of := rows.get((operand, coin)):
             notes.append((made_of, read_figures()[operand].meaning))
     reasons = [
-        kept(note, each.get(KEPT))
+        stored_text(note, each.get(KEPT))
         for each, known in notes
         if (note := str(each["note"] or "")) not in ("", known)
     ]

@@ -45,9 +45,9 @@ class PageWords:
         return {
             "t": self.words,
             "said": self.said,
-            "told": self.told,
+            "hint": self.hint,
             "value": self.value,
-            "kept": self.kept,
+            "verbatim": self.verbatim,
             "cell_text": self.cell,
         }
 
@@ -56,7 +56,7 @@ class PageWords:
         """How a table is written in the language."""
         if self.language.is_english:
             return TableWords()
-        return TableWords(self.said, self.told, self._of_table)
+        return TableWords(self.said, self.hint, self._of_table)
 
     def _of_table(self, cell: Cell) -> str:
         is_worded = cell.is_number and not is_number(cell.text)
@@ -74,10 +74,10 @@ class PageWords:
     def said(self, text: str, **values: object) -> str:
         """Return a text of ours in the language; one that has no words there stays a value."""
         message = Message(text, **values) if values else text
-        translated = self._found(message)
+        translated = self._translated(message)
         return self.value(message) if translated is None else translated
 
-    def told(self, text: str, **values: object) -> str:
+    def hint(self, text: str, **values: object) -> str:
         """Return the text of a title, or of pointing at an element: it holds no elements."""
         message = visible(Message(text, **values) if values else text)
         if not self.language.is_english and is_number(message):
@@ -97,10 +97,10 @@ class PageWords:
         if self.language.is_english:
             return escape(shown)
         if not is_number(shown):
-            return self.kept(shown)
+            return self.verbatim(shown)
         return self._elements(self.language.value(shown))
 
-    def kept(self, text: object) -> str:
+    def verbatim(self, text: object) -> str:
         """Return a text of other people, or a digest: letter by letter, and isolated."""
         shown = escape_invisible(str(text))
         if self.language.is_english or not any(map(str.isalnum, shown)):
@@ -111,12 +111,12 @@ class PageWords:
         """Return the text of a cell, which holds a number, a day, words of ours or a name."""
         if cell.is_number:
             return self.value(cell.text)
-        translated = self._found(cell.text) if has_words or cell.is_fixed else None
+        translated = self._translated(cell.text) if has_words or cell.is_fixed else None
         if translated is not None:
             return translated
-        return self.value(cell.text) if cell.is_fixed else self.kept(cell.text)
+        return self.value(cell.text) if cell.is_fixed else self.verbatim(cell.text)
 
-    def _found(self, text: str) -> str | None:
+    def _translated(self, text: str) -> str | None:
         """Return a text of ours in the language; None where it has no words there."""
         shown = visible(text)
         if self.language.is_english:

@@ -20,7 +20,7 @@ from svc_analytics.formatting.standing import RUNNING, Standing, running
 from svc_analytics.formatting.values import is_exact_number, python_values, value_text
 from svc_analytics.language.catalogue import WORDED, Language
 from svc_analytics.language.isolation import isolate
-from svc_analytics.messages import KEPT, TEXTS, kept
+from svc_analytics.messages import KEPT, TEXTS, stored_text
 from svc_analytics.render.workbook.cells import (
     DAY_FORMAT,
     EXACT_DIGITS,
@@ -116,9 +116,9 @@ def is_told_by_head(part: Part, column: pa.Field, texts: pa.ChunkedArray) -> boo
         own = pc.and_(pc.equal(coins, coin), pc.equal(units, unit))
         is_cut = pc.or_(pc.greater(digits, EXACT_DIGITS), pc.greater(places, shown))
         is_exact = pc.and_not(pc.greater(digits, 0), is_cut)
-        for cells, told in ((is_cut, True), (is_exact, False)):
+        for cells, is_rounded in ((is_cut, True), (is_exact, False)):
             if pc.any(pc.and_(own, cells)).as_py():
-                written.append((kind, 1, told))
+                written.append((kind, 1, is_rounded))
     return is_rounded_throughout(written)
 
 
@@ -220,7 +220,9 @@ def words_of(rows: pa.Table | pa.RecordBatch, column: pa.Field, language: Langua
     messages: dict[str, str] = {}
     if column.name in TEXTS and KEPT in rows.schema.names:
         messages = dict(zip(texts.to_pylist(), rows[KEPT].to_pylist(), strict=True))
-    return _mapped(texts, lambda text: _word(kept(text, messages.get(text)), column.name, language))
+    return _mapped(
+        texts, lambda text: _word(stored_text(text, messages.get(text)), column.name, language)
+    )
 
 
 def _word(text: str, column: str, language: Language) -> str:

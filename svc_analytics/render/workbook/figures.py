@@ -74,7 +74,7 @@ class FigureRows:
         return [*self.face.groups.items(), *self._details().items()]
 
     @cached_property
-    def _told(self) -> set[int]:
+    def _rounded_columns(self) -> set[int]:
         """The columns whose heads tell that their numbers are rounded."""
         rows = [row for _, rows in self._groups for row in rows]
         columns = {
@@ -102,12 +102,12 @@ class FigureRows:
         if not self.coins:
             return
         for place, coin in enumerate(self.coins, 1):
-            head = marked(coin) if place in self._told else coin
+            head = marked(coin) if place in self._rounded_columns else coin
             self.pen.text(self.sheet, row, place, head, **self._right | look)
             exact = Message("{coin}, every digit", coin=coin)
             self.pen.words(self.sheet, row, self._behind(place), exact, **look)
         last = len(self.coins) + 1
-        head = marked(ALL_COINS) if last in self._told else ALL_COINS
+        head = marked(ALL_COINS) if last in self._rounded_columns else ALL_COINS
         wrapped = {"text_wrap": True} if self.pen.language.is_both else {}
         self.pen.words(self.sheet, row, last, head, **look | wrapped | {"align": "right"})
         exact = Message("{COLUMN}, exact", COLUMN=ALL_COINS)
@@ -128,7 +128,7 @@ class FigureRows:
             group: [self._detail(name) for name in names if name not in known]
             for group, names in groups.items()
         }
-        return {group: found for group, found in details.items() if found}
+        return {group: figures for group, figures in details.items() if figures}
 
     def _detail(self, name: str) -> FaceRow:
         is_usd = name.startswith("usd_")
@@ -190,7 +190,7 @@ class FigureRows:
         room = 2
         if place <= len(self.coins):
             room = max(self._places(COIN, place), self._places(RATE, place))
-        return number_format(value, kind, places, room, is_told=place in self._told)
+        return number_format(value, kind, places, room, is_told=place in self._rounded_columns)
 
     def _shown(self, name: str, place: int, value: Number) -> tuple[str, int]:
         """Return the kind of a figure in a column, and how many places of it are shown."""

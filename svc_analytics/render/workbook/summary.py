@@ -120,12 +120,12 @@ def _write_headline(pen: CellWriter, sheet: Any, band: Band, row: int) -> int:
             pen.text(sheet, place, 1, DASH, bold=True, align="right")
         else:
             pen.number(sheet, place, 1, value, format_of(USD, 2, is_cut=False), bold=True)
-        for beside, text in enumerate(_told(tile, band), 2):
+        for beside, text in enumerate(_notes(tile, band), 2):
             pen.words(sheet, place, beside, text, **pen.indent)
     return row + len(tiles) + 2
 
 
-def _told(tile: Tile, band: Band) -> Iterator[Message]:
+def _notes(tile: Tile, band: Band) -> Iterator[Message]:
     """Say a sum in another currency, how it changed, and how many records add nothing to it."""
     if tile.external:
         amount = tile.external.text

@@ -35,7 +35,7 @@ def as_integer(value: object) -> int | None:
         return None
 
 
-def _kept(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+def _lossless(convert: Callable[[str], Any]) -> Callable[[str], Any]:
     def read(text: str) -> Any:
         try:
             value = convert(text)
@@ -51,4 +51,6 @@ def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_int=_kept(int), parse_float=_kept(float), parse_constant=_refuse)
+_DECODER = json.JSONDecoder(
+    parse_int=_lossless(int), parse_float=_lossless(float), parse_constant=_refuse
+)

@@ -5,17 +5,17 @@ from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
-Given = Mapping[str, list[str]]  # the submitted fields, each with all its values
+Form = Mapping[str, list[str]]  # the submitted fields, each with all its values
 
 
-async def read_form(request: Request) -> Given:
+async def read_form(request: Request) -> Form:
     """Return the fields of a submitted form."""
     return parse_qs((await request.body()).decode("utf-8", "replace"))
 
 
-def first(given: Given, name: str) -> str:
+def first(form: Form, name: str) -> str:
     """Return a field's first value, or an empty text."""
-    return given.get(name, [""])[0]
+    return form.get(name, [""])[0]
 
 
 def is_browser(request: Request) -> bool:

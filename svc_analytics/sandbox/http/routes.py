@@ -58,8 +58,10 @@ class Route:
             codes.add("PAYLOAD_TOO_LARGE")
         if self.id_name:
             codes.add("NOT_FOUND")  # an empty id makes a path that no route serves
-        found = {status: sorted(codes & {*known.split()}) for status, known in _STATUSES.items()}
-        return {status: known for status, known in found.items() if known}
+        by_status = {
+            status: sorted(codes & {*known.split()}) for status, known in _STATUSES.items()
+        }
+        return {status: known for status, known in by_status.items() if known}
 
     @property
     def id_name(self) -> str | None:

@@ -91,8 +91,8 @@ class CheckoutPage:
 
     def _open_parts(self, visit: Visit, shop: str) -> Iterator[html.Html]:
         closed = self._closed()
-        told = list(dict.fromkeys((*visit.codes, *closed)))
-        yield from alerts(told, WIDGET)
+        codes = dict.fromkeys((*visit.codes, *closed))
+        yield from alerts([*codes], WIDGET)
         if visit.warning:
             yield html.alert(visit.warning)
         yield self._due(visit.session)

@@ -6,7 +6,7 @@ from typing import Any
 
 from svc_analytics.sandbox.core import html
 from svc_analytics.sandbox.core.coins import ENABLED
-from svc_analytics.sandbox.http.browsing import Given, first
+from svc_analytics.sandbox.http.browsing import Form, first
 from svc_analytics.sandbox.pages.figures import coin_text
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.state.records import Record
@@ -28,17 +28,17 @@ class Action:
     """Describe an action; it asks first if it moves money or cannot be undone."""
 
     button: str
-    act: Callable[[Console, Given], Record]
+    act: Callable[[Console, Form], Record]
     said: Callable[[Record], str]  # what was done
     ask: str = ""
     sure: str = ""  # the answer to that
     title: str = ""  # of its form
-    fields: Callable[[Settings, Given], Iterable[str]] = lambda _, __: ()
+    fields: Callable[[Settings, Form], Iterable[str]] = lambda _, __: ()
     hint: str = "Something is missing, or not in its form."  # where it is VALIDATION_FAILED
     is_repeatable: bool = True  # doing it again by mistake does no harm
 
 
-def _accept_fields(settings: Settings, typed: Given) -> Iterator[str]:
+def _accept_fields(settings: Settings, typed: Form) -> Iterator[str]:
     chosen = typed.get("coin", []) if typed else settings["accepted_currencies"]
     ticks = [(slug, slug in chosen) for slug in ENABLED]
     yield html.checkboxes("coin", ticks, "Customers can pay in")
@@ -50,21 +50,21 @@ def _accepted(settings: Record) -> str:
     return f"The shop accepts {coins} now." if coins else none
 
 
-def _payout_fields(settings: Settings, typed: Given) -> Iterator[str]:
+def _payout_fields(settings: Settings, typed: Form) -> Iterator[str]:
     is_armed = "armed" in typed if typed else settings["payouts_armed"]
     yield html.checkboxes("armed", [("armed", is_armed)], "Payouts")
     scope = first(typed, "scope") or settings["payout_scope"]
     yield html.select("scope", "Recipients", _SCOPES, scope)
     for name, label in _LIMITS.items():
-        kept = "" if settings[name] is None else str(settings[name])
-        value = first(typed, name) if typed else kept
+        stored = "" if settings[name] is None else str(settings[name])
+        value = first(typed, name) if typed else stored
         yield html.text_field(name, f"{label} (empty: not set)", value, inputmode="numeric")
 
 
-def _set_payouts(console: Console, given: Given) -> Record:
-    limits = {name: _number(first(given, name)) for name in _LIMITS}
-    scope = first(given, "scope")
-    return console.configure({"payouts_armed": "armed" in given, "payout_scope": scope, **limits})
+def _set_payouts(console: Console, form: Form) -> Record:
+    limits = {name: _number(first(form, name)) for name in _LIMITS}
+    scope = first(form, "scope")
+    return console.configure({"payouts_armed": "armed" in form, "payout_scope": scope, **limits})
 
 
 def _payouts_said(settings: Record) -> str:
@@ -72,16 +72,16 @@ def _payouts_said(settings: Record) -> str:
     return f"The payout terms are set: payouts are {'possible' if is_on else 'off'} now."
 
 
-def _pay_fields(_: Settings, typed: Given) -> Iterator[str]:
+def _pay_fields(_: Settings, typed: Form) -> Iterator[str]:
     yield html.select("currency", "Coin", _COINS, first(typed, "currency"))
     yield html.text_field("payer_id", "Recipient (payer_id)", first(typed, "payer_id"))
     yield html.text_field("amount", "Amount", first(typed, "amount"), inputmode="decimal")
     yield html.text_field("comment", "Comment", first(typed, "comment"))
 
 
-def _pay(console: Console, given: Given) -> Record:
+def _pay(console: Console, form: Form) -> Record:
     names = ("currency", "payer_id", "amount", "comment")
-    return console.pay_out({name: text for name in names if (text := first(given, name))})
+    return console.pay_out({name: text for name in names if (text := first(form, name))})
 
 
 def _paid_out(record: Record) -> str:
@@ -92,15 +92,15 @@ def _paid_out(record: Record) -> str:
 _PAID = ("amount", "debited_amount")
 
 
-def _mint_fields(_: Settings, typed: Given) -> Iterator[str]:
+def _mint_fields(_: Settings, typed: Form) -> Iterator[str]:
     label = "Its addresses, with spaces between (empty: any)"
     yield html.select("class", "Class", _CLASSES, first(typed, "class"))
     yield html.text_field("allowlist", label, first(typed, "allowlist"))
 
 
-def _mint(console: Console, given: Given) -> Record:
-    allowlist = first(given, "allowlist").replace(",", " ").split()
-    return console.mint_key({"class": first(given, "class"), "allowlist": allowlist})
+def _mint(console: Console, form: Form) -> Record:
+    allowlist = first(form, "allowlist").replace(",", " ").split()
+    return console.mint_key({"class": first(form, "class"), "allowlist": allowlist})
 
 
 def _number(text: str) -> int | str | None:
@@ -109,12 +109,12 @@ def _number(text: str) -> int | str | None:
     return (int(text) if is_number else text) if text else None
 
 
-def _url_fields(settings: Settings, typed: Given) -> Iterator[str]:
+def _url_fields(settings: Settings, typed: Form) -> Iterator[str]:
     value = first(typed, "url") if typed else settings["webhook_url"]
     yield html.text_field("url", "https, or http on this machine", value, inputmode="url")
 
 
-def _set(name: str, *, value: bool) -> Callable[[Console, Given], Record]:
+def _set(name: str, *, value: bool) -> Callable[[Console, Form], Record]:
     return lambda console, _: console.configure({name: value})
 
 
@@ -187,14 +187,14 @@ FORMS = {
     ),
     "accept": Action(
         "Accept these coins",
-        lambda con, given: con.configure({"accepted_currencies": given.get("coin", [])}),
+        lambda con, form: con.configure({"accepted_currencies": form.get("coin", [])}),
         _accepted,
         title="Accepted coins",
         fields=_accept_fields,
     ),
     "webhook-url": Action(
         "Set the webhook URL",
-        lambda con, given: con.set_webhook_url({"url": first(given, "url")}),
+        lambda con, form: con.set_webhook_url({"url": first(form, "url")}),
         lambda record: f"Webhooks are for {record['webhook_url']} now.",
         title="Webhook URL",
         fields=_url_fields,
@@ -219,7 +219,7 @@ FORMS = {
     ),
 }
 REVOKE = Action(
-    *("Revoke", lambda console, given: console.revoke_key(first(given, "id"))),
+    *("Revoke", lambda console, form: console.revoke_key(first(form, "id"))),
     lambda _: "The key is revoked.",
     ask="Every call with this key is refused from now on. This cannot be undone.",
     sure="revoke this key",

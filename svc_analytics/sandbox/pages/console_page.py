@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from svc_analytics.sandbox.core import html
-from svc_analytics.sandbox.http.browsing import Given
+from svc_analytics.sandbox.http.browsing import Form
 from svc_analytics.sandbox.http.control_api import ControlApi
 from svc_analytics.sandbox.pages.console_actions import BUTTONS, FORMS, REVOKE, Action, Settings
 from svc_analytics.sandbox.pages.figures import moment_text
@@ -41,21 +41,17 @@ class ConsolePage:
         self._service = service
         self._console = Console(service)
 
-    def write(
-        self, *news: str, typed: Mapping[str, Given] | None = None, status: int = 200
-    ) -> Page:
+    def write(self, *news: str, typed: Mapping[str, Form] | None = None, status: int = 200) -> Page:
         """Return the console; `typed` holds what a refused form held."""
         return self._page(_TITLE, *news, *self._parts(typed or {}), status=status)
 
-    def ask(self, name: str, action: Action, given: Given) -> Page:
+    def ask(self, name: str, action: Action, form: Form) -> Page:
         """Return the page that asks whether an action is meant."""
-        fields = [html.hidden(field, one) for field, values in given.items() for one in values]
-        fields += [] if "once" in given else _once(action)
+        fields = [html.hidden(field, one) for field, values in form.items() for one in values]
+        fields += [] if "once" in form else _once(action)
         return self._page(
             f"{action.sure.capitalize()}?",
-            html.facts(
-                (_LABELS[name], ", ".join(given[name])) for name in _LABELS if name in given
-            ),
+            html.facts((_LABELS[name], ", ".join(form[name])) for name in _LABELS if name in form),
             html.notice(html.paragraph(action.ask), kind="warn"),
             html.form(
                 f"Yes, {action.sure}",
@@ -78,7 +74,7 @@ class ConsolePage:
             if settings[name] == value:
                 yield html.notice(html.paragraph(text), kind="warn")
 
-    def _parts(self, typed: Mapping[str, Given]) -> Iterator[str]:
+    def _parts(self, typed: Mapping[str, Form]) -> Iterator[str]:
         state = ControlApi(self._service).state()
         settings = state["settings"]
         yield _contents(["Keys", *(form.title for form in FORMS.values()), *_LISTS])

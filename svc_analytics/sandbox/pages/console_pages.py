@@ -7,7 +7,7 @@ from starlette.responses import RedirectResponse, Response
 
 from svc_analytics.sandbox.core import html
 from svc_analytics.sandbox.core.errors import Refusal, no_such_route
-from svc_analytics.sandbox.http.browsing import Given, first, is_own_page, read_form
+from svc_analytics.sandbox.http.browsing import Form, first, is_own_page, read_form
 from svc_analytics.sandbox.http.path_route import PathRoute, path_routes
 from svc_analytics.sandbox.http.responses import date_header
 from svc_analytics.sandbox.pages.console_actions import ACTIONS
@@ -53,8 +53,8 @@ class ConsolePages:
         action = ACTIONS.get(name)
         if action is None or not action.ask or not is_own_page(request):
             return self._redirect("/console")
-        given = {field: request.query_params.getlist(field) for field in request.query_params}
-        return self._answer(self._page.ask(name, action, given))
+        form = {field: request.query_params.getlist(field) for field in request.query_params}
+        return self._answer(self._page.ask(name, action, form))
 
     async def act(self, request: Request) -> Response:
         """Run an action; lead to what it did, or show why not with what was typed."""
@@ -62,20 +62,20 @@ class ConsolePages:
         # Pages of other sites must not use these buttons.
         if name not in ACTIONS or not is_own_page(request):
             raise no_such_route()
-        given = await read_form(request)
-        if "once" in given and not self._console.is_first(first(given, "once")):
+        form = await read_form(request)
+        if "once" in form and not self._console.is_first(first(form, "once")):
             return self._answer(self._page.write(html.alert(_AGAIN), status=409))
         try:
-            record = ACTIONS[name].act(self._console, given)
+            record = ACTIONS[name].act(self._console, form)
         except Refusal as refusal:
-            return self._answer(self._refused(name, given, refusal))
+            return self._answer(self._refused(name, form, refusal))
         said = self._notices.keep(_notice(ACTIONS[name].said(record), record))
         return self._redirect(f"/console?said={said}")
 
-    def _refused(self, name: str, given: Given, refusal: Refusal) -> Page:
+    def _refused(self, name: str, form: Form, refusal: Refusal) -> Page:
         sentences = {**CONSOLE, "VALIDATION_FAILED": ACTIONS[name].hint}
         news = alerts(refusal.codes, sentences)
-        return self._page.write(*news, typed={name: given}, status=refusal.status)
+        return self._page.write(*news, typed={name: form}, status=refusal.status)
 
     def _answer(self, page: Page) -> Response:
         return page.response(date_header(self._service))

@@ -66,12 +66,12 @@ def left_text(micros: int) -> str:
     """
     hours, minutes = divmod(micros // MINUTE, 60)
     parts = ((hours, "hour"), (minutes, "minute"))
-    told = [f"{count} {unit}{'s' * (count > 1)}" for count, unit in parts if count]
-    return " ".join(told) or "less than a minute"
+    words = [f"{count} {unit}{'s' * (count > 1)}" for count, unit in parts if count]
+    return " ".join(words) or "less than a minute"
 
 
 def _grouped(amount: str) -> str:
     """Group the digits before the point and take away the zeros at the end behind it."""
     whole, _, fraction = amount.partition(".")
-    kept = fraction.rstrip("0")
-    return f"{int(whole):,}" + (f".{kept}" if kept else "")
+    digits = fraction.rstrip("0")
+    return f"{int(whole):,}" + (f".{digits}" if digits else "")

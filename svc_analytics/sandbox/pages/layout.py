@@ -69,8 +69,8 @@ def loadable(url: object) -> str | None:
     ('https://tile.shop/logo.svg', None)
     >>> loadable("https://saffron-tile.example/logo.svg")
     """
-    found = _IMAGE.match(url) if isinstance(url, str) else None
-    return found[0] if found and not found[1].lower().endswith(".example") else None
+    match = _IMAGE.match(url) if isinstance(url, str) else None
+    return match[0] if match and not match[1].lower().endswith(".example") else None
 
 
 def _brand(shop: Record) -> Html:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from svc_analytics.signing.secrets import Secret
 
-_KEPT = 20  # a notice that nobody fetches makes room for the next
+_MOST = 20  # a notice that nobody fetches makes room for the next
 
 
 @dataclass(frozen=True)
@@ -21,16 +21,16 @@ class Notices:
     """Keep notices in memory; each is shown once, so a reload shows no key again."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, Notice] = OrderedDict()
+        self._notices: OrderedDict[str, Notice] = OrderedDict()
 
     def keep(self, notice: Notice) -> str:
         """Keep a notice and return the name under which it can be taken."""
         name = secrets.token_urlsafe(16)
-        self._kept[name] = notice
-        if len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+        self._notices[name] = notice
+        if len(self._notices) > _MOST:
+            self._notices.popitem(last=False)
         return name
 
     def take(self, name: str) -> Notice | None:
         """Take a notice away, if it is still there."""
-        return self._kept.pop(name, None)
+        return self._notices.pop(name, None)

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from svc_analytics.sandbox.core import html
 from svc_analytics.sandbox.core.errors import Refusal, not_found
 from svc_analytics.sandbox.core.validation import uuid_form
-from svc_analytics.sandbox.http.browsing import Given, first, is_browser, is_own_page, read_form
+from svc_analytics.sandbox.http.browsing import Form, first, is_browser, is_own_page, read_form
 from svc_analytics.sandbox.http.responses import date_header, json_response
 from svc_analytics.sandbox.pages.checkout_page import CheckoutPage, Visit, return_address
 from svc_analytics.sandbox.pages.embed import EMBED_PATH, SCRIPT
@@ -64,11 +64,11 @@ class Widget:
 
     async def visit(self, request: Request) -> Response:
         """Show a session and the customer's next step, or take that step."""
-        given = await read_form(request)
+        form = await read_form(request)
         try:
             session = self._session(request)
             if request.method == "POST":
-                return self._act(request, session, given)
+                return self._act(request, session, form)
             return self._look(request, session)
         except Refusal as refusal:
             parts = (html.tag("h1", "Checkout"), *alerts(refusal.codes, WIDGET))
@@ -87,39 +87,39 @@ class Widget:
         self._sign_in.keep(answer, session, person)
         return answer
 
-    def _act(self, request: Request, session: Session, given: Given) -> Response:
+    def _act(self, request: Request, session: Session, form: Form) -> Response:
         """Take the step that a form asks for, or say why not."""
         if not is_own_page(request):
             return self._show(Visit(session, warning=_FOREIGN, status=403))
-        person, action = self._actor(request, session, given), first(given, "action")
+        person, action = self._actor(request, session, form), first(form, "action")
         if action == "sign-out":
             return self._sign_out(session)
         if person is None:
-            warning = _BARRED if first(given, "as") else _UNKNOWN
+            warning = _BARRED if first(form, "as") else _UNKNOWN
             return self._show(Visit(session, warning=warning, status=403))
         if action == "sign-in":
             return self._signed_in(session, person)
         try:
-            return self._run(request, session, person, given)
+            return self._run(request, session, person, form)
         except Refusal as refusal:
             now = self._service.sessions.find(session.id)
-            coin = first(given, "currency")
+            coin = first(form, "currency")
             return self._show(Visit(now, person, refusal.codes, "", coin, refusal.status))
 
-    def _actor(self, request: Request, session: Session, given: Given) -> Person | None:
+    def _actor(self, request: Request, session: Session, form: Form) -> Person | None:
         """Return who acts: in a browser who is signed in, otherwise whom the script names."""
-        is_named = first(given, "action") == "sign-in" or not is_browser(request)
-        if is_named and "as" in given:
-            return self._sign_in.account(first(given, "as"))
+        is_named = first(form, "action") == "sign-in" or not is_browser(request)
+        if is_named and "as" in form:
+            return self._sign_in.account(first(form, "as"))
         return self._sign_in.customer(request, session)
 
-    def _run(self, request: Request, session: Session, person: Person, given: Given) -> Response:
+    def _run(self, request: Request, session: Session, person: Person, form: Form) -> Response:
         checkout = self._service.checkout
-        if first(given, "action") == "link":
+        if first(form, "action") == "link":
             checkout.link(session.id, person.payer_id)
             query = "" if is_browser(request) else f"?{urlencode({'as': person.email})}"
             return self._redirect(f"/checkout/{session.id}{query}")
-        paid = first(given, "currency"), first(given, "totp") or None
+        paid = first(form, "currency"), first(form, "totp") or None
         payment_id = checkout.confirm(session.id, person.payer_id, *paid)
         payment = self._service.payment_record(payment_id)
         if target := return_address(session, payment):

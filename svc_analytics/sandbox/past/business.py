@@ -64,11 +64,11 @@ USUAL = Business()
 def read_scenario_file(path: Path) -> dict[str, Any]:
     """Read the parameters of a scenario from a TOML file."""
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
-        sizes = {name: given.pop(name) for name in _SIZES if name in given}
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        sizes = {name: document.pop(name) for name in _SIZES if name in document}
         if wrong := [name for name, value in sizes.items() if type(value) is not int]:
             raise ConfigError(f"{path}: {', '.join(wrong)} must be whole numbers")
-        return {**sizes, "business": msgspec.convert(given, Business)}
+        return {**sizes, "business": msgspec.convert(document, Business)}
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, msgspec.ValidationError) as error:

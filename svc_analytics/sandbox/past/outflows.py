@@ -93,7 +93,7 @@ class Outflows:
         self._wallet: dict[str, int] = defaultdict(int)
         self._owed: dict[str, int] = defaultdict(int)
         self._due: dict[int, list[Transfer]] = defaultdict(list)
-        self._made = 0
+        self._count = 0
 
     def of(self, day: Day, sales: list[Sale]) -> list[Row]:
         """Return the refunds and payouts of a day, booked in order with its sales."""
@@ -174,9 +174,9 @@ class Outflows:
 
     def _reference(self, kind: str) -> str | None:
         """Return the merchant's reference; payouts made in the console have none."""
-        self._made += 1
+        self._count += 1
         is_console = kind == "payout" and not self._rng.randrange(_CONSOLE_ONE_IN)
-        return None if is_console else fake_texts.payout_reference(self._made)
+        return None if is_console else fake_texts.payout_reference(self._count)
 
     def _settled_at(self, at: int) -> int:
         """Draw the instant of settlement: at once, or some milliseconds later."""

@@ -81,7 +81,7 @@ class Sales:
         self._shares = list(accumulate(coin.share for coin in coins))
         self._prices = prices
         self._payers = payers
-        self._made = 0
+        self._count = 0
 
     def of(self, day: Day) -> list[Sale]:
         """Return the sales of a day, oldest first."""
@@ -90,14 +90,14 @@ class Sales:
     def _sell(self, at: int, day: Day) -> Sale:
         """Make one sale; the fee follows the day's tier, rounded half up to units."""
         rng = self._rng
-        self._made += 1
+        self._count += 1
         payer = self._pick_payer()
         coin = rng.choices(self._coins, cum_weights=self._shares)[0]
         price = self._prices[coin.slug][day.index]
         # In US cents: often a few dollars, seldom hundreds.
         charged = units_for(250 + rng.getrandbits(rng.randint(9, 16)), coin, price)
         return Sale(
-            number=self._made,
+            number=self._count,
             at=at,
             payment_id=fake_texts.uuid_text(rng),
             session_id=fake_texts.uuid_text(rng),

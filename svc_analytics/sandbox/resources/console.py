@@ -91,11 +91,11 @@ class Console:
         """List the newest events with their attempts and what each is about."""
         newest = "select id, body from events order by rowid desc limit ?"
         bodies = self._platform.store.fetch(newest, (most,))
-        told = {event_id: msgspec.json.decode(body) for event_id, body in bodies}
+        events = {event_id: msgspec.json.decode(body) for event_id, body in bodies}
         return [
-            {**event, "about": dict(list(told[event["event_id"]].items())[2:])}
+            {**event, "about": dict(list(events[event["event_id"]].items())[2:])}
             for event in self._service.webhooks.log(most)
-            if event["event_id"] in told
+            if event["event_id"] in events
         ]
 
     def configure(self, body: validation.Body) -> Record:

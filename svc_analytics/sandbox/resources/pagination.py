@@ -67,10 +67,10 @@ class Paginator:
         size = 0 if behaviour.is_empty(cursor.page) else behaviour.rows(limit, cursor.position)
         start = BEGINNING if first is None else first
         part = Slice(stream, start, min(end, cursor.position), filters.only)
-        found = self._store.page(part, now, size + 1)
-        if len(found) <= size:
-            return found, None
-        shown = found[:size]
+        records = self._store.page(part, now, size + 1)
+        if len(records) <= size:
+            return records, None
+        shown = records[:size]
         position = (shown[-1][stream.instant], shown[-1]["id"]) if shown else cursor.position
         return shown, self._write(Cursor(position, cursor.page + 1, self._requests), filters)
 

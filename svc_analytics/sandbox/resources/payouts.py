@@ -157,8 +157,8 @@ class Payouts:
         platform.wallet.move(f"{transfer.kind} {record['id']}", now, coin.slug, flows)
         platform.store.add(PAYOUT_RECORDS, record)
         platform.wallet.drop_what_no_longer_fits(coin, platform.shown_until())
-        told = {name: record[name] for name in ("reference_id", "kind", "status")}
-        platform.outbox.emit("payout.completed", now, payout_id=record["id"], **told)
+        event = {name: record[name] for name in ("reference_id", "kind", "status")}
+        platform.outbox.emit("payout.completed", now, payout_id=record["id"], **event)
         return str(record["id"])
 
 

@@ -29,7 +29,7 @@ def quotes_of(platform: Platform, body: Body, now: int) -> list[Quote]:
     omitted. With `amounts`: the given amounts; a coin without a rate has no `usd_value`.
     """
     if "amounts" in body:
-        return [_given(platform, entry, now) for entry in body["amounts"]]
+        return [_of_amount(platform, entry, now) for entry in body["amounts"]]
     cents = units_of(body["price_usd"], USD_DECIMALS, MAX_USD) or 0
     accepted = [ENABLED[slug] for slug in platform.settings["accepted_currencies"]]
     quotes = [_quoted(platform, coin, cents, now) for coin in accepted]
@@ -44,7 +44,7 @@ def value_in_usd(platform: Platform, coin: Coin, units: int, now: int) -> str | 
     return None if price is None else usd_text(units, coin, price, USD_PLACES)
 
 
-def _given(platform: Platform, entry: Body, now: int) -> Quote:
+def _of_amount(platform: Platform, entry: Body, now: int) -> Quote:
     coin = ENABLED[entry["currency"]]
     units = units_of(entry["amount"], coin.decimals) or 0
     quote = {"currency": coin.slug, "amount": decimal_text(units, coin.decimals)}

@@ -63,10 +63,10 @@ class Service:
 
     def environment(self, base_url: str) -> dict[str, str]:
         """Return the settings of a client of this merchant, without a key that is revoked."""
-        found = self.account.environment(base_url)
-        keys = {name: key for name, key in found.items() if name.endswith("_KEY")}
+        settings = self.account.environment(base_url)
+        keys = {name: key for name, key in settings.items() if name.endswith("_KEY")}
         dead = {name for name, key in keys.items() if not self.platform.api_keys.class_of(key)}
-        return {name: value for name, value in found.items() if name not in dead}
+        return {name: value for name, value in settings.items() if name not in dead}
 
     def revoke(self, key_class: KeyClass) -> None:
         """Refuse the keys of a class until this process ends."""
@@ -142,24 +142,24 @@ class Service:
 
     def payout_record(self, id_or_reference: str) -> Record:
         """Return one payout or refund as the API shows it, without asking for a key."""
-        found = self._find(PAYOUT_RECORDS, "reference_id", id_or_reference)
-        return self._shown(PAYOUT_RECORDS, found)
+        stored = self._find(PAYOUT_RECORDS, "reference_id", id_or_reference)
+        return self._shown(PAYOUT_RECORDS, stored)
 
-    def records(self, stream: str) -> Iterator[Record]:
+    def records(self, name: str) -> Iterator[Record]:
         """Yield every record of `payments` or `payout_records` until now, oldest first.
 
         Tests compare against these: no pages, no faults.
         """
-        kept, account = STREAMS[stream], self.account
-        for stored in self.store.walk(kept, self.platform.shown_until()):
-            yield contract_form(kept, stored, account)
+        stream, account = STREAMS[name], self.account
+        for stored in self.store.walk(stream, self.platform.shown_until()):
+            yield contract_form(stream, stored, account)
 
     def _find(self, stream: Stream, other_key: str, value: str) -> StoredRecord:
         """Find a record by id, or else by its other key."""
         until = self.platform.shown_until()
         for column, name in (("id", uuid_form(value)), (other_key, value)):
-            if found := self.store.find(stream, column, name, until):
-                return found
+            if record := self.store.find(stream, column, name, until):
+                return record
         raise not_found()
 
     def _shown(

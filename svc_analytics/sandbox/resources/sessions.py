@@ -71,9 +71,9 @@ class Sessions:
     def complete(self, session: Session, payment_id: str) -> None:
         """Complete a session and tell it; call inside the transaction that moves the money."""
         self._set("status = 'completed', payment_id = ?", payment_id, session.id)
-        told = {"session_id": session.id, "reference_id": session.reference_id}
-        told |= {"payment_id": payment_id, "status": "completed"}
-        self._platform.outbox.emit("payment.completed", self._platform.now(), **told)
+        event = {"session_id": session.id, "reference_id": session.reference_id}
+        event |= {"payment_id": payment_id, "status": "completed"}
+        self._platform.outbox.emit("payment.completed", self._platform.now(), **event)
 
     def find(self, id_or_reference: str) -> Session:
         """Find a session by UUID, or else by the merchant's reference."""

@@ -55,8 +55,8 @@ class ApiKeys:
         row = self._store.first(sql, _hash(text or ""))
         if row is None or not (address is None or _is_allowed(address, row[1])):
             return None
-        found: KeyClass = row[0]
-        return found
+        key_class: KeyClass = row[0]
+        return key_class
 
     def mint(self, key_class: object, allowlist: object, at: int) -> dict[str, Any]:
         """Mint a key and return it with its value, which is shown only once."""

@@ -112,8 +112,8 @@ class Wallet:
     def refunded(self, payment_id: str, coin: Coin, until: int) -> int:
         """Return the units of a payment that were refunded until an instant."""
         sql = "select amount from payout_records where payment_id = ? and settled_at <= ?"
-        made = self._store.fetch(sql, (payment_id, until))
-        return sum(stored_units(amount, coin.decimals) for (amount,) in made)
+        refunds = self._store.fetch(sql, (payment_id, until))
+        return sum(stored_units(amount, coin.decimals) for (amount,) in refunds)
 
     def _is_over_refunded(self, flow: Flow, coin: Coin) -> bool:
         """Whether a refund to come would exceed its payment, with those that come before it."""
@@ -138,11 +138,11 @@ class Wallet:
             yield Flow(record_id, slug, _units(slug, amounts, sign), payment_id)
 
     def _past(self) -> dict[str, Units]:
-        found: dict[str, Units] = defaultdict(lambda: defaultdict(int))
+        movements: dict[str, Units] = defaultdict(lambda: defaultdict(int))
         for slug, *amounts, sign in self._store.fetch(_PAST_FLOWS):
             for account, units in _units(slug, amounts, sign).items():
-                found[slug][account] += units
-        return found
+                movements[slug][account] += units
+        return movements
 
 
 def _units(slug: str, amounts: list[str], sign: int) -> Units:

@@ -41,7 +41,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredSentences:
     """The sentences on a period that its forms print, and what of their files was not read."""
 
     sentences: tuple[dict[str, str], ...] = ()  # lines of the file
@@ -54,7 +54,7 @@ class Kept:
         return {name: value for name, value in facts.items() if value}
 
     @classmethod
-    def from_json(cls, facts: Mapping[str, Any]) -> Kept:
+    def from_json(cls, facts: Mapping[str, Any]) -> StoredSentences:
         """Read what `to_json` wrote; what is something else is left out."""
         sentences, unread = facts.get(_SENTENCES), facts.get(_UNREAD)
         known = sentences if isinstance(sentences, list) else []
@@ -88,7 +88,7 @@ def read_sentences(lake: Path, label: str, figures: Collection[str]) -> dict[Key
     return {_key(row): _sentence(row) for row in rows}
 
 
-def kept_sentences(statements: Path, label: str) -> Kept:
+def stored_sentences(statements: Path, label: str) -> StoredSentences:
     """Return the lines on a period, of each figure the last, and what of its files was not read.
 
     `statements` is the folder that its statement lies in.
@@ -107,7 +107,7 @@ def kept_sentences(statements: Path, label: str) -> Kept:
         unread += [_unread("sentence.line_unread", path, error) for error in refused]
         sentences |= {_key(row): dict(row.cells) for row in rows if not wrong[row.line]}
     more = [Message("sentence.more_unread", count=len(unread) - MOST)] * (len(unread) > MOST)
-    return Kept(tuple(sentences.values()), (*unread[:MOST], *more))
+    return StoredSentences(tuple(sentences.values()), (*unread[:MOST], *more))
 
 
 def _unread(code: str, path: Path, error: ConfigError) -> Message:

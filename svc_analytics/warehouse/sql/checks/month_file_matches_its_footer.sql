@@ -4,7 +4,7 @@
 -- says: month file does not hold the records that it states / month files do not hold the records
 -- that they state.
 
-with found as (
+with counted_rows as (
     select
         stream,
         month,
@@ -21,17 +21,17 @@ select
     null::varchar as currency,
     'finding.rows' as code,
     stream,
-    coalesce(found.rows, 0) as counted,
+    coalesce(counted_rows.rows, 0) as counted,
     stg_files.rows as stated,
     digest(
-        fact(stream) || fact(found.rows) || fact(found.digest) || fact(stg_files.rows)
+        fact(stream) || fact(counted_rows.rows) || fact(counted_rows.digest) || fact(stg_files.rows)
         || fact(ids_digest)
     ) as content,
     null::timestamptz as seen_at
 from stg_files
 inner join stg_read_files using (stream, month)
-left join found using (stream, month)
-where coalesce(found.rows, 0) <> stg_files.rows
+left join counted_rows using (stream, month)
+where coalesce(counted_rows.rows, 0) <> stg_files.rows
     or lower(lpad(hex(coalesce(digest, 0::uhugeint)), 32, '0')) <> ids_digest
 union all
 select
@@ -40,13 +40,13 @@ select
     null::varchar as currency,
     'finding.without_receipt' as code,
     stream,
-    coalesce(found.without_receipt, 0) as counted,
+    coalesce(counted_rows.without_receipt, 0) as counted,
     stg_files.without_receipt as stated,
     digest(
-        fact(stream) || fact(found.without_receipt) || fact(stg_files.without_receipt)
+        fact(stream) || fact(counted_rows.without_receipt) || fact(stg_files.without_receipt)
     ) as content,
     null::timestamptz as seen_at
 from stg_files
 inner join stg_read_files using (stream, month)
-left join found using (stream, month)
-where coalesce(found.without_receipt, 0) <> stg_files.without_receipt
+left join counted_rows using (stream, month)
+where coalesce(counted_rows.without_receipt, 0) <> stg_files.without_receipt

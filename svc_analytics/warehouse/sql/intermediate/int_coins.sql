@@ -1,7 +1,7 @@
 -- int_coins: every coin that a movement is in, or a record that may be one.
 -- grain: one row per currency. from: stg_totals, int_omissions.
 
-with found as (
+with coins as (
     select currency
     from stg_totals
     where status = 'completed' and kind in ('payment', 'payout', 'refund')
@@ -11,4 +11,4 @@ with found as (
 
 select
     currency  -- coin slug
-from found
+from coins

@@ -17,17 +17,17 @@ with footers as (
     select 'bindings' as folder, file_name, key, value from parquet_kv_metadata({bindings})
 ),
 
-found as (
+files as (
     select folder, regexp_extract(file_name, '([^/\\]+)\.[a-z]+$', 1) as label from footers
     union all
     select stream as folder, month as label from stg_files
 ),
 
 present as (
-    select distinct folder, label from found
+    select distinct folder, label from files
 ),
 
-kept as (
+listed_files as (
     select folder, label
     from footers
     cross join unnest(from_json(decode(value)::json -> 'files', '["varchar"]')) as listed (label)
@@ -45,9 +45,9 @@ kept as (
 )
 
 select
-    kept.folder || '/' || kept.label as file_label,  -- its path in the lake, without the suffix
-    kept.folder,  -- the folder of the lake that it is in
-    kept.label,  -- its name there; 0000-00 for the one without rows
+    listed_files.folder || '/' || listed_files.label as file_label,  -- its path in the lake, without the suffix
+    listed_files.folder,  -- the folder of the lake that it is in
+    listed_files.label,  -- its name there; 0000-00 for the one without rows
     present.label is not null as is_there  -- whether it is there
-from kept
-left join present on present.folder = kept.folder and present.label = kept.label
+from listed_files
+left join present on present.folder = listed_files.folder and present.label = listed_files.label

@@ -35,7 +35,7 @@ with rejected as (
     from read_parquet({quarantine_payout_records}) as held
 ),
 
-told as (
+stated as (
     select
         *,
         occurred_at as own_at,
@@ -52,7 +52,7 @@ settled as (
         *,
         case when stream = 'payments' then own_at
             when settled_at >= '1970-01-01 00:00:00+00' then settled_at end as booked_at
-    from told
+    from stated
 )
 
 select

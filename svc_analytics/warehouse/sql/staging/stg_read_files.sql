@@ -2,7 +2,7 @@
 -- those of its months, and by chance one other of each stream.
 -- grain: one row per month file. from: month files of payments, payout_records.
 
-with found as (
+with files as (
     select 'payments' as stream, file_name from parquet_file_metadata({totalled_payments})
     union all
     select 'payout_records' as stream, file_name
@@ -12,4 +12,4 @@ with found as (
 select
     stream,  -- payments or payout_records
     regexp_extract(file_name, '([^/\\]+)\.[a-z]+$', 1) as month  -- its month, as text 2026-10
-from found
+from files

@@ -1,4 +1,4 @@
-"""Tell the notifiers what each was not told before."""
+"""Send each notifier the notices of a run that it has not had."""
 
 import json
 import os
@@ -20,10 +20,10 @@ from svc_analytics.errors import SvcError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.unattended.attachments import Attachment, attachments
+from svc_analytics.unattended.notice_log import NoticeLog
 from svc_analytics.unattended.notices import Notice, sealed_notice
 from svc_analytics.unattended.notifiers import Notifier, Undelivered
 from svc_analytics.unattended.settings import Watching
-from svc_analytics.unattended.told import Told
 from svc_analytics.unattended.web import TIMEOUT, call
 
 _WELL = Notice("well", "well", "it is well again", ("nothing waits for a person now",))
@@ -136,37 +136,37 @@ def _run(command: str, document: bytes) -> None:
 
 
 @dataclass
-class Teller:
-    """Tells of one run; what a notifier did not take is told again by the next one."""
+class RunNotices:
+    """The notices of one run; the next one sends again what a notifier did not take."""
 
-    told: Told
+    log: NoticeLog
     facts: dict[str, Any]  # of the run, for webhooks and commands
     watching: Watching
     warn: Callable[[str, Exception], None]
 
-    def tell_seals(
+    def send_seals(
         self, sealed: Mapping[str, seals.Sealed], lake: Lake, language: Language
     ) -> None:
-        """Tell of each statement that was sealed, with its files."""
+        """Send a notice of each statement that was sealed, with its files."""
         for seal, (folder, manifest) in sealed.items():
             waiting = [
                 one
                 for one in self.watching.notifiers
-                if seal not in self.told.listeners[one.key].seals
+                if seal not in self.log.listeners[one.key].seals
             ]
             notice, files = sealed_notice(folder, manifest), []
             if any(one.carries_files for one in waiting):
                 files = self._files(lake, folder, manifest, language)
             for notifier in waiting:
                 if self._deliver(notifier, notice, files):
-                    self.told.listeners[notifier.key].seals.append(seal)
-                    self.told.save()
+                    self.log.listeners[notifier.key].seals.append(seal)
+                    self.log.save()
 
-    def tell_states(self, command: str, *, is_done: bool) -> None:
-        """Tell of each state that is new, and once when none is left."""
-        current = {one.key: one for one in self.told.command(command).states}
+    def send_states(self, command: str, *, is_done: bool) -> None:
+        """Send a notice of each state that is new, and one when none is left."""
+        current = {one.key: one for one in self.log.command(command).states}
         for notifier in self.watching.notifiers:
-            states = self.told.listeners[notifier.key].states
+            states = self.log.listeners[notifier.key].states
             had = states.get(command, [])
             if had and is_done and not current and self._deliver(notifier, _WELL):
                 had = []
@@ -176,8 +176,8 @@ class Teller:
                 if key not in had and self._deliver(notifier, one)
             ]
             states[command] = ([key for key in had if key in current] if current else had) + new
-            self.told.save()
-        self.told.save()
+            self.log.save()
+        self.log.save()
 
     def _files(
         self, lake: Lake, folder: Path, manifest: seals.Manifest, language: Language
@@ -191,7 +191,7 @@ class Teller:
     def _deliver(
         self, notifier: Notifier, notice: Notice, files: Sequence[Attachment] = ()
     ) -> bool:
-        """Tell one notifier; say whether it was taken."""
+        """Send a notice to one notifier; say whether it was taken."""
         title = f"svc-analytics {self.facts['command']}: {notice.subject}"
         whole = Notice(notice.key, notice.event, title, notice.lines)
         sender = Sender(self.facts | {"machine": socket.gethostname()}, self.watching)

@@ -69,7 +69,7 @@ class CommandState:
 
 
 @dataclass
-class Told:
+class NoticeLog:
     """The file as it is read and written."""
 
     path: Path
@@ -101,27 +101,27 @@ class Told:
 
 
 @contextmanager
-def telling(lake: Path) -> Iterator[Told]:
+def open_notice_log(lake: Path) -> Iterator[NoticeLog]:
     """Give what was told, to one run at a time; a file that cannot be read is begun anew."""
     make_folder(lake, PRIVATE)
     doing = Message("busy.telling")
     with locked(lake / f"{TOLD_MARK}.lock", doing, patience=_PATIENCE):
-        yield read_told(lake)
+        yield read_notice_log(lake)
 
 
-def read_told(lake: Path) -> Told:
+def read_notice_log(lake: Path) -> NoticeLog:
     """Read what was told; a file that cannot be read tells of nothing."""
     path = lake / TOLD_MARK
     try:
         return _parsed(path, json.loads(path.read_bytes()))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return Told(path)
+        return NoticeLog(path)
 
 
-def _parsed(path: Path, facts: dict[str, Any]) -> Told:
+def _parsed(path: Path, facts: dict[str, Any]) -> NoticeLog:
     listeners = {key: Listener(**one) for key, one in facts["listeners"].items()}
     commands = {name: _command(one) for name, one in facts["commands"].items()}
-    return Told(path, listeners, commands)
+    return NoticeLog(path, listeners, commands)
 
 
 def _command(facts: dict[str, Any]) -> CommandState:
