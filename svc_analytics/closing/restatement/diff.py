@@ -7,8 +7,10 @@ a row differ.
 """
 
 import csv
-from collections.abc import Collection, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from itertools import chain, islice
 from pathlib import Path
 
 import duckdb
@@ -49,6 +51,7 @@ _BATCH = 10_000
 Tables = dict[str, pa.Table]
 Row = dict[str, str]
 Entry = dict[str, str]
+Engine = Callable[[], duckdb.DuckDBPyConnection]
 
 
 def as_texts(tables: Tables) -> Tables:
@@ -112,25 +115,53 @@ def compare(old: Tables, new: Tables, changed_ids: Collection[str] | None = None
     (None) every record that was read anew counts as changed. Tables and columns that only
     the new statement has do not count: a newer release may write more.
     """
-    rows = _compare_lines(old, new, changed_ids)
-    causes = Causes(rows, old, new)
-    figures = [
-        entry
-        for name in sorted(old.keys() - {"lines"}, key=lambda name: (name != "summary", name))
-        for entry in _compare_table(name, old[name], new.get(name), causes)
-    ]
+    with _one_engine() as engine:
+        rows = list(_compare_lines(engine, old, new, changed_ids))
+        figures = list(_compare_figures(engine, old, new, Causes(rows, old, new)))
     return pa.Table.from_pylist(
         [{name: entry.get(name) or None for name in COLUMNS} for entry in [*figures, *rows]],
         schema=pa.schema([(name, pa.string()) for name in COLUMNS]),
     )
 
 
-def _compare_lines(old: Tables, new: Tables, changed_ids: Collection[str] | None) -> list[Entry]:
+def is_different(old: Tables, new: Tables, changed_ids: Collection[str] | None = None) -> bool:
+    """Whether `compare` would return any difference of two statements: it ends at the first."""
+    with _one_engine() as engine:
+        figures = _compare_figures(engine, old, new, Causes((), old, new))
+        return any(True for _ in chain(figures, _compare_lines(engine, old, new, changed_ids)))
+
+
+@contextmanager
+def _one_engine() -> Iterator[Engine]:
+    """Let one engine pair the rows of all tables; it is opened for the first that differ.
+
+    To open one for each table would take longer than all else of a comparison.
+    """
+    with ExitStack() as stack:
+
+        @cache
+        def engine() -> duckdb.DuckDBPyConnection:
+            connection = stack.enter_context(duckdb.connect())
+            connection.execute(f"SET {NO_BARS}")
+            return connection
+
+        yield engine
+
+
+def _compare_figures(engine: Engine, old: Tables, new: Tables, causes: Causes) -> Iterator[Entry]:
+    for name in sorted(old.keys() - {"lines"}, key=lambda name: (name != "summary", name)):
+        yield from _compare_table(engine, name, (old[name], new.get(name)), causes)
+
+
+def _compare_lines(
+    engine: Engine, old: Tables, new: Tables, changed_ids: Collection[str] | None
+) -> Iterator[Entry]:
     if "lines" not in old or "lines" not in new:
-        return []
-    pairs = _differing_rows(old["lines"], new["lines"], ["record_id"], _CONSEQUENCES - {READ_AT})
-    entries = (_line_entry(before, after, changed_ids) for before, after in pairs)
-    return [entry for entry in entries if entry]
+        return
+    both, ignored = (old["lines"], new["lines"]), _CONSEQUENCES - {READ_AT}
+    for before, after in _differing_rows(engine, *both, ["record_id"], ignored):
+        if entry := _line_entry(before, after, changed_ids):
+            yield entry
 
 
 def _line_entry(
@@ -164,8 +195,9 @@ def _changed_columns(before: Row, after: Row) -> list[str]:
 
 
 def _compare_table(
-    name: str, old: pa.Table, new: pa.Table | None, causes: Causes
+    engine: Engine, name: str, both: tuple[pa.Table, pa.Table | None], causes: Causes
 ) -> Iterator[Entry]:
+    old, new = both
     missing = [name] if new is None else sorted(set(old.column_names) - set(new.column_names))
     for column in missing:
         text = "the table is not there" if new is None else "the column is not there"
@@ -173,7 +205,7 @@ def _compare_table(
     if new is None:
         return
     keys = [column for column in old.column_names if column in KEYS]
-    for before, after in _differing_rows(old, new, keys or old.column_names, _CONSEQUENCES):
+    for before, after in _differing_rows(engine, old, new, keys or old.column_names, _CONSEQUENCES):
         row = after or before or {}
         key = {column: row[column] for column in keys if column not in ("currency", "name")}
         common = {
@@ -215,7 +247,7 @@ def _values(old: str, new: str) -> Entry:
 
 
 def _differing_rows(
-    old: pa.Table, new: pa.Table, keys: list[str], ignored: Collection[str]
+    engine: Engine, old: pa.Table, new: pa.Table, keys: list[str], ignored: Collection[str]
 ) -> Iterator[tuple[Row | None, Row | None]]:
     """Yield the old and the new row of each key where they differ, in the order of keys."""
     common = [name for name in old.column_names if name in new.column_names]
@@ -224,8 +256,8 @@ def _differing_rows(
     older, newer = old.select(names), new.select(names)
     if older.equals(newer):  # nearly always: no engine is opened only to say so
         return
-    with interruptible(), duckdb.connect() as connection:
-        connection.execute(f"SET {NO_BARS}")
+    with interruptible():
+        connection = engine()
         connection.register("older", older)
         connection.register("newer", newer)
         pairs = connection.sql(_difference_query(keys)).to_arrow_table()

@@ -5,7 +5,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.restatement.diff import READ_AT, as_texts, compare, read_tables
+from svc_analytics.closing.restatement.diff import (
+    READ_AT,
+    as_texts,
+    compare,
+    is_different,
+    read_tables,
+)
 from svc_analytics.closing.restatement.reduction import comparable
 from svc_analytics.closing.restatement.verdicts import without_verdicts
 from svc_analytics.instants import now, parse_bound
@@ -51,8 +57,9 @@ def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Tabl
     """
     known = {name: table for name, table in old.items() if name not in WITHOUT_FIGURES}
     (before, after), changed = comparable(known, as_texts(new.tables)), changed_ids(lake)
-    compared = compare(without_verdicts(before), without_verdicts(after), changed)
-    return compare(before, after, changed) if compared.num_rows else compared
+    if is_different(without_verdicts(before), without_verdicts(after), changed):
+        return compare(before, after, changed)
+    return compare({}, {})
 
 
 def follows(table: pa.Table, folder: Path, manifest: seals.Manifest, sealed: Statement) -> bool:
