@@ -4,12 +4,13 @@ And how the tests are run: where they write, and how many examples a property is
 either ring.
 """
 
+import fcntl
 import gc
 import inspect
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -75,6 +76,23 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis_settings.load_profile("thorough" if is_thorough(config) else "usual")
     if "not thorough" in config.option.markexpr:
         rings.leave_out_long()
+    gc.disable()  # until all are collected: what is imported and made of them stays
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """On a fresh clone, let one process collect first: the assertions it rewrites serve all.
+
+    Each would rewrite them anew, which takes longer than to collect.
+    """
+    with Path(__file__).open() as place:
+        if not any(Path(__file__).parent.glob("__pycache__/test_guards.*-pytest-*")):
+            try:
+                fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                fcntl.flock(place, fcntl.LOCK_SH)  # had once the first is done
+                fcntl.flock(place, fcntl.LOCK_UN)
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -88,6 +106,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Keep the thousands of tests out of every search for garbage."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure() -> None:
