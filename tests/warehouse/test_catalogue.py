@@ -6,6 +6,7 @@ import pytest
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.warehouse import images
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import read_all_models, read_statement_macros
@@ -50,10 +51,12 @@ def test_every_model_means_the_columns_that_it_has(filled):
         query = "select table_name, column_name, data_type from duckdb_columns() where not internal"
         for view, *column in connection.execute(query).fetchall():
             columns.setdefault(view, []).append((column[0], column[1]))
-        for model in (each for each in read_all_models() if each.signature):
-            nulls = ", ".join("null" for each in model.signature.split(",") if ":=" not in each)
-            found = connection.execute(f"describe from {model.name}({nulls})").fetchall()
-            columns[model.name] = [(name, kind) for name, kind, *_ in found]
+        for model in read_all_models():
+            if model.signature:
+                nulls = ", ".join("null" for each in model.signature.split(",") if ":=" not in each)
+                found = connection.execute(f"describe from {model.name}({nulls})").fetchall()
+                columns[model.name] = [(name, kind) for name, kind, *_ in found]
+            images._stand_in(connection.execute, model)  # or others are bound to all it is made of
     for model in read_all_models():
         assert [*model.columns] == [name for name, _ in columns[model.name]], model.name
         assert not {"FLOAT", "DOUBLE"} & {kind for _, kind in columns[model.name]}, model.name

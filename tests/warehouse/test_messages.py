@@ -24,13 +24,6 @@ def odd(desk) -> Desk:
     return extracted(desk)
 
 
-def test_the_view_of_findings_has_the_message_of_each(odd):
-    """Whose English is the detail."""
-    rows = odd.lake.sql("select detail, message from exceptions").to_dict("records")
-    assert {row["detail"] for row in rows} >= {SAID, "no fee_bearer"}
-    assert all(Message.from_json(json.loads(row["message"])) == row["detail"] for row in rows)
-
-
 def test_a_record_that_was_set_aside_keeps_its_reason_as_a_message(odd):
     """Within it stands what its amount is, in the quarantine and in a statement's findings."""
     [kept] = read_side_file(quarantine_path(odd.lake.path, PAYMENTS))["message"].to_pylist()

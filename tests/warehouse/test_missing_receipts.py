@@ -17,6 +17,7 @@ from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.sources import open_sources
 from tests.support.desks import Desk
 from tests.support.fake_service import payment, payout
+from tests.support.findings import all_findings
 from tests.support.prepared import extracted
 
 MONTHS = {"2026-08": 2, "2026-09": 0, "2026-10": 1}  # payments without a receipt, of three each
@@ -83,14 +84,14 @@ def test_a_file_that_does_not_say_is_searched(held, monkeypatch):
     assert held.lake.footers(PAYMENTS)["2026-08"].without_receipt is None
     assert "2026-08" in searched(held, "2026-08")
     assert verdicts(held, "2026-08") == ["missing", "missing", "not_checked"]
-    assert not len(held.lake.sql("from exceptions"))
+    assert not all_findings(held.lake)
 
 
 def test_a_count_that_its_rows_do_not_have_is_found(held, monkeypatch):
     """By `check`, and by each statement of the month."""
     state(held, "2026-09", lambda count: count + 1, monkeypatch)
     detail = "payments: 0 payments without a receipt, its footer states 1"
-    [finding] = held.lake.sql("from exceptions").to_dict("records")
+    [finding] = all_findings(held.lake)
     assert (finding["record_id"], finding["detail"]) == ("2026-09", detail)
     assert finding["check_name"] == "month_file_matches_its_footer"
     assert detail in statement(held.lake, "2026-09").tables["checks"]["detail"].to_pylist()

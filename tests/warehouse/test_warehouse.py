@@ -41,7 +41,7 @@ from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, payment, payout
-from tests.support.findings import findings_of
+from tests.support.findings import all_findings, findings_of
 from tests.support.full_scan.quotients import EXACT, ratio, share, worth
 from tests.support.ledgers import read_ledger
 from tests.support.rings import rings, sample
@@ -368,7 +368,7 @@ def test_every_promised_view_is_there(regular):
 
 def test_a_regular_ledger_breaks_no_rule(regular):
     """No rule cries wolf."""
-    assert regular.sql("from exceptions").to_dict("records") == []
+    assert all_findings(regular) == []
 
 
 ZERO = {"amount": "0", "fee_amount": "0"}
@@ -425,11 +425,10 @@ def test_each_rule_finds_the_record_that_breaks_it_when_figures_book_it(desk):
         desk.service.payments += payments
         desk.service.payouts += others
     desk.extract()
-    found = desk.lake.sql("from exceptions")
-    messages = [Message.from_json(json.loads(message)) for message in found["message"]]
-    assert messages == [*found["detail"]]  # each value, those within another message too
-    found = found[["check_name", "record_id", "occurred_at"]]
-    rows = [(name, id_, f"{at:%FT%TZ}") for name, id_, at in found.itertuples(index=False)]
+    found = all_findings(desk.lake)
+    messages = [Message.from_json(json.loads(row["message"])) for row in found]
+    assert messages == [row["detail"] for row in found]  # the values within another message too
+    rows = [(row["check_name"], row["record_id"], f"{row['occurred_at']:%FT%TZ}") for row in found]
     assert expected == {
         place: [(id_, at) for name, id_, at in rows if name == rule and id_ in ids]
         for place, (rule, ids) in ledgers.items()
