@@ -6,7 +6,8 @@ from typing import Any
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake
-from svc_analytics.warehouse.models import Model
+from svc_analytics.warehouse.images import read_by_others, without_rows
+from svc_analytics.warehouse.models import Model, read_all_models
 from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
@@ -52,8 +53,12 @@ def _columns(model: Model, columns: Mapping[str, str], types: Types) -> list[dic
 
 def _types(lake: Lake, only: Model | None = None) -> Types:
     """Return the types of the columns of all public models, or of one."""
-    with open_warehouse(lake) as warehouse:
+    with open_warehouse(lake, as_written=True) as warehouse:
         types = {} if only and only.signature else _types_of_views(warehouse)
+        if not only:  # or DuckDB would bind with each macro all that it is made of
+            for model in read_all_models():
+                if model.name in read_by_others():
+                    warehouse.keep(model.name, without_rows(model), {}, model.signature)
         for model in [only] if only else [model for model, _ in public_models()]:
             if model.signature:
                 types |= _types_of_macro(warehouse, model.name)

@@ -99,20 +99,27 @@ def _make_image() -> bytes:
 
 def _stand_in(execute: Execute, model: Model) -> None:
     """Let those that read a model be bound to an empty table of its columns, of this session."""
-    if model.name not in _read_by_others():
+    if model.name not in read_by_others():
         return
     if not model.signature:
-        execute(f"create temp table {model.name} as from main.{model.name} limit 0")
+        execute(f"create temp table {model.name} as {without_rows(model, 'main.')}")
         return
-    table, parameters = f"bound_{model.name}", model.signature.strip("()").split(", ")
-    required = [_INSTANT for parameter in parameters if ":=" not in parameter]  # its bounds
-    call = f"{model.name}({', '.join(required)})"
-    execute(f"create temp table {table} as from {call} limit 0")
+    table = f"bound_{model.name}"
+    execute(f"create temp table {table} as {without_rows(model)}")
     execute(f"create temp macro {model.name}{model.signature} as table from {table}")
 
 
+def without_rows(model: Model, schema: str = "") -> str:
+    """Return the SQL of an empty table of a model's columns."""
+    parameters = model.signature.strip("()").split(", ") if model.signature else []
+    required = [_INSTANT for parameter in parameters if ":=" not in parameter]  # its bounds
+    call = f"({', '.join(required)})" if model.signature else ""
+    return f"from {schema}{model.name}{call} limit 0"
+
+
 @cache
-def _read_by_others() -> frozenset[str]:
+def read_by_others() -> frozenset[str]:
+    """Return the names of the models that others are made of."""
     return frozenset(source for model in read_all_models() for source in model.sources)
 
 
