@@ -62,7 +62,7 @@ def warehouse(desk) -> Iterator[Warehouse]:
     """An open lake of a small ledger, read whole."""
     desk.serve(LEDGER)
     desk.extract()
-    with open_warehouse(desk.lake) as opened:
+    with open_warehouse(desk.lake, as_written=True) as opened:
         yield opened
 
 
