@@ -190,6 +190,12 @@ def test_names_say_what_they_hold():
     assert not [each for each in names if each[1].strip("_") in participles]
 
 
+def test_each_class_name_means_one_thing():
+    """No two modules have a class of one name, but for a private one's underscore."""
+    names = Counter(node.name.strip("_") for _, node in nodes(ast.ClassDef))
+    assert not [name for name, count in names.items() if count > 1]
+
+
 def test_no_function_has_more_than_seven_parameters():
     """`self` counts too. What belongs together is one value: a dataclass, or typed options."""
     sizes = {}

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from svc_analytics.backups.inventory import Entry, Inventory
+from svc_analytics.backups.inventory import BackupFile, Inventory
 from svc_analytics.backups.targets import Target, open_target
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.ids import canonical_id
@@ -86,18 +86,18 @@ class Archive:
         """Yield the content of a file."""
         return self._target.chunks(key)
 
-    def places(self, path: str, entry: Entry) -> list[str]:
+    def places(self, path: str, entry: BackupFile) -> list[str]:
         """Return where the content of a file can be, by its size."""
         keys = (f"{NEWEST}/{path}", older_key(path, entry.sha256))
         return [key for key in keys if self.sizes.get(key) == entry.size]
 
-    def is_there(self, path: str, entry: Entry) -> bool:
+    def is_there(self, path: str, entry: BackupFile) -> bool:
         """Whether a file lies where this content is to be, whatever is in it."""
         is_newest = self.newest is not None and self.newest.files.get(path) == entry
         known = [f"{NEWEST}/{path}"] if is_newest else []
         return any(key in self.sizes for key in [*known, older_key(path, entry.sha256)])
 
-    def has(self, path: str, entry: Entry) -> bool:
+    def has(self, path: str, entry: BackupFile) -> bool:
         """Whether the newest file of a path has this content.
 
         It is not read where it is as large, and no other content of this path was set aside.
@@ -110,7 +110,7 @@ class Archive:
             return True
         return self.digest(key) == entry.sha256
 
-    def put(self, path: str, entry: Entry, source: Path) -> None:
+    def put(self, path: str, entry: BackupFile, source: Path) -> None:
         """Copy a file; what was of its name is set aside. It is read back: it arrived, or fails."""
         key = f"{NEWEST}/{path}"
         self.set_aside(path)
@@ -172,7 +172,7 @@ class Archive:
         self.sizes[key] = len(content)
 
     @staticmethod
-    def _why(entry: Entry, source: Path) -> str:
+    def _why(entry: BackupFile, source: Path) -> str:
         with source.open("rb") as file:
             is_same = hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256
         return "it did not arrive whole" if is_same else "the lake's file changed while it was read"

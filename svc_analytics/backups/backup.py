@@ -16,7 +16,7 @@ from svc_analytics.backups.archive import (
     open_archive,
 )
 from svc_analytics.backups.held_files import damaged_files, held_files
-from svc_analytics.backups.inventory import Entry, Inventory
+from svc_analytics.backups.inventory import BackupFile, Inventory
 from svc_analytics.bucket.address import is_address, lake_address
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.counts import counted
@@ -144,7 +144,7 @@ def verify_backup(target: str | os.PathLike[str], *, progress: bool = True) -> B
     return BackupCheck(archive.place, tuple(inventories), len(contents), total, tuple(problems))
 
 
-def problem_of(archive: Archive, path: str, entry: Entry, count: Count) -> str:
+def problem_of(archive: Archive, path: str, entry: BackupFile, count: Count) -> str:
     """Return how a content of a backup is broken, in a word; no text where it is whole."""
     if any(archive.digest(key, count) == entry.sha256 for key in archive.places(path, entry)):
         return ""
@@ -181,11 +181,11 @@ def _make(archive: Archive, lake: Lake, links: dict[str, Path], progress: bool) 
     )
 
 
-def _entry_of(link: Path, count: Count) -> Entry:
+def _entry_of(link: Path, count: Count) -> BackupFile:
     with link.open("rb") as content:
         digest = digest_of_chunks(iter(lambda: content.read(1 << 20), b""), count)
     stat = link.stat()
-    return Entry(stat.st_size, digest, not stat.st_mode & _OTHERS)
+    return BackupFile(stat.st_size, digest, not stat.st_mode & _OTHERS)
 
 
 def _check_target(target: object) -> None:

@@ -12,7 +12,7 @@ FORM = 1
 
 
 @dataclass(frozen=True)
-class Entry:
+class BackupFile:
     """A file of a backup; one that `is_private` is its owner's alone, such as a secret."""
 
     size: int  # bytes
@@ -27,7 +27,7 @@ class Inventory:
     made_at: int
     merchant_id: str
     tool_version: str
-    files: dict[str, Entry]
+    files: dict[str, BackupFile]
 
     @property
     def name(self) -> str:
@@ -54,7 +54,7 @@ class Inventory:
             if document.pop("sha256") != digest_of(document) or document["form"] != FORM:
                 raise ValueError("it is not the one that was written")
             made_at, _ = parse_instant(document["made_at"])
-            files = {each.pop("path"): Entry(**each) for each in document["files"]}
+            files = {each.pop("path"): BackupFile(**each) for each in document["files"]}
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError("it is no inventory") from error
         if not all(map(is_below, files)):
@@ -71,7 +71,7 @@ class Inventory:
         }
 
 
-def _plain(path: str, entry: Entry) -> dict[str, Any]:
+def _plain(path: str, entry: BackupFile) -> dict[str, Any]:
     private = {"is_private": True} if entry.is_private else {}
     return {"path": path, "size": entry.size, "sha256": entry.sha256, **private}
 

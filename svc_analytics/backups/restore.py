@@ -11,7 +11,7 @@ from pathlib import Path
 from svc_analytics.arguments import check_path
 from svc_analytics.backups.archive import Archive, Count, open_archive
 from svc_analytics.backups.backup import progress_bar
-from svc_analytics.backups.inventory import Entry, Inventory
+from svc_analytics.backups.inventory import BackupFile, Inventory
 from svc_analytics.backups.targets import FOLDER, OWNER, set_mode
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError, LakeError
@@ -141,7 +141,7 @@ def _restore(archive: Archive, chosen: Inventory, folder: Path, count: Count) ->
     shutil.rmtree(incoming)
 
 
-def _fetch(archive: Archive, path: str, entry: Entry, file: Path, count: Count) -> None:
+def _fetch(archive: Archive, path: str, entry: BackupFile, file: Path, count: Count) -> None:
     """Get a file; one that an interrupted restore got whole is kept."""
     make_folder(file.parent)
     if file.exists() and hash_file(file) == entry.sha256:

@@ -12,8 +12,8 @@ from svc_analytics.bucket.address import Address, lake_address
 from svc_analytics.bucket.lease import Lease
 from svc_analytics.bucket.store import (
     Conflict,
+    LakeStore,
     ObjectStore,
-    Store,
     Version,
     check_size,
     replace_object,
@@ -134,7 +134,7 @@ class FolderTarget:
 class BucketTarget:
     """A bucket, or what lies in one below a URL."""
 
-    def __init__(self, url: str, store: Store) -> None:
+    def __init__(self, url: str, store: LakeStore) -> None:
         self._store = store
         self._versions: dict[str, Version] = {}
         self.place = url

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.books.entries import Booking
-from svc_analytics.books.entry import Entry, Line
+from svc_analytics.books.entry import Entry, EntryLine
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import make_folder
 from svc_analytics.storage import Storage, merge_into
@@ -104,7 +104,9 @@ def _difference(entry: Entry, old: _Lines, count: int, booking: Booking) -> Entr
         lines.append(replace(line, cents=cents, about=f"Corrected to {line.about}"))
     for (figure, coin, account), cents in left.items():
         text = f"Taken back: {figure.replace('_', ' ')} {coin}".strip()
-        lines.append(Line(figure, coin, account, -cents, text, booking.accounts.tax_code(figure)))
+        lines.append(
+            EntryLine(figure, coin, account, -cents, text, booking.accounts.tax_code(figure))
+        )
     differing = tuple(line for line in lines if line.cents)
     entry_id, narration = f"{entry.entry_id}-C{count}", f"Correction: {entry.narration}"
     return replace(entry, entry_id=entry_id, narration=narration, lines=differing)

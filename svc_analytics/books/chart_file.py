@@ -10,14 +10,14 @@ from functools import cached_property
 from unicodedata import name as unicode_name
 
 from svc_analytics.books.movements import FIGURES, ROUNDING, WALLET
-from svc_analytics.books.presets.form import Form, shown
+from svc_analytics.books.presets.form import CodeForm, shown
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.errors import ConfigError
 from svc_analytics.external_rates import currency_code
 
 CLASSES = ("cash", "intangible", "other")
 MAPPED = (*(name for name in FIGURES if name != WALLET), ROUNDING)
-_PREFIX = Form("[A-Z0-9]{1,6}", "1 to 6 capital letters or digits", "SVC")
+_PREFIX = CodeForm("[A-Z0-9]{1,6}", "1 to 6 capital letters or digits", "SVC")
 _BOOKS = ("currency", "prefix")
 _SECTIONS = ("books", "accounts", "coins", "wallet", "tax", "tracking")
 _MOST_TRACKED = 2

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from svc_analytics.books.accounts import Accounts
 from svc_analytics.books.cents import round_half_up, share_out
-from svc_analytics.books.entry import Entry, Line
+from svc_analytics.books.entry import Entry, EntryLine
 from svc_analytics.books.movements import (
     FIGURES,
     PAYMENT_FEES,
@@ -148,18 +148,18 @@ def _entry(name: str, day: date, posts: Posts, booking: Booking) -> Entry:
 
 
 def _entry_of(
-    booking: Booking, key: tuple[str, date], about: str, lines: Iterable[Line], rates: str
+    booking: Booking, key: tuple[str, date], about: str, lines: Iterable[EntryLine], rates: str
 ) -> Entry:
     name, day = key
     narration = f"{_mark(booking)}{', '.join(filter(None, [about, rates]))}"
     return Entry(booking.entry_id(name), day, narration, tuple(lines), rates)
 
 
-def _line(place: Place, cents: int, about: str, booking: Booking) -> Line:
+def _line(place: Place, cents: int, about: str, booking: Booking) -> EntryLine:
     figure, coin = place
     account = booking.accounts.account(figure, coin) or ""
     text, tax = f"{_mark(booking)}{about}", booking.accounts.tax_code(figure)
-    return Line(figure, coin, account, cents, text, tax)
+    return EntryLine(figure, coin, account, cents, text, tax)
 
 
 def _mark(booking: Booking) -> str:

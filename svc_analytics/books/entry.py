@@ -10,7 +10,7 @@ _NAMED = 8  # coins that a description names
 
 
 @dataclass(frozen=True)
-class Line:
+class EntryLine:
     """One line of an entry: plus is a debit, in the smallest units of the currency."""
 
     figure: str
@@ -30,7 +30,7 @@ class Line:
         """Return the description in so many letters: no amount is cut, coins are left out.
 
         >>> units = ("0.00990513 btc", "0.028444616005250785 eth")
-        >>> Line("sales", "", "4000", -1, "Sales: 2 payments", units=units).fitted(40)
+        >>> EntryLine("sales", "", "4000", -1, "Sales: 2 payments", units=units).fitted(40)
         'Sales: 2 payments, and 2 coins more'
         """
         texts = map(self._naming, range(min(len(self.units), _NAMED), -1, -1))
@@ -50,12 +50,12 @@ class Entry:
     entry_id: str
     day: date
     narration: str
-    lines: tuple[Line, ...]
+    lines: tuple[EntryLine, ...]
     rates: str = ""  # that its amounts rest on external rates, and on which; the narration has it
 
 
 @dataclass(frozen=True)
-class Journal:
+class EntryFile:
     """The entries of a period, with what a file says of them."""
 
     label: str
@@ -69,7 +69,7 @@ class Journal:
     tracking: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def lines(self) -> Iterator[tuple[Entry, Line]]:
+    def lines(self) -> Iterator[tuple[Entry, EntryLine]]:
         """Every line, with its entry."""
         return ((entry, line) for entry in self.entries for line in entry.lines)
 
@@ -77,10 +77,10 @@ class Journal:
         """Write an amount with at least so many places."""
         return cents_text(cents, self.places, shown)
 
-    def debit(self, line: Line) -> str:
+    def debit(self, line: EntryLine) -> str:
         """Write a line's amount if it is a debit; empty otherwise."""
         return self.text(line.cents) if line.cents > 0 else ""
 
-    def credit(self, line: Line) -> str:
+    def credit(self, line: EntryLine) -> str:
         """Write a line's amount if it is a credit; empty otherwise."""
         return self.text(-line.cents) if line.cents < 0 else ""

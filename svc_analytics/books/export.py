@@ -12,7 +12,7 @@ import pyarrow as pa
 from svc_analytics.books.accounts import Accounts
 from svc_analytics.books.booked import Booked, before, correct
 from svc_analytics.books.entries import DAY, Booking, make_entries
-from svc_analytics.books.entry import Journal
+from svc_analytics.books.entry import EntryFile
 from svc_analytics.books.movements import Movements, read_movements
 from svc_analytics.books.presets.preset import Preset, rows
 from svc_analytics.books.refusals import refusals
@@ -27,7 +27,7 @@ from svc_analytics.periods import Period, load_zone
 
 
 @dataclass(frozen=True)
-class Source:
+class BooksSource:
     """The statement that books are made of."""
 
     period: Period
@@ -60,7 +60,7 @@ class Way:
 class Books:
     """The entries of a month, with what none of them holds and what they rest on."""
 
-    journal: Journal
+    journal: EntryFile
     booking: Booking
     movements: Movements
     roll: list[dict[str, str]]
@@ -95,7 +95,7 @@ def _csv(lines: list[tuple[str, ...]]) -> str:
     return rows([[single_line(cell).lstrip("=+@\t") for cell in line] for line in lines], end="\n")
 
 
-def make_books(source: Source, way: Way) -> Books:
+def make_books(source: BooksSource, way: Way) -> Books:
     """Make the entries of a month; of what was imported before, those that correct it."""
     period = source.period
     if period.is_longer:
@@ -108,7 +108,7 @@ def make_books(source: Source, way: Way) -> Books:
         way.rates.of({day for day, _, _ in movements.sums})  # all days that lack one are named
     entries = correct(make_entries(movements, booking), before(way.booked, source.seal), booking)
     currency = way.rates.currency if way.rates else "USD"
-    journal = Journal(label, first, last, source.as_of, tuple(entries), currency, booking.places)
+    journal = EntryFile(label, first, last, source.as_of, tuple(entries), currency, booking.places)
     roll = roll_forward(movements, _positions(source, first, way.rates), last, way.rates)
     return Books(journal, booking, movements, roll)
 
@@ -119,7 +119,7 @@ def _before(day: date) -> date:
 
 
 def _positions(
-    source: Source, first_day: date, rates: ExternalRates | None
+    source: BooksSource, first_day: date, rates: ExternalRates | None
 ) -> list[dict[str, Any]]:
     """Return the summary, with what each opening position was worth: the month before closed so."""
     before, day = source.period.shift(-1).label, _before(first_day)

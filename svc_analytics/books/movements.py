@@ -84,7 +84,7 @@ class Movements:
         return amount_of(whole)
 
 
-class _Record(NamedTuple):
+class _StatementLine(NamedTuple):
     """A line of a statement; amounts are whole 10^-18, plus is into the wallet."""
 
     day: date
@@ -105,7 +105,7 @@ def read_movements(lines: pa.Table) -> Movements:
         days = batch.column("occurred_at_local").cast(pa.date32(), safe=False).to_pylist()
         texts = (batch.column(name).to_pylist() for name in _TEXTS)
         amounts = (_wholes(batch.column(name)) for name in _AMOUNTS)
-        for record in map(_Record, days, *texts, *amounts):
+        for record in map(_StatementLine, days, *texts, *amounts):
             _add(movements, record)
     return movements
 
@@ -124,7 +124,7 @@ def _wholes(column: pa.Array) -> list[int | None]:
     return [whole if is_known else None for whole, is_known in zip(wholes, known, strict=True)]
 
 
-def _add(movements: Movements, record: _Record) -> None:
+def _add(movements: Movements, record: _StatementLine) -> None:
     legs, coin, usd = _legs(record), record.coin, record.usd
     if usd is None or (why := _why_unpriced(record)):
         why = "the record has no usd_value" if usd is None else why
@@ -143,7 +143,7 @@ def _add(movements: Movements, record: _Record) -> None:
 
 
 def _leave_out(
-    movements: Movements, record: _Record, legs: list[tuple[str, int]], why: str
+    movements: Movements, record: _StatementLine, legs: list[tuple[str, int]], why: str
 ) -> None:
     net, coin = amount_of(record.net), record.coin
     movements.unpriced.append(Unpriced(record.day, record.entry_id, record.kind, coin, net, why))
@@ -152,7 +152,7 @@ def _leave_out(
         movements.unpriced_units[place] = movements.unpriced_units.get(place, 0) + units
 
 
-def _legs(record: _Record) -> list[tuple[str, int]]:
+def _legs(record: _StatementLine) -> list[tuple[str, int]]:
     """Return the legs of a record in its coin, plus is a debit; the wallet comes last."""
     gross, fee, net = record.gross, record.fee, record.net
     if record.kind == "payment":
@@ -167,7 +167,7 @@ def _legs(record: _Record) -> list[tuple[str, int]]:
     return [*explained, (WALLET, net)]
 
 
-def _why_unpriced(record: _Record) -> str:
+def _why_unpriced(record: _StatementLine) -> str:
     """Say why a record whose value is stated has no price; empty where it has one."""
     if not record.gross:
         return "the record has no amount that its usd_value could be of"

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from svc_analytics.bucket.store import Conflict, Store, Version, replace_object
+from svc_analytics.bucket.store import Conflict, LakeStore, Version, replace_object
 from svc_analytics.errors import LakeBusy, LakeChanged, StoreError
 from svc_analytics.messages import Message
 
@@ -38,7 +38,7 @@ class Inherited:
 class Lease:
     """One writer's claim to be the only one."""
 
-    store: Store
+    store: LakeStore
     url: str
     copy_id: str
     known: dict[str, Version] = field(default_factory=dict)  # what it merges into

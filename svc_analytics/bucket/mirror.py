@@ -19,7 +19,7 @@ from filelock import BaseFileLock, FileLock
 from svc_analytics.bucket.book import Book
 from svc_analytics.bucket.bundle import folder_of, unpack
 from svc_analytics.bucket.keys import keys_of_lake
-from svc_analytics.bucket.store import Conflict, Store, Version
+from svc_analytics.bucket.store import Conflict, LakeStore, Version
 from svc_analytics.errors import ConfigError, LakeChanged, LakeError
 from svc_analytics.files import sync_file
 
@@ -35,7 +35,7 @@ Fetched = Mapping[str, tuple[Path, Version]]  # by key: what was got, not yet in
 class Mirror:
     """A folder that follows the objects below a URL."""
 
-    def __init__(self, folder: Path, url: str, store: Store) -> None:
+    def __init__(self, folder: Path, url: str, store: LakeStore) -> None:
         self.folder = folder
         self.url = self.place = url
         self.store = store

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from svc_analytics.bucket.book import Book, Held
-from svc_analytics.bucket.store import Store, Version
+from svc_analytics.bucket.store import LakeStore, Version
 from svc_analytics.errors import LakeChanged
 
 FILE = "objects.json"  # in a snapshot: the book of the copy, as it was then
@@ -37,11 +37,11 @@ class Pins:
     """
 
     url: str
-    store: Store
+    store: LakeStore
     objects: Mapping[str, Held]
 
     @classmethod
-    def of(cls, snapshot: Path, url: str, store: Store) -> "Pins":
+    def of(cls, snapshot: Path, url: str, store: LakeStore) -> "Pins":
         """Return the pins of a snapshot of a bucket's copy."""
         book = Book.read(snapshot, FILE) or Book(url)
         return cls(url, store, book.objects)

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 
-from svc_analytics.bucket.store import Conflict, Store, Version
+from svc_analytics.bucket.store import Conflict, LakeStore, Version
 from svc_analytics.errors import ConfigError
 
 RULES = "1"  # raised with what is asked: a store that was found sound is asked anew
@@ -19,7 +19,7 @@ RACERS = 16  # that put the same object at once, twice in each round
 ROUNDS = 2
 
 
-def probe(store: Store, name: str) -> None:
+def probe(store: LakeStore, name: str) -> None:
     """Raise `ConfigError` with the store's `name` unless it keeps all conditions."""
     for _ in range(ROUNDS):
         key = f"{FOLDER}/{secrets.token_hex(8)}"
@@ -32,7 +32,7 @@ def probe(store: Store, name: str) -> None:
                 store.delete(key)
 
 
-def _find_broken(store: Store, key: str) -> str | None:
+def _find_broken(store: LakeStore, key: str) -> str | None:
     """Find the first fault of a store; nothing where it has none."""
     first = _race(store, key, None)
     if isinstance(first, str):
@@ -49,7 +49,7 @@ def _find_broken(store: Store, key: str) -> str | None:
     return None
 
 
-def _race(store: Store, key: str, replaces: Version | None) -> Version | str:
+def _race(store: LakeStore, key: str, replaces: Version | None) -> Version | str:
     """Let many replace one object at once; return the winner's version, or what went wrong."""
     bodies = [secrets.token_bytes(16) for _ in range(RACERS)]
     with ThreadPoolExecutor(RACERS) as pool:
@@ -67,14 +67,14 @@ def _race(store: Store, key: str, replaces: Version | None) -> Version | str:
     return of
 
 
-def _put(store: Store, key: str, body: bytes, replaces: Version | None) -> Version | None:
+def _put(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> Version | None:
     try:
         return store.put(key, body, replaces)
     except Conflict:
         return None
 
 
-def _is_put(store: Store, key: str, body: bytes, replaces: Version | None) -> bool:
+def _is_put(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> bool:
     """Tell whether a PUT was reported as done that must not be, or was done in silence."""
     before = bytes(store.get(key)[0])
     return bool(_put(store, key, body, replaces)) or bytes(store.get(key)[0]) != before

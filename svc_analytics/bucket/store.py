@@ -43,7 +43,7 @@ class Version:
     put_at: datetime | None = field(default=None, compare=False)
 
 
-class Store(Protocol):
+class LakeStore(Protocol):
     """The objects below the URL of a lake, by their keys."""
 
     def list(self) -> dict[str, Version]:
@@ -71,7 +71,7 @@ def check_size(url: str, key: str, size: int) -> None:
         raise StoreError(f"{message}: {next_step}")
 
 
-def replace_object(store: Store, key: str, body: bytes, replaces: Version | None) -> Version:
+def replace_object(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> Version:
     """Put an object as `Store.put` does, also where the answer to a first attempt was lost.
 
     Its second attempt then meets the first. The bucket holds what it was to hold.

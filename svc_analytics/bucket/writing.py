@@ -12,7 +12,7 @@ from svc_analytics.bucket.lease import Inherited, Lease
 from svc_analytics.bucket.mirror import Mirror
 from svc_analytics.bucket.pins import Pins
 from svc_analytics.bucket.probe import RULES, probe
-from svc_analytics.bucket.store import Conflict, Store, Version, check_size, replace_object
+from svc_analytics.bucket.store import Conflict, LakeStore, Version, check_size, replace_object
 from svc_analytics.errors import LakeChanged, LakeError
 from svc_analytics.files import WRITING, atomic_write
 from svc_analytics.working_folders import replacing_folder
@@ -26,7 +26,7 @@ class BucketStorage(Mirror):
     the PUT is refused.
     """
 
-    def __init__(self, folder: Path, url: str, store: Store) -> None:
+    def __init__(self, folder: Path, url: str, store: LakeStore) -> None:
         super().__init__(folder, url, store)
         self._lease: Lease | None = None
         self._work = threading.local()  # of each thread, the versions that its work began with

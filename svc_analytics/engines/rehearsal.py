@@ -24,7 +24,7 @@ _ALL_STAYS = "-- DuckDB answers all of this query here: {why} stays on this mach
 
 
 @dataclass
-class Listener:
+class RecordingEngine:
     """An engine that writes down what it is shown and asked.
 
     Raises `ConfigError` for a dialect that our SQL is not compiled to.
@@ -76,7 +76,7 @@ class Rehearsal(EngineWarehouse):
 
 @contextmanager
 def open_rehearsal(
-    lake: Lake, listener: Listener, names: frozenset[str] | None, mark: str
+    lake: Lake, listener: RecordingEngine, names: frozenset[str] | None, mark: str
 ) -> Iterator[Rehearsal]:
     """Open the views of a lake; the names of its tables on the engine begin with a mark."""
     with open_warehouse(lake, names, as_written=True) as here:
@@ -88,12 +88,12 @@ def rehearse(lake: Lake, query: str, dialect: str) -> str:
 
     Raises `ConfigError` for a dialect that our SQL is not compiled to.
     """
-    listener = Listener(dialect)
+    listener = RecordingEngine(dialect)
     with open_rehearsal(lake, listener, models_used_by(query), "lake") as rehearsal:
         return write_down(listener, rehearsal, query)
 
 
-def write_down(listener: Listener, rehearsal: EngineWarehouse, query: str) -> str:
+def write_down(listener: RecordingEngine, rehearsal: EngineWarehouse, query: str) -> str:
     """Return the SQL that the listener is asked for a query."""
     rehearsal.query_readonly(query)
     why = rehearsal.why_here(query)

@@ -125,11 +125,11 @@ def _is_same_json(old: str | None, new: str | None) -> bool:
 
 def _decode_exactly(text: str) -> Any:
     """Decode JSON for comparison: numbers stay as written, and equal no text."""
-    return json.loads(text, parse_float=_Number, parse_int=_Number)
+    return json.loads(text, parse_float=_NumberText, parse_int=_NumberText)
 
 
 @dataclass(frozen=True)
-class _Number:
+class _NumberText:
     text: str
 
 

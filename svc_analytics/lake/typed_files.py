@@ -36,7 +36,7 @@ class TypedRow:
 
 
 @dataclass(frozen=True)
-class _Record:
+class _CsvRecord:
     """One record of a CSV file: its cells, the text that they stand in, and its first line."""
 
     line: int
@@ -112,7 +112,7 @@ def _append_row(
     old = _text_of(path)
     mark = _BOM if old.startswith(_BOM) else ""
     end = "\r\n" if "\r\n" in old else "\n"
-    first = _Record(1, ",".join(columns), [*columns])
+    first = _CsvRecord(1, ",".join(columns), [*columns])
     head, *records = _read(path, old, columns, optional) or [first]
     new = [name for name in columns if row.get(name) and name not in head.cells]
     lines = [_widened(head, new, end)]
@@ -123,7 +123,7 @@ def _append_row(
         temporary.write_bytes((mark + "".join(lines) + line.getvalue()).encode())
 
 
-def _widened(record: _Record, more: list[str], end: str) -> str:
+def _widened(record: _CsvRecord, more: list[str], end: str) -> str:
     """Return the text of a record with more cells behind its own; a blank line stays one."""
     text = record.text.rstrip("\r\n")
     own_end = record.text[len(text) :] or end
@@ -147,7 +147,7 @@ def _text_of(path: Path) -> str:
 
 def _read(
     path: Path, text: str, columns: Sequence[str], optional: Collection[str]
-) -> list[_Record]:
+) -> list[_CsvRecord]:
     """Return the records of a file; the first names the columns. A blank file has none."""
     text = text.removeprefix(_BOM)
     if not text.strip():
@@ -157,7 +157,7 @@ def _read(
     return records
 
 
-def _records(path: Path, text: str) -> Iterator[_Record]:
+def _records(path: Path, text: str) -> Iterator[_CsvRecord]:
     taken: list[str] = []
 
     def lines() -> Iterator[str]:
@@ -168,7 +168,7 @@ def _records(path: Path, text: str) -> Iterator[_Record]:
     reader, number = csv.reader(lines(), strict=True), 1
     try:
         for cells in reader:
-            yield _Record(number, "".join(taken), [_clean(path, number, cell) for cell in cells])
+            yield _CsvRecord(number, "".join(taken), [_clean(path, number, cell) for cell in cells])
             number += len(taken)
             taken.clear()
     except csv.Error as error:
@@ -186,7 +186,7 @@ def _clean(path: Path, line: int, cell: str) -> str:
 
 
 def _check_head(
-    path: Path, head: _Record, columns: Sequence[str], optional: Collection[str]
+    path: Path, head: _CsvRecord, columns: Sequence[str], optional: Collection[str]
 ) -> None:
     """Refuse a first line that does not name every column once, and no other."""
     counts, needed = Counter(head.cells), [name for name in columns if name not in optional]
@@ -201,7 +201,7 @@ def _check_head(
         raise _refused(path, head.line, why)
 
 
-def _cells(path: Path, head: _Record, record: _Record) -> dict[str, str]:
+def _cells(path: Path, head: _CsvRecord, record: _CsvRecord) -> dict[str, str]:
     count, wanted = len(record.cells), len(head.cells)
     if count != wanted:
         raise _refused(path, record.line, Message("typed.cells", count=count, wanted=wanted))

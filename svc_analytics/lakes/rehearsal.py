@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from svc_analytics.engines.rehearsal import Listener, open_rehearsal, rehearse, write_down
+from svc_analytics.engines.rehearsal import RecordingEngine, open_rehearsal, rehearse, write_down
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakes.counted import EngineLakes
@@ -20,7 +20,7 @@ def rehearse_lakes(lakes: Sequence[Lake], query: str, dialect: str) -> str:
     """
     if len(lakes) == 1:
         return rehearse(lakes[0], query, dialect)
-    listener, models = Listener(dialect), models_used_by(query)
+    listener, models = RecordingEngine(dialect), models_used_by(query)
     marks = {f"lake_{number}": lake for number, lake in enumerate(lakes, 1)}
     for mark, lake in marks.items():
         listener.shown.append(f"-- {mark}: merchant {single_line(lake.merchant_id)}")

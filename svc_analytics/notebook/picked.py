@@ -80,7 +80,7 @@ class Live:
 
 
 @dataclass(frozen=True)
-class _Output:
+class _CellOutput:
     """An output of a notebook, and the run of the cell that made it."""
 
     live: Live
@@ -107,7 +107,7 @@ class Picked:
         self.lake = lake
         self._statement = statement  # the last one that could be made
         self._error, self._count = "", 0
-        self._outputs: list[_Output] = []
+        self._outputs: list[_CellOutput] = []
         self._compared: dict[tuple[int, str | None], Comparison] = {}
         self._has_parts = parts is not None  # they are of one coin
         self.choice = Choice(period.label, period.zone, period.calendar)
@@ -252,7 +252,7 @@ class Picked:
         self._outputs = [
             each for each in self._outputs if cell is None or each.cell != cell or each.run == run
         ]
-        self._outputs.append(_Output(live, handle, cell, run))
+        self._outputs.append(_CellOutput(live, handle, cell, run))
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self._head + self._below))

@@ -4,7 +4,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.periods.calendar import LENGTHS, MONTH, TO_DATE, YEAR
 from svc_analytics.periods.calendars import GREGORIAN, find_calendar
 from svc_analytics.periods.period import Period, month_of
-from svc_analytics.periods.texts import Written, not_a_month, read_text
+from svc_analytics.periods.texts import PeriodWords, not_a_month, read_text
 
 
 def parse_period(text: str, now: int, zone: str = "UTC", calendar: str | None = None) -> Period:
@@ -44,7 +44,7 @@ def parse_month(text: str, now: int, zone: str = "UTC", calendar: str | None = N
     return parse_period(text, now, zone, calendar)
 
 
-def _find(written: Written, now: int, zone: str, calendar: str) -> Period:
+def _find(written: PeriodWords, now: int, zone: str, calendar: str) -> Period:
     """Return the period that is written; without a year, the latest that has begun."""
     if written.kind == TO_DATE:
         return _year_to_date(written.year, month_of(now, zone, calendar))

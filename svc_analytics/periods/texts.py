@@ -38,7 +38,7 @@ _THE_WORD_MONTH = "ماه"
 
 
 @dataclass(frozen=True)
-class Written:
+class PeriodWords:
     """The reading of a period's text: its kind, and what it tells of year, calendar, place.
 
     `shift` is how many such periods after the running one.
@@ -52,7 +52,7 @@ class Written:
     month: str = ""  # up to which a year to date goes, as it is written
 
 
-def read_text(text: str) -> Written:
+def read_text(text: str) -> PeriodWords:
     """Read a person's month, quarter, year or year to date.
 
     >>> read_text("q3 2026") == read_text("2026-Q3")
@@ -68,7 +68,7 @@ def read_text(text: str) -> Written:
         return _read_to_date(" ".join(filter(None, match.groups())))
     before, _, unit = words.partition(" ")
     if before in _SHIFTS and unit in (QUARTER, YEAR):
-        return Written(unit, shift=_SHIFTS[before])
+        return PeriodWords(unit, shift=_SHIFTS[before])
     if match := _match(_A_YEAR, words):
         return _of_year(YEAR, match[1])
     if (match := _match(_A_QUARTER, words)) and not (match[1] and match[3]):
@@ -76,13 +76,13 @@ def read_text(text: str) -> Written:
     return _read_month(text)
 
 
-def _read_month(text: str) -> Written:
+def _read_month(text: str) -> PeriodWords:
     """Read a person's month, such as `2026-10`, `oct 2026`, `aban` or `۱۴۰۵-۰۸`."""
     if match := _match(r"YEAR-(\d\d)", _folded(text).strip()):
         return _of_year(MONTH, match[1], int(match[2]))
     words = _words(text)
     if words[1:] == [MONTH] and words[0] in _SHIFTS:
-        return Written(MONTH, shift=_SHIFTS[words[0]])
+        return PeriodWords(MONTH, shift=_SHIFTS[words[0]])
     names = [word for word in words if word.isalpha()]
     years = [word for word in words if _match("YEAR", word)]
     if len(names) != 1 or len(words) > 2 or len(names) + len(years) != len(words):
@@ -96,25 +96,25 @@ def _match(form: str, text: str) -> re.Match[str] | None:
     return re.fullmatch(form.replace("YEAR", f"({years})"), text, re.ASCII)
 
 
-def _of_year(kind: str, year: str, number: int = 1) -> Written:
-    return Written(kind, int(year[-4:]), _calendar_of(year), number)
+def _of_year(kind: str, year: str, number: int = 1) -> PeriodWords:
+    return PeriodWords(kind, int(year[-4:]), _calendar_of(year), number)
 
 
-def _read_quarter(text: str, year: str | None, number: int) -> Written:
+def _read_quarter(text: str, year: str | None, number: int) -> PeriodWords:
     if not 1 <= number <= 4:
         raise ConfigError(f"{text!r} is not a quarter: a year has Q1 to Q4, such as 2026-Q3")
-    return _of_year(QUARTER, year, number) if year else Written(QUARTER, number=number)
+    return _of_year(QUARTER, year, number) if year else PeriodWords(QUARTER, number=number)
 
 
-def _read_to_date(rest: str) -> Written:
+def _read_to_date(rest: str) -> PeriodWords:
     """Return the year up to what stands beside the words, a year or a month."""
     if match := _match(_A_YEAR, rest):
         return _of_year(TO_DATE, match[1])
     number = _match(r"YEAR (\d\d)", rest)
-    return Written(TO_DATE, month=f"{number[1]}-{number[2]}" if number else rest)
+    return PeriodWords(TO_DATE, month=f"{number[1]}-{number[2]}" if number else rest)
 
 
-def _named(name: str, year: str | None, text: str) -> Written:
+def _named(name: str, year: str | None, text: str) -> PeriodWords:
     """Return the month of a name, whose year must be of the name's calendar."""
     other = year and _calendar_of(year)
     names = _names(other)
@@ -125,7 +125,7 @@ def _named(name: str, year: str | None, text: str) -> Written:
         example = f"{name} {CALENDARS[calendar].example[:4]}"
         message = f"{text!r} has a {calendar} month and a {other} year: write it as {example}"
         raise ConfigError(message)
-    return Written(MONTH, int(year[-4:]) if year else None, calendar, number)
+    return PeriodWords(MONTH, int(year[-4:]) if year else None, calendar, number)
 
 
 def _calendar_of(year: str) -> str | None:

@@ -42,7 +42,7 @@ class Line:
         return leaf_hash(self.salt + self.receipt + self.text)
 
 
-class Part(NamedTuple):
+class LinePart(NamedTuple):
     """Some lines that follow one another: the number of the first, their texts and leaves."""
 
     first: int
@@ -67,14 +67,14 @@ class Lines:
         parts = iter(lambda: [*islice(self._records, PART)], [])
         return zip(count(1, PART), parts, strict=False)
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[LinePart]:
         """Yield the parts with their leaves. Raises `LakeError` where they are no lines."""
         return (self.part(*texts) for texts in self.texts())
 
-    def part(self, first: int, texts: list[bytes]) -> Part:
+    def part(self, first: int, texts: list[bytes]) -> LinePart:
         """Hash the lines of a part."""
         try:
-            return Part(first, texts, [*self._leaves(first, texts)])
+            return LinePart(first, texts, [*self._leaves(first, texts)])
         except (ValueError, LookupError) as error:
             raise LakeError(_NO_TABLE) from error
 

@@ -21,7 +21,7 @@ from svc_analytics.proofs.checkpoint import (
     entry_of,
     salted_lines,
 )
-from svc_analytics.proofs.lines import Line, Lines, Part, cells_of
+from svc_analytics.proofs.lines import Line, LinePart, Lines, cells_of
 from svc_analytics.proofs.merkle import PART, Tree
 from svc_analytics.proofs.parts import keep_parts, read_parts
 from svc_analytics.storage import Storage
@@ -125,7 +125,7 @@ class _Search:
         """Whether the tree is the one that was sealed."""
         return bool(entry_of(self.tree, self.lines, manifest) == manifest["tree"])
 
-    def _look(self, part: Part) -> list[int]:
+    def _look(self, part: LinePart) -> list[int]:
         """Find lines of the record in a part; tell their places there."""
         before = len(self.matches)
         for place, text in enumerate(part.texts):

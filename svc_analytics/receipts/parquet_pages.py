@@ -37,7 +37,7 @@ class ReadPlan:
 
 
 @dataclass(frozen=True)
-class _Page:
+class _PageExtent:
     """A page's size, compressed or not, whichever is larger, and how many values it has."""
 
     size: int
@@ -74,10 +74,10 @@ class _Window:
     """The newest pages of a column chunk, as many as any `ROWS` of its rows may stand on."""
 
     def __init__(self) -> None:
-        self._pages = deque[_Page]()
+        self._pages = deque[_PageExtent]()
         self._size = self._values = 0
 
-    def is_too_large_with(self, page: _Page) -> bool:
+    def is_too_large_with(self, page: _PageExtent) -> bool:
         """Add a page; tell whether several are too large together."""
         if not page.values:
             return False
@@ -91,13 +91,13 @@ class _Window:
         return len(self._pages) > 2 and self._size > TOGETHER
 
 
-def _refuse(page: _Page, column: str, source: str) -> None:
+def _refuse(page: _PageExtent, column: str, source: str) -> None:
     held = f"no more than {LARGEST_PAGE >> 20} MiB are held"
     message = f"{source} has a page of {page.size >> 20:,} MiB in column {column:.60}"
     raise DataError(f"{message}; {held}: write it with smaller pages or row groups")
 
 
-def _pages(file: BinaryIO, chunk: Any) -> Iterator[_Page]:
+def _pages(file: BinaryIO, chunk: Any) -> Iterator[_PageExtent]:
     """Yield the pages of a column chunk, in order."""
     starts = [chunk.data_page_offset, chunk.dictionary_page_offset or 0]
     place = min((start for start in starts if start > 0), default=0)
@@ -111,7 +111,7 @@ def _pages(file: BinaryIO, chunk: Any) -> Iterator[_Page]:
             raise DataError("a page of a Parquet file does not say its size")
         size = max(compressed, fields.get(_UNCOMPRESSED, 0))
         encoding = fields.get(_ENCODING, fields.get(_ENCODING_V2, -1))
-        yield _Page(size, values, encoding, fields.get(_KIND) == _DICTIONARY)
+        yield _PageExtent(size, values, encoding, fields.get(_KIND) == _DICTIONARY)
         place = file.tell() + compressed
 
 

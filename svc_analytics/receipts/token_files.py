@@ -19,7 +19,14 @@ from typing import BinaryIO
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.receipts.csv_records import LONGEST_LINE
-from svc_analytics.receipts.token_texts import NAMES, Cells, Form, Row, form_of, is_like_token
+from svc_analytics.receipts.token_texts import (
+    NAMES,
+    Cells,
+    Row,
+    TokenFormat,
+    form_of,
+    is_like_token,
+)
 
 BATCH = 50_000
 # Files that people take for a table, by how they begin.
@@ -174,7 +181,9 @@ def _head(file: BinaryIO) -> bytes:
     return file.peek(4) if isinstance(file, io.BufferedReader) else b""
 
 
-def _lines_of(file: BinaryIO, source: TokenFile, column: str | None) -> tuple[Form, Iterator[str]]:
+def _lines_of(
+    file: BinaryIO, source: TokenFile, column: str | None
+) -> tuple[TokenFormat, Iterator[str]]:
     """Return the form of a text file and its lines."""
     head = _head(file)
     if kind := next((kind for magic, kind in _OTHER_FILES.items() if head.startswith(magic)), None):

@@ -34,7 +34,7 @@ Row = tuple[int, str | None, Cells]
 
 
 @dataclass(frozen=True)
-class Form:
+class TokenFormat:
     """How files of one kind are read: their rows, and the names of their columns."""
 
     rows: Callable[[Iterator[str], str, str | None, tuple[str, ...]], Iterator[Row]]
@@ -69,7 +69,7 @@ def require_one(names: list[str], source: str) -> None:
         raise ConfigError(f"{source} has receipt tokens in {shown}: name one with --column")
 
 
-def form_of(suffix: str, first: str, column: str | None) -> Form:
+def form_of(suffix: str, first: str, column: str | None) -> TokenFormat:
     """Return the form of a file by its suffix, or else by its first line."""
     if suffix in _FORMS:
         return _FORMS[suffix]
@@ -281,9 +281,9 @@ def _named(header: list[str], source: str) -> int:
     raise ConfigError(f"no column of {source} holds receipt tokens: name it with --column")
 
 
-_TEXT = Form(_text_rows, lambda lines, source, column: [TEXT])
-_NDJSON = Form(_json_rows, _json_columns)
-_CSV = Form(_csv_rows, _csv_columns)
+_TEXT = TokenFormat(_text_rows, lambda lines, source, column: [TEXT])
+_NDJSON = TokenFormat(_json_rows, _json_columns)
+_CSV = TokenFormat(_csv_rows, _csv_columns)
 _FORMS = {
     ".csv": _CSV,
     ".tsv": _CSV,

@@ -71,7 +71,7 @@ class VerificationResult(Displayable):
         return Display("Verification of receipts", [], [table])
 
 
-class _Tally:
+class _VerdictCounter:
     """Counts verdicts, and tells how many came."""
 
     def __init__(self, on_rows: OnRows | None) -> None:
@@ -132,7 +132,10 @@ def _verify_lake(
 ) -> VerificationResult:
     with lake.snapshot([PAYMENTS.name], checked_later=[PAYMENTS.name]) as snapshot:
         _begin_verdicts(lake)
-        rings, tally = (settings.receipt_secrets, settings.webhook_secrets), _Tally(on_rows)
+        rings, tally = (
+            (settings.receipt_secrets, settings.webhook_secrets),
+            _VerdictCounter(on_rows),
+        )
         verifier = BulkVerifier(
             settings.receipt_secrets, settings.webhook_secrets, verify_online=verify_online
         )
@@ -177,7 +180,7 @@ def _verify_months(
     verifier: BulkVerifier,
     rings: _Rings,
     workers: int,
-    tally: _Tally,
+    tally: _VerdictCounter,
 ) -> None:
     """Bring the verdicts of months up to date."""
     stale = []
@@ -192,7 +195,7 @@ def _verify_months(
             write_verdicts(storage, month.verdicts, _counted(parts, tally), month.basis())
 
 
-def _counted(parts: Iterable[_Result], tally: _Tally) -> Iterator[pa.Table]:
+def _counted(parts: Iterable[_Result], tally: _VerdictCounter) -> Iterator[pa.Table]:
     """Yield the verdicts of parts, reused ones and new ones, and count both."""
     for _, unchanged, checked in parts:
         check_stop()

@@ -14,7 +14,7 @@ from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.periods import load_zone
 from svc_analytics.render.document import unknown_lines
-from svc_analytics.render.journal import ACCOUNTS, WALLET, Entry, Journal
+from svc_analytics.render.journal import ACCOUNTS, WALLET, Journal, Transaction
 
 BEANCOUNT_DIGITS = 28  # the precision of Beancount's arithmetic
 USD = "USD"
@@ -68,7 +68,7 @@ def _too_long(journal: Journal) -> set[str]:
     }
 
 
-def _transaction(journal: Journal, entry: Entry) -> Iterator[str]:
+def _transaction(journal: Journal, entry: Transaction) -> Iterator[str]:
     flag = "!" if entry.needs_review else "*"
     narration = f"{entry.kind} {entry.reference_id or entry.currency}"
     yield f"{entry.day} {flag} {quoted(narration)}"

@@ -116,13 +116,13 @@ def _numbered(names: list[str]) -> dict[str, str]:
 
 def read_page(path: Path) -> Contents:
     """Read an HTML page: its tables row by row, every other text that a reader may see."""
-    parser = _Page()
+    parser = _PageContents()
     parser.feed(path.read_bytes().decode())
     parser.close()
     return parser.contents
 
 
-class _Page(HTMLParser):
+class _PageContents(HTMLParser):
     """Collects what a page says; the drawing of a picture is its look."""
 
     def __init__(self) -> None:

@@ -68,7 +68,7 @@ _WORDS = {"TRUE", "FALSE", "NULL"}  # of Beancount's own language
 
 
 @dataclass(frozen=True)
-class Entry:
+class Transaction:
     """One movement in one currency; its postings are pairs of account and amount."""
 
     day: date
@@ -93,7 +93,7 @@ class Journal:
 
     first_day: date
     end_day: date
-    entries: tuple[Entry, ...]
+    entries: tuple[Transaction, ...]
     summary: list[dict[str, Any]]
 
     @cached_property
@@ -185,20 +185,20 @@ def _distinct(name: str, currency: str) -> str:
     return f"{name[:15]}-{sha256(currency.encode()).hexdigest()[:8].upper()}"
 
 
-def _openings(summary: list[dict[str, Any]], day: date) -> Iterator[Entry]:
+def _openings(summary: list[dict[str, Any]], day: date) -> Iterator[Transaction]:
     for row in summary:
         if opening := row["opening_position"]:
             postings = ((WALLET, opening), (OPENING, opening.copy_negate()))
             entry_id = f"opening:{row['currency']}"
-            yield Entry(day, entry_id, "opening", row["currency"], postings)
+            yield Transaction(day, entry_id, "opening", row["currency"], postings)
 
 
-def _entry(line: dict[str, Any]) -> Entry:
+def _entry(line: dict[str, Any]) -> Transaction:
     postings = [(account, value) for account, value in _known(line) if value]
     remainder = reduce(EXACT.subtract, (value for _, value in postings), Decimal(0))
     if remainder:
         postings.append((SUSPENSE, remainder))
-    return Entry(
+    return Transaction(
         day=line["occurred_at_local"].date(),
         entry_id=line["entry_id"],
         kind=line["kind"],
@@ -227,7 +227,7 @@ def _places(value: Decimal) -> int:
     return len(f"{value:f}".partition(".")[2].rstrip("0"))
 
 
-def _posting_lines(journal: Journal, number: int, entry: Entry) -> Iterator[str]:
+def _posting_lines(journal: Journal, number: int, entry: Transaction) -> Iterator[str]:
     line_no, review = value_text(entry.line_no), value_text(entry.needs_review)
     entry_id, day = escape_formula(entry.entry_id), entry.day.isoformat()
     coin = (escape_formula(entry.currency), journal.commodities[entry.currency])

@@ -33,7 +33,7 @@ _ISOLATED = re.compile(f"{LEFT_TO_RIGHT}[^{END}]*{END}")
 
 
 @dataclass(frozen=True)
-class Block:
+class TextBlock:
     """Lines of one size that stand above or below the axes."""
 
     lines: list[str]
@@ -98,18 +98,18 @@ def _place(axes: Axes, size: tuple[float, float], rows: tuple[float, float]) -> 
     axes.yaxis.set_label_coords((side - left - _GAP) / across, 0.5)
 
 
-def _head(axes: Axes, room: float) -> list[Block]:
+def _head(axes: Axes, room: float) -> list[TextBlock]:
     """Take the title and the sentence from the axes, to write them at the edge of the picture."""
     title, subtitle = axes.get_title(), axes.get_title("left")
     axes.set_title("")
     axes.set_title("", loc="left")
     size = float(axes.title.get_fontsize())
-    named = Block(_broken(title, size, room, "bold"), size, {"fontweight": "bold"})
-    return [named, Block(_broken(subtitle, _TOLD, room), _TOLD, {"color": SOFT})]
+    named = TextBlock(_broken(title, size, room, "bold"), size, {"fontweight": "bold"})
+    return [named, TextBlock(_broken(subtitle, _TOLD, room), _TOLD, {"color": SOFT})]
 
 
-def _foot(caption: str, room: float) -> Block:
-    return Block(_broken(caption, _SMALL, room), _SMALL, {"color": SOFT})
+def _foot(caption: str, room: float) -> TextBlock:
+    return TextBlock(_broken(caption, _SMALL, room), _SMALL, {"color": SOFT})
 
 
 def _broken(text: str, size: float, room: float, weight: str = "normal") -> list[str]:

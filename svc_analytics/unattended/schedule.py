@@ -92,7 +92,7 @@ def own_manager(environ: Mapping[str, str] = os.environ) -> Manager:
 
 
 @dataclass(frozen=True)
-class Change:
+class ScheduleChange:
     """What an installation or a removal does: the state of each file, and the commands."""
 
     name: str
@@ -101,7 +101,7 @@ class Change:
     texts: dict[Path, str]  # of the units
 
 
-def install(job: ScheduledJob, manager: Manager, *, is_dry: bool = False) -> Change:
+def install(job: ScheduledJob, manager: Manager, *, is_dry: bool = False) -> ScheduleChange:
     """Write the units of a job and what they read, and enable its timer.
 
     A second time it changes nothing, unless the settings have changed.
@@ -117,7 +117,7 @@ def install(job: ScheduledJob, manager: Manager, *, is_dry: bool = False) -> Cha
             if states[path] != "unchanged":
                 _write(path, text, is_secret=path not in units)
         manager.run(commands)
-    return Change(job.name, states, tuple(map(" ".join, commands)), units)
+    return ScheduleChange(job.name, states, tuple(map(" ".join, commands)), units)
 
 
 def _state(path: Path, text: str) -> State:
@@ -144,7 +144,7 @@ def _starting(name: str, manager: Manager) -> list[list[str]]:
     return [manager.command("daemon-reload"), enable, restart]
 
 
-def remove(lake: str, manager: Manager, *, is_dry: bool = False) -> Change:
+def remove(lake: str, manager: Manager, *, is_dry: bool = False) -> ScheduleChange:
     """Stop the timer of a lake and delete its units; the lake and all secrets stay."""
     name = unit_name(lake)
     units = [path for path in manager.files(name) if path.exists()]
@@ -156,7 +156,7 @@ def remove(lake: str, manager: Manager, *, is_dry: bool = False) -> Change:
         for path in units:
             path.unlink()
         manager.run(after)
-    return Change(
+    return ScheduleChange(
         name, dict.fromkeys(units, "removed"), tuple(map(" ".join, [*before, *after])), {}
     )
 

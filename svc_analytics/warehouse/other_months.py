@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Span
 from svc_analytics.instants import BEGINNING, DAY, to_micros
 from svc_analytics.lake.footer import MonthFileFooter
-from svc_analytics.lake.index.month_index import MonthIndex, Texts, open_groups
+from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts, open_groups
 from svc_analytics.lake.index.shared import shared_columns
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import month_of, utc_months
@@ -144,7 +144,7 @@ class OtherPayments(OtherMonths):
         """Yield the payments that carry a number of a payment of the period's months."""
         index = MonthIndex(self.lake, PAYMENTS, self.folder.parent)
         for column in shared_columns(PAYMENTS):
-            numbers = Texts.of(self._shared(index, column))
+            numbers = SoughtTexts.of(self._shared(index, column))
             for _, rows in index.rows_by_month(self.months, column, numbers, PAYMENTS.schema.names):
                 yield rows
 
@@ -160,7 +160,7 @@ class OtherPayments(OtherMonths):
             columns = [index.column(month, column).drop_null() for month in whole]
         else:
             named = sorted({number for numbers in stated for number in numbers or ()})
-            texts = Texts.of(pa.chunked_array([named], pa.string()))
+            texts = SoughtTexts.of(pa.chunked_array([named], pa.string()))
             by_month = index.rows_by_month(whole, column, texts, [column])
             columns = [rows[column] for _, rows in by_month]
         chunks = [chunk for each in columns for chunk in each.chunks]

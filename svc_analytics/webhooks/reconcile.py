@@ -21,7 +21,7 @@ from svc_analytics.config import read_settings
 from svc_analytics.coverage import Coverage, difference
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import DAY, HOUR
-from svc_analytics.lake.index.month_index import MonthIndex, Texts
+from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, clauses
 from svc_analytics.schema import STREAMS
@@ -165,7 +165,7 @@ def _held(sources: Sources, keys: set[_Key]) -> dict[_Key, _Record]:
     records: dict[_Key, _Record] = {}
     for name, footers in sources.footers.items():
         wanted = sorted(record_id for stream, record_id in keys if stream == name)
-        texts = Texts.of(pa.chunked_array([wanted], pa.string()))
+        texts = SoughtTexts.of(pa.chunked_array([wanted], pa.string()))
         index = MonthIndex(sources.lake, STREAMS[name], sources.folder)
         known = {column.name for column in STREAMS[name].columns}
         columns = ["id", *(fact for fact in FACTS if fact in known)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.backups.backup import backup, verify_backup
-from svc_analytics.backups.inventory import Entry, Inventory
+from svc_analytics.backups.inventory import BackupFile, Inventory
 from svc_analytics.backups.restore import restore
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError, LakeError
@@ -163,7 +163,7 @@ def test_an_inventory_that_names_a_file_outside_of_the_lake_is_refused(path):
     made = Inventory(0, "m", "0.1.0", {})
     assert Inventory.parse(made.to_bytes()) == made
     with pytest.raises(ValueError, match="outside of the lake"):
-        Inventory.parse(replace(made, files={path: Entry(0, "0" * 64)}).to_bytes())
+        Inventory.parse(replace(made, files={path: BackupFile(0, "0" * 64)}).to_bytes())
 
 
 def test_a_dry_run_lists_what_it_would_write_and_writes_nothing(place, run):

@@ -8,7 +8,7 @@ import pytest
 
 from svc_analytics.books.accounts import Accounts, parse_accounts, starter
 from svc_analytics.books.entries import DAY, MONTH
-from svc_analytics.books.entry import Entry, Journal, Line
+from svc_analytics.books.entry import Entry, EntryFile, EntryLine
 from svc_analytics.books.export import Way, make_books, preset_files
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.books.refusals import refusals
@@ -20,15 +20,16 @@ from tests.support.seeded_books import SeededMonth, accounts, chart_of, euro
 def entry(day: int, *cents: int) -> Entry:
     """An entry of a day of October, with a line for each amount."""
     lines = [
-        Line("sales", "", "4000", amount, "Sales: 2 payments, 0.5 btc", "0000") for amount in cents
+        EntryLine("sales", "", "4000", amount, "Sales: 2 payments, 0.5 btc", "0000")
+        for amount in cents
     ]
     return Entry(f"SVC-2026-10-{day:02}", date(2026, 10, day), "Payments", tuple(lines))
 
 
-def journal(*entries: Entry, places: int = 2) -> Journal:
+def journal(*entries: Entry, places: int = 2) -> EntryFile:
     """A journal of October."""
     first, last = date(2026, 10, 1), date(2026, 10, 31)
-    return Journal("2026-10", first, last, 0, entries, "USD", places)
+    return EntryFile("2026-10", first, last, 0, entries, "USD", places)
 
 
 def named_as_beancount_does(one: Entry) -> Entry:
@@ -228,8 +229,8 @@ def test_each_entry_says_that_its_rates_are_external(name, by):
 def test_a_text_that_is_too_long_counts_the_coins_that_it_leaves_out():
     """No amount is cut. DATEV's text has 60 letters; its additional information has them all."""
     units = ("0.00990513 btc", "0.028444616005250785 eth", "0.5 sol", "12.5 usdt")
-    line = Line("sales", "", "4000", -1234, "Sales: 76 payments", "0000", units)
-    other = Line("fees", "", "4000", 1234, "Fees", "0000")
+    line = EntryLine("sales", "", "4000", -1234, "Sales: 76 payments", "0000", units)
+    other = EntryLine("fees", "", "4000", 1234, "Fees", "0000")
     content = written("datev", replace(GOOD[0], lines=(line, other))).decode("cp1252")
     assert '"Sales: 76 payments, 0.00990513 btc, and 3 coins more"' in content
     assert f'"Text";"Sales: 76 payments, {", ".join(units)}"' in content

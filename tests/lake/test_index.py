@@ -23,7 +23,7 @@ from svc_analytics.lake.index import hash_file, hash_pile, parents, recent, shar
 from svc_analytics.lake.index.hash_file import HashFile, entries_of, write_hash_file
 from svc_analytics.lake.index.hash_pile import HashPile, share_any
 from svc_analytics.lake.index.hashes import Hashes, hash_texts
-from svc_analytics.lake.index.month_index import MonthIndex, Texts, read_rows_with
+from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts, read_rows_with
 from svc_analytics.lake.index.parent_rows import PARENTS, PAYMENT
 from svc_analytics.lake.index.parents import parents_in
 from svc_analytics.lake.writing import writer
@@ -272,7 +272,7 @@ def test_two_piles_on_disk_share_a_hash_or_none(tmp_path, monkeypatch):
 
 def test_a_month_that_was_replaced_is_not_read_by_the_index_of_the_old_one(held, monkeypatch):
     """A reader holds no lock: what it opens may be newer than what it looked up."""
-    wanted = Texts.of(pa.chunked_array([[held.service.payments[3]["id"]]]))
+    wanted = SoughtTexts.of(pa.chunked_array([[held.service.payments[3]["id"]]]))
     stale = ("of before", hash_file.Matches(np.array([0]), [7]))
     monkeypatch.setattr(MonthIndex, "_look_up", lambda *args: stale)
     assert len(MonthIndex(held.lake, PAYMENTS).rows("2026-02", "id", wanted)) == 1

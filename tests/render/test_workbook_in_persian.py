@@ -15,7 +15,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from svc_analytics.formatting.standing import NOWHERE
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.workbook.cells import CellWriter
-from svc_analytics.render.workbook.tables import HEAD, Page, write_table
+from svc_analytics.render.workbook.tables import HEAD, SheetContents, write_table
 from tests.support.prepared import once
 
 LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹٫٬", "0123456789.,", "\u2066\u2067\u2069")
@@ -131,7 +131,7 @@ def test_amounts_of_38_digits_are_read_back_from_a_workbook(tmp_path):
     path = tmp_path / "amounts.xlsx"
     with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as workbook:
         pen = CellWriter(workbook, Language("fa", "fa"))
-        write_table(pen, Page("Lines", "Lines", table, NOWHERE, "UTC"))
+        write_table(pen, SheetContents("Lines", "Lines", table, NOWHERE, "UTC"))
     rows = list(load_workbook(path).worksheets[0].values)[HEAD + 1 :]
     shown = [str(row[1]) for row in rows]
     assert not any(re.search("[0-9.]", text) for text in shown)

@@ -27,7 +27,7 @@ from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.bucket import lease
 from svc_analytics.bucket.keys import is_month
 from svc_analytics.bucket.mirror import open_folder
-from svc_analytics.bucket.store import Conflict, Store, Version
+from svc_analytics.bucket.store import Conflict, LakeStore, Version
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import StoreUnavailable, SvcError
 from svc_analytics.extraction import run as run_module
@@ -140,7 +140,7 @@ class Machines(Simulation):
         self.oracle.lake = self.lake = self._open(self.disk.root / "reader", self.network.store)
         self.disk.settle()
 
-    def _open(self, folder: Path, store: Store) -> Lake:
+    def _open(self, folder: Path, store: LakeStore) -> Lake:
         """Open the lake as a new process does."""
         open_folder(folder, URL)
         bucket = BucketStorage(folder, URL, store)

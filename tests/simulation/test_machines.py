@@ -7,7 +7,7 @@ import pytest
 
 from svc_analytics.bucket import writing
 from svc_analytics.bucket.lease import Lease
-from svc_analytics.bucket.store import Store, Version
+from svc_analytics.bucket.store import LakeStore, Version
 from svc_analytics.lake.writing import writer
 from tests.simulation import machines
 from tests.simulation.oracle import Broken
@@ -40,7 +40,7 @@ def test_once_the_troubles_end_one_machine_reads_everything(first):
 def test_without_conditions_rows_are_lost_and_it_is_seen(folder, monkeypatch):
     """A simulator that finds nothing proves nothing."""
 
-    def overwrite(store: Store, key: str, body: bytes, replaces: Version | None) -> Version:
+    def overwrite(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> Version:
         return store.put(key, body, store.list().get(key))
 
     monkeypatch.setattr(writing, "replace_object", overwrite)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.books.accounts import Accounts, parse_accounts, starter
-from svc_analytics.books.export import Source
+from svc_analytics.books.export import BooksSource
 from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.periods import Period, month
 
@@ -75,10 +75,12 @@ class SeededMonth:
             self.rows.pop()
         self.rows.append(self._row(1000))
 
-    def source(self, seal: str | None = "1" * 64) -> Source:
+    def source(self, seal: str | None = "1" * 64) -> BooksSource:
         """Return it as books are made of it."""
         lines = pa.Table.from_pylist(self.rows, schema=SCHEMA)
-        return Source(self.period, {"lines": lines, "summary": summary([])}, self.period.end, seal)
+        return BooksSource(
+            self.period, {"lines": lines, "summary": summary([])}, self.period.end, seal
+        )
 
     def _row(self, number: int) -> Row:
         rng = self.rng
@@ -108,7 +110,7 @@ class SeededMonth:
     @property
     def days(self) -> list[date]:
         """The days of the month in its zone."""
-        source = Source(self.period, {}, 0)
+        source = BooksSource(self.period, {}, 0)
         first, last = source.days
         return [first + timedelta(days=n) for n in range((last - first).days + 1)]
 

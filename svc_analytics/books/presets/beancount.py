@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from svc_analytics.books.entry import Entry, Journal
-from svc_analytics.books.presets.form import Form
+from svc_analytics.books.entry import Entry, EntryFile
+from svc_analytics.books.presets.form import CodeForm
 from svc_analytics.books.presets.preset import Preset, harmless
 
 _LONGEST = 200
 _PLACES = 8  # with 20 digits before the point, as many as Beancount computes with
-ACCOUNT = Form(
+ACCOUNT = CodeForm(
     r"(Assets|Liabilities|Equity|Income|Expenses)(:[A-Z0-9][A-Za-z0-9-]*)+",
     "Assets, Liabilities, Equity, Income or Expenses, then a colon and a name of letters, digits "
     "and hyphens that begins with a capital or a digit",
@@ -16,12 +16,12 @@ ACCOUNT = Form(
 )
 
 
-def write(journal: Journal) -> str:
+def write(journal: EntryFile) -> str:
     """Write the entries; which accounts they need is a comment, for only one file may open each."""
     return "".join(f"{line}\n" for line in _lines(journal))
 
 
-def _lines(journal: Journal) -> Iterator[str]:
+def _lines(journal: EntryFile) -> Iterator[str]:
     yield f"; Books of {harmless(journal.label, _LONGEST)}. Your ledger opens these accounts:"
     for account in sorted({line.account for _, line in journal.lines}):
         yield f"; {journal.first_day} open {account}"
@@ -30,7 +30,7 @@ def _lines(journal: Journal) -> Iterator[str]:
         yield from _entry(journal, entry)
 
 
-def _entry(journal: Journal, entry: Entry) -> Iterator[str]:
+def _entry(journal: EntryFile, entry: Entry) -> Iterator[str]:
     yield f"{entry.day} * {_quoted(entry.narration)}"
     yield f"  entry_id: {_quoted(entry.entry_id)}"
     for line in entry.lines:

@@ -7,8 +7,8 @@ each entry at zero.
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from svc_analytics.books.entry import Entry, Journal, Line
-from svc_analytics.books.presets.form import Form
+from svc_analytics.books.entry import Entry, EntryFile, EntryLine
+from svc_analytics.books.presets.form import CodeForm
 from svc_analytics.books.presets.preset import Preset, harmless
 from svc_analytics.instants import from_micros
 
@@ -42,17 +42,17 @@ _TEXTS = {
     *(2, 3, 6, 9, 11, 12, 14, 16, *range(20, 39), 40, 42, *range(48, 88), 91, 95, 96, 98),
     *(102, 103, 105, 107, 109, 110, 112, 118, 120, 121, 123),
 }
-_NUMBER = Form("[0-9]{1,9}", "1 to 9 digits", "1599")
+_NUMBER = CodeForm("[0-9]{1,9}", "1 to 9 digits", "1599")
 _LATIN = str.maketrans({"…": "..."})
 
 
-def _write(journal: Journal) -> str:
+def _write(journal: EntryFile) -> str:
     rows = (_row(journal, entry, line) for entry, line in journal.lines)
     lines = [";".join(map(_cell, range(1, len(COLUMNS) + 1), row)) for row in rows]
     return "".join(f"{line}\r\n" for line in (_head(journal), ";".join(COLUMNS), *lines))
 
 
-def _head(journal: Journal) -> str:
+def _head(journal: EntryFile) -> str:
     settings, instant = journal.settings, from_micros(journal.as_of).strftime("%Y%m%d%H%M%S%f")[:17]
     begin = _year_of(journal, journal.entries[0].day if journal.entries else journal.first_day)
     first = max(journal.first_day, begin)
@@ -67,13 +67,13 @@ def _head(journal: Journal) -> str:
     return ";".join(cells)
 
 
-def _year_of(journal: Journal, day: date) -> date:
+def _year_of(journal: EntryFile, day: date) -> date:
     """Return the first day of the business year that a day is of: a file is of one year."""
     begin = day.replace(day=1, month=int(journal.settings.get("year_start", "01-01")[:2]))
     return begin if begin <= day else begin.replace(year=begin.year - 1)
 
 
-def _row(journal: Journal, entry: Entry, line: Line) -> Iterator[str]:
+def _row(journal: EntryFile, entry: Entry, line: EntryLine) -> Iterator[str]:
     amount = journal.text(abs(line.cents)).replace(".", ",")
     yield from (amount, '"S"' if line.cents > 0 else '"H"', "", "", "", "")
     yield from (line.account, journal.settings["clearing"])
@@ -83,7 +83,7 @@ def _row(journal: Journal, entry: Entry, line: Line) -> Iterator[str]:
     yield from (more.get(place, "") for place in range(_FIRST, len(COLUMNS)))
 
 
-def _more(entry: Entry, line: Line) -> dict[int, str]:
+def _more(entry: Entry, line: EntryLine) -> dict[int, str]:
     """Return the whole text of a line and its external rate, by the places of their columns."""
     columns = {"Text": line.fitted(_INFORMATION), "Kurs": entry.rates}
     pairs = [cell for kind, text in columns.items() if text for cell in (kind, text)]
@@ -110,15 +110,15 @@ PRESET = Preset(
     before="give the file to the tax adviser, whose numbers it bears",
     encoding="cp1252",
     settings={
-        "consultant": Form("[1-9][0-9]{3,6}", "4 to 7 digits, the first no 0", "29098"),
-        "client": Form("[1-9][0-9]{0,4}", "1 to 5 digits, the first no 0", "55003"),
-        "account_length": Form("[4-8]", "a digit from 4 to 8", "4"),
-        "year_start": Form("(0[1-9]|1[0-2])-01", "a month of two digits and -01", "07-01"),
+        "consultant": CodeForm("[1-9][0-9]{3,6}", "4 to 7 digits, the first no 0", "29098"),
+        "client": CodeForm("[1-9][0-9]{0,4}", "1 to 5 digits, the first no 0", "55003"),
+        "account_length": CodeForm("[4-8]", "a digit from 4 to 8", "4"),
+        "year_start": CodeForm("(0[1-9]|1[0-2])-01", "a month of two digits and -01", "07-01"),
         "clearing": _NUMBER,
     },
     required=("consultant", "client", "clearing"),
     account=_NUMBER,
-    tax=Form("[0-9]{4}", "4 digits", "0000"),
+    tax=CodeForm("[0-9]{4}", "4 digits", "0000"),
     takes_tax=True,
     digits=10,
     file_of=lambda journal, entry: _year_of(journal, entry.day),

@@ -7,7 +7,7 @@ _LONGEST = 60
 
 
 @dataclass(frozen=True)
-class Form:
+class CodeForm:
     """The form of an account, a tax code or a setting."""
 
     pattern: str
@@ -17,7 +17,7 @@ class Form:
     def refusal(self, text: str) -> str:
         """Say why a text is not of the form, and how to write it; empty where it is.
 
-        >>> Form("[A-Z]{1,3}", "1 to 3 capital letters", "SVC").refusal("a  b")
+        >>> CodeForm("[A-Z]{1,3}", "1 to 3 capital letters", "SVC").refusal("a  b")
         "cannot be 'a␣␣b': write 1 to 3 capital letters, as SVC"
         """
         if re.fullmatch(self.pattern, text):
@@ -32,6 +32,6 @@ def shown(text: str) -> str:
     return re.sub("^ +| {2,}| +$", lambda blanks: "␣" * len(blanks[0]), cut)
 
 
-def at_most(count: int, example: str) -> Form:
+def at_most(count: int, example: str) -> CodeForm:
     """Return the form of a text that is free but for its length."""
-    return Form(f".{{1,{count}}}", f"at most {count} signs", example)
+    return CodeForm(f".{{1,{count}}}", f"at most {count} signs", example)

@@ -1,7 +1,7 @@
 """NetSuite: Setup, Import/Export, Import CSV Records, Journal Entry."""
 
-from svc_analytics.books.entry import Journal
-from svc_analytics.books.presets.form import Form, at_most
+from svc_analytics.books.entry import EntryFile
+from svc_analytics.books.presets.form import CodeForm, at_most
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
 _OF_LINE = "Journal Entry - Line: "
@@ -13,7 +13,7 @@ _DATES = {"MDY": "%m/%d/%Y", "DMY": "%d/%m/%Y", "YMD": "%Y-%m-%d"}
 _LONGEST = 999
 
 
-def _write(journal: Journal) -> str:
+def _write(journal: EntryFile) -> str:
     date = _DATES[journal.settings.get("date_order", "MDY")]
     subsidiary = journal.settings.get("subsidiary", "")
     lines = [
@@ -36,7 +36,7 @@ PRESET = Preset(
     arrives="posts, or waits for approval, as the company is set",
     before="one entry that is refused fails the whole file: try it in a sandbox account",
     settings={
-        "date_order": Form("MDY|DMY|YMD", "MDY, DMY or YMD", "MDY"),
+        "date_order": CodeForm("MDY|DMY|YMD", "MDY, DMY or YMD", "MDY"),
         "subsidiary": at_most(83, "Parent Company"),
     },
     digits=10,

@@ -1,7 +1,7 @@
 """Odoo: Accounting, Journal Entries, Import records."""
 
-from svc_analytics.books.entry import Journal
-from svc_analytics.books.presets.form import Form, at_most
+from svc_analytics.books.entry import EntryFile
+from svc_analytics.books.presets.form import CodeForm, at_most
 from svc_analytics.books.presets.preset import Preset, harmless, only_first, rows, with_places
 
 # Technical names: Odoo takes any other for the one that it is most like.
@@ -12,7 +12,7 @@ HEADER = (
 _LONGEST = 250
 
 
-def _write(journal: Journal) -> str:
+def _write(journal: EntryFile) -> str:
     name = journal.settings.get("journal", "")
     lines = []
     for place, entry, line in with_places(journal):
@@ -37,5 +37,7 @@ PRESET = Preset(
     before="take the default account off the journal, or Odoo may add a line of its own",
     settings={"journal": at_most(64, "Miscellaneous Operations")},
     required=("journal",),
-    account=Form(r"[A-Za-z0-9.]{1,64}", "its code, at most 64 letters, digits and points", "4000"),
+    account=CodeForm(
+        r"[A-Za-z0-9.]{1,64}", "its code, at most 64 letters, digits and points", "4000"
+    ),
 )

@@ -1,7 +1,7 @@
 """QuickBooks Online: Settings, Import data, Journal entries."""
 
-from svc_analytics.books.entry import Entry, Journal, Line
-from svc_analytics.books.presets.form import Form
+from svc_analytics.books.entry import Entry, EntryFile, EntryLine
+from svc_analytics.books.presets.form import CodeForm
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
 HEADER = ("JournalNo", "JournalDate", "AccountName", "Debits", "Credits", "Description")
@@ -10,7 +10,7 @@ _DATES = {"MDY": "%m/%d/%Y", "DMY": "%d/%m/%Y", "YMD": "%Y-%m-%d"}
 _LONGEST = 4000
 
 
-def _write(journal: Journal) -> str:
+def _write(journal: EntryFile) -> str:
     date = _DATES[journal.settings.get("date_order", "MDY")]
     tracked = [name for name in _TRACKED if name in journal.tracking]
     ends = [journal.tracking[name] for name in tracked]
@@ -25,7 +25,7 @@ def _write(journal: Journal) -> str:
     return rows([[*HEADER, *tracked], *lines])
 
 
-def _description(entry: Entry, line: Line) -> str:
+def _description(entry: Entry, line: EntryLine) -> str:
     """Say on each line which external rate there is: the file has no text of an entry."""
     text = line.fitted(_LONGEST - len(entry.rates) - 2)
     return harmless(", ".join(filter(None, [text, entry.rates])), _LONGEST)
@@ -38,7 +38,7 @@ PRESET = Preset(
     _write,
     arrives="posts at once",
     before="turn account numbers off, and the warning of a journal number used twice on",
-    settings={"date_order": Form("MDY|DMY|YMD", "MDY, DMY or YMD", "MDY")},
+    settings={"date_order": CodeForm("MDY|DMY|YMD", "MDY, DMY or YMD", "MDY")},
     tracked=_TRACKED,
     most_lines=999,  # rows of a file, as guides say; no page of the vendor does
 )

@@ -1,7 +1,7 @@
 """Xero: Accounting, Manual journals, Import."""
 
-from svc_analytics.books.entry import Journal
-from svc_analytics.books.presets.form import Form
+from svc_analytics.books.entry import EntryFile
+from svc_analytics.books.presets.form import CodeForm
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
 HEADER = (
@@ -12,7 +12,7 @@ _LONGEST = 4000
 _NARRATION = 500
 
 
-def _write(journal: Journal) -> str:
+def _write(journal: EntryFile) -> str:
     tracked = [cell for pair in journal.tracking.items() for cell in pair]
     ends = (tracked + [""] * 4)[:4]
     lines = [
@@ -37,7 +37,7 @@ PRESET = Preset(
     before="set the lock dates before the month; name a tax rate of 0 % in [tax]",
     takes_tax=True,
     needs_tax=True,
-    account=Form(
+    account=CodeForm(
         r"[A-Za-z0-9.-]{1,10}", "its code, at most 10 letters, digits, points and hyphens", "4000"
     ),
     tracked=None,

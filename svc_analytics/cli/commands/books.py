@@ -12,7 +12,7 @@ from svc_analytics.books.booked import FOLDER, note_booked
 from svc_analytics.books.entries import DAY, MONTH, places_of
 from svc_analytics.books.export import (
     Books,
-    Source,
+    BooksSource,
     figures_of,
     make_books,
     preset_files,
@@ -34,7 +34,7 @@ from svc_analytics.storage import Storage, merge_into
 
 
 @dataclass(frozen=True)
-class Asked:
+class BooksChoices:
     """The choices for a file of entries, as they are typed."""
 
     preset: str | None
@@ -63,7 +63,11 @@ class Checked:
 
     @classmethod
     def of(
-        cls, source: Source, accounts: Accounts, preset: Preset | None, make: Callable[[], Books]
+        cls,
+        source: BooksSource,
+        accounts: Accounts,
+        preset: Preset | None,
+        make: Callable[[], Books],
     ) -> "Checked":
         """Check a chart; where it has no mistake, the entries that are made by it."""
         places = [*places_of(read_movements(source.tables["lines"])), (ROUNDING, "")]
@@ -122,12 +126,12 @@ class Checked:
 )
 @options.zone_options
 @options.shared_options
-@options.as_value("asked", Asked)
+@options.as_value("asked", BooksChoices)
 @options.as_value("instead", Instead)
 def books(
     month: str | None,
     at: PeriodOptions,
-    asked: Asked,
+    asked: BooksChoices,
     instead: Instead,
     data_dir: str | None,
     as_json: bool,
@@ -226,7 +230,7 @@ def _write(
         echo_note(line, "left_out", settings=names)
 
 
-def _note_booked(month_books: Books, source: Source, lake: Lakehouse) -> None:
+def _note_booked(month_books: Books, source: BooksSource, lake: Lakehouse) -> None:
     if source.seal is None:
         raise ConfigError(f"{source.period.folder} is not sealed: only a seal can be booked")
     note_booked(lake.storage, month_books.booking, source.seal, month_books.journal.entries)

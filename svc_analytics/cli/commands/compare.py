@@ -30,7 +30,7 @@ exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ComparisonChoices:
     """The periods, figures and coins that are compared."""
 
     before: str | None
@@ -63,7 +63,7 @@ class Why:
 
 
 @dataclass(frozen=True)
-class Written:
+class ComparisonFolder:
     """The folder that a comparison is written into, if any, and its forms."""
 
     out: str | None
@@ -114,17 +114,17 @@ class Written:
     help="With --why: a change of more per cent needs a sentence.",
 )
 @options.as_value("why", Why)
-@options.as_value("written", Written)
-@options.as_value("asked", Asked)
+@options.as_value("written", ComparisonFolder)
+@options.as_value("asked", ComparisonChoices)
 @options.engine_options
 @options.several_lakes_options
 @options.as_value("lakes", options.LakeOptions)
 @options.as_value("printed", options.Printed)
 def compare(
-    asked: Asked,
+    asked: ComparisonChoices,
     at: PeriodOptions,
     why: Why,
-    written: Written,
+    written: ComparisonFolder,
     lakes: options.LakeOptions,
     printed: options.Printed,
 ) -> None:

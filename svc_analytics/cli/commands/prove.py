@@ -22,7 +22,7 @@ from svc_analytics.storage import statement_folder
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProofChoices:
     """The line that is to be proven, or the file that is to be checked."""
 
     month: str | None
@@ -68,8 +68,8 @@ class Asked:
     "--signers", metavar="FILE", help="With --check: whose keys you trust: allowed signers of SSH."
 )
 @options.shared_options
-@options.as_value("asked", Asked)
-def prove(asked: Asked, at: PeriodOptions, data_dir: str | None, as_json: bool) -> None:
+@options.as_value("asked", ProofChoices)
+def prove(asked: ProofChoices, at: PeriodOptions, data_dir: str | None, as_json: bool) -> None:
     """Prove one line of a sealed month to a stranger.
 
     Writes a small file with the line of RECORD_ID and the hashes that lead from it to the

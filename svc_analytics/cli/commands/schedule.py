@@ -18,7 +18,7 @@ from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import format_instant
 from svc_analytics.unattended import schedule as schedules
 from svc_analytics.unattended import scheduled_job
-from svc_analytics.unattended.schedule import Change, Manager, TimerStatus
+from svc_analytics.unattended.schedule import Manager, ScheduleChange, TimerStatus
 from svc_analytics.unattended.scheduled_job import ScheduledJob, place_of, read_job
 from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.units import cron_line
@@ -123,7 +123,7 @@ def _refer_to_cron(job: ScheduledJob, as_json: bool) -> NoReturn:
     raise SystemExit(EXIT_ATTENTION)
 
 
-def _echo_change(change: Change, is_dry: bool, as_json: bool) -> None:
+def _echo_change(change: ScheduleChange, is_dry: bool, as_json: bool) -> None:
     """Print each file with its state, the commands, and of a dry run the units themselves."""
     if as_json:
         files = [{"path": str(path), "state": state} for path, state in change.files.items()]

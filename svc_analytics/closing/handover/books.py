@@ -6,7 +6,7 @@ from svc_analytics.arguments import PeriodOptions
 from svc_analytics.books.accounts import FILE, Accounts, read_accounts
 from svc_analytics.books.booked import FOLDER, read_booked
 from svc_analytics.books.entries import DAY
-from svc_analytics.books.export import Books, Source, Way, make_books
+from svc_analytics.books.export import Books, BooksSource, Way, make_books
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
 from svc_analytics.closing.states.stated import statement as make_statement
@@ -24,7 +24,7 @@ USD = "USD"
 
 def books_source(
     lake: Lake, month: str, at: PeriodOptions, *, may_be_provisional: bool = False
-) -> Source:
+) -> BooksSource:
     """Return a month as its newest seal has it, or as the lake gives it where that is final.
 
     Raises `PeriodNotClosed` for a provisional month, unless it may be one, and `LakeError` for
@@ -39,16 +39,16 @@ def books_source(
             values = {"folder": sealed[-1], "WHY": proof.unproven[0]}
             raise LakeError(Message("seal.no_tables", **values))
         statement = proof.sealed.statement
-        return Source(statement.period, statement.tables, statement.as_of, manifest["seal"])
+        return BooksSource(statement.period, statement.tables, statement.as_of, manifest["seal"])
     new = make_statement(lake, month, **at)
     if new.reasons and not may_be_provisional:
         values = {"label": period.folder, "REASON": new.reasons[0].text}
         raise PeriodNotClosed(Message("seal.provisional", **values))
-    return Source(new.period, new.tables, new.as_of, None, bool(new.reasons))
+    return BooksSource(new.period, new.tables, new.as_of, None, bool(new.reasons))
 
 
 def way_of(
-    lake: Lake, accounts: Accounts, source: Source, by: str = DAY, rate_file: str | None = None
+    lake: Lake, accounts: Accounts, source: BooksSource, by: str = DAY, rate_file: str | None = None
 ) -> Way:
     """Return how the books of a month are made: with the rate file and the imports of its lake."""
     path, is_usd = read_rates_path(lake.path, rate_file), accounts.currency == USD

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from svc_analytics.closing.restatement.diff import as_texts, read_csv
 from svc_analytics.closing.verification.layouts import is_layout
-from svc_analytics.closing.verification.sources import Cell, Sources
+from svc_analytics.closing.verification.sources import NamedCell, SealedTexts
 from svc_analytics.closing.verification.tokens import Value, known_texts, values_of
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.display import label
@@ -75,9 +75,9 @@ class Known:
         return {name for name, _ in self.figures} - {"currency", "period"}
 
     @cached_property
-    def sources(self) -> Sources:
+    def sources(self) -> SealedTexts:
         """The records that a row may be of."""
-        return Sources({**self.tables, **_fact_tables(self.facts)}, self.outgoing)
+        return SealedTexts({**self.tables, **_fact_tables(self.facts)}, self.outgoing)
 
     def named(self, text: str) -> str | None:
         """Return the figure or column of a label, whatever stands behind its comma."""
@@ -169,7 +169,7 @@ def strange_numbers(definitions: pa.Table) -> list[str]:
 
 def contradictions(ours: Contents, theirs: Contents, known: Known) -> Iterator[Message]:
     """List where a file of another release says what does not follow from the sealed statement."""
-    reading = _Reading(ours, theirs, known)
+    reading = _FormComparison(ours, theirs, known)
     if theirs.is_exact:
         yield from _other_rows(ours.rows, theirs.rows)
     else:
@@ -204,7 +204,7 @@ def _other_names(ours: Contents, theirs: Contents, known: Known) -> Iterator[Mes
 
 
 @dataclass(frozen=True)
-class _Line:
+class _LabelledRow:
     """A row with what the heading above each cell names."""
 
     row: Row
@@ -213,7 +213,7 @@ class _Line:
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _FormComparison:
     """A file of another release beside the same file made today."""
 
     ours: Contents
@@ -241,21 +241,21 @@ class _Reading:
     def _is_known(self, value: Value) -> bool:
         return value.is_in(self._few) or value.is_in(self._many)
 
-    def _is_pivot(self, line: _Line) -> bool:
+    def _is_pivot(self, line: _LabelledRow) -> bool:
         """Whether a figure's row has coins above its cells."""
         return any(coin for coin, cell in zip(line.coins, line.row, strict=False) if cell)
 
-    def _coin(self, line: _Line) -> str | None:
+    def _coin(self, line: _LabelledRow) -> str | None:
         return next((cell for cell in line.row if cell in self.known.coins), None)
 
-    def _cells(self, line: _Line) -> Iterator[tuple[str | None, str]]:
+    def _cells(self, line: _LabelledRow) -> Iterator[tuple[str | None, str]]:
         """Yield the cells beside a figure's label, each with the coin that it is of."""
         coin, start = self._coin(line), 2 if line.row[0].startswith(ID) else 1
         for head, cell in list(zip(line.coins, line.row, strict=True))[start:]:
             if cell and cell != coin and not _SENTENCE.search(cell):
                 yield head or coin or self.known.coin_in(cell), cell
 
-    def _figure_faults(self, line: _Line, name: str, said: set[Figure]) -> Iterator[Message]:
+    def _figure_faults(self, line: _LabelledRow, name: str, said: set[Figure]) -> Iterator[Message]:
         """Yield where a figure's row says another value; note which coins it tells of."""
         label = _name_of_id(line.row)
         if label and label != name:
@@ -286,14 +286,14 @@ class _Reading:
         sealed = self.known.sources.said(figure[0], text) if text else set()
         return sealed | self._today.get(figure, set())
 
-    def _follows(self, line: _Line, name: str | None = None) -> bool:
+    def _follows(self, line: _LabelledRow, name: str | None = None) -> bool:
         """Whether one record says all that a row does; beside a label, whether it is known."""
         if name is None and _is_pair(line.row):
             known = all(self._is_known(value) for cell in line.row for value in _values(cell))
             return known and all(self._is_fact(line.row[0], cell) for cell in line.row[1:])
         coin = self._coin(line)
         cells = [
-            Cell(values, head or coin, named)
+            NamedCell(values, head or coin, named)
             for cell, head, named in zip(line.row, line.coins, line.names, strict=True)
             if (values := list(_values(cell))) and cell not in self.known.coins
         ]
@@ -320,7 +320,7 @@ class _Reading:
         return list(_leaves(self.known.facts))
 
     @cached_property
-    def _ours(self) -> set[_Line]:
+    def _ours(self) -> set[_LabelledRow]:
         return set(_lines(self.ours, self.known))
 
     @cached_property
@@ -350,7 +350,7 @@ class _Reading:
         return {value.key for row in self.ours.rows for cell in row for value in values_of(cell)}
 
 
-def _lines(contents: Contents, known: Known) -> Iterator[_Line]:
+def _lines(contents: Contents, known: Known) -> Iterator[_LabelledRow]:
     """Yield the rows of a file, with the heading that stands above them."""
     coins: tuple[str | None, ...] = ()
     names: tuple[str | None, ...] = ()
@@ -362,7 +362,7 @@ def _lines(contents: Contents, known: Known) -> Iterator[_Line]:
             coins, names = tuple(map(known.coin_in, row)), tuple(map(known.named, row))
         else:
             shift = (None,) if row[0].startswith(ID) else ()
-            yield _Line(row, *(_as_long(row, shift + heads) for heads in (coins, names)))
+            yield _LabelledRow(row, *(_as_long(row, shift + heads) for heads in (coins, names)))
 
 
 def _as_long(row: Row, heads: tuple[str | None, ...]) -> tuple[str | None, ...]:

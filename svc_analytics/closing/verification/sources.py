@@ -18,7 +18,7 @@ Record = dict[str, str | None]
 
 
 @dataclass(frozen=True)
-class Cell:
+class NamedCell:
     """A cell that says something, with what its heading names."""
 
     values: Sequence[Value]
@@ -27,13 +27,13 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Sources:
+class SealedTexts:
     """The sealed tables, as texts; `outgoing` are columns whose sign is a matter of looks."""
 
     tables: Mapping[str, pa.Table]
     outgoing: Collection[str]
 
-    def explain(self, cells: Sequence[Cell], named: Collection[str]) -> bool:
+    def explain(self, cells: Sequence[NamedCell], named: Collection[str]) -> bool:
         """Whether one record says all that the cells do; it says each text that is `named`."""
         for records in self._candidates(cells):
             fitting = [record for record in records if set(named) <= {*record.values()}]
@@ -46,7 +46,7 @@ class Sources:
         known = {*_known(text)}
         return known | negated(known) if name in self.outgoing else known
 
-    def _says(self, cell: Cell, record: Record) -> bool:
+    def _says(self, cell: NamedCell, record: Record) -> bool:
         if cell.coin and record.get("currency") not in (None, cell.coin):
             return False
         names = [cell.name] if cell.name in record else record
@@ -54,7 +54,7 @@ class Sources:
         known = set[str]().union(*(self.said(str(name), text) for name, text in texts))
         return all(value.is_in(known) for value in cell.values)
 
-    def _candidates(self, cells: Sequence[Cell]) -> Iterator[list[Record]]:
+    def _candidates(self, cells: Sequence[NamedCell]) -> Iterator[list[Record]]:
         """Yield records that the cells can be of: one alone, or all those of one time."""
         keys = {value.key for each in cells for value in each.values}
         for name, table in self.tables.items():

@@ -19,7 +19,7 @@ from sqlglot.errors import SqlglotError
 from svc_analytics.engines.dialects import translate
 from svc_analytics.engines.engine import Engine
 from svc_analytics.engines.probe.lines import LINES
-from svc_analytics.engines.probe.sums import RAISES, ROWS, Line
+from svc_analytics.engines.probe.sums import RAISES, ROWS, ProbeLine
 from svc_analytics.engines.trees import parse, tables
 from svc_analytics.errors import EngineError, EngineRefused, EngineUnavailable
 from svc_analytics.schema import INSTANT, MONEY
@@ -36,7 +36,7 @@ _SCHEMA = pa.schema(
 class Answer:
     """The answer of an engine to one line."""
 
-    line: Line
+    line: ProbeLine
     said: str  # its answer, or the first words of its error
 
     @property
@@ -84,7 +84,7 @@ def probe_rows() -> pa.Table:
     return pa.Table.from_pylist(rows, _SCHEMA)
 
 
-def _said(engine: Engine, line: Line, name: str) -> str:
+def _said(engine: Engine, line: ProbeLine, name: str) -> str:
     tree = parse(line.sql)
     for table in tables(tree):
         if table.name == "probe":

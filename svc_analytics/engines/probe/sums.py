@@ -8,7 +8,7 @@ RAISES = "error"
 MOST = "99999999999999999999.999999999999999999"  # the largest amount: 38 digits
 
 
-class Line(NamedTuple):
+class ProbeLine(NamedTuple):
     """One question; its SQL is ours, and is translated for the engine as every query is."""
 
     says: str
@@ -36,129 +36,129 @@ ROWS: tuple[tuple[str, str | None, str, str | None, str | None], ...] = (
 )
 
 SUMS = (
-    Line(
+    ProbeLine(
         "a sum of more than 38 digits must be an error",
         "select sum(amount) as answer from probe where coin = 'btc'",
         RAISES,
     ),
-    Line(
+    ProbeLine(
         "a negative sum of more than 38 digits must be an error",
         "select sum(-amount) as answer from probe where coin = 'btc'",
         RAISES,
     ),
-    Line(
+    ProbeLine(
         "a sum by coin of more than 38 digits must be an error",
         "select coin, sum(amount) as answer from probe group by coin order by coin",
         RAISES,
     ),
-    Line(
+    ProbeLine(
         "a running sum of more than 38 digits must be an error",
         "select sum(amount) over (order by place rows between unbounded preceding and current row)"
         " as answer from probe where coin = 'btc' order by place",
         RAISES,
     ),
-    Line(
+    ProbeLine(
         "an addition of more than 38 digits must be an error",
         "select amount + amount as answer from probe where place = 1",
         RAISES,
     ),
-    Line(
+    ProbeLine(
         "a subtraction of more than 38 digits must be an error",
         "select -amount - amount as answer from probe where place = 1",
         RAISES,
     ),
-    Line(
+    ProbeLine(
         "an amount that does not fit its type must be an error",
         "select cast(amount as decimal(38,20)) as answer from probe where place = 1",
         RAISES,
     ),
-    Line(
+    ProbeLine(
         "a text that is no amount must be an error",
         "select cast(note as decimal(38,18)) as answer from probe where place = 2",
         RAISES,
     ),
-    Line(
+    ProbeLine(
         "a whole number of more than 64 bits must be an error",
         "select 9223372036854775800 + place as answer from probe where place = 8",
         RAISES,
     ),
-    Line(
+    ProbeLine(
         "a difference keeps its 18th place",
         "select three.amount - one.amount as answer from probe as three cross join probe as one"
         " where three.place = 9 and one.place = 3",
         "2.999999999999999999",
     ),
-    Line(
+    ProbeLine(
         "a sum keeps its 18th place",
         "select sum(amount) as answer from probe where coin = 'eth'",
         "12345678901234567890.123456789012345681",
     ),
-    Line(
+    ProbeLine(
         "a difference of sums keeps its 18th place",
         "select sum(amount) filter (where place = 9) - sum(amount) filter (where coin = 'eth')"
         " as answer from probe where coin <> 'btc'",
         "-12345678901234567887.123456789012345681",
     ),
-    Line(
+    ProbeLine(
         "an addition keeps its 18th place",
         "select whole.amount + one.amount as answer from probe as whole cross join probe as one"
         " where whole.place = 5 and one.place = 3",
         "12345678901234567890.123456789012345679",
     ),
-    Line(
+    ProbeLine(
         "a running sum keeps its 18th place",
         "select sum(amount) over (order by place rows between unbounded preceding and current row)"
         " as answer from probe where coin = 'eth' order by place",
         "0.000000000000000001, 0.000000000000000003, 12345678901234567890.123456789012345681",
     ),
-    Line(
+    ProbeLine(
         "the largest amounts are told apart",
         "select count(distinct amount) as answer from probe where coin = 'btc'",
         "2",
     ),
-    Line(
+    ProbeLine(
         "the largest amounts are put in order",
         "select place as answer, row_number() over (order by amount) as nth from probe"
         " where coin = 'btc' order by place",
         "1 2, 2 1",
     ),
-    Line(
+    ProbeLine(
         "the largest amounts are compared exactly",
         "select one.amount > two.amount as answer from probe as one cross join probe as two"
         " where one.place = 1 and two.place = 2",
         "true",
     ),
-    Line(
+    ProbeLine(
         "least, greatest and abs are exact",
         "select least(one.amount, two.amount) as low, greatest(one.amount, two.amount) as high,"
         " abs(-one.amount) as answer from probe as one cross join probe as two"
         " where one.place = 1 and two.place = 2",
         f"99999999999999999999.999999999999999998 {MOST} {MOST}",
     ),
-    Line(
+    ProbeLine(
         "an amount with its sign turned keeps all 38 digits",
         "select -amount as answer, sum(-amount) as total from probe where place = 5"
         " group by amount",
         "-12345678901234567890.123456789012345678 -12345678901234567890.123456789012345678",
     ),
-    Line(
+    ProbeLine(
         "a sum over no rows is unknown, and a count is zero",
         "select sum(amount) as answer, count(*) as nothing from probe where place = 99",
         "NULL 0",
     ),
-    Line(
+    ProbeLine(
         "a sum leaves out what is unknown",
         "select sum(amount) as answer, count(amount) as known, count(*) as rows_there from probe"
         " where coin = 'sol'",
         "-0.000000000000000001 2 3",
     ),
-    Line(
+    ProbeLine(
         "zero in the place of nothing has 18 places",
         "select total(amount) as answer, known(false, count(*)) as nothing"
         " from probe where place = 99",
         "0.000000000000000000 NULL",
     ),
-    Line(
+    ProbeLine(
         "a total of more than 38 digits is unknown, and any other is exact, on the way too",
         "select coin, total(amount) as answer from probe where coin in ('btc', 'eth', 'sol')"
         " group by coin union all select 'one' as coin, total(case when place = 2 then -amount"
@@ -166,13 +166,13 @@ SUMS = (
         "btc NULL, eth 12345678901234567890.123456789012345681, "
         "one 12345678901234567890.123456789012345679, sol -0.000000000000000001",
     ),
-    Line(
+    ProbeLine(
         "an addition that does not fit is unknown, and any other is exact",
         "select plus(one.amount, one.amount) as nothing, plus(one.amount, -two.amount) as answer"
         " from probe as one cross join probe as two where one.place = 1 and two.place = 2",
         "NULL 0.000000000000000001",
     ),
-    Line(
+    ProbeLine(
         "a union keeps 18 places",
         "select amount as answer from (select amount, place from probe where place = 3"
         " union all select 0::decimal(38,18) as amount, 99 as place) as both order by place",

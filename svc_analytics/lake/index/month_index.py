@@ -34,7 +34,7 @@ INDEXED = MappingProxyType({PAYMENTS.name: ("id", "receipt_no", "reference_id")}
 
 
 @dataclass(frozen=True)
-class Texts:
+class SoughtTexts:
     """Texts to look for, with their hashes in order."""
 
     texts: pa.ChunkedArray
@@ -141,7 +141,7 @@ class MonthIndex:
         return self._recent.may_hold(labels, column, hashes)
 
     def rows(
-        self, label: str, column: str, texts: Texts, columns: Iterable[str] | None = None
+        self, label: str, column: str, texts: SoughtTexts, columns: Iterable[str] | None = None
     ) -> pa.Table:
         """Return the rows of a month with one of these texts in an indexed column.
 
@@ -153,7 +153,7 @@ class MonthIndex:
         with self._groups_with(label, column, texts) as (file, groups, wanted):
             return pa.concat_tables([no_rows, *_rows_with(file, groups, column, wanted, names)])
 
-    def held(self, label: str, column: str, texts: Texts) -> pa.Array:
+    def held(self, label: str, column: str, texts: SoughtTexts) -> pa.Array:
         """Return which of these texts a month has in an indexed column, reading until all are."""
         with self._groups_with(label, column, texts) as (file, groups, wanted):
             missing = wanted
@@ -165,7 +165,7 @@ class MonthIndex:
 
     @contextmanager
     def _groups_with(
-        self, label: str, column: str, texts: Texts
+        self, label: str, column: str, texts: SoughtTexts
     ) -> Iterator[tuple[Any, Sequence[int], pa.Array]]:
         """Give a month's file, the row groups that may hold texts, and which texts."""
         indexed, hits = self._find(label, column, texts)
@@ -181,12 +181,12 @@ class MonthIndex:
 
     def shared_hashes(self, label: str, hashes: Hashes) -> Hashes:
         """Return which of these hashes, sorted, the ids of a month's file may have."""
-        texts = Texts(pa.chunked_array([], pa.string()), hashes, np.arange(len(hashes)))
+        texts = SoughtTexts(pa.chunked_array([], pa.string()), hashes, np.arange(len(hashes)))
         signature, hits = self._find(label, "id", texts)
         return hashes[hits.places] if signature else hashes
 
     def rows_by_month(
-        self, labels: Iterable[str], column: str, texts: Texts, columns: Iterable[str]
+        self, labels: Iterable[str], column: str, texts: SoughtTexts, columns: Iterable[str]
     ) -> Iterator[tuple[str, pa.Table]]:
         """Yield months and their rows with one of these texts; an id is in one month only."""
         for label in labels:
@@ -197,7 +197,7 @@ class MonthIndex:
                 yield label, rows
                 texts = texts.without(rows["id"]) if column == "id" else texts
 
-    def _find(self, label: str, column: str, texts: Texts) -> tuple[str, Matches]:
+    def _find(self, label: str, column: str, texts: SoughtTexts) -> tuple[str, Matches]:
         """Return where the texts may be in a version of a month; of none without an index."""
         with suppress(OSError, ValueError):
             return self._look_up(label, column, texts)
@@ -207,7 +207,7 @@ class MonthIndex:
                 return self._look_up(label, column, texts)
         return "", Matches()
 
-    def _look_up(self, label: str, column: str, texts: Texts) -> tuple[str, Matches]:
+    def _look_up(self, label: str, column: str, texts: SoughtTexts) -> tuple[str, Matches]:
         signature = read_signature(self._path(label))
         with HashFile.open(self._index_path(label), signature) as hashes:
             return signature, hashes.find(self._columns.index(column), texts.hashes)
@@ -240,7 +240,7 @@ def read_rows_with(
     The months are by default all, the newest first. Where a `snapshot` has a month, it is
     read there.
     """
-    texts = Texts.of(pa.chunked_array([sorted({*values})], pa.string()))
+    texts = SoughtTexts.of(pa.chunked_array([sorted({*values})], pa.string()))
     index = MonthIndex(lake, stream, snapshot)
     months = sorted(lake.months(stream), reverse=True) if labels is None else labels
     names = [*dict.fromkeys([*(columns or stream.schema.names), column])]

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import LakeError
 from svc_analytics.files import make_folder, write_json
 from svc_analytics.lake.checksums import DAMAGE, check_signature, read_signature
-from svc_analytics.lake.index.month_index import MonthIndex, Texts, open_groups
+from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts, open_groups
 from svc_analytics.lake.index.parent_rows import (
     COLUMNS,
     NAMED,
@@ -244,7 +244,7 @@ class Parents:
         before = payments_among(file, wanted)
         stays = ~np.isin(_months(before), [*self._changed])
         tables = [before.filter(pa.array(stays))]
-        sought = Texts.of(pa.chunked_array([wanted])).without(tables[0]["payment_id"])
+        sought = SoughtTexts.of(pa.chunked_array([wanted])).without(tables[0]["payment_id"])
         months = self._nearest(label)
         if self._knows_missing(label, is_kept=file is not None):
             # What was not found before can only be where something changed.
@@ -272,7 +272,7 @@ class Parents:
         after = [month for month in reversed(months) if month > label]
         return sorted([*until, *after], key=lambda month: month not in self._changed)
 
-    def _look_for(self, texts: Texts, months: list[str]) -> list[pa.Table]:
+    def _look_for(self, texts: SoughtTexts, months: list[str]) -> list[pa.Table]:
         """Return the payments of these ids."""
         by_month = self._payments.rows_by_month(months, "id", texts, COLUMNS)
         return [rows.rename_columns(PAYMENT.names) for _, rows in by_month]

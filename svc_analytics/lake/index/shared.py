@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 import pyarrow as pa
 
 from svc_analytics.lake.footer import Shared
-from svc_analytics.lake.index.month_index import MonthIndex, Texts
+from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts
 from svc_analytics.schema import PAYMENTS, Stream
 
 MOST = 1_000  # values of a column; where there are more, every month is to be read
@@ -66,7 +66,7 @@ def _with_new(
     if known is None:
         return None
     sought = pa.chunked_array([values.drop_null().unique()], pa.string())
-    texts = Texts.of(sought).without(pa.chunked_array([known], pa.string()))
+    texts = SoughtTexts.of(sought).without(pa.chunked_array([known], pa.string()))
     shared = {*known}
     for label in index.may_hold(others, column, texts.hashes):
         held = index.held(label, column, texts)

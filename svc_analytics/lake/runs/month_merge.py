@@ -21,7 +21,7 @@ from svc_analytics.lake.merge import (
 )
 from svc_analytics.lake.runs.moved import Dropped, Remaining, find_dropped
 from svc_analytics.lake.runs.run_file import Run
-from svc_analytics.lake.runs.slices import HELD, HeldRows, Slice, Source, slices
+from svc_analytics.lake.runs.slices import HELD, HeldRows, Slice, SortedFile, slices
 from svc_analytics.schema import Stream
 
 KEPT_VERSIONS = 10_000  # superseded versions in memory, at most, before they are kept
@@ -35,7 +35,7 @@ class MonthMerge:
 
     stream: Stream
     totals: ControlTotals  # that the month must have, once all its rows were given
-    _sources: Sequence[Source]
+    _sources: Sequence[SortedFile]
     _moved: Dropped  # within the month
 
     @classmethod
@@ -55,7 +55,7 @@ class MonthMerge:
         """
         totals = sum((run.totals for run in runs), held[1] if held else ControlTotals())
         with HeldRows.open(held[0], stream) if held else nullcontext() as file:
-            sources: list[Source] = [file] if file else []
+            sources: list[SortedFile] = [file] if file else []
             for run in runs:
                 sources.append(Remaining(run, dropped))
                 totals -= control_totals(stream, dropped.of(run.order))

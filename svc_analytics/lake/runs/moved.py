@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from svc_analytics.lake.index.hashes import Hashes, hash_texts, is_among, join, repeated
 from svc_analytics.lake.merge import deduplicate
-from svc_analytics.lake.runs.run_file import Group
-from svc_analytics.lake.runs.slices import HELD, Source, slices
+from svc_analytics.lake.runs.run_file import RowGroup
+from svc_analytics.lake.runs.slices import HELD, SortedFile, slices
 from svc_analytics.schema import Stream
 
 
@@ -47,7 +47,7 @@ class Dropped:
 class Remaining:
     """A source without the rows that are dropped."""
 
-    source: Source
+    source: SortedFile
     dropped: Dropped
 
     @property
@@ -56,7 +56,7 @@ class Remaining:
         return self.source.order
 
     @property
-    def groups(self) -> Sequence[Group]:
+    def groups(self) -> Sequence[RowGroup]:
         """Its row groups as they are in the file."""
         return self.source.groups
 
@@ -65,7 +65,9 @@ class Remaining:
         return self.dropped.keep(self.order, self.source.read(group, columns))
 
 
-def find_dropped(stream: Stream, months: Sequence[Sequence[Source]], suspects: Hashes) -> Dropped:
+def find_dropped(
+    stream: Stream, months: Sequence[Sequence[SortedFile]], suspects: Hashes
+) -> Dropped:
     """Return which rows of these months, given by their sources, give way to later ones.
 
     `suspects`, sorted, are the hashes of all ids that may stand in them twice.
@@ -89,7 +91,7 @@ def find_dropped(stream: Stream, months: Sequence[Sequence[Source]], suspects: H
     return Dropped(versions, last, orders, gone)
 
 
-def read_among(stream: Stream, source: Source, sorted_hashes: Hashes) -> pa.Table:
+def read_among(stream: Stream, source: SortedFile, sorted_hashes: Hashes) -> pa.Table:
     """Return the records of a source whose ids may have one of these hashes."""
     columns = stream.record_schema.names
     groups = (source.read(group, columns) for group in range(len(source.groups)))
@@ -97,7 +99,7 @@ def read_among(stream: Stream, source: Source, sorted_hashes: Hashes) -> pa.Tabl
     return pa.concat_tables([stream.no_rows, *among])
 
 
-def _moved(stream: Stream, months: Sequence[Sequence[Source]], suspects: Hashes) -> Hashes:
+def _moved(stream: Stream, months: Sequence[Sequence[SortedFile]], suspects: Hashes) -> Hashes:
     """Return the hashes of ids that have versions of more than one instant."""
     hashes: list[Hashes] = []
     for month in months:

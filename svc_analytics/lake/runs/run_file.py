@@ -32,7 +32,7 @@ GROUP_BYTES = 4 * 1024 * 1024  # fewer rows, if they are large
 _REPEATED = {"status", "currency", "kind", "fee_bearer", "extracted_at"}
 
 
-class Group(NamedTuple):
+class RowGroup(NamedTuple):
     """A row group: the instants of its first and last row, how many it has, and their bytes."""
 
     first: int
@@ -66,7 +66,7 @@ class RunHead:
     doubtful: Spans  # of what is covered: only provisionally
     quarantined: int  # rejected records of the month on file by then
     terms: Terms
-    groups: tuple[Group, ...] = ()
+    groups: tuple[RowGroup, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Run:
     digest: str  # by which the next run of the month names it
 
     @property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[RowGroup, ...]:
         """Its row groups, oldest first."""
         return self.head.groups
 
@@ -110,7 +110,7 @@ def write_run(storage: Storage, folder: Path, stream: Stream, head: RunHead, row
     groups, at = [], 0
     for part in parts:
         first, last = int(instants[at]), int(instants[at + len(part) - 1])
-        groups.append(Group(first, last, len(part), part.nbytes))
+        groups.append(RowGroup(first, last, len(part), part.nbytes))
         at += len(part)
     head = dataclasses.replace(head, groups=tuple(groups))
     path = folder / f"{head.order:09}-{head.month}.run"

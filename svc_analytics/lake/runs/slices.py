@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.checksums import DAMAGE, check_signature, damaged
-from svc_analytics.lake.runs.run_file import Group
+from svc_analytics.lake.runs.run_file import RowGroup
 from svc_analytics.schema import Stream
 
 SLICE_ROWS = 24_000  # in memory at a time, about
@@ -22,14 +22,14 @@ _END = 2**63 - 1
 Slice = list[tuple[int, pa.Table]]  # rows by the order of their source, oldest observation first
 
 
-class Source(Protocol):
+class SortedFile(Protocol):
     """A sorted file of rows."""
 
     @property
     def order(self) -> int: ...
 
     @property
-    def groups(self) -> Sequence[Group]: ...
+    def groups(self) -> Sequence[RowGroup]: ...
 
     def read(self, group: int, columns: list[str] | None = None) -> pa.Table: ...
 
@@ -68,7 +68,7 @@ class HeldRows:
 
 
 def slices(
-    stream: Stream, sources: Sequence[Source], columns: list[str] | None = None
+    stream: Stream, sources: Sequence[SortedFile], columns: list[str] | None = None
 ) -> Iterator[Slice]:
     """Yield the rows of all sources, slice by slice; rows of one instant are in one slice."""
     readers = [_Reader(stream, source, columns) for source in sources]
@@ -81,7 +81,7 @@ def slices(
 class _Reader:
     """Reads a source up to one moment after the other."""
 
-    def __init__(self, stream: Stream, source: Source, columns: list[str] | None) -> None:
+    def __init__(self, stream: Stream, source: SortedFile, columns: list[str] | None) -> None:
         self.order = source.order
         self._stream = stream
         self._source = source
@@ -108,7 +108,7 @@ class _Reader:
         return self._next < len(groups) and groups[self._next].first < edge
 
 
-def _edges(sources: Sequence[Source]) -> Iterator[int]:
+def _edges(sources: Sequence[SortedFile]) -> Iterator[int]:
     """Yield the moments at which to cut: after about as many rows as a slice is to have."""
     groups = sorted((group for each in sources for group in each.groups), key=lambda g: g.last)
     rows = size = 0
@@ -120,12 +120,12 @@ def _edges(sources: Sequence[Source]) -> Iterator[int]:
     yield _END
 
 
-def _group(group: pq.RowGroupMetaData, instant: int) -> Group:
+def _group(group: pq.RowGroupMetaData, instant: int) -> RowGroup:
     statistics = group.column(instant).statistics
     first, last = (
         (_micros(statistics.min), _micros(statistics.max)) if statistics else (BEGINNING, _END)
     )
-    return Group(first, last, group.num_rows, group.total_byte_size)
+    return RowGroup(first, last, group.num_rows, group.total_byte_size)
 
 
 def _micros(value: object) -> int:

@@ -13,7 +13,7 @@ from svc_analytics.instants import BEGINNING, DAY
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import MonthFileFooter, Shared
 from svc_analytics.lake.index.hashes import Hashes, join
-from svc_analytics.lake.index.month_index import MonthIndex, Texts
+from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts
 from svc_analytics.lake.index.shared import find_shared
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
@@ -120,7 +120,7 @@ class MonthFiles:
 
     def rows(self, label: str, ids: Iterable[str]) -> pa.Table:
         """Return the records of a month that have one of these ids."""
-        texts = Texts.of(pa.chunked_array([[*ids]], pa.string()))
+        texts = SoughtTexts.of(pa.chunked_array([[*ids]], pa.string()))
         return self._index.rows(label, "id", texts)
 
     def confirm(self, span: Span) -> None:
@@ -236,7 +236,7 @@ class MonthFiles:
         )
         homes = np.repeat(np.arange(len(rows)), [len(table) for table in rows.values()])
         places = {label: place for place, label in enumerate(rows)}
-        texts, elsewhere = Texts.of(ids), {}
+        texts, elsewhere = SoughtTexts.of(ids), {}
         for label in self._may_hold(texts.hashes):
             foreign = texts.only(homes != places.get(label, -1))
             held = self._index.rows(label, "id", foreign, ["id"])

@@ -73,7 +73,7 @@ def _kind() -> Any:
     """Return the kind of widget; made late, for it needs an optional extra."""
     import anywidget
 
-    class Widget(anywidget.AnyWidget):
+    class FilesWidget(anywidget.AnyWidget):
         _esm = (files("svc_analytics.notebook.desk") / "file_link.js").read_text("utf-8")
 
-    return Widget
+    return FilesWidget

@@ -79,11 +79,11 @@ def _kind() -> Any:
     import anywidget
     import traitlets
 
-    class Widget(anywidget.AnyWidget):
+    class TableWidget(anywidget.AnyWidget):
         _esm = (files("svc_analytics.notebook.desk") / "press_table.js").read_text("utf-8")
         content = traitlets.Dict().tag(sync=True)
 
-    return Widget
+    return TableWidget
 
 
 def content_of(

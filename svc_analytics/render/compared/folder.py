@@ -104,9 +104,9 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
     """Write what the page says, then a sheet for each table; the same gives the same."""
     import xlsxwriter
 
-    from svc_analytics.render.compared.workbook import Face, write_face
+    from svc_analytics.render.compared.workbook import FrontSheets, write_face
     from svc_analytics.render.workbook.cells import CellWriter
-    from svc_analytics.render.workbook.tables import Page, write_table
+    from svc_analytics.render.workbook.tables import SheetContents, write_table
 
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(str(folder / f"{NAME}.xlsx"), options) as workbook:
@@ -116,11 +116,13 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
         pen = CellWriter(workbook, compared.language)
         pen.running = f"{pen.spoken.text(compared.shown.title)} · {compared.names}"
         standing = standing_of(compared.sheets[NAME])
-        face = Face(compared.shown, compared.moved, compared.names, compared.change, standing)
+        face = FrontSheets(
+            compared.shown, compared.moved, compared.names, compared.change, standing
+        )
         write_face(pen, face)
         for name, table in compared.sheets.items():
             sheet = label(name)
-            write_table(pen, Page(sheet, sheet, table, standing, compared.zone))
+            write_table(pen, SheetContents(sheet, sheet, table, standing, compared.zone))
 
 
 _FORMS: dict[str, Callable[[Compared, Path], None]] = {

@@ -86,7 +86,7 @@ def comparison_tables(
         table = _table("", ["coin", *heads], lined_up(cells), titles, rows)
         return [replace(table, totals=frozenset())]
     shown = rows if has_cause else [row for row in rows if read_figures()[row["figure"]].column]
-    face = _Face.of(old, new)
+    face = _StatementOrder.of(old, new)
     shown.sort(key=face.place)
     coins = sorted({row["currency"] for row in shown})
     names = {row["figure"] for row in shown if row["figure"] in face.groups}
@@ -103,13 +103,13 @@ def _head(side: Side) -> str:
 
 
 @dataclass(frozen=True)
-class _Face:
+class _StatementOrder:
     """The order of a statement: the figures of its face, then the others by group."""
 
     groups: Mapping[str, str]  # of the face's figures, in their order
 
     @classmethod
-    def of(cls, *sides: Side) -> _Face:
+    def of(cls, *sides: Side) -> _StatementOrder:
         """Return the order of statements side by side."""
         on_face = face_names([row for side in sides for row in side.figures.values()])
         return cls({name: title for title, names in on_face.items() for name in names})
@@ -128,7 +128,7 @@ class _Face:
 
 
 def _block(
-    coin: str, heads: list[str], maker: _Maker, face: _Face, rows: Sequence[Row]
+    coin: str, heads: list[str], maker: _Maker, face: _StatementOrder, rows: Sequence[Row]
 ) -> DisplayTable:
     cells = [[Cell(_titled(row), is_fixed=True), *maker.cells(row)] for row in rows]
     return _table("", [coin, *heads], cells, list(map(face.heading, rows)), rows)

@@ -43,7 +43,7 @@ _CLEAR: dict[str, Any] = {"fill": {"none": True}, "border": {"none": True}}
 
 
 @dataclass(frozen=True)
-class Face:
+class FrontSheets:
     """The material of the first sheets."""
 
     shown: Display  # both periods side by side
@@ -53,14 +53,14 @@ class Face:
     standing: Standing
 
 
-def write_face(pen: CellWriter, face: Face) -> None:
+def write_face(pen: CellWriter, face: FrontSheets) -> None:
     """Write the sheets."""
     _write_sides(pen, face)
     if face.moved:
         _write_moved(pen, face, face.moved)
 
 
-def _write_sides(pen: CellWriter, face: Face) -> None:
+def _write_sides(pen: CellWriter, face: FrontSheets) -> None:
     sheet = _Sheet(pen, pen.sheet(SHEET), face.shown.tables)
     row = sheet.write_head(face.shown.title, [single_line(face.names), *face.shown.lines]) + 1
     if face.change is not None:
@@ -69,7 +69,7 @@ def _write_sides(pen: CellWriter, face: Face) -> None:
     sheet.set_up(face.standing)
 
 
-def _write_moved(pen: CellWriter, face: Face, moved: MovedTables) -> None:
+def _write_moved(pen: CellWriter, face: FrontSheets, moved: MovedTables) -> None:
     """Write the parts of what moved, and the sentences on it."""
     for name, tables, line in (
         (MOVED, moved.bridges, moved.line),

@@ -67,8 +67,8 @@ class Block:
         return row + 1
 
     @cached_property
-    def _columns(self) -> list[_Column]:
-        return [_Column.of(cells) for cells in zip(*self.table.rows, strict=True)]
+    def _columns(self) -> list[_ColumnNumbers]:
+        return [_ColumnNumbers.of(cells) for cells in zip(*self.table.rows, strict=True)]
 
     def _write_heads(self, row: int) -> None:
         for place, (head, column) in enumerate(zip(self.table.header, self._columns, strict=True)):
@@ -127,14 +127,14 @@ class Block:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _ColumnNumbers:
     """The numbers of a column of a table: how many places they show, and what its head says."""
 
     numbers: Sequence[Number]
     is_right: bool  # whether it holds numbers, known or not
 
     @classmethod
-    def of(cls, cells: Sequence[Cell]) -> _Column:
+    def of(cls, cells: Sequence[Cell]) -> _ColumnNumbers:
         """Return the numbers in cells."""
         numbers = [cell.number for cell in cells if cell.number]
         return cls(numbers, any(cell.is_number for cell in cells))

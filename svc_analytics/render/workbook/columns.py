@@ -43,7 +43,7 @@ _ODD = f"{FORMULA}|^{RICH}|[{''.join(map(chr, UNREADABLE))}]"
 
 
 @dataclass(frozen=True)
-class Part:
+class SheetRows:
     """Some rows of a table, and what their cells need to know of the sheet and of their coins."""
 
     pen: CellWriter
@@ -69,9 +69,9 @@ class Part:
         if pa.types.is_string(column.type) and column.name not in PERIODS:
             if not self.pen.language.is_english and column.name in {*WORDED, "currency"}:
                 words = words_of(self.rows, column, self.pen.spoken)
-                return _Texts(self, words, self.pen.own | look).write
+                return _CellTexts(self, words, self.pen.own | look).write
             texts = column_texts(values, column)
-            return _Texts(self, texts, self.pen.left_to_right | look).write
+            return _CellTexts(self, texts, self.pen.left_to_right | look).write
         return _Others(self, column, python_values(values, column.name)).write
 
     def shown(self, column: pa.Field, coin: str, unit: str) -> tuple[str, int]:
@@ -84,7 +84,7 @@ class Part:
         texts = column_texts(self.rows.column(column.name), column)
         if self.pen.language.has_own_digits:
             texts = _mapped(texts, self.pen.language.number)
-        return _Texts(self, texts, {"align": "right"} | self.pen.left_to_right).write
+        return _CellTexts(self, texts, {"align": "right"} | self.pen.left_to_right).write
 
     def jalali_writer(self, column: pa.Field) -> WriteCell:
         """Return the writer of the Jalali day of a column's days or instants."""
@@ -104,7 +104,7 @@ def texts_or_empty(rows: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
     return pc.fill_null(rows.column(name).cast(pa.string()), "")
 
 
-def is_told_by_head(part: Part, column: pa.Field, texts: pa.ChunkedArray) -> bool:
+def is_told_by_head(part: SheetRows, column: pa.Field, texts: pa.ChunkedArray) -> bool:
     """Whether the head of a column says that its numbers are rounded, so that no cell has to."""
     if not (is_exact_number(column) and pa.types.is_decimal(column.type)):
         return False
@@ -122,10 +122,10 @@ def is_told_by_head(part: Part, column: pa.Field, texts: pa.ChunkedArray) -> boo
     return is_rounded_throughout(written)
 
 
-class _Texts:
+class _CellTexts:
     """Texts as they are; one like a formula or like XML, or too long, takes the longer way."""
 
-    def __init__(self, part: Part, texts: pa.Array, look: dict[str, Any]) -> None:
+    def __init__(self, part: SheetRows, texts: pa.Array, look: dict[str, Any]) -> None:
         odd = pc.or_(
             pc.match_substring_regex(texts, _ODD), pc.greater(pc.utf8_length(texts), LONGEST_TEXT)
         )
@@ -152,7 +152,9 @@ class _Texts:
 class _Numbers:
     """Numbers with 15 digits, each in the format of its kind and its coin."""
 
-    def __init__(self, part: Part, column: pa.Field, values: pa.Array, *, is_told: bool) -> None:
+    def __init__(
+        self, part: SheetRows, column: pa.Field, values: pa.Array, *, is_told: bool
+    ) -> None:
         self._part, self._column, self._is_told = part, column, is_told
         self._values = python_values(values, column.name)
         texts = column_texts(values, column)
@@ -182,7 +184,7 @@ class _Numbers:
 class _Others:
     """Days, instants, flags, lists, and the texts of periods, of which one may be running."""
 
-    def __init__(self, part: Part, column: pa.Field, values: Sequence[Any]) -> None:
+    def __init__(self, part: SheetRows, column: pa.Field, values: Sequence[Any]) -> None:
         self._part, self._values = part, values
         self._name = column.name if column.name in PERIODS else ""
 

@@ -28,7 +28,7 @@ from svc_analytics.render.workbook.cells import (
     whole_digits,
 )
 from svc_analytics.render.workbook.columns import (
-    Part,
+    SheetRows,
     WriteCell,
     is_told_by_head,
     significant_digits,
@@ -42,7 +42,7 @@ A4 = 9
 
 
 @dataclass(frozen=True)
-class Page:
+class SheetContents:
     """The contents of a sheet: a table, its title, and how many columns are printed."""
 
     name: str
@@ -54,7 +54,7 @@ class Page:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _ColumnLayout:
     """The layout of a table's column."""
 
     field: pa.Field
@@ -66,11 +66,11 @@ class _Column:
     look: dict[str, Any] = field_of(default_factory=dict)  # of its texts
 
 
-def write_table(pen: CellWriter, page: Page) -> None:
+def write_table(pen: CellWriter, page: SheetContents) -> None:
     """Write a table as a sheet, printed one page wide."""
     sheet = pen.sheet(page.name)
     fields = [field for field in page.table.schema if field.name != KEPT]
-    whole = Part(pen, sheet, page.table, page.standing, _longest(page.table))
+    whole = SheetRows(pen, sheet, page.table, page.standing, _longest(page.table))
     columns = [column for field in fields for column in _lay_out(whole, field, page.zone)]
     columns = [_look(pen, *pair) for pair in zip(columns, [None, *columns], strict=False)]
     behind = [place for place, column in enumerate(columns) if column.has_exact]
@@ -89,13 +89,13 @@ def write_table(pen: CellWriter, page: Page) -> None:
     _set_up(pen, sheet, page, columns)
 
 
-def _writer(part: Part, column: _Column) -> WriteCell:
+def _writer(part: SheetRows, column: _ColumnLayout) -> WriteCell:
     if column.is_jalali:
         return part.jalali_writer(column.field)
     return part.writer(column.field, column.look, is_told=column.is_told)
 
 
-def _look(pen: CellWriter, column: _Column, before: _Column | None) -> _Column:
+def _look(pen: CellWriter, column: _ColumnLayout, before: _ColumnLayout | None) -> _ColumnLayout:
     """Return a column with the look of its texts: a long sentence is broken into lines.
 
     One that follows a number keeps away from it.
@@ -108,16 +108,16 @@ def _look(pen: CellWriter, column: _Column, before: _Column | None) -> _Column:
     return replace(column, look=look)
 
 
-def _lay_out(whole: Part, field: pa.Field, zone: str) -> list[_Column]:
+def _lay_out(whole: SheetRows, field: pa.Field, zone: str) -> list[_ColumnLayout]:
     """Return the column of a field; in Persian that of its Jalali days stands beside it."""
     column = _column(whole, field, zone)
     if not (whole.pen.language.has_jalali and pa.types.is_temporal(field.type)):
         return [column]
     head = Message("{COLUMN}, Jalali", COLUMN=head_of(field, label_of))
-    return [column, _Column(field, head, 15, has_exact=False, is_jalali=True)]
+    return [column, _ColumnLayout(field, head, 15, has_exact=False, is_jalali=True)]
 
 
-def _column(whole: Part, field: pa.Field, zone: str) -> _Column:
+def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
     """Return a column's head and width, and whether a value has more digits than a cell keeps."""
     texts, language = chunked_texts(whole.rows[field.name], field), whole.pen.language
     is_told = is_told_by_head(whole, field, texts)
@@ -133,7 +133,7 @@ def _column(whole: Part, field: pa.Field, zone: str) -> _Column:
         texts = pa.chunked_array([words_of(whole.rows, field, language)])
     width = _width(field, _most_letters(texts, field), has_exact=has_exact)
     width = max(width, min(len(head) + 3, 24), NARROWEST)
-    return _Column(field, head, width, has_exact, is_told)
+    return _ColumnLayout(field, head, width, has_exact, is_told)
 
 
 def _most_letters(texts: pa.ChunkedArray, field: pa.Field) -> int:
@@ -154,7 +154,7 @@ def _width(field: pa.Field, letters: int, *, has_exact: bool) -> float:
 
 
 def _write_heads(
-    pen: CellWriter, sheet: Any, columns: Sequence[_Column], behind: Sequence[int]
+    pen: CellWriter, sheet: Any, columns: Sequence[_ColumnLayout], behind: Sequence[int]
 ) -> None:
     """Write the heads; what stands behind is folded away, one click from sight."""
     look = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"}
@@ -194,7 +194,9 @@ def _longest(table: pa.Table) -> dict[str, int]:
     return longest
 
 
-def _set_up(pen: CellWriter, sheet: Any, page: Page, columns: Sequence[_Column]) -> None:
+def _set_up(
+    pen: CellWriter, sheet: Any, page: SheetContents, columns: Sequence[_ColumnLayout]
+) -> None:
     """Freeze the head, filter by it, and print one A4 page wide with the head on each."""
     rows, names = page.table.num_rows, [column.field.name for column in columns]
     first = [place for place, name in enumerate(names[:3]) if name == "currency"]

@@ -30,7 +30,7 @@ from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_i
 from svc_analytics.render.workbook.external import write_external
 from svc_analytics.render.workbook.sentences import write_sentences
 from svc_analytics.render.workbook.summary import write_summary
-from svc_analytics.render.workbook.tables import Page, set_up_print, write_table
+from svc_analytics.render.workbook.tables import SheetContents, set_up_print, write_table
 from svc_analytics.warehouse.definitions import definitions_table
 
 SHEET_ROWS = 1_048_574  # below the caption and the head
@@ -77,7 +77,7 @@ def _write_tables(
         for number, start in enumerate(range(0, max(table.num_rows, 1), SHEET_ROWS), 1):
             sheet = sheet_name(_FIRST.get(name, label(name)), number)
             part = table.slice(start, SHEET_ROWS)
-            page = Page(sheet, sheet, part, standing, statement.period.zone, printed)
+            page = SheetContents(sheet, sheet, part, standing, statement.period.zone, printed)
             write_table(pen, page)
 
 

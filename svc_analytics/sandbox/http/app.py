@@ -13,7 +13,7 @@ from svc_analytics.sandbox.http.fault_injection import FaultInjection
 from svc_analytics.sandbox.http.openapi import describe
 from svc_analytics.sandbox.http.path_route import Endpoint, path_routes
 from svc_analytics.sandbox.http.responses import error_handlers, json_response
-from svc_analytics.sandbox.http.routes import PREFIX, ROUTES, Route
+from svc_analytics.sandbox.http.routes import PREFIX, ROUTES, ServedRoute
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.state.api_keys import PresentedKey
 
@@ -34,7 +34,7 @@ def create_app(service: Service) -> FastAPI:
     return app
 
 
-def _endpoint(service: Service, route: Route) -> Endpoint:
+def _endpoint(service: Service, route: ServedRoute) -> Endpoint:
     operation: Callable[..., dict[str, Any]] = attrgetter(route.operation)(service)
 
     async def endpoint(request: Request) -> Response:
@@ -62,7 +62,7 @@ def _presented(request: Request) -> PresentedKey:
     return PresentedKey(key.strip() if scheme.lower() == "bearer" else None, address)
 
 
-async def _arguments(route: Route, request: Request) -> tuple[Any, ...]:
+async def _arguments(route: ServedRoute, request: Request) -> tuple[Any, ...]:
     """Return the arguments of an operation after the key."""
     if route.filters:
         return (request.query_params,)

@@ -5,7 +5,7 @@ from svc_analytics.sandbox.core.coins import PLAIN_PATTERN
 from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.core.urls import MAX_URI
 from svc_analytics.sandbox.core.validation import HTTPS_PATTERN, Json
-from svc_analytics.sandbox.http.routes import PREFIX, Route
+from svc_analytics.sandbox.http.routes import PREFIX, ServedRoute
 from svc_analytics.sandbox.resources.pagination import DEFAULT_LIMIT, KINDS, MAX_ROWS
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Stream
 
@@ -114,7 +114,7 @@ _NULLABLE = {
 }
 
 
-def describe(routes: tuple[Route, ...]) -> Json:
+def describe(routes: tuple[ServedRoute, ...]) -> Json:
     """Return the OpenAPI document of the routes."""
     paths: dict[str, Json] = {}
     for route in routes:
@@ -137,7 +137,7 @@ def describe(routes: tuple[Route, ...]) -> Json:
     }
 
 
-def _operation(route: Route) -> Json:
+def _operation(route: ServedRoute) -> Json:
     parameters: list[Json] = [
         {"name": name, "in": "query", "schema": _schema(_FILTERS.get(name, "text"))}
         for name in route.filters

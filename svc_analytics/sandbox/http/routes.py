@@ -27,7 +27,7 @@ _STATUSES = {
 
 
 @dataclass(frozen=True)
-class Route:
+class ServedRoute:
     """Describe a method and path; `operation` names the `Service` method that runs."""
 
     method: str
@@ -71,30 +71,30 @@ class Route:
 
 
 ROUTES = (
-    Route("GET", "/me", "me", "The merchant profile", "Profile"),
-    Route(
+    ServedRoute("GET", "/me", "me", "The merchant profile", "Profile"),
+    ServedRoute(
         *("GET", "/payments", "payments", "Payments, newest first", "PaymentPage"),
         filters=("limit", "cursor", "currency", "from", "to"),
     ),
-    Route(
+    ServedRoute(
         *("GET", "/payments/{id}", "payment", "A payment by UUID or receipt number", "Payment"),
         codes="PAY_SESSION_NOT_FOUND",
     ),
-    Route(
+    ServedRoute(
         *("GET", "/payouts", "payouts", "Payouts and refunds, newest first", "PayoutPage"),
         filters=("limit", "cursor", "kind", "from", "to"),
         codes="PAY_WRONG_KEY_KIND",
     ),
-    Route(
+    ServedRoute(
         *("GET", "/payouts/{id}", "payout", "A payout by UUID or reference_id", "PayoutRecord"),
         codes="PAY_WRONG_KEY_KIND PAY_SESSION_NOT_FOUND",
     ),
-    Route(
+    ServedRoute(
         *("POST", "/receipts/verify", "verify_receipt", "Verify a receipt", "ReceiptCheck"),
         body="ReceiptToken",
         codes="PAY_WRONG_KEY_KIND PAY_RECEIPT_INVALID",
     ),
-    Route(
+    ServedRoute(
         *("POST", "/sessions", "sessions.create", "Create a checkout session", "Session"),
         body="NewSession",
         codes=(
@@ -103,16 +103,16 @@ ROUTES = (
         ),
         status=201,
     ),
-    Route(
+    ServedRoute(
         *("POST", "/sessions/{id}/cancel", "sessions.cancel", "Cancel a session", "Session"),
         codes="PAY_WRONG_KEY_KIND PAY_SESSION_NOT_FOUND PAY_SESSION_STATE",
     ),
-    Route(
+    ServedRoute(
         *("GET", "/sessions/{id}", "sessions.read"),
         *("A session by UUID or reference_id", "Session"),
         codes="PAY_WRONG_KEY_KIND PAY_SESSION_NOT_FOUND",
     ),
-    Route(
+    ServedRoute(
         *("POST", "/payouts", "pay_out", "Pay a customer", "PayoutRecord"),
         body="NewPayout",
         codes=(
@@ -122,7 +122,7 @@ ROUTES = (
         ),
         status=201,
     ),
-    Route(
+    ServedRoute(
         *("POST", "/payouts/recipients/lookup", "lookups.create"),
         *("Turn an email address into a recipient token", "Recipient"),
         body="Lookup",
@@ -131,7 +131,7 @@ ROUTES = (
             " PAY_LOOKUP_THROTTLED"
         ),
     ),
-    Route(
+    ServedRoute(
         *("POST", "/payments/{id}/refund", "refund", "Refund a payment", "PayoutRecord"),
         body="NewRefund",
         codes=(
@@ -140,18 +140,18 @@ ROUTES = (
         ),
         status=201,
     ),
-    Route(
+    ServedRoute(
         *("GET", "/customers/{customer_id}/binding", "bindings.read"),
         *("The binding of a customer", "BindingState"),
         codes="PAY_WRONG_KEY_KIND",
     ),
-    Route(
+    ServedRoute(
         *("DELETE", "/customers/{customer_id}/binding", "bindings.revoke"),
         *("Sever a binding", "Revoked"),
         body="Reason",
         codes="PAY_WRONG_KEY_KIND PAY_BINDING_STATE",
     ),
-    Route(
+    ServedRoute(
         *("POST", "/customers/{customer_id}/binding/review", "bindings.review"),
         *("Approve or reject a binding under review", "Reviewed"),
         body="Review",

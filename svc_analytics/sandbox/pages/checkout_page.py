@@ -14,7 +14,7 @@ from svc_analytics.sandbox.pages.figures import (
     time_text,
     value_text,
 )
-from svc_analytics.sandbox.pages.layout import Page
+from svc_analytics.sandbox.pages.layout import ShopPage
 from svc_analytics.sandbox.pages.sentences import WIDGET, alerts
 from svc_analytics.sandbox.resources.bindings import Binding
 from svc_analytics.sandbox.resources.service import Service
@@ -51,10 +51,10 @@ class CheckoutPage:
         self._service = service
         self._platform = service.platform
 
-    def write(self, visit: Visit) -> Page:
+    def write(self, visit: Visit) -> ShopPage:
         """Return the page for a visitor."""
         session, profile = visit.session, self._service.profile()
-        return Page(
+        return ShopPage(
             session.request["title"],
             profile,
             tuple(self._parts(visit, profile["display_name"])),

@@ -9,7 +9,7 @@ from svc_analytics.sandbox.http.browsing import Form
 from svc_analytics.sandbox.http.control_api import ControlApi
 from svc_analytics.sandbox.pages.console_actions import BUTTONS, FORMS, REVOKE, Action, Settings
 from svc_analytics.sandbox.pages.figures import moment_text
-from svc_analytics.sandbox.pages.layout import Page
+from svc_analytics.sandbox.pages.layout import ShopPage
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.state.wallet import BUSINESS
@@ -41,11 +41,13 @@ class ConsolePage:
         self._service = service
         self._console = Console(service)
 
-    def write(self, *news: str, typed: Mapping[str, Form] | None = None, status: int = 200) -> Page:
+    def write(
+        self, *news: str, typed: Mapping[str, Form] | None = None, status: int = 200
+    ) -> ShopPage:
         """Return the console; `typed` holds what a refused form held."""
         return self._page(_TITLE, *news, *self._parts(typed or {}), status=status)
 
-    def ask(self, name: str, action: Action, form: Form) -> Page:
+    def ask(self, name: str, action: Action, form: Form) -> ShopPage:
         """Return the page that asks whether an action is meant."""
         fields = [html.hidden(field, one) for field, values in form.items() for one in values]
         fields += [] if "once" in form else _once(action)
@@ -62,10 +64,10 @@ class ConsolePage:
             html.link("/console", "No, back to the console"),
         )
 
-    def _page(self, title: str, *parts: str, status: int = 200) -> Page:
+    def _page(self, title: str, *parts: str, status: int = 200) -> ShopPage:
         heading = *self._banners(), html.tag("h1", title)
         shop = self._service.profile()
-        return Page(title, shop, (*heading, *parts), status=status, is_wide=True)
+        return ShopPage(title, shop, (*heading, *parts), status=status, is_wide=True)
 
     def _banners(self) -> Iterator[html.Html]:
         """Yield the reasons why the shop does not work."""

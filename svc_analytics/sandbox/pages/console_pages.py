@@ -12,8 +12,8 @@ from svc_analytics.sandbox.http.path_route import PathRoute, path_routes
 from svc_analytics.sandbox.http.responses import date_header
 from svc_analytics.sandbox.pages.console_actions import ACTIONS
 from svc_analytics.sandbox.pages.console_page import ConsolePage
-from svc_analytics.sandbox.pages.layout import Page
-from svc_analytics.sandbox.pages.notices import Notice, Notices
+from svc_analytics.sandbox.pages.layout import ShopPage
+from svc_analytics.sandbox.pages.notices import ConsoleNotice, Notices
 from svc_analytics.sandbox.pages.sentences import CONSOLE, alerts
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.resources.service import Service
@@ -72,25 +72,25 @@ class ConsolePages:
         said = self._notices.keep(_notice(ACTIONS[name].said(record), record))
         return self._redirect(f"/console?said={said}")
 
-    def _refused(self, name: str, form: Form, refusal: Refusal) -> Page:
+    def _refused(self, name: str, form: Form, refusal: Refusal) -> ShopPage:
         sentences = {**CONSOLE, "VALIDATION_FAILED": ACTIONS[name].hint}
         news = alerts(refusal.codes, sentences)
         return self._page.write(*news, typed={name: form}, status=refusal.status)
 
-    def _answer(self, page: Page) -> Response:
+    def _answer(self, page: ShopPage) -> Response:
         return page.response(date_header(self._service))
 
     def _redirect(self, address: str) -> Response:
         return RedirectResponse(address, 303, date_header(self._service))
 
 
-def _notice(text: str, record: Record) -> Notice:
+def _notice(text: str, record: Record) -> ConsoleNotice:
     """Return the notice; a key or secret goes with it, masked until it is shown."""
     secret = record.get("key") or record.get("secret")
-    notice = Notice(text)
+    notice = ConsoleNotice(text)
     return replace(notice, secret=Secret(secret)) if secret else notice
 
 
-def _shown(notice: Notice) -> html.Html:
+def _shown(notice: ConsoleNotice) -> html.Html:
     code = [html.tag("code", notice.secret.reveal(), class_="secret")] if notice.secret else []
     return html.notice(html.paragraph(notice.text), *code, kind="good")

@@ -15,7 +15,7 @@ _IMAGE = re.compile(r"https://([A-Za-z0-9.-]+)(:[0-9]{1,5})?/[A-Za-z0-9._~/%-]*\
 
 
 @dataclass(frozen=True)
-class Page:
+class ShopPage:
     """Hold a page below the shop's name; the shop's logo is all that may be loaded."""
 
     title: str

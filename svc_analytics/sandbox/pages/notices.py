@@ -10,7 +10,7 @@ _MOST = 20  # a notice that nobody fetches makes room for the next
 
 
 @dataclass(frozen=True)
-class Notice:
+class ConsoleNotice:
     """Say what was done; a key or secret is shown with it."""
 
     text: str
@@ -21,9 +21,9 @@ class Notices:
     """Keep notices in memory; each is shown once, so a reload shows no key again."""
 
     def __init__(self) -> None:
-        self._notices: OrderedDict[str, Notice] = OrderedDict()
+        self._notices: OrderedDict[str, ConsoleNotice] = OrderedDict()
 
-    def keep(self, notice: Notice) -> str:
+    def keep(self, notice: ConsoleNotice) -> str:
         """Keep a notice and return the name under which it can be taken."""
         name = secrets.token_urlsafe(16)
         self._notices[name] = notice
@@ -31,6 +31,6 @@ class Notices:
             self._notices.popitem(last=False)
         return name
 
-    def take(self, name: str) -> Notice | None:
+    def take(self, name: str) -> ConsoleNotice | None:
         """Take a notice away, if it is still there."""
         return self._notices.pop(name, None)

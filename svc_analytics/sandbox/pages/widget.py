@@ -17,7 +17,7 @@ from svc_analytics.sandbox.http.browsing import Form, first, is_browser, is_own_
 from svc_analytics.sandbox.http.responses import date_header, json_response
 from svc_analytics.sandbox.pages.checkout_page import CheckoutPage, Visit, return_address
 from svc_analytics.sandbox.pages.embed import EMBED_PATH, SCRIPT
-from svc_analytics.sandbox.pages.layout import Page
+from svc_analytics.sandbox.pages.layout import ShopPage
 from svc_analytics.sandbox.pages.sentences import WIDGET, alerts
 from svc_analytics.sandbox.pages.sign_in import SignIn
 from svc_analytics.sandbox.resources.service import Service
@@ -73,7 +73,7 @@ class Widget:
         except Refusal as refusal:
             parts = (html.tag("h1", "Checkout"), *alerts(refusal.codes, WIDGET))
             shop = self._service.profile()
-            return self._answer(Page("Checkout", shop, parts, status=refusal.status))
+            return self._answer(ShopPage("Checkout", shop, parts, status=refusal.status))
 
     def _look(self, request: Request, session: Session) -> Response:
         """Show the page; an address of ours or a script's may name the customer."""
@@ -150,7 +150,7 @@ class Widget:
     def _show(self, visit: Visit) -> Response:
         return self._answer(self._page.write(visit))
 
-    def _answer(self, page: Page) -> Response:
+    def _answer(self, page: ShopPage) -> Response:
         return page.response(date_header(self._service))
 
     def _redirect(self, address: str) -> Response:

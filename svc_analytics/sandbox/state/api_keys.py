@@ -16,7 +16,7 @@ import msgspec
 from svc_analytics.sandbox.core.errors import Refusal, invalid
 from svc_analytics.sandbox.state.account import Account, KeyClass
 from svc_analytics.sandbox.state.records import instant_text
-from svc_analytics.sandbox.state.settings import Settings
+from svc_analytics.sandbox.state.settings import MerchantSettings
 from svc_analytics.sandbox.state.store import Store
 
 MAX_KEYS = 5  # Authentication 3: enabled keys of each class
@@ -107,7 +107,7 @@ class ApiKeys:
 class Authorizer:
     """Check keys and the state of the business, or refuse."""
 
-    def __init__(self, api_keys: ApiKeys, settings: Settings) -> None:
+    def __init__(self, api_keys: ApiKeys, settings: MerchantSettings) -> None:
         self._api_keys = api_keys
         self._settings = settings
         self._revoked: set[KeyClass] = set()

@@ -8,7 +8,7 @@ from svc_analytics.sandbox.state.customers import Customers
 from svc_analytics.sandbox.state.idempotency import IdempotencyKeys
 from svc_analytics.sandbox.state.outbox import Outbox
 from svc_analytics.sandbox.state.rates import Rates
-from svc_analytics.sandbox.state.settings import Settings
+from svc_analytics.sandbox.state.settings import MerchantSettings
 from svc_analytics.sandbox.state.store import Store
 from svc_analytics.sandbox.state.tables import prepare
 from svc_analytics.sandbox.state.wallet import Wallet
@@ -24,7 +24,7 @@ class Platform:
         self.clock = clock
         self.base_url = "http://127.0.0.1"  # until a server sets its own
         first = account_of(scenario)
-        self.settings = Settings(store, scenario.business.coins)
+        self.settings = MerchantSettings(store, scenario.business.coins)
         self.api_keys = ApiKeys(store)
         self.api_keys.open(first, scenario.start)
         self.signing_secrets = SigningSecrets(store, first)

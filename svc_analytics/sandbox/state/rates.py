@@ -6,13 +6,13 @@ from svc_analytics.instants import DAY
 from svc_analytics.sandbox.core.coins import Coin, Prices, daily_prices
 from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.past.timing import days
-from svc_analytics.sandbox.state.settings import Settings
+from svc_analytics.sandbox.state.settings import MerchantSettings
 
 
 class Rates:
     """Look up prices in microdollars of one whole coin, as the seeded past used them."""
 
-    def __init__(self, scenario: Scenario, settings: Settings) -> None:
+    def __init__(self, scenario: Scenario, settings: MerchantSettings) -> None:
         self._scenario = scenario
         self._settings = settings
 

@@ -32,7 +32,7 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-class Settings:
+class MerchantSettings:
     """Read and write settings by name, each time from the store."""
 
     def __init__(self, store: Store, accepted: Sequence[str]) -> None:
