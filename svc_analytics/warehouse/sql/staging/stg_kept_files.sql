@@ -27,10 +27,10 @@ present as (
     select distinct folder, label from files
 ),
 
-listed_files as (
+listed as (
     select folder, label
     from footers
-    cross join unnest(from_json(decode(value)::json -> 'files', '["varchar"]')) as listed (label)
+    cross join unnest(from_json(decode(value)::json -> 'files', '["varchar"]')) as file (label)
     where decode(key) = 'svc_analytics'
     union all
     -- Made with the lake, and again by the next run of extract.
@@ -45,9 +45,9 @@ listed_files as (
 )
 
 select
-    listed_files.folder || '/' || listed_files.label as file_label,  -- its path in the lake, without the suffix
-    listed_files.folder,  -- the folder of the lake that it is in
-    listed_files.label,  -- its name there; 0000-00 for the one without rows
+    listed.folder || '/' || listed.label as file_label,  -- its path in the lake, without the suffix
+    listed.folder,  -- the folder of the lake that it is in
+    listed.label,  -- its name there; 0000-00 for the one without rows
     present.label is not null as is_there  -- whether it is there
-from listed_files
-left join present on present.folder = listed_files.folder and present.label = listed_files.label
+from listed
+left join present on present.folder = listed.folder and present.label = listed.label
