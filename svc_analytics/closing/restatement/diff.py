@@ -150,7 +150,7 @@ def _one_engine() -> Iterator[Engine]:
 
 def _compare_figures(engine: Engine, old: Tables, new: Tables, causes: Causes) -> Iterator[Entry]:
     for name in sorted(old.keys() - {"lines"}, key=lambda name: (name != "summary", name)):
-        yield from _compare_table(engine, name, (old[name], new.get(name)), causes)
+        yield from _compare_table(engine, name, old[name], new.get(name), causes)
 
 
 def _compare_lines(
@@ -158,8 +158,9 @@ def _compare_lines(
 ) -> Iterator[Entry]:
     if "lines" not in old or "lines" not in new:
         return
-    both, ignored = (old["lines"], new["lines"]), _CONSEQUENCES - {READ_AT}
-    for before, after in _differing_rows(engine, *both, ["record_id"], ignored):
+    ignored = _CONSEQUENCES - {READ_AT}
+    pairs = _differing_rows(engine, old["lines"], new["lines"], ["record_id"], ignored)
+    for before, after in pairs:
         if entry := _line_entry(before, after, changed_ids):
             yield entry
 
@@ -195,9 +196,8 @@ def _changed_columns(before: Row, after: Row) -> list[str]:
 
 
 def _compare_table(
-    engine: Engine, name: str, both: tuple[pa.Table, pa.Table | None], causes: Causes
+    engine: Engine, name: str, old: pa.Table, new: pa.Table | None, causes: Causes
 ) -> Iterator[Entry]:
-    old, new = both
     missing = [name] if new is None else sorted(set(old.column_names) - set(new.column_names))
     for column in missing:
         text = "the table is not there" if new is None else "the column is not there"
