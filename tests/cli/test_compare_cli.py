@@ -77,8 +77,8 @@ def test_a_comparison_is_written_in_every_form(call, read):
     closing = next(row for row in rows if row[1:4:2] == ("closing_position", "btc"))
     assert closing[5:9] == (4.95, 4.45, -0.5, -10.1010101)
     assert json.loads(Path("both/comparison.json").read_text())["new"]["month"] == "2026-10"
-    assert call("compare", "2026-08", "2026-09", "--out", "both").code == 0
-    assert "2026-08" in Path("both/comparison.html").read_text()
+    assert call("compare", "2026-10", "2026-09", "--out", "both").code == 0
+    assert "Difference = 2026-09 minus 2026-10" in Path("both/comparison.html").read_text()
 
 
 def test_a_folder_with_other_files_is_left_alone(call, read):

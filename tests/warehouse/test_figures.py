@@ -207,7 +207,7 @@ def test_a_lake_without_records_has_empty_typed_tables(make, desk):
     """An empty month is a statement of no rows, with the same columns."""
     full = make()
     empty = statement(desk.lake, "2026-08")
-    with open_warehouse(desk.lake) as warehouse:
+    with open_warehouse(desk.lake, as_written=True) as warehouse:
         again = read_tables(warehouse, empty.period, empty.as_of, empty.period.end)
     assert all(isinstance(table, pa.Table) for table in again.values())
     assert [t.schema for t in empty.tables.values()] == [t.schema for t in full.tables.values()]

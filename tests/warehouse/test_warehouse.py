@@ -204,17 +204,18 @@ def test_accounting_identities(regular, left, right):
 
 def test_the_monthly_views_agree_with_the_statement_macro(regular):
     """Three views and the summary give one figure for one thing."""
-    summary = regular.sql(
-        "select currency, net_settlement, effective_fee_rate, refund_ratio_cohort, fee_leakage "
-        "from statement_summary('2026-10-01', '2026-11-01') where payments_count > 0"
-    )
-    views = regular.sql(
-        "select currency, net_settlement, effective_fee_rate, refund_ratio_cohort, fee_leakage "
-        "from net_settlement_monthly join fees_monthly using (month, currency) "
-        "join refund_ratios_monthly using (month, currency) where month = '2026-10' "
-        "order by currency"
-    )
-    assert views.to_dict("records") == summary.to_dict("records")
+    figures = "currency, net_settlement, effective_fee_rate, refund_ratio_cohort, fee_leakage"
+    with open_warehouse(regular, as_written=True) as warehouse:
+        summary = warehouse.query(
+            f"select {figures} "
+            "from statement_summary('2026-10-01', '2026-11-01') where payments_count > 0"
+        )
+        views = warehouse.query(
+            f"select {figures} from net_settlement_monthly join fees_monthly "
+            "using (month, currency) join refund_ratios_monthly using (month, currency) "
+            "where month = '2026-10' order by currency"
+        )
+    assert len(views) and views.to_pylist() == summary.to_pylist()
 
 
 def test_several_refunds_never_fan_out_their_payment(tmp_path):
