@@ -16,7 +16,10 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.notebook.facts import page_facts
 from svc_analytics.periods import month
 from svc_analytics.render.month_state import MonthState
+from tests.support.closings import Closer
+from tests.support.desks import Desk
 from tests.support.fake_service import payment
+from tests.support.readings import keep_readings
 from tests.support.rings import rings
 
 LEDGER = """
@@ -42,12 +45,15 @@ MARKS = re.compile("<[^>]*>|[\u2066-\u2069\u200e]")  # around words and numbers
 LINES = re.compile("</?(?:div|p|h4)[^>]*>")
 
 
-@pytest.fixture
-def lake(closer) -> svc.Lakehouse:
-    """The lake of those months."""
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory) -> svc.Lakehouse:
+    """The lake of those months, at which tests only look: each month is judged once."""
+    closer = Closer(Desk.at(tmp_path_factory.mktemp("told") / "data"))
     closer.desk.service.merchant["display_name_fa"] = "دکان"
     closer.serve(LEDGER)
-    closer.closed("2026-07", "2026-08")
+    with pytest.MonkeyPatch.context() as patch:
+        keep_readings(patch)
+        closer.closed("2026-07", "2026-08")
     closer.desk.service.payments.append(payment(9, "2026-08-20T08:00:00Z", "7", "0"))
     closer.desk.extract(start=month("2026-08").start, rereads=True)
     return svc.open_lake(closer.desk.lake.path)
@@ -76,7 +82,7 @@ def forms(lake: svc.Lakehouse, label: str, folder: Path) -> Iterator[tuple[str, 
     yield "tables", svc.show(made)._repr_html_()
     yield "page of a notebook", page_facts({"st": made})
     yield "terminal", command(lake, "statement", label, "--out", str(folder))
-    yield "comparison", command(lake, "compare", "2026-05", label)
+    yield "comparison", command(lake, "compare", "2026-05", label, "--only", "net_sales")
     for language in ("en", "fa"):
         made.save(folder, ("html", "json", "xlsx"), lang=language)
         yield language, (folder / "statement.html").read_text()

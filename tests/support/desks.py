@@ -1,5 +1,6 @@
 """A desk to extract at: the model service, settings for it and a lake, without real waiting."""
 
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -15,10 +16,10 @@ from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
 from svc_analytics.extraction import clock, run, scheduler
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
-from svc_analytics.instants import to_micros
+from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.signing.secrets import Secret
-from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
+from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, NOW, PAYOUT_KEY, FakeService
 from tests.support.ledgers import read_ledger
 
 SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
@@ -47,13 +48,16 @@ class VirtualTime:
 class Desk:
     """Extracts from the model service into the lake, as often as a test likes.
 
-    This machine's clock is `machine`; it agrees with the service's unless it is given.
+    This machine's clock is `machine`; it agrees with the service's unless it is given. Records
+    are seen by the service's clock, a second later at each extraction: lakes that are read alike
+    have the same bytes, and what was counted of one need not be counted of another.
     """
 
     service: FakeService
     settings: Settings
     lake: Lakehouse
     machine: Callable[[], int] | None = None
+    extractions: int = 0
 
     @classmethod
     def at(cls, folder: Path, service: FakeService | None = None) -> Self:
@@ -68,9 +72,12 @@ class Desk:
         self, *, workers: int = 4, on_page: OnPage | None = None, **request: Any
     ) -> ExtractionResult:
         self.service.requests.clear()
-        time = VirtualTime()
-        limiter = RateLimiter(self.settings.patience, time.clock, time.wait)
+        virtual = VirtualTime()
+        limiter = RateLimiter(self.settings.patience, virtual.clock, virtual.wait)
+        seen_at = to_micros(self.service.now or NOW) + self.extractions * SECOND
+        self.extractions += 1
         with (
+            patch.object(time, "time_ns", lambda: seen_at * 1000),
             # A model in memory answers at once: share all the same.
             patch.object(scheduler, "WORTH_WAITING", 0.0),
             patch.object(clock, "machine_clock", self._machine_clock()),

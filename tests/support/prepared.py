@@ -15,7 +15,7 @@ from tests.support.desks import Desk
 
 T = TypeVar("T")
 
-_made: dict[Hashable, tuple[Path, Any]] = {}
+_made: dict[Hashable, tuple[Path, Any, int]] = {}  # with how often it was extracted into
 _values: dict[str, Any] = {}
 _shelf: list[Path] = []
 
@@ -38,9 +38,10 @@ def prepared(desk: Desk, name: Hashable, make: Callable[[], T]) -> T:
         found = make()
         place = _shelf[-1] / str(len(_made))
         shutil.copytree(desk.lake.path, place)
-        _made[key] = place, found
+        _made[key] = place, found, desk.extractions
     else:
         shutil.copytree(_made[key][0], desk.lake.path)
+        desk.extractions = _made[key][2]
     return cast("T", _made[key][1])
 
 
