@@ -135,6 +135,7 @@ def test_however_the_service_pages_and_bounds_every_record_is_held(store, clock,
         assert sums(stream, rows) == sums(stream, served)
 
 
+@pytest.mark.thorough
 def test_the_running_month_is_provisional_and_exact_so_far(regular):
     """A month that is not over shows what was read, and says that it is not over."""
     made = statement(regular, "2026-11", now=to_micros(NOW))

@@ -53,7 +53,8 @@ FIGURES = (
 )
 
 
-@pytest.mark.parametrize("figure", sample(FIGURES, 6))
+@pytest.mark.thorough
+@pytest.mark.parametrize("figure", FIGURES)
 def test_a_months_figure_is_that_of_its_statement(read, figure):
     """In Tehran's months, too."""
     zone = "Asia/Tehran"
