@@ -277,6 +277,7 @@ def test_a_statement_is_blocked_by_what_its_log_names(filled):
     assert reason in [reason.text for reason in with_log.reasons]
 
 
+@pytest.mark.usefixtures("kept")
 def test_a_statement_says_what_its_log_held(filled, monkeypatch):
     """In the manifest, on the terminal and on the page; forged lines are counted, and advisory.
 
