@@ -76,7 +76,6 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis_settings.load_profile("thorough" if is_thorough(config) else "usual")
     if "not thorough" in config.option.markexpr:
         rings.leave_out_long()
-    gc.disable()  # until all are collected: what is imported and made of them stays
 
 
 @pytest.hookimpl(wrapper=True)
@@ -92,7 +91,11 @@ def pytest_collection() -> Generator[None, object, object]:
             except BlockingIOError:
                 fcntl.flock(place, fcntl.LOCK_SH)  # had once the first is done
                 fcntl.flock(place, fcntl.LOCK_UN)
-        return (yield)
+        gc.disable()  # what is imported and collected stays
+        try:
+            return (yield)
+        finally:
+            gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -106,7 +109,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Keep the thousands of tests out of every search for garbage."""
     gc.freeze()
-    gc.enable()
 
 
 def pytest_unconfigure() -> None:
