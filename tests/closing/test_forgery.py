@@ -163,6 +163,17 @@ def test_a_column_left_out_of_every_form_is_missed(closer):
     assert any(text.startswith("it lacks ") for text in found.broken), found.broken
 
 
+def test_a_table_that_the_same_libraries_write_otherwise_is_broken(closer):
+    """One release writes a table in one way: other bytes of it are somebody else's."""
+
+    def change(folder: Path, manifest: Manifest) -> None:
+        path = folder / "summary.parquet"
+        pq.write_table(pq.read_table(path), path, compression="none")
+
+    found = forge(closer.sealed(), change)
+    assert found.broken == ("summary.parquet is not what the tables and the manifest say",)
+
+
 LIBRARIES = [
     ("summary.parquet", "parquet-cpp", "parquet-abc"),
     ("statement.html", "<path", "<g></g><path"),

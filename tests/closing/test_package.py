@@ -96,6 +96,13 @@ def test_what_a_package_adds_is_compared_with_its_sums(desk, packed, name):
     assert name == "SHA256SUMS" or broken == (f"{name} is not as in SHA256SUMS",)
 
 
+def test_a_package_without_its_sums_holds_nothing(desk, packed):
+    """A stranger could compare no file: each is told."""
+    (packed / "SHA256SUMS").unlink()
+    names = {text.partition(" ")[0] for text in verify_statement(packed, desk.lake).broken}
+    assert names == {path.name for path in packed.iterdir()}
+
+
 def test_the_sums_are_of_every_file(packed):
     """As `sha256sum -c` reads them: all but the file of sums itself."""
     sums = dict(
