@@ -18,6 +18,7 @@ from svc_analytics.closing.verification.facts import period_of, sealed_statement
 from svc_analytics.closing.verification.tables import sealed_tables
 from svc_analytics.errors import LakeError
 from svc_analytics.render.folder import Output, write_folder
+from svc_analytics.statements.digests import table_digest
 from svc_analytics.statements.tables import tables_of
 from tests.support.closings import figure
 from tests.support.fake_service import payment
@@ -82,6 +83,13 @@ def test_a_forged_restatement_is_named(closer):
     folder = closer.close(formats=("csv",)).folder
     found = forge(folder, text("restatement.csv", "gross_sales", "charged_sales"))
     assert "restatement is not what follows from the version before" in found.unproven
+
+
+def test_what_is_forged_as_unknown_is_named_by_the_lake(closer):
+    """No table tells it, and no form that could is there."""
+    forged = [{"figures": ["net_sales"], "coins": ["usdt"], "because": "x"}]
+    found = forge(closer.sealed(formats=("csv",)), fact(unknown=forged))
+    assert [text.partition(" ")[0] for text in found.broken] == ["unknown"]
 
 
 def test_the_register_alone_gives_a_new_seal_away(closer):
@@ -261,6 +269,19 @@ def test_a_table_of_csv_alone_has_the_types_of_the_lakes(tmp_path):
     tables = sealed_tables(tmp_path, manifest, ["summary"], files, {"summary": now})
     assert tables["summary"].schema == now.schema
     assert tables["summary"].to_pylist() == [{"currency": "btc", "net": Decimal("2.5")}]
+    assert sealed_tables(tmp_path, manifest, ["summary"], files, {}) == {}  # nothing gives types
+
+
+def test_a_table_of_both_has_the_types_of_its_parquet_file(tmp_path):
+    """The lake may lack a column that was sealed; the file whose digest was sealed is the table."""
+    sealed = pa.table({"currency": ["btc"], "net": pa.array([Decimal("2.5")], pa.decimal128(9, 1))})
+    (tmp_path / "summary.csv").write_text("currency,net\nbtc,2.5\n")
+    forged = sealed.set_column(1, sealed.field(1), pa.array([Decimal("9.5")], pa.decimal128(9, 1)))
+    pq.write_table(forged, tmp_path / "summary.parquet")
+    files, manifest = ["summary.csv", "summary.parquet"], {"control": {}}
+    manifest["control"]["summary"] = table_digest(sealed)
+    lake = {"summary": sealed.select(["currency"])}
+    assert sealed_tables(tmp_path, manifest, ["summary"], files, lake)["summary"].equals(sealed)
 
 
 # ---------- a table of a statement that is not what was written
