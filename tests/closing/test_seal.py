@@ -31,6 +31,15 @@ def test_a_sealed_statement_holds(sealed):
     assert found.holds and found.seal == read_manifest(sealed)["seal"]
 
 
+def test_it_is_compared_with_the_lake_that_it_lies_in(sealed, tmp_path, monkeypatch):
+    """Not with that of the settings, wherever the command is given."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    found = verify_statement(sealed)
+    assert found.holds and found.unproven == ()
+
+
 @pytest.mark.thorough
 def test_a_statement_sealed_in_persian_holds(closer):
     """Its pages are rendered again in the language that its manifest names."""

@@ -54,6 +54,12 @@ def test_the_first_month_with_a_file(labels, new, fills_months, expected):
     assert first_month_start(covered, labels, new, fills_months=fills_months) == expected.start
 
 
+def test_a_month_that_was_read_to_its_end_is_the_one_read_last():
+    """The next one begins there, and nothing of it was read."""
+    covered = ((SEPTEMBER.start + DAY, OCTOBER.end),)
+    assert first_month_start(covered, ["0000-00"], [], fills_months=False) == OCTOBER.start
+
+
 def test_the_origin_answers_for_the_time_before_the_first_file():
     """Or for all time, as long as no month has a file."""
     assert owned_span("0000-00", ["0000-00", "2026-11", "2026-10"], NOW)[1] == OCTOBER.start
