@@ -9,7 +9,7 @@ import pytest
 
 from svc_analytics import diff_statements, verify_statement
 from svc_analytics.closing.restatement.diff import compare
-from svc_analytics.closing.seals import read_manifest
+from svc_analytics.closing.seals import read_manifest, version_before
 from svc_analytics.money import format_amount
 from svc_analytics.statements.statement import statement
 from tests.support.closings import figure, row_causes, table
@@ -46,6 +46,14 @@ def test_a_late_record_restates_the_month_beside_its_seal(versions):
         assert row_causes(rows) == [(LATE["id"], "added", "late")]
         assert figure(rows, "gross_sales") == ("100", "107", "7", "late")
         assert figure(rows, "usd_exposure")[3] == "late"
+
+
+def test_a_version_follows_the_one_whose_seal_it_names(versions):
+    """The folder beside it that has the number before; one with another seal is somebody else's."""
+    first, second = versions
+    manifest = read_manifest(second)
+    assert version_before(second, manifest) == first
+    assert version_before(second, manifest | {"supersedes": manifest["seal"]}) is None
 
 
 @pytest.mark.thorough
