@@ -69,6 +69,13 @@ def test_a_sum_too_large_is_unknown_and_its_records_are_named(make):
     assert "reach 1e20" in unknown.text
 
 
+def test_no_more_than_ten_records_of_a_month_are_named(make):
+    """Eleven payments are too large; to mend ten shows what is left."""
+    head, _, _, row, *_ = LEDGER.strip("\n").splitlines()
+    rows = [row.replace("2026-09-10", f"2026-09-{day:02}") for day in range(1, 12)]
+    assert len(findings(make("2026-09", "\n".join([head, *rows])))) == 10
+
+
 def test_what_rests_on_a_record_that_could_not_be_held_is_not_called_too_large(desk):
     """The share of signed value needs what was charged too, and that is unknown for its reason."""
     odd = payment(2, "2026-09-11T09:00:00Z") | {"amount": 5}
