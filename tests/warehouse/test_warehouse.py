@@ -602,6 +602,28 @@ def test_an_altered_month_file_is_found(tmp_path):
     assert len(findings_of(lake, "month_file_matches_its_totals"))
 
 
+def test_each_total_that_a_footer_states_is_compared_with_the_rows(tmp_path):
+    """Of a coin: how many, from when to when, each sum, and its newest price with its record."""
+    lake = extracted(LEDGER, tmp_path).lake
+    path = lake.month_path(PAYMENTS, "2026-10")
+    table, footer = (
+        pq.read_table(path),
+        json.loads(pq.read_metadata(path).metadata[b"svc_analytics"]),
+    )
+    del footer["footer_sha256"], footer["body_crc32"]  # as a tool would that knows no checksum
+    group = footer["groups"][0]
+    facts = [(group, name) for name in ("rows", "first", "last")]
+    facts += [(group[of], name) for of in ("sums", "newest_priced") for name in group[of]]
+    missed = []
+    for of, name in facts:
+        true, of[name] = of[name], 9 if isinstance(of[name], int) else "7"
+        stated = table.replace_schema_metadata({"svc_analytics": json.dumps(footer)})
+        pq.write_table(stated, path)
+        missed += [] if len(findings_of(lake, "month_file_matches_its_totals")) else [name]
+        of[name] = true
+    assert len(facts) == 13 and missed == []
+
+
 def test_a_derived_amount_that_does_not_follow_is_found(tmp_path):
     """G2: a file is whole, and vouches for a rate that its record does not give."""
     lake = extracted(LEDGER, tmp_path).lake
