@@ -438,7 +438,10 @@ def test_each_rule_finds_the_record_that_breaks_it_when_figures_book_it(desk):
 
 
 FACTS = {
-    "payments": ("receipt_no", "session_id", "reference_id", "fee_bearer", "usd_value", "payer_id"),
+    "payments": (
+        *("receipt_no", "session_id", "reference_id", "fee_bearer", "usd_value", "payer_id"),
+        "receipt",
+    ),
     "payouts": ("reference_id", "fee_percent", "usd_value", "payer_id", "payment_id", "comment"),
 }
 
