@@ -55,7 +55,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class EntryFile:
+class Journal:
     """The entries of a period, with what a file says of them."""
 
     label: str

@@ -12,7 +12,7 @@ import pyarrow as pa
 from svc_analytics.books.accounts import Accounts
 from svc_analytics.books.booked import Booked, before, correct
 from svc_analytics.books.entries import DAY, Booking, make_entries
-from svc_analytics.books.entry import EntryFile
+from svc_analytics.books.entry import Journal
 from svc_analytics.books.movements import Movements, read_movements
 from svc_analytics.books.presets.preset import Preset, rows
 from svc_analytics.books.refusals import refusals
@@ -60,7 +60,7 @@ class Way:
 class Books:
     """The entries of a month, with what none of them holds and what they rest on."""
 
-    journal: EntryFile
+    journal: Journal
     booking: Booking
     movements: Movements
     roll: list[dict[str, str]]
@@ -108,7 +108,7 @@ def make_books(source: BooksSource, way: Way) -> Books:
         way.rates.of({day for day, _, _ in movements.sums})  # all days that lack one are named
     entries = correct(make_entries(movements, booking), before(way.booked, source.seal), booking)
     currency = way.rates.currency if way.rates else "USD"
-    journal = EntryFile(label, first, last, source.as_of, tuple(entries), currency, booking.places)
+    journal = Journal(label, first, last, source.as_of, tuple(entries), currency, booking.places)
     roll = roll_forward(movements, _positions(source, first, way.rates), last, way.rates)
     return Books(journal, booking, movements, roll)
 

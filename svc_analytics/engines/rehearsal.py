@@ -69,18 +69,18 @@ class Rehearsal(EngineWarehouse):
     """A warehouse that asks, and goes on without any row."""
 
     def ask(self, sql: str, schema: pa.Schema) -> pa.Table:
-        """Let the listener write the query down; return no rows."""
+        """Let the engine write the query down; return no rows."""
         self._engine.query(sql)
         return schema.empty_table()
 
 
 @contextmanager
 def open_rehearsal(
-    lake: Lake, listener: RecordingEngine, names: frozenset[str] | None, mark: str
+    lake: Lake, engine: RecordingEngine, names: frozenset[str] | None, mark: str
 ) -> Iterator[Rehearsal]:
     """Open the views of a lake; the names of its tables on the engine begin with a mark."""
     with open_warehouse(lake, names, as_written=True) as here:
-        yield Rehearsal(here, listener, Paths(lake.path), mark=mark)
+        yield Rehearsal(here, engine, Paths(lake.path), mark=mark)
 
 
 def rehearse(lake: Lake, query: str, dialect: str) -> str:
@@ -88,16 +88,16 @@ def rehearse(lake: Lake, query: str, dialect: str) -> str:
 
     Raises `ConfigError` for a dialect that our SQL is not compiled to.
     """
-    listener = RecordingEngine(dialect)
-    with open_rehearsal(lake, listener, models_used_by(query), "lake") as rehearsal:
-        return write_down(listener, rehearsal, query)
+    engine = RecordingEngine(dialect)
+    with open_rehearsal(lake, engine, models_used_by(query), "lake") as rehearsal:
+        return write_down(engine, rehearsal, query)
 
 
-def write_down(listener: RecordingEngine, rehearsal: EngineWarehouse, query: str) -> str:
-    """Return the SQL that the listener is asked for a query."""
+def write_down(engine: RecordingEngine, rehearsal: EngineWarehouse, query: str) -> str:
+    """Return the SQL that the engine is asked for a query."""
     rehearsal.query_readonly(query)
     why = rehearsal.why_here(query)
-    asked = [f"{sql};\n" for sql in listener.asked]
+    asked = [f"{sql};\n" for sql in engine.asked]
     notes = [(_STAYS if asked else _ALL_STAYS).format(why=why)] if why else []
-    shown = ["\n".join(listener.shown) + "\n"] if asked and listener.shown else []
+    shown = ["\n".join(engine.shown) + "\n"] if asked and engine.shown else []
     return "\n".join([*notes, *shown, *asked])

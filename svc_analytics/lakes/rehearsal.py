@@ -20,15 +20,15 @@ def rehearse_lakes(lakes: Sequence[Lake], query: str, dialect: str) -> str:
     """
     if len(lakes) == 1:
         return rehearse(lakes[0], query, dialect)
-    listener, models = RecordingEngine(dialect), models_used_by(query)
+    engine, models = RecordingEngine(dialect), models_used_by(query)
     marks = {f"lake_{number}": lake for number, lake in enumerate(lakes, 1)}
     for mark, lake in marks.items():
-        listener.shown.append(f"-- {mark}: merchant {single_line(lake.merchant_id)}")
+        engine.shown.append(f"-- {mark}: merchant {single_line(lake.merchant_id)}")
     with ExitStack() as stack:
         opened = {
-            lake.merchant_id: stack.enter_context(open_rehearsal(lake, listener, models, mark))
+            lake.merchant_id: stack.enter_context(open_rehearsal(lake, engine, models, mark))
             for mark, lake in marks.items()
         }
         here = open_views(stack, [each.sources for each in opened.values()], models)
-        together = EngineLakes(here, listener, opened, public_views(models))
-        return write_down(listener, together, query)
+        together = EngineLakes(here, engine, opened, public_views(models))
+        return write_down(engine, together, query)

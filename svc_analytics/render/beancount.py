@@ -14,13 +14,13 @@ from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.periods import load_zone
 from svc_analytics.render.document import unknown_lines
-from svc_analytics.render.journal import ACCOUNTS, WALLET, Journal, Transaction
+from svc_analytics.render.journal import ACCOUNTS, WALLET, LedgerJournal, Transaction
 
 BEANCOUNT_DIGITS = 28  # the precision of Beancount's arithmetic
 USD = "USD"
 
 
-def write_beancount(journal: Journal, facts: dict[str, Any], path: Path) -> None:
+def write_beancount(journal: LedgerJournal, facts: dict[str, Any], path: Path) -> None:
     """Write the journal as a file that `bean-check` accepts."""
     transactions = (line for entry in journal.entries for line in _transaction(journal, entry))
     ends = chain(_balances(journal), _prices(journal, facts["zone"]))
@@ -37,7 +37,7 @@ def quoted(text: str) -> str:
     return '"' + single_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _head(journal: Journal, facts: dict[str, Any]) -> Iterator[str]:
+def _head(journal: LedgerJournal, facts: dict[str, Any]) -> Iterator[str]:
     merchant = facts["merchant"]
     name = merchant.get("display_name") or merchant["id"]
     standing = "sealed" if facts["is_sealed"] else facts["status"]
@@ -58,7 +58,7 @@ def _head(journal: Journal, facts: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _too_long(journal: Journal) -> set[str]:
+def _too_long(journal: LedgerJournal) -> set[str]:
     """Return the currencies with amounts of more digits than Beancount computes with."""
     return {
         currency
@@ -68,7 +68,7 @@ def _too_long(journal: Journal) -> set[str]:
     }
 
 
-def _transaction(journal: Journal, entry: Transaction) -> Iterator[str]:
+def _transaction(journal: LedgerJournal, entry: Transaction) -> Iterator[str]:
     flag = "!" if entry.needs_review else "*"
     narration = f"{entry.kind} {entry.reference_id or entry.currency}"
     yield f"{entry.day} {flag} {quoted(narration)}"
@@ -82,7 +82,7 @@ def _transaction(journal: Journal, entry: Transaction) -> Iterator[str]:
     yield ""
 
 
-def _balances(journal: Journal) -> Iterator[str]:
+def _balances(journal: LedgerJournal) -> Iterator[str]:
     """Yield a balance without tolerance for each known closing position."""
     too_long = _too_long(journal)
     if too_long:
@@ -96,7 +96,7 @@ def _balances(journal: Journal) -> Iterator[str]:
             yield f"{mark}{journal.end_day} balance {WALLET}  {amount} ~ 0 {commodity}"
 
 
-def _prices(journal: Journal, zone: str) -> Iterator[str]:
+def _prices(journal: LedgerJournal, zone: str) -> Iterator[str]:
     for row in journal.summary:
         commodity = journal.commodities.get(row["currency"])
         rate: Decimal | None = row["implied_rate"]

@@ -88,7 +88,7 @@ class Transaction:
 
 
 @dataclass(frozen=True)
-class Journal:
+class LedgerJournal:
     """The entries of a period, with the name and the decimal places of each currency."""
 
     first_day: date
@@ -121,7 +121,7 @@ class Journal:
         return f"{value:.{self.places[currency]}f}"
 
 
-def make_journal(statement: Document) -> Journal:
+def make_journal(statement: Document) -> LedgerJournal:
     """Return the journal of a statement: opening positions, then its movements."""
     zone = load_zone(statement.period.zone)
     first, end = (
@@ -131,10 +131,10 @@ def make_journal(statement: Document) -> Journal:
     summary = statement.tables["summary"].to_pylist()
     batches = statement.tables["lines"].select(list(_LINE)).to_batches(max_chunksize=10_000)
     lines = (line for batch in batches for line in batch.to_pylist())
-    return Journal(first, end, (*_openings(summary, first), *map(_entry, lines)), summary)
+    return LedgerJournal(first, end, (*_openings(summary, first), *map(_entry, lines)), summary)
 
 
-def check_balanced(journal: Journal) -> None:
+def check_balanced(journal: LedgerJournal) -> None:
     """Raise `LakeError` if an entry, as it will be written, does not sum to zero."""
     for entry in journal.entries:
         texts = (journal.amount(value, entry.currency) for _, value in entry.postings)
@@ -144,7 +144,7 @@ def check_balanced(journal: Journal) -> None:
             raise LakeError(message)
 
 
-def write_postings(journal: Journal, path: Path) -> int:
+def write_postings(journal: LedgerJournal, path: Path) -> int:
     """Write the postings as CSV, one a row; return how many there are."""
     count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -227,7 +227,7 @@ def _places(value: Decimal) -> int:
     return len(f"{value:f}".partition(".")[2].rstrip("0"))
 
 
-def _posting_lines(journal: Journal, number: int, entry: Transaction) -> Iterator[str]:
+def _posting_lines(journal: LedgerJournal, number: int, entry: Transaction) -> Iterator[str]:
     line_no, review = value_text(entry.line_no), value_text(entry.needs_review)
     entry_id, day = escape_formula(entry.entry_id), entry.day.isoformat()
     coin = (escape_formula(entry.currency), journal.commodities[entry.currency])

@@ -8,7 +8,7 @@ import pytest
 
 from svc_analytics.books.accounts import Accounts, parse_accounts, starter
 from svc_analytics.books.entries import DAY, MONTH
-from svc_analytics.books.entry import Entry, EntryFile, EntryLine
+from svc_analytics.books.entry import Entry, EntryLine, Journal
 from svc_analytics.books.export import Way, make_books, preset_files
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.books.refusals import refusals
@@ -26,10 +26,10 @@ def entry(day: int, *cents: int) -> Entry:
     return Entry(f"SVC-2026-10-{day:02}", date(2026, 10, day), "Payments", tuple(lines))
 
 
-def journal(*entries: Entry, places: int = 2) -> EntryFile:
+def journal(*entries: Entry, places: int = 2) -> Journal:
     """A journal of October."""
     first, last = date(2026, 10, 1), date(2026, 10, 31)
-    return EntryFile("2026-10", first, last, 0, entries, "USD", places)
+    return Journal("2026-10", first, last, 0, entries, "USD", places)
 
 
 def named_as_beancount_does(one: Entry) -> Entry:

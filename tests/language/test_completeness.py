@@ -7,7 +7,7 @@ from itertools import combinations
 from pathlib import Path
 
 from svc_analytics import errors
-from svc_analytics.closing.restatement.diff import compare
+from svc_analytics.closing.restatement.diff import NO_DIFFERENCES
 from svc_analytics.formatting.display import label
 from svc_analytics.language.catalogue import Language, read_catalogue
 from svc_analytics.language.words import other_languages
@@ -75,7 +75,7 @@ def displayed() -> Iterator[str]:
     yield from map(label, (*set(TABLES) - {"summary"}, *page.FURTHER, TREND, "flags"))
     yield from map(label, compared_folder.TABLES)
     yield from (each.__name__ for each in vars(errors).values() if is_error(each))
-    yield from map(label, (*compare({}, {}).column_names, *page.LINE_COLUMNS))
+    yield from map(label, (*NO_DIFFERENCES.column_names, *page.LINE_COLUMNS))
     yield from map(label_of, COMPARISON.names)
     yield from filter(None, (*LABELS.values(), *OF.values()))
     yield from (label(name) for table in (CHANGES, PARTS, RECORDS) for name in table.names)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from svc_analytics.books.entry import Entry, EntryFile
+from svc_analytics.books.entry import Entry, Journal
 from svc_analytics.books.presets.form import CodeForm
 from svc_analytics.books.presets.preset import Preset, harmless
 
@@ -16,12 +16,12 @@ ACCOUNT = CodeForm(
 )
 
 
-def write(journal: EntryFile) -> str:
+def write(journal: Journal) -> str:
     """Write the entries; which accounts they need is a comment, for only one file may open each."""
     return "".join(f"{line}\n" for line in _lines(journal))
 
 
-def _lines(journal: EntryFile) -> Iterator[str]:
+def _lines(journal: Journal) -> Iterator[str]:
     yield f"; Books of {harmless(journal.label, _LONGEST)}. Your ledger opens these accounts:"
     for account in sorted({line.account for _, line in journal.lines}):
         yield f"; {journal.first_day} open {account}"
@@ -30,7 +30,7 @@ def _lines(journal: EntryFile) -> Iterator[str]:
         yield from _entry(journal, entry)
 
 
-def _entry(journal: EntryFile, entry: Entry) -> Iterator[str]:
+def _entry(journal: Journal, entry: Entry) -> Iterator[str]:
     yield f"{entry.day} * {_quoted(entry.narration)}"
     yield f"  entry_id: {_quoted(entry.entry_id)}"
     for line in entry.lines:

@@ -1,6 +1,6 @@
 """A plain CSV: one line a row, with all that is known of it."""
 
-from svc_analytics.books.entry import Entry, EntryFile, EntryLine
+from svc_analytics.books.entry import Entry, EntryLine, Journal
 from svc_analytics.books.presets.form import CodeForm
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 from svc_analytics.periods import CALENDARS
@@ -23,14 +23,14 @@ JALALI = "jalali_day"
 _LONGEST = 4000
 
 
-def _write(journal: EntryFile) -> str:
+def _write(journal: Journal) -> str:
     has_jalali = journal.settings.get("jalali") == "yes"
     head = [*HEADER, *([JALALI] if has_jalali else []), *journal.tracking]
     lines = [_row(journal, entry, line, has_jalali) for entry, line in journal.lines]
     return rows([head, *lines])
 
 
-def _row(journal: EntryFile, entry: Entry, line: EntryLine, has_jalali: bool) -> list[str]:
+def _row(journal: Journal, entry: Entry, line: EntryLine, has_jalali: bool) -> list[str]:
     return [
         *(entry.entry_id, entry.day.isoformat(), harmless(entry.narration, _LONGEST)),
         *(line.figure, harmless(line.coin, _LONGEST), line.account),

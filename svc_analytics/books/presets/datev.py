@@ -7,7 +7,7 @@ each entry at zero.
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from svc_analytics.books.entry import Entry, EntryFile, EntryLine
+from svc_analytics.books.entry import Entry, EntryLine, Journal
 from svc_analytics.books.presets.form import CodeForm
 from svc_analytics.books.presets.preset import Preset, harmless
 from svc_analytics.instants import from_micros
@@ -46,13 +46,13 @@ _NUMBER = CodeForm("[0-9]{1,9}", "1 to 9 digits", "1599")
 _LATIN = str.maketrans({"…": "..."})
 
 
-def _write(journal: EntryFile) -> str:
+def _write(journal: Journal) -> str:
     rows = (_row(journal, entry, line) for entry, line in journal.lines)
     lines = [";".join(map(_cell, range(1, len(COLUMNS) + 1), row)) for row in rows]
     return "".join(f"{line}\r\n" for line in (_head(journal), ";".join(COLUMNS), *lines))
 
 
-def _head(journal: EntryFile) -> str:
+def _head(journal: Journal) -> str:
     settings, instant = journal.settings, from_micros(journal.as_of).strftime("%Y%m%d%H%M%S%f")[:17]
     begin = _year_of(journal, journal.entries[0].day if journal.entries else journal.first_day)
     first = max(journal.first_day, begin)
@@ -67,13 +67,13 @@ def _head(journal: EntryFile) -> str:
     return ";".join(cells)
 
 
-def _year_of(journal: EntryFile, day: date) -> date:
+def _year_of(journal: Journal, day: date) -> date:
     """Return the first day of the business year that a day is of: a file is of one year."""
     begin = day.replace(day=1, month=int(journal.settings.get("year_start", "01-01")[:2]))
     return begin if begin <= day else begin.replace(year=begin.year - 1)
 
 
-def _row(journal: EntryFile, entry: Entry, line: EntryLine) -> Iterator[str]:
+def _row(journal: Journal, entry: Entry, line: EntryLine) -> Iterator[str]:
     amount = journal.text(abs(line.cents)).replace(".", ",")
     yield from (amount, '"S"' if line.cents > 0 else '"H"', "", "", "", "")
     yield from (line.account, journal.settings["clearing"])

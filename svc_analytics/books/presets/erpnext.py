@@ -1,6 +1,6 @@
 """ERPNext: Data Import, Journal Entry, Insert New Records."""
 
-from svc_analytics.books.entry import EntryFile
+from svc_analytics.books.entry import Journal
 from svc_analytics.books.presets.form import at_most
 from svc_analytics.books.presets.preset import Preset, harmless, only_first, rows, with_places
 
@@ -12,7 +12,7 @@ HEADER = (
 _LONGEST = 140
 
 
-def _write(journal: EntryFile) -> str:
+def _write(journal: Journal) -> str:
     company = journal.settings.get("company", "")
     center = journal.settings.get("cost_center", "")
     lines = []

@@ -1,6 +1,6 @@
 """NetSuite: Setup, Import/Export, Import CSV Records, Journal Entry."""
 
-from svc_analytics.books.entry import EntryFile
+from svc_analytics.books.entry import Journal
 from svc_analytics.books.presets.form import CodeForm, at_most
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
@@ -13,7 +13,7 @@ _DATES = {"MDY": "%m/%d/%Y", "DMY": "%d/%m/%Y", "YMD": "%Y-%m-%d"}
 _LONGEST = 999
 
 
-def _write(journal: EntryFile) -> str:
+def _write(journal: Journal) -> str:
     date = _DATES[journal.settings.get("date_order", "MDY")]
     subsidiary = journal.settings.get("subsidiary", "")
     lines = [

@@ -1,6 +1,6 @@
 """Odoo: Accounting, Journal Entries, Import records."""
 
-from svc_analytics.books.entry import EntryFile
+from svc_analytics.books.entry import Journal
 from svc_analytics.books.presets.form import CodeForm, at_most
 from svc_analytics.books.presets.preset import Preset, harmless, only_first, rows, with_places
 
@@ -12,7 +12,7 @@ HEADER = (
 _LONGEST = 250
 
 
-def _write(journal: EntryFile) -> str:
+def _write(journal: Journal) -> str:
     name = journal.settings.get("journal", "")
     lines = []
     for place, entry, line in with_places(journal):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from svc_analytics.books.entry import Entry, EntryFile
+from svc_analytics.books.entry import Entry, Journal
 from svc_analytics.books.presets.form import CodeForm
 from svc_analytics.books.presets.preset import Preset, harmless
 
@@ -17,12 +17,12 @@ ACCOUNT = CodeForm(
 )
 
 
-def write(journal: EntryFile) -> str:
+def write(journal: Journal) -> str:
     """Write the journal as text, each account and the currency declared."""
     return "".join(f"{line}\n" for line in _lines(journal))
 
 
-def _lines(journal: EntryFile) -> Iterator[str]:
+def _lines(journal: Journal) -> Iterator[str]:
     yield f"; Books of {harmless(journal.label, _LONGEST, _WITHOUT)}"
     sample = journal.text(10 ** (journal.places + 3), 0)  # hledger asks for its point
     yield f"commodity {sample if '.' in sample else sample + '.'} {journal.currency}"
@@ -33,7 +33,7 @@ def _lines(journal: EntryFile) -> Iterator[str]:
         yield from _entry(journal, entry)
 
 
-def _entry(journal: EntryFile, entry: Entry) -> Iterator[str]:
+def _entry(journal: Journal, entry: Entry) -> Iterator[str]:
     yield f"{entry.day} * ({entry.entry_id}) {harmless(entry.narration, _LONGEST, _WITHOUT)}"
     for line in entry.lines:
         amount = f"{journal.text(line.cents, 0)} {journal.currency}"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from svc_analytics.books.entry import Entry, EntryFile, EntryLine
+from svc_analytics.books.entry import Entry, EntryLine, Journal
 from svc_analytics.books.presets.form import CodeForm, at_most
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import single_line
@@ -23,7 +23,7 @@ class Preset:
     name: str
     title: str
     ending: str
-    write: Callable[[EntryFile], str]
+    write: Callable[[Journal], str]
     arrives: str  # what becomes of an imported entry
     before: str = ""  # what to do in the system before an import
     encoding: str = "utf-8"
@@ -38,9 +38,9 @@ class Preset:
     digits: int = 11  # the most that may stand before the point
     places: int = 2  # the most behind it
     most_lines: int | None = None  # of a file
-    file_of: Callable[[EntryFile, Entry], object] = lambda journal, entry: None  # what parts files
+    file_of: Callable[[Journal, Entry], object] = lambda journal, entry: None  # what parts files
 
-    def files(self, journal: EntryFile) -> list[bytes]:
+    def files(self, journal: Journal) -> list[bytes]:
         """Write a journal: one file, or more where a file takes no more lines."""
         self.check(journal)
         return [self.write(part).encode(self.encoding) for part in self._parts(journal)]
@@ -51,12 +51,12 @@ class Preset:
         known = tracking if self.tracked is None else self.tracked
         return names + [f"{name} in [tracking]" for name in tracking if name not in known]
 
-    def check(self, journal: EntryFile) -> None:
+    def check(self, journal: Journal) -> None:
         """Raise `ConfigError` for what the system would refuse, and say how to mend it."""
         for problem in self._problems(journal):
             raise ConfigError(f"{self.title} would refuse this: {problem}")
 
-    def _problems(self, journal: EntryFile) -> Iterator[str]:
+    def _problems(self, journal: Journal) -> Iterator[str]:
         for name in self.required:
             if name not in journal.settings:
                 yield f"write {name} below [{self.name}] in the file of accounts"
@@ -70,7 +70,7 @@ class Preset:
             for line in entry.lines:
                 yield from self._problems_of(line, entry, journal)
 
-    def _problems_of(self, line: EntryLine, entry: Entry, journal: EntryFile) -> Iterator[str]:
+    def _problems_of(self, line: EntryLine, entry: Entry, journal: Journal) -> Iterator[str]:
         if why := self.account.refusal(line.account):
             yield f"an account {why}"
         if line.account == journal.settings.get(CLEARING):
@@ -82,7 +82,7 @@ class Preset:
         if line.tax and (why := self.tax.refusal(line.tax)):
             yield f"a tax code {why}"
 
-    def _parts(self, journal: EntryFile) -> Iterator[EntryFile]:
+    def _parts(self, journal: Journal) -> Iterator[Journal]:
         """Yield a journal in parts of whole entries that a file takes."""
         part: list[Entry] = []
         for entry in journal.entries:
@@ -92,7 +92,7 @@ class Preset:
             part.append(entry)
         yield replace(journal, entries=tuple(part))
 
-    def _is_full(self, part: list[Entry], entry: Entry, journal: EntryFile) -> bool:
+    def _is_full(self, part: list[Entry], entry: Entry, journal: Journal) -> bool:
         """Whether an entry needs another file than those before it."""
         count = sum(len(each.lines) for each in (*part, entry))
         is_other = self.file_of(journal, part[0]) != self.file_of(journal, entry)
@@ -126,7 +126,7 @@ def only_first(place: int, cells: list[str]) -> list[str]:
     return [""] * len(cells) if place else cells
 
 
-def with_places(journal: EntryFile) -> Iterator[tuple[int, Entry, EntryLine]]:
+def with_places(journal: Journal) -> Iterator[tuple[int, Entry, EntryLine]]:
     """Yield every line with its place in its entry, from 0."""
     for entry in journal.entries:
         for place, line in enumerate(entry.lines):

@@ -1,6 +1,6 @@
 """QuickBooks Online: Settings, Import data, Journal entries."""
 
-from svc_analytics.books.entry import Entry, EntryFile, EntryLine
+from svc_analytics.books.entry import Entry, EntryLine, Journal
 from svc_analytics.books.presets.form import CodeForm
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
@@ -10,7 +10,7 @@ _DATES = {"MDY": "%m/%d/%Y", "DMY": "%d/%m/%Y", "YMD": "%Y-%m-%d"}
 _LONGEST = 4000
 
 
-def _write(journal: EntryFile) -> str:
+def _write(journal: Journal) -> str:
     date = _DATES[journal.settings.get("date_order", "MDY")]
     tracked = [name for name in _TRACKED if name in journal.tracking]
     ends = [journal.tracking[name] for name in tracked]

@@ -1,6 +1,6 @@
 """Xero: Accounting, Manual journals, Import."""
 
-from svc_analytics.books.entry import EntryFile
+from svc_analytics.books.entry import Journal
 from svc_analytics.books.presets.form import CodeForm
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
@@ -12,7 +12,7 @@ _LONGEST = 4000
 _NARRATION = 500
 
 
-def _write(journal: EntryFile) -> str:
+def _write(journal: Journal) -> str:
     tracked = [cell for pair in journal.tracking.items() for cell in pair]
     ends = (tracked + [""] * 4)[:4]
     lines = [

@@ -7,9 +7,8 @@ a row differ.
 """
 
 import csv
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 
@@ -47,11 +46,13 @@ _NEEDED = {  # the columns that a comparison looks rows up by
     "lines": ("record_id", "currency", "net"),
 }
 _BATCH = 10_000
+_SCHEMA = pa.schema([(name, pa.string()) for name in COLUMNS])
+NO_DIFFERENCES = _SCHEMA.empty_table()
 
 Tables = dict[str, pa.Table]
 Row = dict[str, str]
 Entry = dict[str, str]
-Engine = Callable[[], duckdb.DuckDBPyConnection]
+Engine = duckdb.DuckDBPyConnection
 
 
 def as_texts(tables: Tables) -> Tables:
@@ -120,7 +121,7 @@ def compare(old: Tables, new: Tables, changed_ids: Collection[str] | None = None
         figures = list(_compare_figures(engine, old, new, Causes(rows, old, new)))
     return pa.Table.from_pylist(
         [{name: entry.get(name) or None for name in COLUMNS} for entry in [*figures, *rows]],
-        schema=pa.schema([(name, pa.string()) for name in COLUMNS]),
+        schema=_SCHEMA,
     )
 
 
@@ -133,19 +134,10 @@ def is_different(old: Tables, new: Tables, changed_ids: Collection[str] | None =
 
 @contextmanager
 def _one_engine() -> Iterator[Engine]:
-    """Let one engine pair the rows of all tables; it is opened for the first that differ.
-
-    To open one for each table would take longer than all else of a comparison.
-    """
-    with ExitStack() as stack:
-
-        @cache
-        def engine() -> duckdb.DuckDBPyConnection:
-            connection = stack.enter_context(duckdb.connect())
-            connection.execute(f"SET {NO_BARS}")
-            return connection
-
-        yield engine
+    """Open the engine that pairs the rows of all tables: one for each would take longest of all."""
+    with duckdb.connect() as connection:
+        connection.execute(f"SET {NO_BARS}")
+        yield connection
 
 
 def _compare_figures(engine: Engine, old: Tables, new: Tables, causes: Causes) -> Iterator[Entry]:
@@ -254,13 +246,12 @@ def _differing_rows(
     names = [name for name in common if name in keys or name not in ignored]
     keys = [name for name in keys if name in names]
     older, newer = old.select(names), new.select(names)
-    if older.equals(newer):  # nearly always: no engine is opened only to say so
+    if older.equals(newer):
         return
     with interruptible():
-        connection = engine()
-        connection.register("older", older)
-        connection.register("newer", newer)
-        pairs = connection.sql(_difference_query(keys)).to_arrow_table()
+        engine.register("older", older)
+        engine.register("newer", newer)
+        pairs = engine.sql(_difference_query(keys)).to_arrow_table()
     for batch in pairs.to_batches(max_chunksize=_BATCH):
         for pair in batch.to_pylist():
             before, after = pair["before"], pair["after"]

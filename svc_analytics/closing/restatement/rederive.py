@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.restatement.diff import (
+    NO_DIFFERENCES,
     READ_AT,
     as_texts,
     compare,
@@ -45,7 +46,7 @@ def rederive(lake: Lake, manifest: seals.Manifest) -> Statement:
 def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Statement) -> pa.Table:
     """Return the differences of a new statement from the unaltered files of an old one."""
     if new.content_digest() == manifest["content_digest"]:
-        return compare({}, {})
+        return NO_DIFFERENCES
     files = manifest["files"].keys() - seals.broken_files(folder, manifest)
     return differences(lake, read_tables(folder, files), new)
 
@@ -59,7 +60,7 @@ def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Tabl
     (before, after), changed = comparable(known, as_texts(new.tables)), changed_ids(lake)
     if is_different(without_verdicts(before), without_verdicts(after), changed):
         return compare(before, after, changed)
-    return compare({}, {})
+    return NO_DIFFERENCES
 
 
 def follows(table: pa.Table, folder: Path, manifest: seals.Manifest, sealed: Statement) -> bool:

@@ -24,7 +24,7 @@ from svc_analytics.closing.neighbours import (
     unmet_neighbours,
 )
 from svc_analytics.closing.register import FILE, Register, read_register
-from svc_analytics.closing.restatement.diff import Tables, as_texts, compare, read_tables
+from svc_analytics.closing.restatement.diff import NO_DIFFERENCES, Tables, as_texts, read_tables
 from svc_analytics.closing.restatement.rederive import (
     differences,
     follows,
@@ -98,7 +98,7 @@ class Proof:
     unproven: list[Message] = field(default_factory=list)
     notes: list[Message] = field(default_factory=list)
     new: Statement | None = None
-    table: pa.Table = field(default_factory=lambda: compare({}, {}))
+    table: pa.Table = field(default_factory=lambda: NO_DIFFERENCES)
     register: Register = field(default_factory=Register)
     # Where it does not meet its neighbours: no fault of this folder alone.
     unmet: list[Mismatch] = field(default_factory=list)
@@ -254,7 +254,7 @@ def _check_contents(proof: Proof, period: Period) -> None:
 def _tables(proof: Proof, names: Collection[str], files: Collection[str]) -> Tables:
     """Return the tables that were sealed: the lake's, if it gives the same content."""
     folder, manifest, new = proof.folder, proof.manifest, proof.new
-    known = {RESTATEMENT: compare({}, {})} | (new.tables if new else {})
+    known = {RESTATEMENT: NO_DIFFERENCES} | (new.tables if new else {})
     if new and new.content_digest() == manifest["content_digest"]:
         own = [name for name in names if name not in new.tables]
         return new.tables | sealed_tables(folder, manifest, own, files, known)

@@ -18,7 +18,7 @@ import pyarrow as pa
 from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
 from svc_analytics.closing.register import lake_around
-from svc_analytics.closing.restatement.diff import compare
+from svc_analytics.closing.restatement.diff import NO_DIFFERENCES
 from svc_analytics.closing.sealing import chain_faults
 from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings
@@ -152,7 +152,7 @@ def _verify(path: Path, lake: Lake | None) -> SealVerification:
     seal = manifest["seal"]
     if seal not in (None, seals.seal_of(manifest)):
         # The manifest was altered, so its period and options cannot be trusted either.
-        return SealVerification(path, seal, tuple(broken), (), compare({}, {}))
+        return SealVerification(path, seal, tuple(broken), (), NO_DIFFERENCES)
     lake, doubts = _find_lake(path, manifest, lake)
     proof = prove(path, manifest, lake)
     reasons = proof.new.reasons if proof.new else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from svc_analytics.books.entry import Entry, EntryFile, EntryLine
+from svc_analytics.books.entry import Entry, EntryLine, Journal
 from svc_analytics.books.export import Books, write_books
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.errors import SvcError
@@ -79,7 +79,7 @@ class BooksBox:
         self.said.value = self._looks.line(text, is_told=True)
 
 
-def entries_html(journal: EntryFile, looks: Looks) -> str:
+def entries_html(journal: Journal, looks: Looks) -> str:
     """Return entries as a table: each with its debits, its credits, and a balance of zero."""
     head = _row("th", tuple(map(looks.text, _HEAD)))
     rows = [head, *(row for each in journal.entries for row in _rows(journal, each, looks))]
@@ -88,7 +88,7 @@ def entries_html(journal: EntryFile, looks: Looks) -> str:
     return f'<table class="svc-entries">{"".join(rows[: _MOST + 1])}</table>{looks.line(more)}'
 
 
-def _rows(journal: EntryFile, entry: Entry, looks: Looks) -> Iterator[str]:
+def _rows(journal: Journal, entry: Entry, looks: Looks) -> Iterator[str]:
     for line in entry.lines:
         yield _row("td", map(escape_invisible, _cells(journal, entry, line)))
     debit = sum(line.cents for line in entry.lines if line.cents > 0)
@@ -97,7 +97,7 @@ def _rows(journal: EntryFile, entry: Entry, looks: Looks) -> Iterator[str]:
     yield _row("th", ("", "", "", balance, journal.text(debit), journal.text(credit)))
 
 
-def _cells(journal: EntryFile, entry: Entry, line: EntryLine) -> tuple[str, ...]:
+def _cells(journal: Journal, entry: Entry, line: EntryLine) -> tuple[str, ...]:
     amounts = (journal.debit(line), journal.credit(line))
     return (entry.day.isoformat(), entry.entry_id, line.account, line.description, *amounts)
 

@@ -66,19 +66,19 @@ class _ColumnLayout:
     look: dict[str, Any] = field_of(default_factory=dict)  # of its texts
 
 
-def write_table(pen: CellWriter, page: SheetContents) -> None:
+def write_table(pen: CellWriter, contents: SheetContents) -> None:
     """Write a table as a sheet, printed one page wide."""
-    sheet = pen.sheet(page.name)
-    fields = [field for field in page.table.schema if field.name != KEPT]
-    whole = SheetRows(pen, sheet, page.table, page.standing, _longest(page.table))
-    columns = [column for field in fields for column in _lay_out(whole, field, page.zone)]
+    sheet = pen.sheet(contents.name)
+    fields = [field for field in contents.table.schema if field.name != KEPT]
+    whole = SheetRows(pen, sheet, contents.table, contents.standing, _longest(contents.table))
+    columns = [column for field in fields for column in _lay_out(whole, field, contents.zone)]
     columns = [_look(pen, *pair) for pair in zip(columns, [None, *columns], strict=False)]
     behind = [place for place, column in enumerate(columns) if column.has_exact]
-    title, standing = map(pen.spoken.text, (page.title, page.standing.text))
+    title, standing = map(pen.spoken.text, (contents.title, contents.standing.text))
     pen.text(sheet, 0, 0, f"{title}: {standing}", **pen.own | {"bold": True})
     _write_heads(pen, sheet, columns, behind)
     row = HEAD + 1
-    for rows in page.table.to_batches(max_chunksize=BATCH):
+    for rows in contents.table.to_batches(max_chunksize=BATCH):
         part = replace(whole, rows=rows)
         writers = [_writer(part, column) for column in columns]
         writers += [part.exact_writer(columns[source].field) for source in behind]
@@ -86,7 +86,7 @@ def write_table(pen: CellWriter, page: SheetContents) -> None:
             for place, write in enumerate(writers):
                 write(index, row + index, place)
         row += rows.num_rows
-    _set_up(pen, sheet, page, columns)
+    _set_up(pen, sheet, contents, columns)
 
 
 def _writer(part: SheetRows, column: _ColumnLayout) -> WriteCell:
@@ -195,18 +195,18 @@ def _longest(table: pa.Table) -> dict[str, int]:
 
 
 def _set_up(
-    pen: CellWriter, sheet: Any, page: SheetContents, columns: Sequence[_ColumnLayout]
+    pen: CellWriter, sheet: Any, contents: SheetContents, columns: Sequence[_ColumnLayout]
 ) -> None:
     """Freeze the head, filter by it, and print one A4 page wide with the head on each."""
-    rows, names = page.table.num_rows, [column.field.name for column in columns]
+    rows, names = contents.table.num_rows, [column.field.name for column in columns]
     first = [place for place, name in enumerate(names[:3]) if name == "currency"]
     sheet.freeze_panes(HEAD + 1, first[0] + 1 if first else 1)
     if names:
-        printed = page.table.column_names[: page.printed]
+        printed = contents.table.column_names[: contents.printed]
         last = max(place for place, name in enumerate(names) if name in printed)
         sheet.autofilter(HEAD, 0, max(HEAD + rows, HEAD + 1), len(names) - 1)
         sheet.print_area(0, 0, HEAD + rows, last)
-    set_up_print(pen, sheet, page.standing, is_wide=True)
+    set_up_print(pen, sheet, contents.standing, is_wide=True)
     sheet.repeat_rows(0, HEAD)
 
 

@@ -77,8 +77,8 @@ def _write_tables(
         for number, start in enumerate(range(0, max(table.num_rows, 1), SHEET_ROWS), 1):
             sheet = sheet_name(_FIRST.get(name, label(name)), number)
             part = table.slice(start, SHEET_ROWS)
-            page = SheetContents(sheet, sheet, part, standing, statement.period.zone, printed)
-            write_table(pen, page)
+            zone = statement.period.zone
+            write_table(pen, SheetContents(sheet, sheet, part, standing, zone, printed))
 
 
 def _in_order(name: str, table: pa.Table) -> tuple[pa.Table, int | None]:
