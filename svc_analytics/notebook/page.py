@@ -86,7 +86,7 @@ def _opening(cells: list[Any], facts: dict[str, str]) -> Iterator[Any]:
 def _cell(source: str) -> Any:
     import nbformat  # an optional extra
 
-    return nbformat.v4.new_markdown_cell(source)
+    return nbformat.v4.new_markdown_cell(source)  # type: ignore[no-untyped-call]
 
 
 def _head(facts: dict[str, str]) -> str:

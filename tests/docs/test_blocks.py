@@ -27,7 +27,7 @@ from svc_analytics.signing.secrets import Secret
 from svc_analytics.signing.webhooks import sign_webhook
 from tests.support.buckets import serve_bucket
 from tests.support.documents import blocks, demo_desk, name_of
-from tests.support.rings import rings
+from tests.support.rings import rings, sample
 
 Desk = tuple[Path, Running]
 
@@ -178,7 +178,7 @@ def test_what_is_shown_is_what_is_printed(whole_demo, command, printed, monkeypa
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("block", rings(PYTHON[:1], PYTHON), ids=name_of)
+@pytest.mark.parametrize("block", sample(PYTHON, 6), ids=name_of)
 def test_the_python_shown_runs(block, capsys):
     """The Python door opens as written."""
     exec(compile(block.text, block.page, "exec"), {})
