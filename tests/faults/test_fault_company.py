@@ -4,8 +4,9 @@ import errno
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import count
@@ -19,7 +20,7 @@ from svc_analytics.instants import parse_instant
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.database import write_views
-from tests.support.desks import Desk
+from tests.support.desks import Desk, replaced
 from tests.support.fake_service import payment, spread
 from tests.support.model_ledger import assert_same
 from tests.support.prepared import extracted
@@ -178,3 +179,15 @@ def test_an_outside_reader_is_right_or_fails_loudly(filled):
             assert rows == net == amount and most == 1
             right += 1
     assert right
+
+
+def test_the_clock_of_tests_goes_on_whichever_extraction_ends_first():
+    """Each stops it for itself; what the last one leaves is what was there before."""
+    before = time.time_ns
+    first, second = (replaced(time, "time_ns", told) for told in (lambda: 1, lambda: 2))
+    with ExitStack() as stack:
+        stack.enter_context(first)
+        with second:
+            stack.close()
+            assert time.time_ns() == 2
+    assert time.time_ns is before

@@ -1,13 +1,13 @@
 """A desk to extract at: the model service, settings for it and a lake, without real waiting."""
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self
-from unittest.mock import patch
 
 import pyarrow.parquet as pq
 
@@ -27,7 +27,7 @@ SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience
 
 def machine_clock_at(at: datetime) -> AbstractContextManager[Any]:
     """Set the clock by which a run judges that of the service."""
-    return patch.object(clock, "machine_clock", lambda: to_micros(at))
+    return replaced(clock, "machine_clock", lambda: to_micros(at))
 
 
 @dataclass
@@ -42,6 +42,27 @@ class VirtualTime:
     def wait(self, seconds: float) -> bool:
         self.now += seconds
         return False
+
+
+_replaced: dict[tuple[Any, str], list[Any]] = {}  # what was there, and what each thread put there
+_replacing = Lock()
+
+
+@contextmanager
+def replaced(module: Any, name: str, value: Any) -> Iterator[None]:
+    """Replace a name of a module for a while; threads that do so at once may end in any order."""
+    with _replacing:
+        values = _replaced.setdefault((module, name), [getattr(module, name)])
+        values.append(value)
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        with _replacing:
+            values.remove(value)
+            setattr(module, name, values[-1])
+            if len(values) == 1:
+                del _replaced[module, name]
 
 
 @dataclass
@@ -77,10 +98,10 @@ class Desk:
         seen_at = to_micros(self.service.now or NOW) + self.extractions * SECOND
         self.extractions += 1
         with (
-            patch.object(time, "time_ns", lambda: seen_at * 1000),
+            replaced(time, "time_ns", lambda: seen_at * 1000),
             # A model in memory answers at once: share all the same.
-            patch.object(scheduler, "WORTH_WAITING", 0.0),
-            patch.object(clock, "machine_clock", self._machine_clock()),
+            replaced(scheduler, "WORTH_WAITING", 0.0),
+            replaced(clock, "machine_clock", self._machine_clock()),
             Client(self.settings, limiter=limiter, transport=self.service.transport) as client,
         ):
             return run.extract(

@@ -258,7 +258,8 @@ def unpack(name: str, folder: Path) -> Path:
     release, _, kind = name.partition("/")
     with tarfile.open(KEPT / f"{release}.tar.xz") as file:
         members = [each for each in file if Path(each.name).parts[0] == kind]
-        file.extractall(folder, members, filter="data")
+        file.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 has none
+        file.extractall(folder, members)
     return folder / kind
 
 
