@@ -481,3 +481,19 @@ def test_a_property_that_is_not_utf8_is_refused():
     """No file could hold its name."""
     with pytest.raises(ConfigError, match="is not UTF-8"):
         check_names(["cart\udcff"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "figures",
+        "sql select",
+        "compare 2026-09 2026-10",
+        "statement 2026-10 --explain gross_sales --currency btc",
+        "statement 2026-10 --data-dir here --data-dir there",
+    ],
+)
+def test_two_forms_at_once_are_refused(run, words):
+    """What is printed has one form: neither is chosen for whoever asks for both."""
+    refused = run(*words.split(), "--csv", "--json")
+    assert (refused.code, refused.out) == (2, "") and "--csv or --json, not both" in refused.err
