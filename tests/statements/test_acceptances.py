@@ -54,8 +54,9 @@ def accept(desk: Desk, *findings: dict[str, Any], at: str = "2026-11-04", **cell
         writer = csv.writer(file)
         writer.writerow(["check", "record_id", "reason", "by", "at", "content"])
         for row in findings:
-            content = cells.get("content", row["content"])
-            writer.writerow([row["check_name"], row["record_id"], "a test", "Mina", at, content])
+            line = {"at": at} | row | cells
+            named = [line["check_name"], line["record_id"]]
+            writer.writerow([*named, "a test", "Mina", line["at"], line["content"]])
 
 
 # By rule: what breaks it, and what the service sends later in its place.
@@ -134,18 +135,31 @@ def test_what_was_set_aside_twice_is_accepted_twice(desk):
     assert [row["acknowledged_reason"] for row in blocking(made)] == ["a test", "a test"]
 
 
-@pytest.mark.parametrize(
-    ("at", "status"),
-    [
-        ("2026-11-03T12:00:00Z", "final"),
-        ("2026-11-03T11:59:59Z", "provisional"),
-        ("2026-11-03", "provisional"),  # its midnight: the record came at noon
-    ],
-)
-def test_a_line_without_a_digest_holds_for_what_was_there_then(desk, at, status):
-    """Nothing that came later."""
-    accept(desk, *blocking(serve(desk, ODD | {"amount": "1e1"})), at=at, content="")
-    assert statement(desk.lake, "2026-10", now=FIRST_SEEN.isoformat()).status == status
+def test_a_line_holds_for_its_finding_and_one_without_a_digest_for_what_was_there_then(desk):
+    """Nothing that came later: three records came at noon, and a day is its midnight.
+
+    A record broken in two ways is accepted in each.
+    """
+    then = ["2026-11-03T12:00:00Z", "2026-11-03T11:59:59Z", "2026-11-03"]
+    odd = [payment(number, "2026-10-15T12:00:00Z") | {"amount": "1e1"} for number in range(3)]
+    broken = SENT | {"status": "held", "kind": "chargeback"}
+    found = blocking(serve(desk, *odd, broken))
+    of_record = {row["record_id"]: row for row in found}
+    accept(
+        desk,
+        *(
+            of_record[record["id"]] | {"at": at, "content": ""}
+            for record, at in zip(odd, then, strict=True)
+        ),
+        next(row for row in found if row["check_name"] == "kind_is_known"),
+    )
+    again = statement(desk.lake, "2026-10", now=FIRST_SEEN.isoformat())
+    accepted = [row for row in blocking(again) if row["acknowledged_by"]]
+    assert len(found) == 5 and again.status == "provisional"
+    assert {(row["check_name"], row["record_id"]) for row in accepted} == {
+        (HELD, odd[0]["id"]),
+        ("kind_is_known", broken["id"]),
+    }
 
 
 @pytest.mark.thorough
@@ -170,14 +184,6 @@ def test_what_was_accepted_stays_so_when_the_same_is_read_again(desk):
     accept(desk, *found)
     again = odd | {"metadata": {"b": 2, "a": 1}}
     assert serve(desk, again, payment(2, "2026-10-09T12:00:00Z"), now=CHANGED).status == "final"
-
-
-def test_a_line_covers_no_other_rule_and_no_other_record(desk):
-    """A record broken in two ways is accepted in each."""
-    found = blocking(serve(desk, SENT | {"status": "held", "kind": "chargeback"}))
-    assert {row["check_name"] for row in found} == {"status_is_known", "kind_is_known"}
-    accept(desk, found[0])
-    assert statement(desk.lake, "2026-10", now=FIRST_SEEN.isoformat()).status == "provisional"
 
 
 def value_of(stream: Stream, name: str) -> Any:

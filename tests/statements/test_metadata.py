@@ -1,6 +1,5 @@
 """Properties of the payments' metadata that a statement's lines show, when they are named."""
 
-import json
 from typing import Any
 
 import pyarrow as pa
@@ -73,13 +72,6 @@ def test_named_properties_stand_on_the_lines(closer):
         ("payout", None, None),
     ]
     assert made.options == {"metadata": ["cart", "branch"], "assertions": []}
-
-
-def test_no_metadata_stands_on_a_statement_unasked(closer):
-    extracted(closer.desk)
-    made = statement(closer.desk.lake, "2026-10")
-    assert "metadata" not in json.dumps(made.tables["lines"].column_names)
-    assert made.options == {"assertions": []}
 
 
 @pytest.mark.parametrize("names", [["cart", "cart"], [""]])

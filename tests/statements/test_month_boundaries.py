@@ -8,7 +8,7 @@ from svc_analytics.instants import to_micros
 from svc_analytics.periods import month
 from svc_analytics.statements.statement import statement
 from tests.support.fake_service import payment
-from tests.support.rings import sample
+from tests.support.rings import rings, sample
 
 
 def stamp(at: datetime) -> str:
@@ -46,10 +46,10 @@ def test_a_microsecond_decides_the_month(desk, label, zone, calendar, start):
     assert counts == [[1], [2]]
 
 
-EDGES = [("1970-01", "gregorian"), ("1971-06", "gregorian"), ("1348-11", "jalali")]
+EDGES = [("1970-01", "gregorian"), ("1348-11", "jalali"), ("1971-06", "gregorian")]
 
 
-@pytest.mark.parametrize(("label", "calendar"), EDGES)
+@pytest.mark.parametrize(("label", "calendar"), rings(EDGES[:2], EDGES))
 def test_the_first_months_that_a_lake_can_hold_are_stated(desk, label, calendar):
     """A trend of 24 months begins before 1970 there, in months of which there is no record."""
     desk.service.now = datetime(1971, 7, 2, tzinfo=UTC)  # or each month since then is read too

@@ -81,4 +81,6 @@ def test_receipts_beside_a_payment_that_was_set_aside_are_unknown_for_that_reaso
     assert row(found.tables["summary"], currency="usdt")["receipts_checked"] is None
     [told] = [each for each in found.unknown if "receipts_checked" in each.figures]
     assert odd["id"] in told.text and {"receipts_valid", "attested_ratio"} <= {*told.figures}
+    assert "charged_total" in told.figures  # what was charged is in the share of signed value
+    assert not any("1e20" in unknown.text for unknown in found.unknown)  # none is too large
     assert "no receipt of the period was verified" not in str(found)

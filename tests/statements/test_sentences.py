@@ -4,8 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from svc_analytics.errors import ConfigError
 from svc_analytics.language.catalogue import Language
-from svc_analytics.statements.change.sentences import FILE, MOST, StoredSentences, stored_sentences
+from svc_analytics.statements.change.sentences import (
+    FILE,
+    MOST,
+    StoredSentences,
+    read_sentences,
+    stored_sentences,
+)
 
 HEAD = "before,after,figure,currency,sentence,prepared_by,reviewed_by\n"
 GOOD = "2026-09,2026-10,net_settlement,btc,Ann bought.,Rui,\n"
@@ -64,3 +71,11 @@ def test_the_older_file_has_lines_on_other_months(tmp_path):
     found = kept(tmp_path, HEAD + other * (MOST + 2))
     assert len(found.unread) == MOST + 1
     assert found.unread[-1] == "2 more lines with sentences were not read."
+
+
+def test_where_changes_are_explained_a_sentence_of_no_figure_is_refused_by_its_line(tmp_path):
+    """As in every file that people type; a figure that is not explained is one of them."""
+    for figure in ("profit", "ticket_max"):
+        (tmp_path / FILE).write_text(HEAD + GOOD.replace("net_settlement", figure))
+        with pytest.raises(ConfigError, match=rf"sentences\.csv, line 2: no figure '{figure}'"):
+            read_sentences(tmp_path, "2026-10", ["net_settlement"])

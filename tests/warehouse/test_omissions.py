@@ -1,6 +1,5 @@
 """What views and tables say where something is missing, or where records are odd."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -27,24 +26,6 @@ def rows(desk: Desk, query: str) -> list[dict[str, Any]]:
 def hold(desk: Desk, payments: list[Record], payouts: list[Record], **request: Any) -> None:
     desk.service.payments, desk.service.payouts = payments, payouts
     desk.extract(**request)
-
-
-def test_a_rate_is_unknown_where_a_newer_payout_record_may_be_missing(desk):
-    """Without a payout-class key a refund or a payout may be newer, at another rate.
-
-    What payers got back is unknown too, and not zero.
-    """
-    desk.settings = replace(desk.settings, payout_key=None)
-    hold(desk, [PAID], [])
-    made = statement(desk.lake, "2026-09")
-    [summary] = made.tables["summary"].to_pylist()
-    names = ("implied_rate", "implied_rate_at", "usd_exposure")
-    assert [summary[name] for name in names] == [None, None, None]
-    assert summary["usd_gross"] == 10
-    assert desk.lake.sql("from payers")["refunds_paid"].isna().all()
-    [exposure] = rows(desk, "from usd_exposure")
-    assert [exposure[name] for name in names] == [None, None, None]
-    assert "no record of it carries a USD value" not in str(made)
 
 
 def test_what_payers_got_back_is_known_from_when_refunds_were_read(desk):
@@ -106,6 +87,8 @@ def test_refunds_of_unread_payments_may_be_of_any_earlier_month(desk):
     (row,) = statement(desk.lake, "2026-10").tables["summary"].to_pylist()
     found = [row[f"refunds_{part}"] for part in ("same_period", "prior_period", "unresolved")]
     assert found == [0, None, 4]
+    positions = [row[f"{name}_position"] for name in ("opening", "closing")]
+    assert [row["fee_leakage"], *positions] == [None] * 3 and row["refunds_paid"] == 4
 
 
 def test_the_rate_is_unknown_where_a_newer_price_may_be_missing(desk):

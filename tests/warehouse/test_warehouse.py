@@ -236,7 +236,9 @@ def test_what_was_not_read_is_unknown_in_the_views(desk):
     desk.extract()
     known = "select count(net_sales), count(net_settlement), count(payouts_count) from "
     assert desk.lake.sql(f"{known} net_settlement_monthly").values.tolist() == [[4, 0, 0]]
-    assert one(desk.lake, "select count(position) from usd_exposure") == 0
+    for unknown in ("position", "implied_rate", "implied_rate_at", "usd_exposure"):
+        assert one(desk.lake, f"select count({unknown}) from usd_exposure") == 0
+    assert one(desk.lake, "select count(refunds_paid) from payers") == 0
     assert one(desk.lake, "select state from coverage where stream = 'payout_records'") == (
         "not_extracted"
     )
