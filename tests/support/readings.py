@@ -36,8 +36,9 @@ def _known(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
     key = (_bytes_of(lake), period, asked, repr([*basis.assertions]))
     if key not in _read:
         _read[key] = made = read_period(lake, period, basis)
-        if is_over and made.as_of >= period.end:  # test_as_of proves that these are the same
-            _read[key[0], period, replace(asked, as_of=made.as_of), key[3]] = made
+        if is_over and made.as_of == made.read_to >= period.end:
+            for as_of in (None, made.as_of):  # test_as_of proves that these are the same
+                _read[key[0], period, replace(asked, as_of=as_of), key[3]] = made
         while len(_read) > MOST:
             del _read[next(iter(_read))]
     found = _read[key]
