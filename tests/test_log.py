@@ -49,6 +49,7 @@ def test_a_record_that_was_set_aside_is_a_warning(service, desk, heard):
     assert lines(heard, logging.WARNING) == ["records set aside: 1"]
 
 
+@pytest.mark.usefixtures("kept")
 def test_a_sealed_month_is_told_and_a_restated_one_is_a_warning(desk, heard):
     closer = Closer(desk)
     closer.serve()

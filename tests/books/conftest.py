@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.books.accounts import starter
+from tests.support.readings import keep_readings
 from tests.support.sealed_months import make
 
 
@@ -13,7 +14,9 @@ from tests.support.sealed_months import make
 def sealed_lake(tmp_path_factory) -> Path:
     """Two sealed months, in CSV alone: a page is drawn again whenever its seal is proven."""
     folder = tmp_path_factory.mktemp("sealed") / "data"
-    make(folder, ("csv",))
+    with pytest.MonkeyPatch.context() as patch:
+        keep_readings(patch)
+        make(folder, ("csv",))
     return folder
 
 

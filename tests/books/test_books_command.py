@@ -1,7 +1,7 @@
 """`books` from the command line and at the close desk, on two sealed months."""
 
 import json
-from collections.abc import Iterator
+import time
 from datetime import date, datetime
 from decimal import Decimal
 
@@ -13,7 +13,7 @@ from svc_analytics.books.accounts import starter
 from svc_analytics.books.export import BooksSource, Way, make_books
 from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.notebook.desk.panel import Panel
+from svc_analytics.notebook.desk.panel import Judging, Panel
 from svc_analytics.periods import month
 from tests.support.importers import IMPORTERS
 from tests.support.seeded_books import SCHEMA, accounts, summary
@@ -138,8 +138,10 @@ def test_a_chart_that_is_there_is_not_written_over(run, books_lake):
     assert (books_lake / "books.toml").read_text(encoding="utf-8") == starter()
 
 
-def test_a_provisional_month_is_refused_unless_it_is_named(run, books_lake):
-    """November was never read to its end."""
+def test_a_provisional_month_is_refused_unless_it_is_named(run, books_lake, monkeypatch):
+    """November was never read to its end; it is looked at twice at one instant."""
+    at = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: at)
     done = run("books", "2026-11", "--preset", "csv")
     assert done.code == 1 and "2026-11 is provisional" in done.err
     assert run("books", "2026-11", "--preset", "csv", "--provisional").code == 0
@@ -180,11 +182,12 @@ def test_books_in_another_currency_name_each_rate(run, books_lake):
 
 
 @pytest.fixture
-def panel(books_lake) -> Iterator[Panel]:
+def panel(books_lake, monkeypatch) -> Panel:
+    """The desk at October; what its tiles say of the months is nothing to books."""
+    monkeypatch.setattr(Judging, "start", lambda judging: None)
     panel = Panel(svc.desk(Lakehouse(books_lake))._months, lambda: None)
     panel.choose("2026-10")
-    yield panel
-    panel.judging.wait()
+    return panel
 
 
 def test_entries_are_shown_with_a_balance_of_zero_before_they_are_written(panel, books_lake):

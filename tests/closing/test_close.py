@@ -10,12 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-import svc_analytics as svc
-from svc_analytics import verify_statement
+from svc_analytics import statement, verify_statement
 from svc_analytics.closing.register import read_register
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import LakeBusy, Unavailable
-from svc_analytics.instants import parse_bound
 from svc_analytics.proofs.secret import require_secret
 from svc_analytics.working_folders import restore_folders
 from tests.support.closings import Closer, figure, row_causes, table
@@ -104,10 +102,10 @@ def test_a_blocking_finding_keeps_a_month_unsealed_until_it_is_accepted(closer):
     assert (waiting.state, waiting.seal) == ("provisional", None) and waiting.needs_attention
     assert read_register(waiting.folder.parent).rows == ()
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
-    closer.desk.extract(rereads=True)
+    closer.accept(MISSING, closer.desk.service.payouts[0]["id"], "made in the console")
+    closer.confirm("2026-10")
     provisional = verify_statement(waiting.folder)
     assert provisional.broken == ("it is not sealed",) and provisional.table.num_rows
-    closer.accept(MISSING, closer.desk.service.payouts[0]["id"], "made in the console")
     sealed = closer.close()
     assert (sealed.state, sealed.folder) == ("sealed", waiting.folder)
     [finding] = table(sealed.folder, "checks")
@@ -218,18 +216,14 @@ def test_a_kill_leaves_the_old_folder_or_the_new(closer, move):
 # ---------- what closing a month tells while it works, for a person who waits
 
 
-def test_a_statement_tells_each_form_that_it_writes(desk):
-    """A workbook and a page take seconds each; tables take none."""
-    desk.extract(end=parse_bound("2026-10-20"))
+def test_closing_a_month_tells_what_it_is_doing(closer):
+    """In the order of the work: a workbook and a page take seconds each, tables none.
+
+    So does a statement that is saved.
+    """
     told: list[str] = []
-    made = svc.statement(desk.lake, "2026-09")
-    made.save("out", formats=["csv", "json", "journal"], note=told.append)
-    assert told == ["writing json", "writing journal"]
-
-
-def test_closing_a_month_tells_what_it_is_doing(desk):
-    """In the order of the work."""
-    told: list[str] = []
-
-    Closer(desk).close("2026-09", formats=["csv", "json"], note=told.append)
-    assert told == ["reading 2026-09 again", "stating 2026-09", "writing json"]
+    closer.close(formats=["csv", "json", "journal"], note=told.append)
+    assert told[:2] == ["reading 2026-10 again", "stating 2026-10"]
+    assert told[2:] == ["writing json", "writing journal"]
+    statement(closer.desk.lake, "2026-10").save("out", ["csv", "json"], note=told.append)
+    assert told[4:] == ["writing json"]

@@ -26,6 +26,7 @@ def versions(closer) -> tuple[Path, Path]:
     def make() -> None:
         sealed = closer.close()
         closer.desk.service.payments.append(LATE)
+        closer.confirm("2026-10")
         restated = closer.close()
         assert (restated.state, restated.needs_attention) == ("restated", True)
         assert restated.restatement is not None

@@ -26,9 +26,10 @@ def quarter(closer) -> Path:
     return closer.closed(*QUARTER, "2026-Q3")[-1].folder
 
 
-def test_a_quarter_is_refused_until_each_of_its_months_is_sealed(closer):
+def test_a_quarter_is_refused_until_each_of_its_months_is_sealed(quarter, closer):
     """The line names the months that are missing, and the command that seals the first."""
-    closer.closed("2026-07")
+    for label in ("2026-Q3", *QUARTER[1:]):
+        shutil.rmtree(quarter.with_name(label))
     with pytest.raises(PeriodNotClosed) as caught:
         closer.close("2026-Q3")
     assert str(caught.value) == (

@@ -128,8 +128,8 @@ HEAD = "at,currency,balance,note\n"
 OPENING, SEALED = "2026-10-02T00:00:00Z,btc,5", "2026-10-31T00:00:00Z,usdt,49"
 # What the file has when the month is sealed, what it has later, and what the note says of it.
 CHANGED = {
-    "corrected": ([OPENING], [OPENING, f"{OPENING}.5"], "5.5 btc"),
     "written": ([], [OPENING], "was asserted after the sealing"),
+    "corrected": ([OPENING], [OPENING, f"{OPENING}.5"], "5.5 btc"),
     "removed": ([OPENING, SEALED], [OPENING], "assertions.csv no longer has it"),
 }
 
@@ -144,8 +144,9 @@ def write(closer: Closer, lines: list[str]) -> None:
     ("before", "after", "said"), sample(CHANGED.values(), 3), ids=CHANGED.keys()
 )
 def test_a_sealed_month_keeps_the_balances_that_it_names(closer, before, after, said):
-    write(closer, before)
-    folder = closer.close().folder
+    if before:
+        write(closer, before)
+    folder = closer.sealed()
     assert not verify_statement(folder, closer.desk.lake).notes
     write(closer, after)
     checked, again = verify_statement(folder, closer.desk.lake), closer.close()
@@ -156,8 +157,7 @@ def test_a_sealed_month_keeps_the_balances_that_it_names(closer, before, after, 
 
 def test_a_note_on_a_balance_is_persian_with_its_command_whole(closer):
     """Its instant and the word before it are translated; a command is one isolated value."""
-    write(closer, [])
-    sealed = read_manifest(closer.close().folder)
+    sealed = read_manifest(closer.sealed())
     write(closer, [OPENING])
     notes = balance_notes(closer.desk.lake, sealed, month("2026-10"))
     shown = [Language("fa", "fa").text(note) for note in notes]

@@ -16,8 +16,8 @@ from svc_analytics.statements import statement
 from svc_analytics.statements.reading import Basis, PeriodReading, read_period
 
 # Made of the lake, or of those who write it: no reading looks at them.
-_APART = {"statements", "analytics.duckdb", "secret", ".ids", ".lock", ".close.lock"}
-_APART |= {"books", "books.toml", "rates.csv", "sentences.csv"}
+_APART = {"statements", "analytics.duckdb", ".views.json", "secret", ".ids", ".lock"}
+_APART |= {"books", "books.toml", "rates.csv", "sentences.csv", ".told.json"}
 
 MOST = 200  # readings that are kept: most lakes are those of one test, and not asked again
 _read: dict[Hashable, PeriodReading] = {}
@@ -50,7 +50,7 @@ def _bytes_of(lake: Lake) -> str:
     known = blake2b()
     for path in sorted(lake.path.rglob("*")):
         place = path.relative_to(lake.path)
-        if place.parts[0] not in _APART and path.is_file():
+        if place.parts[0] not in _APART and place.suffix != ".lock" and path.is_file():
             content = path.read_bytes()
             known.update(f"{place} {len(content)}\n".encode() + content)
     return known.hexdigest()

@@ -41,11 +41,12 @@ def closer_at(lake: Path) -> Closer:
     return closer
 
 
-def make(lake: Path, formats: Sequence[str] = FORMS) -> None:
+def make(lake: Path, formats: Sequence[str] = FORMS, balances: str = "") -> None:
     """Write a lake, with both months sealed in every form but PDF, or in some."""
     closer = closer_at(lake)
-    closer.desk.extract()
-    (lake / "assertions.csv").write_text(BALANCES, encoding="utf-8")
+    closer.confirm(*MONTHS)
+    if balances:
+        (lake / "assertions.csv").write_text(balances, encoding="utf-8")
     for month in MONTHS:
         closed = closer.close(month, formats=formats)
         assert closed.state == "sealed", closed.reasons
@@ -54,7 +55,7 @@ def make(lake: Path, formats: Sequence[str] = FORMS) -> None:
 def main() -> None:
     with TemporaryDirectory() as place:
         lake = Path(place) / "data"
-        make(lake)
+        make(lake, balances=BALANCES)
         shutil.rmtree(KEPT, ignore_errors=True)
         unwanted = shutil.ignore_patterns("analytics.duckdb", ".*")
         shutil.copytree(lake, KEPT, ignore=unwanted)

@@ -19,6 +19,7 @@ from svc_analytics.proofs.stamp import Authority
 from tests.support.closings import Closer, table
 from tests.support.desks import Desk
 from tests.support.prepared import once
+from tests.support.readings import keep_readings
 from tests.support.ssh_keys import make_key
 from tests.support.stamping import StampAuthority, serving
 
@@ -41,7 +42,9 @@ class Strange:
         self.key, self.signers = make_key(place, "own"), place / "signers"
         self.signers.write_text(f"mina@shop.example {self.key.with_suffix('.pub').read_text()}")
         self.authority = StampAuthority(place, "authority")
-        self.lake = sealed_lake(place / "data")
+        with pytest.MonkeyPatch.context() as patch:
+            keep_readings(patch)
+            self.lake = sealed_lake(place / "data")
         self.sign("checkpoint")
         self.stamp(self.authority)
         self.sign("../chain.json")
@@ -127,6 +130,7 @@ def sealed_lake(place: Path) -> Lakehouse:
     closer.serve(LEDGER)
     second = closer.desk.service.payments[2]
     second |= {"metadata": {"cart": 'second\n"رسید"'}, "receipt": "e30.e30.c2lnbmVk"}
+    closer.confirm("2026-09", "2026-10")
     assert closer.close("2026-09", metadata=["cart"]).seal
     first = json.loads((place / "statements" / "chain.json").read_text())
     kept = {name: first[name] for name in ("origin", "size", "root")}

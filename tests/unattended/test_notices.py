@@ -96,8 +96,7 @@ def digests(letter: EmailMessage) -> dict[str, str]:
 @pytest.fixture
 def watched(closer) -> Iterator[Watched]:
     """Watch what a run does with a lake, of which August is sealed and not yet in its place."""
-    folder = closer.sealed("2026-08", formats=("csv", "json"))
-    folder.rename(folder.parents[1] / "aside")
+    closer.sealed("2026-08", formats=("csv", "json")).rename("aside")
     warnings: list[str] = []
 
     def begin() -> watch.Watch:
@@ -109,7 +108,7 @@ def watched(closer) -> Iterator[Watched]:
 
 def seal() -> None:
     """Put August where it is sealed."""
-    Path("data/aside").rename("data/statements/2026-08")
+    Path("aside").rename("data/statements/2026-08")
 
 
 def mail_of(office: PostOffice) -> tuple[dict[str, str], str]:
