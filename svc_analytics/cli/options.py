@@ -190,8 +190,13 @@ class Printed:
 
     def check(self) -> None:
         """Refuse two forms at once."""
-        if self.as_csv and self.as_json:
-            raise ConfigError("give --csv or --json, not both")
+        check_one_form(as_csv=self.as_csv, as_json=self.as_json)
+
+
+def check_one_form(*, as_csv: bool, as_json: bool) -> None:
+    """Refuse two forms at once: what is printed has one."""
+    if as_csv and as_json:
+        raise ConfigError("give --csv or --json, not both")
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from typing import Any
 import pytest
 from click.shell_completion import ShellComplete
 
+from svc_analytics.api import rate_limiter
 from svc_analytics.cli import app
 from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError
-from svc_analytics.instants import now, to_micros
+from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import LAYOUT
-from svc_analytics.periods import month_of
 from svc_analytics.sandbox.core.clock import Clock
 from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.resources.seed import seed
@@ -34,7 +34,6 @@ from svc_analytics.statements.metadata import check_names
 from svc_analytics.storage import LocalStorage
 from svc_analytics.warehouse import catalogue
 from svc_analytics.warehouse.view_builder import public_models
-from tests.support.commands import Run
 from tests.support.desks import machine_clock_at
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
@@ -164,16 +163,24 @@ def test_a_refused_key_is_1(connected, run, monkeypatch):
 NOWHERE = "http://127.0.0.1:9"
 
 
+@pytest.fixture
+def impatient(monkeypatch) -> None:
+    """Give a service that never answered no second chance: others show how long it is waited."""
+    monkeypatch.setattr(rate_limiter, "FIRST_CONTACT", 0.01)
+
+
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("service", [{"service": NOWHERE}, {}], ids=["its own", "not known"])
 def test_a_service_that_was_read_before_and_is_away_is_75(filled, run, monkeypatch, service):
     """Try again later: a timer can tell it from a failure. Lakes of before do not know whose."""
     merchant = {"id": Lake(filled).merchant_id}
     write_description(LocalStorage(filled), {"layout": LAYOUT, "merchant": merchant} | service)
     monkeypatch.setenv("SVC_BASE_URL", NOWHERE)
-    done = run("extract", "--patience", "1")
+    done = run("extract")
     assert done.code == 75 and "try again later" in done.err and len(done.lines) == 1
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("lake", ["none", "filled"])
 def test_an_address_that_was_never_read_from_and_leads_nowhere_is_1(
     request,
@@ -185,7 +192,7 @@ def test_an_address_that_was_never_read_from_and_leads_nowhere_is_1(
     """A mistyped address would else be tried again for ever, and nobody told."""
     before = content(request.getfixturevalue("filled")) if lake == "filled" else None
     monkeypatch.setenv("SVC_BASE_URL", NOWHERE)
-    done = run("extract", "--patience", "1")
+    done = run("extract")
     assert done.code == 1 and len(done.lines) == 1
     assert "nothing was ever read from this address: check the port of SVC_BASE_URL" in done.err
     assert (content(Path("data").absolute()) == before) if before else not Path("data").exists()
@@ -222,9 +229,9 @@ def test_a_torn_file_is_1_and_named(filled, run):
         (("--month", "9000-01"), "has not begun"),
         (("--month", "2026-10", "--zone", "Mars/Base"), "no time zone 'Mars/Base'"),
         (("--month", "2026-10", "--format", "docx"), "docx': choose from csv, parquet"),
+        (("--month", "2026-10", "--metadata", "cart,cart"), "name each property of the metadata"),
         (("--month", "2026-10", "--last-month"), "give exactly one of PERIOD"),
         (("--last-month", "--this-month"), "give exactly one of PERIOD"),
-        (("--this-month", "--last-month"), "give exactly one of PERIOD"),
         ((), "give exactly one of PERIOD"),
     ],
 )
@@ -235,19 +242,11 @@ def test_a_bad_month_is_2(filled, run, words, said):
 
 
 def test_a_statement_is_printed_and_written(filled, run):
-    """One figure a line, one currency a column; files where the last line says.
-
-    In JSON, beside the manifest, decimals are text, so that no reader turns them into floats.
-    """
+    """One figure a line, one currency a column; files where the last line says."""
     done = run("statement", "--month", "2026-10")
     assert done.code == 0 and "status: due" in done.out
     assert "Sales less fees and refunds" in done.out
     assert (filled / "statements" / "2026-10" / "summary.csv").exists()
-    words = ("--format", "csv, json", "--json")
-    document = json.loads(run("statement", "--month", "2026-10", *words).out)
-    assert (filled / "statements" / "2026-10" / "statement.json").exists()
-    assert document["label"] == "2026-10" and document["status"] == "final"
-    assert isinstance(document["summary"][0]["net_sales"], str)
 
 
 @pytest.mark.thorough
@@ -259,22 +258,26 @@ def test_a_jalali_month_needs_no_calendar(filled, run, month):
     assert (document["label"], document["calendar"]) == ("1405-07@Asia-Tehran", "jalali")
 
 
-def test_the_calendar_of_the_last_month_may_stand_in_the_environment(filled, run, monkeypatch):
+def test_the_calendar_may_stand_in_the_environment(filled, run, monkeypatch):
     """`SVC_STATEMENT_CALENDAR`, as any other option."""
     monkeypatch.setenv("SVC_STATEMENT_CALENDAR", "jalali")
-    document = json.loads(run("statement", "--last-month", "--json").out)
-    last = month_of(now(), calendar="jalali").shift(-1)
-    assert (document["calendar"], document["label"]) == ("jalali", last.label)
+    assert "write 1405-07 or 1405-08" in run("statement", "--month", "2026-10").err
 
 
 def test_named_metadata_is_written_and_a_misspelt_name_is_told(filled, run):
-    """Whoever misspells a property sees so, before the empty column is passed on."""
-    done = run("statement", "--month", "2026-10", "--metadata", "cart, crat")
+    """Whoever misspells a property sees so, before the empty column is passed on.
+
+    In JSON, beside the manifest, decimals are text, so that no reader turns them into floats.
+    """
+    words = ("--metadata", "cart, crat", "--format", "csv, json", "--json")
+    done = run("statement", "--month", "2026-10", *words)
     head = (filled / "statements" / "2026-10" / "lines.csv").read_text().splitlines()[0]
     assert "comment,metadata.cart,metadata.crat,receipt_verdict" in head
     assert "metadata.crat is empty in every line" in done.err and "metadata.cart " not in done.err
-    refused = run("statement", "--month", "2026-10", "--metadata", "cart,cart")
-    assert refused.code == 2 and "name each property of the metadata once" in refused.err
+    assert (filled / "statements" / "2026-10" / "statement.json").exists()
+    document = json.loads(done.out)
+    assert document["label"] == "2026-10" and document["status"] == "final"
+    assert isinstance(document["summary"][0]["net_sales"], str)
 
 
 def test_out_must_be_a_folder_of_its_own(filled, run, tmp_path):
@@ -363,19 +366,13 @@ def test_demo_runs_the_whole_path(run):
     assert list(Path("demo/statements").glob("*/summary.parquet"))
     brief = "(sealed: held; signed: not signed; stamped: no stamp; proven: held)"
     assert f"sealed, version 1 {brief}" in run("status", "--data-dir", "demo").out
-    held = {"sealed": "held", "signed": "not checked", "stamped": "not checked", "proven": "held"}
-    assert statuses(run) == held
     [lines] = Path("demo/statements").glob("*/lines.csv")
     lines.write_bytes(lines.read_bytes().replace(b",usdt,", b",usdc,"))
-    assert "version 1 (sealed: FAILED; signed" in run("status", "--data-dir", "demo").out
-    assert statuses(run)["sealed"] == "FAILED"
-
-
-def statuses(run: Run) -> dict[str, str]:
-    """Return the statuses of the one sealed month of the demo, as a program reads them."""
     months = json.loads(run("status", "--data-dir", "demo", "--json").out)["months"]
     [found] = [month["statuses"] for month in months if month.get("statuses")]
-    return {name: each["status"] for name, each in found.items()}
+    statuses = [(name, each["status"]) for name, each in found.items()]
+    assert statuses[0] == ("sealed", "FAILED") and statuses[3] == ("proven", "held")
+    assert {status for _, status in statuses[1:3]} == {"not checked"}
 
 
 def test_an_error_with_vv_shows_where(run, connected):
@@ -484,3 +481,19 @@ def test_a_property_that_is_not_utf8_is_refused():
     """No file could hold its name."""
     with pytest.raises(ConfigError, match="is not UTF-8"):
         check_names(["cart\udcff"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "figures",
+        "sql select",
+        "compare 2026-09 2026-10",
+        "statement 2026-10 --explain gross_sales --currency btc",
+        "statement 2026-10 --data-dir here --data-dir there",
+    ],
+)
+def test_two_forms_at_once_are_refused(run, words):
+    """What is printed has one form: neither is chosen for whoever asks for both."""
+    refused = run(*words.split(), "--csv", "--json")
+    assert (refused.code, refused.out) == (2, "") and "--csv or --json, not both" in refused.err

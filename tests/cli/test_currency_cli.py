@@ -29,25 +29,20 @@ def lake(make, desk) -> Path:
     return desk.lake.path
 
 
-def test_a_statement_is_shown_in_eur_by_the_file_of_the_lake(lake, desk):
-    """100 USD at 0.9 less a hundredth."""
-    (lake / "rates.csv").write_text(RATES)
-    run(desk, "statement", "2026-10", "--format", "html", "--in", "EUR")
-    page = (lake / "statements" / "2026-10" / "statement.html").read_text()
-    assert "89.10</b> EUR, external rates" in page
-
-
 @pytest.mark.usefixtures("kept")
-def test_another_file_is_named_by_the_option_or_the_setting(lake, desk, tmp_path, monkeypatch):
-    """The option counts before SVC_RATES, which counts before the file of the lake."""
-    for name, rate in (("set.csv", "0.8"), ("given.csv", "0.7")):
-        (tmp_path / name).write_text(RATES.replace("0.9", rate))
-    monkeypatch.setenv("SVC_RATES", str(tmp_path / "set.csv"))
+def test_a_statement_is_shown_in_eur_by_the_file_that_counts(lake, desk, tmp_path, monkeypatch):
+    """100 USD less a hundredth: the option counts before SVC_RATES, and that before the lake's."""
+    files = {"0.9": lake / "rates.csv", "0.8": tmp_path / "set.csv", "0.7": tmp_path / "given.csv"}
+    for rate, file in files.items():
+        file.write_text(RATES.replace("0.9", rate))
     words = ("statement", "2026-10", "--format", "html", "--in", "eur")
     page = lake / "statements" / "2026-10" / "statement.html"
     run(desk, *words)
+    assert "89.10</b> EUR, external rates" in page.read_text()
+    monkeypatch.setenv("SVC_RATES", str(files["0.8"]))
+    run(desk, *words)
     assert "79.20</b> EUR" in page.read_text()
-    run(desk, *words, "--rates", str(tmp_path / "given.csv"))
+    run(desk, *words, "--rates", str(files["0.7"]))
     assert "69.30</b> EUR" in page.read_text()
 
 

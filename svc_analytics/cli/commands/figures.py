@@ -7,7 +7,7 @@ from textwrap import fill
 import click
 import pyarrow as pa
 
-from svc_analytics.cli.options import json_option, verbose_option
+from svc_analytics.cli.options import check_one_form, json_option, verbose_option
 from svc_analytics.formatting import tables
 from svc_analytics.warehouse.definitions import (
     definitions_table,
@@ -34,6 +34,7 @@ def figures(names: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
     \b
     svc-analytics figures "Sales after fees" usd_exposure
     """
+    check_one_form(as_csv=as_csv, as_json=as_json)
     chosen = find_figures(names)
     if as_json or as_csv:
         table = _only(chosen) if names else definitions_table()

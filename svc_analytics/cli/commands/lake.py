@@ -13,6 +13,7 @@ from svc_analytics.cli.console import echo_note, echo_progress, table_text
 from svc_analytics.cli.options import (
     LakeOptions,
     as_value,
+    check_one_form,
     engine_options,
     several_lakes_options,
     wide_option,
@@ -147,6 +148,7 @@ def sql(
     \b
     svc-analytics sql "select month, currency, net_settlement from net_settlement_monthly"
     """
+    check_one_form(as_csv=form == "csv", as_json=as_json)
     text = query if query is not None else sys.stdin.read()
     if not text.strip():
         raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')

@@ -117,6 +117,7 @@ def statement(
     With --data-dir several times, it prints the figures of each merchant and their sums
     per coin; --csv prints them as rows, and --out writes them (.csv, .parquet, .html).
     """
+    printed.check()
     if lakes.are_several:
         refuse_options_of_one()
         state_together(name, at, lakes, out, printed)
