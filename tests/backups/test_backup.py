@@ -18,6 +18,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.database import write_views
 from tests.simulation.simulate import quick_folder
 from tests.support.kept_lakes import back_up, kept, restored
+from tests.support.rings import rings
 from tests.support.sealed_months import MONTHS, closer_at
 
 TYPED = "at,currency,balance,note\n"
@@ -121,8 +122,13 @@ def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-1])
 
 
-@pytest.mark.parametrize("place_of", ["lake", "older"])
-@pytest.mark.parametrize("damage", [spoil, cut, Path.unlink], ids=["altered", "cut", "missing"])
+@pytest.mark.parametrize(
+    ("damage", "place_of"),
+    rings(
+        [(spoil, "lake"), (cut, "older"), (Path.unlink, "lake")],
+        [(spoil, "older"), (cut, "lake"), (Path.unlink, "older")],
+    ),
+)
 def test_verify_finds_each_kind_of_damage(place, run, place_of, damage):
     """By the backup and the path; restore refuses it, and brings back the other one."""
     lake, target = place / "data", place / "backups"
@@ -130,7 +136,6 @@ def test_verify_finds_each_kind_of_damage(place, run, place_of, damage):
     (lake / "assertions.csv").write_text(f"{TYPED}2026-10-01,btc,1,\n")
     names.append(back_up(lake, target))
     assert run("backup", "backups", "--verify").code == 0
-    assert callable(damage)
     [file] = (target / place_of).rglob("assertions.csv")
     damage(file)
     done = run("backup", "backups", "--verify")
@@ -181,7 +186,6 @@ def test_a_restored_lake_answers_other_tools(place, run):
     shutil.rmtree(place / "data")
     assert run("restore", "backups").code == 0
     assert (read_data_dir() / "analytics.duckdb").is_file()
-    assert run("statement-verify", f"data/statements/{MONTHS[0]}").code == 0
     assert run("restore", "backups").err.endswith("restored into an empty folder only\n")
 
 

@@ -1,42 +1,29 @@
 """Every command works on a lake in a bucket, and from a machine that has no copy of it yet."""
 
-import base64
-import hashlib
-import hmac
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import pytest
 
 import svc_analytics as svc
 from svc_analytics.files import cache_folder
-from svc_analytics.instants import to_micros
-from svc_analytics.sandbox.core.clock import Clock
-from svc_analytics.sandbox.past.scenario import Scenario
-from svc_analytics.sandbox.resources.seed import seed
-from svc_analytics.sandbox.resources.service import Service
-from svc_analytics.sandbox.server import Running, serve
-from svc_analytics.sandbox.state.store import Store
+from svc_analytics.sandbox import Running
 from tests.support import buckets
 from tests.support.commands import Run
-from tests.support.desks import machine_clock_at
 from tests.support.rings import rings
+from tests.support.sandboxes import sandbox
 
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 URL = "s3://commands/finance/lake"
 OCTOBER = f"{URL}/statements/2026-10"
 
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Running]:
-    with Store() as store:
-        seed(store, Scenario(seed=3, months=2, payments=120, until=to_micros(NOW)))
-        with serve(Service(store, Clock(to_micros(NOW)))) as running, machine_clock_at(NOW):
-            yield running
+    with sandbox(3, 2, 120) as running:
+        yield running
 
 
 @pytest.fixture
@@ -138,17 +125,9 @@ def test_a_balance_that_is_typed_in_is_seen_by_every_machine(closed, monkeypatch
     assert lake.exists and "seen by Sara" in (lake.path / "assertions.csv").read_text()
 
 
-def test_deliveries_are_compared_with_a_lake_in_a_bucket(closed, service, tmp_path):
-    """The paid payment of this delivery is in no lake, and of time that was read."""
-    secret = service.environment["SVC_WEBHOOK_SECRETS"].split(",")[0].split("@")[0]
-    at = int(NOW.timestamp())
-    body = json.dumps({"id": "evt_1", "type": "ping", "created_at": "2026-11-20T12:00:00Z"})
-    digest = hmac.new(secret.encode(), f"{at}.{body}".encode(), hashlib.sha256).hexdigest()
-    line = {
-        "received_at": "2026-11-20T12:00:00Z",
-        "signature": f"t={at},v1={digest}",
-        "body_base64": base64.b64encode(body.encode()).decode(),
-    }
+def test_deliveries_are_compared_with_a_lake_in_a_bucket(closed, tmp_path):
+    """Whatever they are: the lake is found."""
+    line = {"received_at": "2026-11-20T12:00:00Z", "signature": "t=1,v1=00", "body_base64": "e30="}
     log = tmp_path / "log.ndjson"
     log.write_text(json.dumps(line) + "\n")
     done = closed("webhooks", "verify", str(log))

@@ -134,9 +134,7 @@ def test_who_lost_the_lease_puts_no_month_that_nobody_else_has(tmp_path):
     assert held(bob) == {"2026-11": 1}
 
 
-def test_what_a_dead_machine_had_spilled_is_not_published_after_another_wrote(
-    tmp_path,
-):
+def test_what_a_dead_machine_had_spilled_is_not_published_after_another_wrote(tmp_path):
     """Its rows were read before the other's: their time is read again."""
     store = MemoryStore()
     ann, bob = machine(tmp_path / "ann", store), machine(tmp_path / "bob", store)
@@ -166,9 +164,7 @@ def test_a_file_beside_a_statement_reaches_each_machine_with_the_others(tmp_path
         assert held == {"manifest.json": b"{}", **signed}
 
 
-def test_a_file_that_one_machine_removed_is_gone_for_each_and_may_be_written_anew(
-    tmp_path,
-):
+def test_a_file_that_one_machine_removed_is_gone_for_each_and_may_be_written_anew(tmp_path):
     """The signature of a chain that has grown since; one that is not there is no error."""
     store, name = MemoryStore(), Path("statements") / "chain.json.sig"
     one, other = (machine(tmp_path / each, store).storage for each in ("one", "other"))

@@ -8,35 +8,40 @@ import pytest
 from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError
 from svc_analytics.statements.statement import statement
-from tests.statements.test_statement import make
+from tests.statements.test_statement import LEDGER
+from tests.support.desks import Desk
+from tests.support.prepared import extracted
 
-__all__ = ["make"]  # a fixture
+
+@pytest.fixture
+def read(desk) -> Desk:
+    """A lake into which a small ledger was read."""
+    desk.serve(LEDGER)
+    return extracted(desk)
 
 
 def run(lake: Path, *words: str) -> None:
     cli.main(["assert", *words, "--data-dir", str(lake)], standalone_mode=False)
 
 
-def test_the_records_explain_a_part_and_the_rest_is_told(make, desk, capsys):
+def test_the_records_explain_a_part_and_the_rest_is_told(read, capsys):
     """3 btc were seen and 2.7 are the records': the statement gives the same 0.3."""
-    make()
-    run(desk.lake.path, "2026-11-01", "btc", "3", "--note", "seen by Sara")
+    run(read.lake.path, "2026-11-01", "btc", "3", "--note", "seen by Sara")
     assert capsys.readouterr().out == (
         "asserted balance, 2026-11-01T00:00:00Z             3   btc\n"
         "explained by payments, refunds and payouts         2.7 btc\n"
         "not explained: deposits, withdrawals, conversions  0.3 btc\n"
     )
-    written = (desk.lake.path / "assertions.csv").read_text()
+    written = (read.lake.path / "assertions.csv").read_text()
     assert written == "at,currency,balance,note\n2026-11-01T00:00:00Z,btc,3,seen by Sara\n"
-    assert [f"{each:f}" for each in statement(desk.lake, "2026-10").balances["explained"]] == [
+    assert [f"{each:f}" for each in statement(read.lake, "2026-10").balances["explained"]] == [
         "2.700000000000000000"
     ]
 
 
-def test_a_date_is_its_midnight_in_the_zone(make, desk, capsys):
+def test_a_date_is_its_midnight_in_the_zone(read, capsys):
     """Tehran is three and a half hours before UTC."""
-    make()
-    run(desk.lake.path, "2026-11-01", "btc", "3", "--zone", "Asia/Tehran", "--json")
+    run(read.lake.path, "2026-11-01", "btc", "3", "--zone", "Asia/Tehran", "--json")
     assert json.loads(capsys.readouterr().out)["at"] == "2026-10-31T20:30:00Z"
 
 
@@ -50,17 +55,15 @@ def test_a_date_is_its_midnight_in_the_zone(make, desk, capsys):
         (("2999-01-01", "btc", "1"), "2999-01-01T00:00:00Z is still to come"),
     ],
 )
-def test_what_cannot_be_compared_is_not_written(make, desk, words, told):
+def test_what_cannot_be_compared_is_not_written(read, words, told):
     """One line that names the fault, and no file."""
-    make()
     with pytest.raises(ConfigError, match=told):
-        run(desk.lake.path, *words)
-    assert not (desk.lake.path / "assertions.csv").exists()
+        run(read.lake.path, *words)
+    assert not (read.lake.path / "assertions.csv").exists()
 
 
-def test_a_time_that_was_not_read_leaves_the_rest_unknown(make, desk, capsys):
+def test_a_time_that_was_not_read_leaves_the_rest_unknown(read, capsys):
     """The balance is written all the same."""
-    make()
-    run(desk.lake.path, "now", "btc", "3")
+    run(read.lake.path, "now", "btc", "3")
     assert "what the records explain of it is unknown" in capsys.readouterr().out
-    assert (desk.lake.path / "assertions.csv").exists()
+    assert (read.lake.path / "assertions.csv").exists()

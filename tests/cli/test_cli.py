@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,32 +20,21 @@ from svc_analytics.api import rate_limiter
 from svc_analytics.cli import app
 from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError
-from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import LAYOUT
-from svc_analytics.sandbox.core.clock import Clock
-from svc_analytics.sandbox.past.scenario import Scenario
-from svc_analytics.sandbox.resources.seed import seed
-from svc_analytics.sandbox.resources.service import Service
-from svc_analytics.sandbox.server import Running, serve
-from svc_analytics.sandbox.state.store import Store
+from svc_analytics.sandbox import Running
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.storage import LocalStorage
 from svc_analytics.warehouse import catalogue
 from svc_analytics.warehouse.view_builder import public_models
-from tests.support.desks import machine_clock_at
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
-
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+from tests.support.sandboxes import sandbox
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
-    with Store() as store:
-        seed(store, Scenario(seed=3, months=3, payments=400, until=to_micros(NOW)))
-        service = Service(store, Clock(to_micros(NOW)))
-        with serve(service) as running, machine_clock_at(NOW):
-            yield running
+    with sandbox(3, 3, 400) as running:
+        yield running
 
 
 def test_a_command_that_is_nearly_spelled_is_named(run):
@@ -137,12 +125,7 @@ def test_a_stream_without_its_key_is_3_unless_it_was_not_asked_for(connected, ru
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_bad_settings_are_2_with_one_line_and_nothing_written(
-    connected,
-    run,
-    monkeypatch,
-    change,
-    words,
-    said,
+    connected, run, monkeypatch, change, words, said
 ):
     """The line names the thing and the next step; the folder is not even begun."""
     for name, value in change.items():
@@ -183,11 +166,7 @@ def test_a_service_that_was_read_before_and_is_away_is_75(filled, run, monkeypat
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("lake", ["none", "filled"])
 def test_an_address_that_was_never_read_from_and_leads_nowhere_is_1(
-    request,
-    connected,
-    run,
-    monkeypatch,
-    lake,
+    request, connected, run, monkeypatch, lake
 ):
     """A mistyped address would else be tried again for ever, and nobody told."""
     before = content(request.getfixturevalue("filled")) if lake == "filled" else None

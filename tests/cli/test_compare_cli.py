@@ -11,9 +11,9 @@ from openpyxl import load_workbook
 
 from svc_analytics.language.fonts import css_families
 from tests.cli.test_close_cli import OCTOBER, call, closer
-from tests.render.test_page_in_persian import Texts
 from tests.support.closings import Closer
 from tests.support.fake_service import payment
+from tests.support.markup import texts_of
 from tests.support.prepared import extracted
 from tests.support.rings import rings
 
@@ -185,7 +185,7 @@ def test_every_text_of_ours_in_a_persian_comparison_is_translated(why, call, rea
     assert {path.name for path in out.iterdir()} == names
     for text in ("Refund timing", "The largest records of each part"):
         assert (text in found["en"]) == bool(why)
-    english, persian = ({text for text, _ in Texts(page).found} for page in found.values())
+    english, persian = ({text for text, _ in texts_of(page)} for page in found.values())
     both = {
         re.sub("[0-9a-f]{8}-[0-9a-f-]{27}|(?:order|payout)-[0-9]", "", text)
         for text in english & persian

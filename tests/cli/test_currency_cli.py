@@ -6,10 +6,8 @@ import pytest
 
 from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError
-from tests.statements.test_statement import make
 from tests.support.desks import Desk
-
-__all__ = ["make"]  # a fixture
+from tests.support.prepared import extracted
 
 LEDGER = """
  kind     currency  amount  fee   at                of  usd_value
@@ -23,10 +21,10 @@ def run(desk: Desk, *words: str) -> None:
 
 
 @pytest.fixture
-def lake(make, desk) -> Path:
+def lake(desk) -> Path:
     """A lake with a payment of 100 USD."""
-    make(LEDGER)
-    return desk.lake.path
+    desk.serve(LEDGER)
+    return extracted(desk).lake.path
 
 
 @pytest.mark.usefixtures("kept")

@@ -111,12 +111,7 @@ def test_the_last_line_says_how_a_command_ended_and_holds_no_key(
     ],
 )
 def test_the_form_comes_from_the_option_else_from_the_settings(
-    words,
-    environ,
-    dotenv,
-    is_json,
-    run,
-    monkeypatch,
+    words, environ, dotenv, is_json, run, monkeypatch
 ):
     """Also where a line of `.env` is refused; a form that there is not is refused itself."""
     monkeypatch.setenv("SVC_LOG", environ)

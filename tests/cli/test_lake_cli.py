@@ -23,14 +23,7 @@ def lake(desk) -> Path:
     [(False, [], True), (True, [], False), (True, ["--wide"], True)],
     ids=["pipe", "terminal", "wide terminal"],
 )
-def test_only_a_terminal_cuts_long_cells(
-    lake,
-    monkeypatch,
-    capsys,
-    is_terminal,
-    options,
-    is_whole,
-):
+def test_only_a_terminal_cuts_long_cells(lake, monkeypatch, capsys, is_terminal, options, is_whole):
     """A file or a program gets every letter."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
     cli.main(["sql", QUERY, "--data-dir", str(lake), *options], standalone_mode=False)

@@ -25,6 +25,7 @@ from svc_analytics.cli.app import cli
 from svc_analytics.sandbox.server import Running
 from svc_analytics.signing.secrets import Secret
 from svc_analytics.signing.webhooks import sign_webhook
+from tests.docs.test_documents import words_of
 from tests.support.buckets import serve_bucket
 from tests.support.documents import blocks, demo_desk, name_of
 from tests.support.rings import rings, sample
@@ -198,6 +199,13 @@ def test_the_sql_for_other_tools_runs(block):
     """Other tools read the views, and the Parquet, from the working folder."""
     with duckdb.connect("data/analytics.duckdb", read_only=True) as connection:
         assert connection.execute(block.text).fetchall()
+
+
+@pytest.mark.usefixtures("files")
+def test_the_keys_of_the_manifest_are_described():
+    """An auditor finds every key of the file on the page."""
+    manifest = json.loads(Path("data/statements/2026-10/manifest.json").read_text())
+    assert manifest["seal"] and set(manifest) <= words_of("files.md")
 
 
 def test_the_receiver_shown_keeps_a_log(tmp_path, monkeypatch):

@@ -17,7 +17,6 @@ from svc_analytics.warehouse.figures import read_figures
 from tests.mutation.ring import WANTED
 from tests.support.constraints import EXTRAS, FILE, read_constraints
 from tests.support.documents import PAGES, README, ROOT, name_of
-from tests.support.prepared import stated
 from tests.test_guards import commands
 
 REFERENCE = ROOT / "docs" / "pages" / "reference"
@@ -73,11 +72,6 @@ def test_the_files_named_are_those_of_a_lake():
 def test_the_forms_are_those_that_can_be_written():
     """Each name that --format takes has a row."""
     assert set(FORMATS) <= words_of("forms.md")
-
-
-def test_the_keys_of_the_manifest_are_described(desk):
-    """An auditor finds every key of the file on the page."""
-    assert set(stated(desk, "2026-10").manifest({})) <= words_of("files.md")
 
 
 def test_the_table_of_layers_names_every_package():

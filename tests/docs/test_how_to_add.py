@@ -55,9 +55,7 @@ def test_the_page_has_files_to_follow():
     assert [Path(name).parent.name for name, _ in FILES] == ["figures", "checks"]
 
 
-def test_the_figure_of_the_page_is_on_the_statement_and_its_rule_finds_what_breaks_it(
-    statement,
-):
+def test_the_figure_of_the_page_is_on_the_statement_and_its_rule_finds_what_breaks_it(statement):
     """For each coin its largest payout of October; each payout of it without a comment."""
     rows = [row for row in statement["figures"] if row["name"] == "payout_max"]
     found = {row["currency"]: Decimal(row["value"]) for row in rows if row["value"]}

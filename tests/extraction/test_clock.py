@@ -106,7 +106,7 @@ def test_each_row_of_the_table(desk, told, machine, complete, read):
 
 
 @pytest.mark.parametrize("at", [NOW + MONTH, NOW - MONTH], ids=["ahead", "behind"])
-@pytest.mark.parametrize("place", sample([0, 1, 2, 5, 9], 2), ids=lambda place: f"answer {place}")
+@pytest.mark.parametrize("place", sample([0, 1, 2, 5, 9], 4), ids=lambda place: f"answer {place}")
 def test_one_answer_moves_nothing(desk, at, place):
     """Whichever answer it is, the first of the run or one in its middle."""
     desk.service.page_size = lambda page: 7
@@ -263,7 +263,7 @@ def test_a_clock_that_says_1970_once_forgets_no_record(desk):
     assert (start, end) == (BEGINNING, to_micros(FOUR_HOURS_AGO - minutes(15)) + 1)
 
 
-@pytest.mark.parametrize("seed", rings(range(3), range(100)))
+@pytest.mark.parametrize("seed", rings(range(1), range(100)))
 def test_whatever_is_told_nothing_is_covered_before_its_time(desk, seed):
     """Any answers, any clock of this machine that is not ahead: never beyond it and all records."""
     chance = random.Random(seed)

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -20,17 +19,11 @@ from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.errors import INTERRUPTED
-from svc_analytics.sandbox.core.behaviour import Quirks
-from svc_analytics.sandbox.core.clock import Clock
-from svc_analytics.sandbox.past.scenario import Scenario
-from svc_analytics.sandbox.resources.seed import seed
-from svc_analytics.sandbox.resources.service import Service
-from svc_analytics.sandbox.server import Running, serve
-from svc_analytics.sandbox.state.store import Store
+from svc_analytics.sandbox import Quirks, Running, Service, serve
 from svc_analytics.schema import PAYMENTS, STREAMS
+from tests.support.sandboxes import NOW, stocked
 from tests.support.served import check_claims, held, served
 
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 # This machine's clock is the service's.
 AGREE = f"""
 from svc_analytics.extraction import clock
@@ -51,9 +44,8 @@ lake = svc.open_lake({folder!r})
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    with Store() as store:
-        seed(store, Scenario(seed=5, months=3, payments=400, until=to_micros(NOW)))
-        yield Service(store, Clock(to_micros(NOW)), Quirks(page_size=25))
+    with stocked(5, 3, 400, Quirks(page_size=25)) as service:
+        yield service
 
 
 @pytest.fixture(scope="module")

@@ -308,7 +308,7 @@ def test_a_rejected_record_at_the_edge_of_a_page_hides_no_move(desk):
     assert missing(desk) == {bad["id"]} and not run.doubtful
 
 
-@pytest.mark.parametrize("number", sample([1, 9, 10, 25, 60], 2))
+@pytest.mark.parametrize("number", sample([1, 9, 10, 25, 60], 4))
 def test_a_block_of_one_instant_of_any_length_is_found(desk, number):
     """Whole pages of new records come before the first that comes again."""
     service = desk.service

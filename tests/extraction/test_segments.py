@@ -20,12 +20,7 @@ def as_shipped(monkeypatch) -> None:
     monkeypatch.setattr(scheduler, "WORTH_WAITING", 3.0)
 
 
-def queue_after(
-    hours: float,
-    *,
-    waited: float = 9.0,
-    out_of_order: bool = False,
-) -> SegmentQueue:
+def queue_after(hours: float, *, waited: float = 9.0, out_of_order: bool = False) -> SegmentQueue:
     """A queue with 100 hours of one stream, of which one page of that many hours was read."""
     queue = SegmentQueue([Segment.of(PAYMENTS, (START, END))])
     segment = queue.take()

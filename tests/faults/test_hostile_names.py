@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import duckdb
@@ -26,6 +25,7 @@ from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment, payout
 from tests.support.findings import findings_of
 from tests.support.hostile_texts import HOSTILE
+from tests.support.markup import Markup
 from tests.support.model_ledger import assert_same
 from tests.support.rings import rings, sample
 
@@ -125,24 +125,10 @@ def test_a_workbook_holds_texts_only(folder):
         assert HOSTILE[name] in values, name
 
 
-class Elements(HTMLParser):
-    """The elements and attributes of a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-        self.attributes: set[str] = set()
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-
 def harmless(html: str) -> bool:
-    found = Elements(html)
-    has_scripts = {"script", "img", "iframe", "object"} & found.names
-    return not (has_scripts or [name for name in found.attributes if name.startswith("on")])
+    found = Markup(html).seen
+    has_scripts = {"script", "img", "iframe", "object"} & {name for name, _ in found}
+    return not (has_scripts or [name for _, own in found for name in own if name.startswith("on")])
 
 
 def test_a_page_holds_no_markup_of_others(folder):
@@ -207,6 +193,7 @@ def test_a_shielded_text_comes_back(text):
 ODD = {"quotes": "a b'c\"d;e{f}دفتر$(id)%s&#~", "lines": "new\nline\t-- '; drop table x"}
 
 
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize("name", sample(ODD.values(), 2), ids=ODD.keys())
 def test_a_lake_lives_in_a_folder_of_any_name(tmp_path, run, name):
     """G5: every reader and writer takes its path as a name, and never as a part of SQL."""

@@ -16,7 +16,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +29,16 @@ from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
-from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
-from svc_analytics.sandbox.core.behaviour import Quirks
+from svc_analytics.sandbox import Quirks, Service, serve
 from svc_analytics.schema import SIDE_STREAMS
 from svc_analytics.signing.secrets import parse_secrets
 from svc_analytics.signing.webhooks import sign_webhook
 from tests.simulation.simulate import quick_folder
 from tests.support.fork_server import Ended, ForkServer, Kill, fork_server
 from tests.support.rings import rings
+from tests.support.sandboxes import NOW, stocked
 from tests.support.served import check_all, check_claims
 
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OCTOBER = ("--month", "2026-10")
 KEPT = {
     *(".lock", ".close.lock", ".receipts.lock", ".views.lock", ".lookups.lock"),
@@ -261,15 +259,14 @@ def write_files(folder: Path, service: Service, environment: dict[str, str]) -> 
 @contextmanager
 def open_bench() -> Iterator[Bench]:
     """Serve two months of a sandbox, and be ready to kill."""
-    with quick_folder() as place, Store() as store:
-        seed(store, Scenario(seed=5, months=2, payments=100, until=to_micros(NOW)))
-        service = Service(store, Clock(to_micros(NOW)), Quirks(page_size=20))
-        with (
-            serve(service) as running,
-            fork_server(place / "server", running.environment) as server,
-        ):
-            write_files(place / "files", service, running.environment)
-            yield Bench(service, server, place)
+    with (
+        quick_folder() as place,
+        stocked(5, 2, 100, Quirks(page_size=20)) as service,
+        serve(service) as running,
+        fork_server(place / "server", running.environment) as server,
+    ):
+        write_files(place / "files", service, running.environment)
+        yield Bench(service, server, place)
 
 
 @pytest.fixture(scope="module")

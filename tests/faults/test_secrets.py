@@ -5,30 +5,24 @@ import io
 import json
 import logging
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import tqdm.auto
 
-from svc_analytics.instants import to_micros
-from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
-from svc_analytics.sandbox.server import Running
+from svc_analytics.api import rate_limiter
+from svc_analytics.sandbox import Running
 from tests.support.commands import runner
-from tests.support.desks import machine_clock_at
 from tests.support.rings import rings
+from tests.support.sandboxes import sandbox
 
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MONTH = ("--month", "2026-10")
 
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
-    with Store() as store:
-        seed(store, Scenario(seed=8, months=2, payments=60, until=to_micros(NOW)))
-        service = Service(store, Clock(to_micros(NOW)))
-        with serve(service) as running, machine_clock_at(NOW):
-            yield running
+    with sandbox(8, 2, 60) as running:
+        yield running
 
 
 @pytest.fixture
@@ -42,11 +36,7 @@ Chatty = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def run(
-    monkeypatch,
-    capsys,
-    caplog,
-) -> Chatty:
+def run(monkeypatch, capsys, caplog) -> Chatty:
     """Run a command at its chattiest; give its code, and all that it and its libraries said."""
 
     def call(*words: str) -> tuple[int, str]:
@@ -148,14 +138,9 @@ BAD: dict[str, dict[str, Callable[[dict[str, str]], str]]] = {
 
 
 @pytest.mark.parametrize("changes", BAD.values(), ids=BAD.keys())
-def test_no_error_tells_a_secret(
-    connected,
-    run,
-    monkeypatch,
-    changes,
-):
+def test_no_error_tells_a_secret(connected, run, monkeypatch, changes):
     """With its traceback, whatever was put into the wrong place, as text and as JSON."""
-    monkeypatch.setenv("SVC_PATIENCE", "1")
+    monkeypatch.setattr(rate_limiter, "FIRST_CONTACT", 0.01)
     for name, change in changes.items():
         monkeypatch.setenv(name, change(connected.environment))
     for form in ("text", "json"):

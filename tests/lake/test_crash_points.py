@@ -180,9 +180,10 @@ def test_each_call_of_a_publication(request, name, fate, part):
         check_recovery(bench, lake)
 
 
-def test_a_power_cut_at_every_third_call_loses_nothing(bench):
+@pytest.mark.parametrize("step", rings([9], [3]))
+def test_a_power_cut_at_one_call_of_several_loses_nothing(bench, step):
     """G1: more calls than above, without the run that follows."""
-    for call in range(2, bench.calls + 1, 3):
+    for call in range(2, bench.calls + 1, step):
         check(bench, loses_power(bench, call))
 
 

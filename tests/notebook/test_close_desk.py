@@ -251,9 +251,7 @@ def test_a_record_is_opened_by_its_kind(october):
         assert title in shown and [form for form in FORMS if f"its {form}<" in shown] == forms
 
 
-def test_a_receipt_of_another_month_has_its_verdict(
-    tmp_path_factory,
-):
+def test_a_receipt_of_another_month_has_its_verdict(tmp_path_factory):
     """A refund of the demo that returns a payment of an earlier month, which was verified."""
     lake = demo_copy(tmp_path_factory)
     found = lake.sql(

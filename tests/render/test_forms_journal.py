@@ -89,12 +89,6 @@ def test_without_a_known_position_nothing_is_asserted(make, desk, tmp_path):
     assert bean_check(folder / "journal.beancount").returncode == 0
 
 
-def test_days_are_those_of_the_statements_zone(save):
-    """23:59 UTC on 30 September is the first of October in Tehran."""
-    days = [row["day"] for row in postings(save("journal", zone="Asia/Tehran"))]
-    assert days[0] == "2026-10-01" and max(days) == "2026-10-10"
-
-
 def test_an_entry_out_of_balance_is_not_written(make):
     """Before a byte is written, every entry is added up as it will stand."""
     journal = make_journal(make())

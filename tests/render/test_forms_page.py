@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,32 +20,10 @@ from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.render.page import front, matrix
 from svc_analytics.render.page import tables as page_tables
 from svc_analytics.warehouse.definitions import definitions_table
+from tests.render.test_forms_journal import postings
 from tests.support.form_material import PERSIAN
+from tests.support.markup import Markup
 from tests.support.prepared import once
-
-VOID = {"meta", "br", "img", "path", "use", "rect", "line", "input"}
-
-
-class Outline(HTMLParser):
-    """The elements of a page, and whether they are nested as they should be."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self.open.pop() == tag
 
 
 def html(folder: Path) -> str:
@@ -61,7 +38,7 @@ def text(save) -> str:
 
 def test_texts_of_people_are_never_markup(text):
     """A merchant named like a script is a merchant with an odd name."""
-    outline = Outline(text)
+    outline = Markup(text)
     assert outline.open == [] and "script" not in {tag for tag, _ in outline.seen}
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
 
@@ -78,7 +55,7 @@ def test_persian_names_are_set_apart(text):
 
 def test_the_page_needs_nothing_from_elsewhere(text):
     """No image, no font, no script, no link but within itself, and a policy that forbids them."""
-    for tag, attributes in Outline(text).seen:
+    for tag, attributes in Markup(text).seen:
         assert tag not in ("script", "link", "img", "iframe", "object")
         links = [attributes.get(name) for name in ("src", "href", "xlink:href")]
         assert all(link is None or link.startswith("#") for link in links)
@@ -214,8 +191,13 @@ def test_a_running_month_is_marked_wherever_it_stands():
 
 
 def test_days_are_told_in_the_calendar_of_the_statement(save):
-    """The first of October in Tehran is the 9th of Mehr; the Gregorian day stands beside it."""
-    text = html(save("html", month="1405-07", zone="Asia/Tehran"))
+    """The first of October in Tehran is the 9th of Mehr; the Gregorian day stands beside it.
+
+    It had begun at 23:59 UTC on 30 September, so of that day the journal has no entry.
+    """
+    folder = save("html", "journal", month="1405-07", zone="Asia/Tehran")
+    text, days = html(folder), {row["day"] for row in postings(folder)}
+    assert "2026-10-01" in days and "2026-09-30" not in days
     assert "<h1>Statement of Mehr 1405</h1>" in text
     assert "1 Mehr 1405 00:00 to 1 Aban 1405 00:00, Asia/Tehran" in text
     assert ">1405-07-09 (2026-10-01 03:30)</td>" in text
@@ -254,7 +236,7 @@ def test_a_month_without_movement_is_a_page_and_a_document_too(save):
     folder = save("html", "json", month="2026-08")
     text = html(folder)
     assert "No finding is open." in text
-    assert "No movement and no position in any currency." in text and Outline(text).open == []
+    assert "No movement and no position in any currency." in text and Markup(text).open == []
     tables = json.loads((folder / "statement.json").read_text(encoding="utf-8"))["tables"]
     assert [row["read_count"] for row in tables.pop("reading")] == [0, 0]
     assert "lines" in tables and not any(tables.values())
