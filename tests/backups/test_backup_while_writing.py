@@ -15,7 +15,7 @@ from tests.support.kept_lakes import back_up, kept, restored
 from tests.support.publishing import after, begin, contents, read_all
 from tests.support.rings import rings
 
-PARTS = 64
+PARTS = 128
 
 
 @pytest.fixture(scope="module")

@@ -228,15 +228,6 @@ def test_a_statement_is_printed_and_written(filled, run):
     assert (filled / "statements" / "2026-10" / "summary.csv").exists()
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("month", ["1405-07", "mehr", "مهر ۱۴۰۵"])
-def test_a_jalali_month_needs_no_calendar(filled, run, month):
-    """By number, by name and in Persian: one month, in one folder."""
-    done = run("statement", "--month", month, "--zone", "Asia/Tehran", "--json")
-    document = json.loads(done.out)
-    assert (document["label"], document["calendar"]) == ("1405-07@Asia-Tehran", "jalali")
-
-
 def test_the_calendar_may_stand_in_the_environment(filled, run, monkeypatch):
     """`SVC_STATEMENT_CALENDAR`, as any other option."""
     monkeypatch.setenv("SVC_STATEMENT_CALENDAR", "jalali")

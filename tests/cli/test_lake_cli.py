@@ -1,6 +1,5 @@
 """`check`, `sql`, `views`: what they print on a terminal, into a pipe, and as JSON."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -29,15 +28,3 @@ def test_only_a_terminal_cuts_long_cells(lake, monkeypatch, capsys, is_terminal,
     cli.main(["sql", QUERY, "--data-dir", str(lake), *options], standalone_mode=False)
     out = capsys.readouterr().out
     assert (LONG in out, "…" in out) == (is_whole, not is_whole)
-
-
-@pytest.mark.thorough
-def test_views_as_json_tell_the_name_type_and_meaning_of_each_column(lake, capsys):
-    """One list for each view and macro, for a program to read."""
-    cli.main(["views", "--json", "--data-dir", str(lake)], standalone_mode=False)
-    views = {view["view"]: view for view in json.loads(capsys.readouterr().out)["views"]}
-    assert views["coverage"]["columns"][0] == {
-        "name": "stream",
-        "type": "VARCHAR",
-        "comment": "payments or payout_records",
-    }

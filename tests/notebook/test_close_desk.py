@@ -327,7 +327,7 @@ def test_of_every_figure_the_desk_shows_records_that_make_it(desk):
     """The sums below the records are the figure, or, of a ratio, its two parts."""
     desk.serve(LEDGER)
     desk.extract()
-    records = MonthRecords(desk.lake, svc.statement(desk.lake, OCTOBER).period)
+    records = MonthRecords(desk.lake, month(OCTOBER))
     for figure in stated_figures():
         page = records.behind(Wanted(figure.name, "btc"))
         if figure.is_sum and page.value is not None:
@@ -344,7 +344,7 @@ def test_records_are_read_a_page_at_a_time(desk):
         for n in range(1, 26)
     ]
     desk.extract()
-    records = MonthRecords(desk.lake, svc.statement(desk.lake, OCTOBER).period)
+    records = MonthRecords(desk.lake, month(OCTOBER))
     wanted = Wanted("gross_sales", "btc")
     first, last = (records.behind(wanted, View(skipped=n)) for n in (0, 20))
     assert (len(first.table), len(last.table), first.count) == (20, 5, 25)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError
 from svc_analytics.render.journal import check_balanced, commodity_names, make_journal
 
@@ -77,16 +76,6 @@ HUGE = """
  refund   usdt      7999999999999998.999999999999999999       2026-10-04T09:00  1
  payout   usdt      7999999999999998.999999999999999999  0    2026-10-05T09:00
 """
-
-
-def test_without_a_known_position_nothing_is_asserted(make, desk, tmp_path):
-    """Payouts were never read: the journal holds what was, and balances of nothing."""
-    desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
-    folder = make().save(tmp_path / "out", ("journal",))
-    text = (folder / "journal.beancount").read_text(encoding="utf-8")
-    assert " balance " not in text and "opening:" not in text and "; because " in text
-    assert "complete" not in text and "month" not in text
-    assert bean_check(folder / "journal.beancount").returncode == 0
 
 
 def test_an_entry_out_of_balance_is_not_written(make):

@@ -20,7 +20,7 @@ from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.render.page import front, matrix
 from svc_analytics.render.page import tables as page_tables
 from svc_analytics.warehouse.definitions import definitions_table
-from tests.render.test_forms_journal import postings
+from tests.render.test_forms_journal import bean_check, postings
 from tests.support.form_material import PERSIAN
 from tests.support.markup import Markup
 from tests.support.prepared import once
@@ -99,15 +99,19 @@ def test_each_sheet_says_whose_and_which_month_it_is(text):
 
 
 def test_what_is_unknown_is_a_dash_with_its_reason(make, desk, tmp_path):
-    """Without payout records: no zero, and why."""
+    """Without payout records: no zero, and why; the journal has what was read, and no balance."""
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
-    text = html(make().save(tmp_path / "out", ("html",)))
+    folder = make().save(tmp_path / "out", ("html", "journal"))
+    text, journal = html(folder), (folder / "journal.beancount").read_text(encoding="utf-8")
     reason = "unknown: payout records were never extracted"
     assert re.search(rf'<td class="n unknown" title="{reason}[^"]*">{DASH}</td>', text)
     assert re.search(rf'<p class="note">{DASH} {reason}', text)
     assert "No refund of a known payment. This covers only what was read; the rest is" in text
     assert '<div class="badge provisional">provisional</div>' in text
     assert "no part of the period was read" in text
+    words = (" balance ", "opening:", "complete", "month")
+    assert "; because " in journal and not any(word in journal for word in words)
+    assert bean_check(folder / "journal.beancount").returncode == 0
 
 
 def test_a_ratio_over_nothing_says_so(text):
