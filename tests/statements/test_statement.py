@@ -45,6 +45,12 @@ def row(made: Statement, currency: str) -> dict[str, Any]:
     return next(r for r in made.tables["summary"].to_pylist() if r["currency"] == currency)
 
 
+def more(made: Statement, name: str, currency: str) -> Any:
+    """A figure that has no column in the summary."""
+    rows = made.tables["figures"].to_pylist()
+    return next(r["value"] for r in rows if (r["name"], r["currency"]) == (name, currency))
+
+
 def test_refunds_belong_to_the_month_they_settled_in(make):
     """A refund counts in its own month, whatever its payment's month; cohorts look ahead."""
     btc = row(make(), "btc")
@@ -95,6 +101,12 @@ ODD = """
  payment  huge      99999999999999999999  24999999999999999999             2026-10-01T09:00
  payment  doge      1                     0                     60000      2026-10-01T09:00
  payment  doge      9                     0                                2026-10-02T09:00
+ payment  ltc       1                     0                     60000      2026-09-30T09:00
+ refund   ltc       0.5                                         30000      2026-10-02T09:00     17
+ payment  xmr       2                     0                                2026-09-30T09:00
+ payment  xmr       2                     0                                2026-10-01T09:00
+ refund   xmr       0.5                                                    2026-10-02T09:00     19
+ refund   xmr       0.5                                                    2026-10-02T09:00     20
 """
 
 
@@ -105,9 +117,15 @@ def test_a_payment_without_a_fee_has_its_part_in_the_usd_figures(make):
     """
     made = make(ODD)
     assert (row(made, "btc")["usd_fees"], row(made, "btc")["usd_net_sales"]) == (10, 190)
-    of = ("usd_payout_fees", "btc")
-    rows = made.tables["figures"].to_pylist()
-    assert [each["value"] for each in rows if (each["name"], each["currency"]) == of] == [10]
+    assert more(made, "usd_payout_fees", "btc") == 10
+
+
+def test_refunds_that_have_no_worth_in_usd_are_unknown_and_no_refunds_are_zero(make):
+    """One of ltc, of an earlier sale; one of xmr of either month, which nobody priced."""
+    made = make(ODD)
+    parts = "usd_refunds_prior_period", "usd_refunds_same_period"
+    assert [more(made, name, "ltc") for name in parts] == [30000, 0]
+    assert [more(made, name, "xmr") for name in parts] == [None, None]
 
 
 def test_large_and_small_amounts_of_one_coin_add_up_exactly(make):

@@ -12,6 +12,7 @@ from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.extraction.test_lookups import look_up
 from tests.support.desks import Desk
 from tests.support.fake_service import binding
+from tests.support.prepared import extracted
 
 # Rows 1 and 8 have one payer, for payers go round by seven; a refund has that of its payment.
 LEDGER = """
@@ -58,7 +59,7 @@ def row(desk: Desk, payer_id: str | None, *names: str) -> list[Any]:
 
 def test_a_customer_is_summed_in_usd_over_all_coins(sold):
     """60,000 in btc and 2,500 in usdt, of which a quarter went back."""
-    sold.extract()
+    extracted(sold)
     assert row(sold, payer(sold, 0), *PAID) == [2, 0, 62500]
     assert row(sold, payer(sold, 0), *RETURNED) == [1, 0, 15625, Decimal("0.25")]
     assert row(sold, payer(sold, 1), *PAID, *RETURNED) == [1, 0, Decimal("100.5"), 0, 0, 0, 0]
@@ -66,13 +67,13 @@ def test_a_customer_is_summed_in_usd_over_all_coins(sold):
 
 def test_what_has_no_value_in_usd_is_counted_and_unknown(sold):
     """No zero stands for it, and no share is made without it."""
-    sold.extract()
+    extracted(sold)
     assert row(sold, payer(sold, 2), *PAID, *RETURNED) == [1, 1, None, 1, 1, None, None]
 
 
 def test_payments_without_a_payer_have_a_row(sold):
     """So that the rows add up to all payments."""
-    sold.extract()
+    extracted(sold)
     assert row(sold, None, *PAID) == [1, 0, 1350]
 
 
@@ -92,14 +93,14 @@ def test_refunds_are_known_of_those_who_paid_since_they_were_read(sold):
 
 def test_a_refund_of_a_payment_that_was_not_read_has_no_share(sold):
     """The September file is lost: the payer keeps 2,500 and the refund; of what, nobody knows."""
-    sold.extract()
+    extracted(sold)
     (sold.lake.path / "payments" / "2026-09.parquet").unlink()
     assert row(sold, payer(sold, 0), *PAID, *RETURNED) == [1, 0, 2500, 1, 0, 15625, None]
 
 
 def test_a_payer_with_nothing_but_a_refund_has_a_row(sold):
     """No payment was read: what they paid is unknown, not zero."""
-    sold.extract()
+    extracted(sold)
     (sold.lake.path / "payments" / "2026-10.parquet").unlink()
     assert row(sold, payer(sold, 2), *PAID, *RETURNED) == [0, 0, None, 1, 1, None, None]
 
@@ -113,7 +114,7 @@ def test_a_customer_has_one_row_with_the_newest_binding(sold):
         *({"customer_id": name, "state": "none", "binding": None} for name in ("left", "other")),
     ]
     sold.service.bindings = {answer["customer_id"]: answer for answer in answers}
-    sold.extract()
+    extracted(sold)
     look_up(sold, customers=[*sold.service.bindings])
     found = rows(sold, "customer_id", "binding_state", "payments_count", "usd_paid")
     assert [each for each in found if not each[0]] == [  # of whom nobody asked
@@ -135,7 +136,7 @@ def test_a_customer_has_the_id_of_its_binding_or_of_its_metadata(sold):
     of_shop = ({"customer": {"id": "C-1"}}, {"customer": {"id": "C-2"}}, {"customer": {"id": ""}})
     first, second, other = (sold.service.payments[place] for place in (0, -1, 1))
     first["metadata"], second["metadata"], other["metadata"] = of_shop
-    sold.extract()
+    extracted(sold)
     assert row(sold, first["payer_id"], "customer", "customer_id") == ["C-2", None]
     assert row(sold, other["payer_id"], "customer") == [None]
     sold.service.bindings = {"C-3": binding("C-3", payer_id=first["payer_id"])}

@@ -88,10 +88,9 @@ def test_a_file_that_does_not_say_is_searched(held, monkeypatch):
 
 
 def test_a_count_that_its_rows_do_not_have_is_found(held, monkeypatch):
-    """By `check`, and by each statement of the month."""
+    """By each statement of the month; `check` has the same rule."""
     state(held, "2026-09", lambda count: count + 1, monkeypatch)
     detail = "payments: 0 payments without a receipt, its footer states 1"
-    [finding] = all_findings(held.lake)
+    [finding] = statement(held.lake, "2026-09").tables["checks"].to_pylist()
     assert (finding["record_id"], finding["detail"]) == ("2026-09", detail)
     assert finding["check_name"] == "month_file_matches_its_footer"
-    assert detail in statement(held.lake, "2026-09").tables["checks"]["detail"].to_pylist()

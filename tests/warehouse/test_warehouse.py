@@ -39,12 +39,13 @@ from svc_analytics.warehouse.models import (
 )
 from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+from tests.support import prepared
 from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, payment, payout
 from tests.support.findings import all_findings, findings_of
 from tests.support.full_scan.quotients import EXACT, ratio, share, worth
 from tests.support.ledgers import read_ledger
-from tests.support.rings import rings, sample
+from tests.support.rings import rings
 
 LEDGER = """
  kind     currency  amount                 fee      at                of  usd_value
@@ -75,8 +76,7 @@ def extracted(ledger: str, folder: Path) -> Desk:
     """Read a ledger into a lake below a folder."""
     desk = Desk.at(folder / "data")
     desk.serve(ledger)
-    desk.extract()
-    return desk
+    return prepared.extracted(desk)
 
 
 def one(lake: Lakehouse, query: str) -> Any:
@@ -89,10 +89,11 @@ def columns(cases: list[Any]) -> list[pa.Array]:
     return [pa.array(each, types[type(each[0])]) for each in zip(*cases, strict=True)]
 
 
-def test_macros_equal_decimal_arithmetic_on_random_cases():
+@pytest.mark.parametrize("count", rings([1_000], [20_000]))
+def test_macros_equal_decimal_arithmetic_on_random_cases(count):
     """ratio, muldiv and muldiv18 round once, half up, like exact arithmetic does."""
     chance = random.Random(18)
-    cases = [[_amount(chance) for _ in range(3)] for _ in range(3_000)]
+    cases = [[_amount(chance) for _ in range(3)] for _ in range(count)]
     cases = [(a, b, c) for a, b, c in cases if abs(a * b) < abs(c) * 10**19 or not c]
     with duckdb.connect() as connection:
         connection.execute(read_macros())
@@ -125,10 +126,11 @@ def test_a_product_is_rounded_half_up_at_8_places(exact, rounded):
             assert found == Decimal(rounded)
 
 
-def test_ratios_and_means_of_the_longest_amounts_are_exact_or_unknown():
+@pytest.mark.parametrize("count", rings([1_000], [20_000]))
+def test_ratios_and_means_of_the_longest_amounts_are_exact_or_unknown(count):
     """By divisors of up to 38 digits too; what 38 digits cannot hold is NULL."""
     chance = random.Random(38)
-    cases = [(_long(chance), _long(chance), chance.randrange(10**9)) for _ in range(3_000)]
+    cases = [(_long(chance), _long(chance), chance.randrange(10**9)) for _ in range(count)]
     cases += [(Decimal(7), sign * LONG_DIVISOR - last, 3) for sign in (1, -1) for last in (0, UNIT)]
     cases += [(a, c, 3) for a, c in product(NEAR_THE_END, NEAR_THE_END)]
     with duckdb.connect() as connection:
@@ -176,30 +178,36 @@ def _long(chance: random.Random) -> Decimal:
 
 
 OTHER_RATES = "derived_amounts_follow_from_the_record"
-MONTHLY = "net_settlement_monthly"
-IDENTITIES = [
-    ("sum(net) from ledger_entries", f"sum(rail_movement) from {MONTHLY}"),
-    ("sum(rail_movement) from net_settlement_daily", f"sum(rail_movement) from {MONTHLY}"),
-    (f"sum(net_settlement - payouts_debited) from {MONTHLY}", f"sum(rail_movement) from {MONTHLY}"),
-    (f"sum(net_sales - refunds_debited) from {MONTHLY}", f"sum(net_settlement) from {MONTHLY}"),
-    ("sum(total_fees_borne) from fees_monthly", "sum(fee) from fees"),
-    ("-sum(fee) from ledger_entries", "sum(fee) from fees"),
-    ("sum(position) from usd_exposure", "sum(net) from ledger_entries"),
-    ("sum(refunds_paid) from refund_ratios_monthly", "sum(amount) from refunds"),
-    (
-        "count(*) from payout_records",
-        "sum(n) from (select count(*) n from payouts union all select count(*) n from refunds)",
-    ),
-    ("count(distinct entry_id) from ledger_entries", "count(*) from ledger_entries"),
-]
+SUMS = {
+    "ledger_entries": "sum(net), -sum(fee), count(*), count(distinct entry_id)",
+    "net_settlement_monthly": "sum(rail_movement), sum(net_settlement), "
+    "sum(net_settlement - payouts_debited), sum(net_sales - refunds_debited)",
+    "net_settlement_daily": "sum(rail_movement)",
+    "fees": "sum(fee)",
+    "fees_monthly": "sum(total_fees_borne)",
+    "usd_exposure": "sum(position)",
+    "refund_ratios_monthly": "sum(refunds_paid)",
+    "refunds": "sum(amount), count(*)",
+    "payouts": "count(*)",
+    "payout_records": "count(*)",
+}
 
 
-@pytest.mark.parametrize(
-    ("left", "right"), sample(IDENTITIES, 2), ids=[left for left, _ in IDENTITIES]
-)
-def test_accounting_identities(regular, left, right):
+def test_accounting_identities(regular):
     """What two views say of the same money is the same."""
-    assert one(regular, f"select {left}") == one(regular, f"select {right}")
+    sums = {
+        view: [*regular.sql(f"select {each} from {view}").loc[0]] for view, each in SUMS.items()
+    }
+    net, fee, entries, ids = sums["ledger_entries"]
+    moved, settled, less_payouts, less_refunds = sums["net_settlement_monthly"]
+    assert (
+        [net] == [moved] == [less_payouts] == sums["net_settlement_daily"] == sums["usd_exposure"]
+    )
+    assert settled == less_refunds and entries == ids
+    assert [fee] == sums["fees"] == sums["fees_monthly"]
+    refunded, refunds = sums["refunds"]
+    assert [refunded] == sums["refund_ratios_monthly"]
+    assert [refunds + sums["payouts"][0]] == sums["payout_records"]
 
 
 def test_the_monthly_views_agree_with_the_statement_macro(regular):
@@ -236,8 +244,10 @@ def test_what_was_not_read_is_unknown_in_the_views(desk):
     desk.extract()
     known = "select count(net_sales), count(net_settlement), count(payouts_count) from "
     assert desk.lake.sql(f"{known} net_settlement_monthly").values.tolist() == [[4, 0, 0]]
-    for unknown in ("position", "implied_rate", "implied_rate_at", "usd_exposure"):
-        assert one(desk.lake, f"select count({unknown}) from usd_exposure") == 0
+    names = ("position", "implied_rate", "implied_rate_at", "usd_exposure")
+    assert (
+        one(desk.lake, f"select {' + '.join(f'count({n})' for n in names)} from usd_exposure") == 0
+    )
     assert one(desk.lake, "select count(refunds_paid) from payers") == 0
     assert one(desk.lake, "select state from coverage where stream = 'payout_records'") == (
         "not_extracted"
@@ -502,28 +512,30 @@ def test_a_fee_off_its_days_tier_is_found(priced):
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "where", "field"),
-    [
-        ("receipt_number_is_unique", "payments", "receipt_no"),
-        ("reference_is_unique", "payouts", "reference_id"),
-        pytest.param(
-            "payment_reference_is_unique", "payments", "reference_id", marks=pytest.mark.thorough
-        ),
-    ],
-)
-def test_a_number_on_two_records_is_found(desk, name, where, field):
+NUMBERS = {
+    "receipt_number_is_unique": ("payments", "receipt_no"),
+    "payment_reference_is_unique": ("payments", "reference_id"),
+    "reference_is_unique": ("payouts", "reference_id"),
+}
+
+
+def test_a_number_on_two_records_is_found(desk):
     """Both records are named, each with when figures book it."""
     desk.serve(PRICED)
     for record in desk.service.payouts:
         record["settled_at"] = record["created_at"].replace(":00:00Z", ":30:00Z")
-    records = getattr(desk.service, where)
-    records[1][field] = records[0][field]
+    expected = []
+    for name, (where, field) in NUMBERS.items():
+        first, second, *_ = getattr(desk.service, where)
+        second[field] = first[field]
+        booked = [
+            (each["id"], each.get("paid_at") or each["settled_at"]) for each in (first, second)
+        ]
+        expected += [(name, *each) for each in booked]
     desk.extract()
-    found = findings_of(desk.lake, name)[["record_id", "occurred_at"]]
-    assert sorted((id_, f"{at:%FT%TZ}") for id_, at in found.itertuples(index=False)) == sorted(
-        (record["id"], record.get("paid_at") or record["settled_at"]) for record in records[:2]
-    )
+    found = findings_of(desk.lake, *NUMBERS)[["check_name", "record_id", "occurred_at"]]
+    rows = [(name, id_, f"{at:%FT%TZ}") for name, id_, at in found.itertuples(index=False)]
+    assert sorted(rows) == sorted(expected)
 
 
 def test_the_rate_book_says_how_sure_it_is(priced):
@@ -607,32 +619,31 @@ def test_an_altered_month_file_is_found(tmp_path):
     assert len(findings_of(lake, "month_file_matches_its_totals"))
 
 
-def test_each_total_that_a_footer_states_is_compared_with_the_rows(tmp_path):
-    """Of a coin: how many, from when to when, each sum, and its newest price with its record."""
-    lake = extracted(LEDGER, tmp_path).lake
-    path = lake.month_path(PAYMENTS, "2026-10")
-    table, footer = (
-        pq.read_table(path),
-        json.loads(pq.read_metadata(path).metadata[b"svc_analytics"]),
-    )
+def test_each_total_that_a_footer_states_is_compared_with_the_rows(desk):
+    """Of a coin: how many, from when to when, each sum, and its newest price with its record.
+
+    Each of the coins but the last has another total falsified.
+    """
+    at = "2026-10-05T08:00:00Z"
+    desk.service.payments = [payment(n, at, currency=f"coin-{n:02}") for n in range(14)]
+    path = prepared.extracted(desk).lake.month_path(PAYMENTS, "2026-10")
+    table = pq.read_table(path)
+    footer = json.loads(pq.read_metadata(path).metadata[b"svc_analytics"])
     del footer["footer_sha256"], footer["body_crc32"]  # as a tool would that knows no checksum
-    group = footer["groups"][0]
-    facts = [(group, name) for name in ("rows", "first", "last")]
-    facts += [(group[of], name) for of in ("sums", "newest_priced") for name in group[of]]
-    missed = []
-    for of, name in facts:
-        true, of[name] = of[name], 9 if isinstance(of[name], int) else "7"
-        stated = table.replace_schema_metadata({"svc_analytics": json.dumps(footer)})
-        pq.write_table(stated, path)
-        missed += [] if len(findings_of(lake, "month_file_matches_its_totals")) else [name]
-        of[name] = true
-    assert len(facts) == 13 and missed == []
+    *groups, last = footer["groups"]
+    facts = [(None, name) for name in ("rows", "first", "last")]
+    facts += [(of, name) for of in ("sums", "newest_priced") for name in last[of]]
+    for group, (of, name) in zip(groups, facts, strict=True):
+        totals = group[of] if of else group
+        totals[name] = 9 if isinstance(totals[name], int) else "7"
+    pq.write_table(table.replace_schema_metadata({"svc_analytics": json.dumps(footer)}), path)
+    found = findings_of(desk.lake, "month_file_matches_its_totals")["currency"]
+    assert sorted(found) == [group["currency"] for group in groups]
 
 
 def test_a_derived_amount_that_does_not_follow_is_found(tmp_path):
     """G2: a file is whole, and vouches for a rate that its record does not give."""
     lake = extracted(LEDGER, tmp_path).lake
-    assert findings_of(lake, OTHER_RATES).empty
     path = lake.month_path(PAYMENTS, "2026-10")
     rows, place = pq.read_table(path), PAYMENTS.schema.get_field_index("fee_rate")
     field = PAYMENTS.schema.field(place)
@@ -648,7 +659,6 @@ def test_what_follows_from_a_refund_and_its_payment_is_found_where_it_does_not(
     """What is kept is whole, and says another fee of a payment than that payment does."""
     lake = extracted(LEDGER, tmp_path).lake
     rule = "returned_amounts_follow_from_the_payment"
-    assert findings_of(lake, rule).empty
 
     def with_another_fee(rows: pa.Table) -> pa.Table:
         place, amounts = rows.schema.get_field_index("fee_kept"), rows["returned_amount"]
