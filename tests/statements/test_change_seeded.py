@@ -86,17 +86,10 @@ def test_parts_are_those_of_fractions(seed, pairs, tmp_path):
     for old, new in PAIRS[:pairs]:
         found = explain_comparison(compare(lake, old.label, new.label, now=NOW))
         assert wrong_parts(found, books, old, new) == [] == wrong_sums(found), (old, new)
-
-
-def test_a_wrong_part_is_told(tmp_path):
-    """The comparison with fractions sees a record that moved to another month."""
-    old, new = PAIRS[0]
-    lake = make_moved_lake(tmp_path / "data", 0)
-    found = explain_comparison(compare(lake, old.label, new.label, now=NOW))
-    books = Books(lake.path)
-    sale = next(row for row in books.sales if new.start <= row["paid_at"] < new.end)
-    sale["paid_at"] = old.start
-    assert wrong_parts(found, books, old, new)
+    if seed == 0:  # a record that moved to another month is seen
+        sale = next(row for row in books.sales if new.start <= row["paid_at"] < new.end)
+        sale["paid_at"] = old.start
+        assert wrong_parts(found, books, old, new)
 
 
 # ---------- parts of a change add up to it whatever the sums are

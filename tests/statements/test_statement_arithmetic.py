@@ -46,8 +46,8 @@ QUIRKS = {
     "no date header": Quirks(no_date_header=True),
     "cursors that expire": Quirks(page_size=30, cursor_lifetime=5),
     "failures": Quirks(fail_every=7),
+    "exclusive bounds and failures": Quirks(bounds="open", fail_every=7),
 }
-USUAL = ["exclusive bounds", "failures"]
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_longer_periods_are_those_of_a_full_scan_and_the_sum_of_their_months(reg
             assert sum(part for part in parts if part is not None) == (figures[figure.name] or 0)
 
 
-@pytest.mark.parametrize("quirks", rings(USUAL, QUIRKS))
+@pytest.mark.parametrize("quirks", rings(["exclusive bounds and failures"], QUIRKS))
 def test_however_the_service_pages_and_bounds_every_record_is_held(store, clock, quirks, tmp_path):
     """Page sizes, bounds, cursors and failures of a service lose no record and change no amount."""
     service = Service(store, clock, QUIRKS[quirks])

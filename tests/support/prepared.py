@@ -15,7 +15,7 @@ from tests.support.desks import Desk
 
 T = TypeVar("T")
 
-_made: dict[Hashable, tuple[Path, Any, int]] = {}  # with how often it was extracted into
+_made: dict[Hashable, tuple[Path, Any]] = {}
 _values: dict[str, Any] = {}
 _shelf: list[Path] = []
 
@@ -33,16 +33,23 @@ def prepared(desk: Desk, name: Hashable, make: Callable[[], T]) -> T:
     """
     if desk.lake.path.exists():
         return make()
-    key = (name, _inputs(desk))
-    if key not in _made:
-        found = make()
-        place = _shelf[-1] / str(len(_made))
-        shutil.copytree(desk.lake.path, place)
-        _made[key] = place, found, desk.extractions
+    found, desk.extractions = copied(
+        (name, _inputs(desk)), desk.lake.path, lambda: (make(), desk.extractions)
+    )
+    return found
+
+
+def copied(name: Hashable, folder: Path, make: Callable[[], T]) -> T:
+    """Fill a folder as `make` does: by it the first time that a test asks, and then by a copy."""
+    if not _shelf:
+        return make()
+    if name in _made:
+        shutil.copytree(_made[name][0], folder)
     else:
-        shutil.copytree(_made[key][0], desk.lake.path)
-        desk.extractions = _made[key][2]
-    return cast("T", _made[key][1])
+        found, place = make(), _shelf[-1] / str(len(_made))
+        shutil.copytree(folder, place)
+        _made[name] = place, found
+    return cast("T", _made[name][1])
 
 
 def extracted(desk: Desk, **request: Any) -> Desk:

@@ -6,7 +6,7 @@ without a record, verdicts, accepted findings and asserted balances, over `seede
 
 import csv
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from svc_analytics.periods import Period, month, month_of
 from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from svc_analytics.statements.statement import Statement, statement
+from tests.support.prepared import copied
 from tests.support.seeded_records import JALALI, TEHRAN, Record, SeededRecords
 
 MERCHANT = {"id": "11111111-1111-4111-8111-111111111111", "name": "Seeded"}
@@ -42,8 +43,12 @@ class Seeded:
 
 
 def make_seeded_lake(folder: Path, seed: int) -> Seeded:
-    """Write the lake of a seed, in one to three runs."""
-    return _Maker(Lake(folder), random.Random(seed)).make()
+    """Write the lake of a seed, in one to three runs; or copy it where a test has done so."""
+
+    def make() -> Seeded:
+        return _Maker(Lake(folder), random.Random(seed)).make()
+
+    return replace(copied(("seeded", seed, *MERCHANT.values()), folder, make), lake=Lake(folder))
 
 
 def state(seeded: Seeded, period: Period) -> Statement:
