@@ -137,7 +137,8 @@ def is_message(text: ast.expr) -> bool:
 
 def test_no_message_is_a_sentence_without_words():
     """What is noted, broken or not proven is a message by its type, and each has its words."""
-    trees = [ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")]
+    texts = [path.read_text("utf-8") for path in PACKAGE.rglob("*.py")]
+    trees = [ast.parse(text) for text in texts if "Message(" in text]
     codes = {code for tree in trees for code in codes_said(tree)}
     assert len(codes) > 400
     assert sorted(code for code in codes if read_catalogue().words_of(code) is None) == []

@@ -224,9 +224,9 @@ from tokens
 """
 
 
-def test_an_independent_hmac_in_sql_agrees_on_ten_thousand_tokens():
+def test_an_independent_hmac_in_sql_agrees_on_each_token():
     """DuckDB's own SHA-256 and two padded keys say the same of right and wrong signatures."""
-    every = [FACTS | {"payment_id": str(UUID(int=n))} for n in range(10_000)]
+    every = [FACTS | {"payment_id": str(UUID(int=n))} for n in range(1200)]
     tokens = [signed(f, SECRET if n % 3 else f"forged {n}") for n, f in enumerate(every)]
     key = SECRET.encode().ljust(64, b"\0")
     pads = {"ipad": bytes(b ^ 0x36 for b in key), "opad": bytes(b ^ 0x5C for b in key)}
@@ -234,7 +234,7 @@ def test_an_independent_hmac_in_sql_agrees_on_ten_thousand_tokens():
         connection.register("tokens", pa.table({"token": tokens}))
         by_sql = dict(connection.execute(SQL_HMAC, pads).fetchall())
     ours = [found.verdict == "valid" for found in check(tokens, every)]
-    assert ours == [by_sql[token] for token in tokens] and sum(ours) == 6_666
+    assert ours == [by_sql[token] for token in tokens] and sum(ours) == 800
 
 
 def test_the_verifier_shows_no_secret():

@@ -263,35 +263,28 @@ def test_time_that_was_not_read_accuses_nobody(filled):
     assert findings_in(filled, write(late), "2026-11") == []
 
 
-def test_a_statement_is_blocked_by_what_its_log_names(filled):
-    """In the month of the delivery."""
-    log = write(
-        line(paid(LOST)), line(paid(LOST), at="2026-11-11T00:00:00Z"), line(paid(PAID, "x"))
-    )
-    with_log = svc.statement(filled.lake, "2026-11", webhooks=log)
-    [finding] = with_log.checks.to_dict("records")
-    assert finding["check_name"] == "webhook_names_a_record_the_lake_lacks"
-    assert (finding["severity"], finding["record_id"]) == ("blocking", LOST["id"])
-    name = "webhook_names_a_record_the_lake_lacks"
-    reason = f"1 record that a webhook names is not in the lake ({name})"
-    assert reason in [reason.text for reason in with_log.reasons]
-
-
 @pytest.mark.usefixtures("kept")
-def test_a_statement_says_what_its_log_held(filled, monkeypatch):
-    """In the manifest, on the terminal and on the page; forged lines are counted, and advisory.
+def test_a_statement_is_blocked_by_what_its_log_names(filled, monkeypatch):
+    """In the month of the delivery; forged lines are counted, and advisory.
 
-    Of secrets that it is given, the settings are not read.
+    What the log held stands in the manifest, on the terminal and on the page. Of secrets that it
+    is given, the settings are not read.
     """
     monkeypatch.setenv("SVC_WEBHOOK_SECRETS", "another")
-    lines = [line(paid()), line(paid()), line(paid(LOST, "x"), secret="forged"), "no line"]
+    lost = [line(paid(LOST, "l")), line(paid(LOST, "l"), at="2026-11-11T00:00:00Z")]
+    lines = [line(paid()), line(paid()), line(paid(LOST, "x"), secret="forged"), "no line", *lost]
     log = write(*lines, line(event("payout.completed", "p", payout_id=SENT["id"])))
     made = svc.statement(filled.lake, "2026-11", webhooks=log, webhook_secrets=[SECRET])
-    counts = {"deliveries": 5, "not_valid": 2, "events": 2, "in_lake": 2, "missing": 0}
+    counts = {"deliveries": 7, "not_valid": 2, "events": 3, "in_lake": 2, "missing": 1}
     assert counts.items() <= made.options["webhooks"].items()
-    [finding] = made.checks.to_dict("records")
-    assert finding["severity"] == "advisory" and "2 of 5 deliveries" in finding["detail"]
-    said = "log.ndjson: 5 deliveries, 2 not valid; 2 events name payments and payouts of this time"
+    found = {row["severity"]: row for row in made.checks.to_dict("records")}
+    assert len(found) == len(made.checks) and "2 of 7 deliveries" in found["advisory"]["detail"]
+    name = "webhook_names_a_record_the_lake_lacks"
+    blocking = found["blocking"]
+    assert (blocking["check_name"], blocking["record_id"]) == (name, LOST["id"])
+    reason = f"1 record that a webhook names is not in the lake ({name})"
+    assert reason in [reason.text for reason in made.reasons]
+    said = "log.ndjson: 7 deliveries, 2 not valid; 3 events name payments and payouts of this time"
     assert said in statement_text(made, made.save("made", formats=("html",)))
     assert said in Path("made/statement.html").read_text()
 
