@@ -18,7 +18,6 @@ from tests.support.fake_service import (
     MERCHANT_ID,
     PAYOUT_KEY,
     FakeService,
-    payment,
     refusal,
 )
 from tests.support.unit_material import both_keys, client_of
@@ -103,15 +102,6 @@ def test_profile_comes_with_the_services_clock():
     profile, at = client_of(FakeService()).me()
     assert (profile["id"], at) == (MERCHANT_ID, 1_795_176_000_000_000)
     assert client_of(FakeService(now=None)).me()[1] is None
-
-
-def test_page_is_asked_with_its_filters():
-    """A list is asked with the filters given, encoded, and its page comes back."""
-    service = FakeService(payments=[payment(n, "2026-10-01T00:00:00Z") for n in range(3)])
-    params = {"limit": "100", "from": "2026-10-01T00:00:00Z", "cursor": "0.0"}
-    page = client_of(service).page("payments", params)
-    assert len(page.raw_records()) == 3
-    assert dict(service.requests[0].url.params) == params
 
 
 @pytest.mark.parametrize("name", ["me", "receipt", "sessions", "payment", "../payouts", ""])

@@ -8,7 +8,7 @@ import pytest
 
 from svc_analytics.errors import SvcError
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, refusal
-from tests.support.unit_material import both_keys, client_of, raised_by
+from tests.support.unit_material import client_of, raised_by
 
 NEVER = (CHECKOUT_KEY[9:25], PAYOUT_KEY[11:27])
 HEADER = f"Bearer {PAYOUT_KEY}"
@@ -61,14 +61,3 @@ def test_client_shows_its_address_and_no_key():
     shown = f"{client!r} {client} {vars(client)} {vars(client.limiter)} {client._settings}"
     assert "https://pay.example" in repr(client)
     assert not [secret for secret in NEVER if secret in shown]
-
-
-def test_key_is_not_in_the_address():
-    """Keys travel in the header only: addresses end up in the logs of proxies."""
-    service = FakeService()
-    client = client_of(service)
-    client.me(), client.page("payouts", {"limit": "1"})
-    assert not [
-        secret for secret in NEVER for request in service.requests if secret in str(request.url)
-    ]
-    assert both_keys().payout_key != both_keys().checkout_key

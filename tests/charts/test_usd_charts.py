@@ -1,6 +1,5 @@
 """A year and a bridge in USD: exact steps, nothing unknown as zero, a sentence of each."""
 
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -90,7 +89,10 @@ def test_a_running_month_is_shaded_and_not_judged(axes):
 
 
 def test_the_steps_of_the_bridge_add_up_to_the_cent():
-    """100 + 120.50 - 10.50 - 80.80 is 129.20; the closing is 135.25, so the rates gave 6.05."""
+    """100 + 120.50 - 10.50 - 80.80 is 129.20; the closing is 135.25, so the rates gave 6.05.
+
+    usdt opened with nothing, which is worth nothing whatever its rate was.
+    """
     steps = bridge_steps(BRIDGE.to_pylist())
     amounts_of = [str(step.amount) for step in steps]
     assert amounts_of == ["100.00", "120.50", "-10.50", "-80.80", "6.05", "135.25"]
@@ -114,9 +116,3 @@ def test_a_bridge_with_an_unknown_end_is_not_drawn(axes, name):
     charts.usd_bridge(axes, changed(BRIDGE, name, amounts(None, "1")))
     assert not axes.patches
     assert [text.get_text() for text in axes.texts] == ["unknown: a value in USD is missing"]
-
-
-def test_a_coin_without_a_position_needs_no_rate():
-    """usdt opened with nothing, which is worth nothing whatever its rate was."""
-    [opening, *_] = bridge_steps(BRIDGE.to_pylist())
-    assert opening.amount == Decimal(100)

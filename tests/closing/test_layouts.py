@@ -147,9 +147,7 @@ def test_a_page_and_a_workbook_of_another_layout_hold(closer, monkeypatch, lang,
     assert (found.broken, found.unproven) == ((), ()) and closer.close().state == "unchanged"
 
 
-def test_a_statement_is_this_release_s_while_not_a_byte_of_the_program_differs(
-    closer,
-):
+def test_a_statement_is_this_release_s_while_not_a_byte_of_the_program_differs(closer):
     """The version alone does not say so: a page changes between two releases."""
     manifest = read_manifest(closer.sealed(formats=("csv",)))
     older = {name: fact for name, fact in manifest.items() if name != "program_digest"}

@@ -119,17 +119,13 @@ def test_a_year_to_date_is_not_sealed(closer):
 
 
 @pytest.mark.thorough
-def test_months_alone_are_due_unless_longer_periods_are_asked_for(closer):
-    """August to October are due; of the quarters none has all its months, so none is closed."""
+def test_a_quarter_is_due_behind_its_months_when_asked_for(closer):
+    """August to October are due alone; once July has a record, the quarter has all its months."""
     labels = [done.label for done in closer.close_all_due()]
     assert labels == [done.label for done in closer.close_all_due(longer=["quarter", "year"])]
     assert labels == ["2026-08", "2026-09", "2026-10"]
-
-
-@pytest.mark.thorough
-def test_a_quarter_is_due_behind_its_months_when_asked_for(closer):
-    """Its first month has a record, so all three are closed before it."""
     closer.desk.service.payments.append(payment(98, "2026-07-20T10:00:00Z", "7", "0.07"))
+    closer.confirm("2026-07")
     labels = [done.label for done in closer.close_all_due(longer=["quarter"])]
     assert labels == ["2026-07", "2026-08", "2026-09", "2026-10", "2026-Q3"]
     with pytest.raises(ConfigError, match="longer names 'week'"):

@@ -108,24 +108,6 @@ def test_of_several_earlier_months_each_is_restated_in_turn(closer):
 
 
 @pytest.mark.thorough
-def test_a_month_names_the_one_before_it_that_names_the_one_before_that(closer):
-    """Closed one by one, the way back to the month that changed is told step by step.
-
-    The last is sealed once those are restated, and opens with what they close with now.
-    """
-    closer.closed("2026-08", "2026-09")
-    come_late(closer, late_payment("2026-08-20T10:00:00Z"))
-    for label, before in (("2026-10", "2026-09"), ("2026-09", "2026-08")):
-        waiting = closer.close(label)
-        assert (
-            waiting.state == "provisional" and f"close {before} again" in waiting.reasons[-1].text
-        )
-    done = [closer.close(label) for label in ("2026-08", "2026-09", "2026-10")]
-    assert [each.state for each in done] == ["restated", "restated", "sealed"]
-    assert position(done[-1].folder, "opening") == "11.45"
-
-
-@pytest.mark.thorough
 def test_a_month_sealed_behind_its_next_says_where_they_do_not_meet(closer):
     """October was sealed first, and what came late in between is not in its opening."""
     closer.closed("2026-10")

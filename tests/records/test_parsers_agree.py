@@ -134,9 +134,7 @@ def test_a_member_that_stands_twice_never_takes_the_quick_road(name, column):
     assert read_quickly(stream, page_of(text, text[:-1] + more)) is None
 
 
-def test_pages_too_large_to_be_joined_are_read_each_by_itself(
-    monkeypatch,
-):
+def test_pages_too_large_to_be_joined_are_read_each_by_itself(monkeypatch):
     """Arrow joins no more than two gibibytes of text; a page alone is never that large."""
     join = pa.concat_arrays
 

@@ -110,13 +110,6 @@ def test_metadata_is_kept_byte_for_byte(extra, text):
     assert row(extra, metadata=text)["metadata"] == text.decode()
 
 
-@road
-@pytest.mark.parametrize("text", [b"null", None], ids=["null", "missing"])
-def test_absent_metadata_is_null(extra, text):
-    """No metadata is NULL, not the text `null`."""
-    assert row(extra, metadata=text)["metadata"] is None
-
-
 OPTIONAL = [column.name for column in PAYMENTS.columns if not column.is_required]
 
 

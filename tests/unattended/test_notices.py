@@ -210,11 +210,7 @@ def test_a_run_beside_one_that_lives_is_not_taken_for_its_end(watched, told):
     ],
 )
 def test_a_gap_between_runs_is_told_once_by_the_one_that_comes(
-    days,
-    missed,
-    watched,
-    told,
-    monkeypatch,
+    days, missed, watched, told, monkeypatch
 ):
     """Much longer than the last ones: a timer of once a month is not told each month."""
     began, found = now(), []
@@ -366,14 +362,7 @@ def test_no_secret_enters_a_message_or_a_warning(call, office, fails, monkeypatc
     ("error", "pings"),
     [(None, ["/x/start", "/x"]), (REFUSED, ["/x/start", "/x/fail"]), (AWAY, ["/x/start"])],
 )
-def test_a_run_pings_its_start_and_its_end(
-    error,
-    pings,
-    call,
-    office,
-    fails,
-    monkeypatch,
-):
+def test_a_run_pings_its_start_and_its_end(error, pings, call, office, fails, monkeypatch):
     """Of one that must be tried again there is no end: whoever waits for it counts the time."""
     monkeypatch.delenv("SVC_NOTIFY")
     monkeypatch.setenv("SVC_PING_URL", f"{office.web}/x")

@@ -226,9 +226,7 @@ def test_without_systemd_a_line_of_a_crontab_is_printed(folder, systemd, run, mo
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can try as another user")
-def test_a_user_who_may_not_read_the_settings_is_found_out_before_anything_is_written(
-    folder,
-):
+def test_a_user_who_may_not_read_the_settings_is_found_out_before_anything_is_written(folder):
     """The lake's owner is asked to begin a close, without the service."""
     (folder / ".env").chmod(0o600)
     job = replace(
