@@ -18,6 +18,7 @@ from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import ids, payment, spread
+from tests.support.prepared import extracted
 
 START = datetime(2026, 1, 3, tzinfo=UTC)
 
@@ -26,9 +27,7 @@ START = datetime(2026, 1, 3, tzinfo=UTC)
 def desk(service, settings, tmp_path) -> Desk:
     """A lake of eleven months, two payments a day, read up to the service's clock."""
     service.payments = spread(643, START, timedelta(hours=12))
-    desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
-    desk.extract()
-    return desk
+    return extracted(Desk(service, settings, Lakehouse(tmp_path / "data")))
 
 
 @pytest.fixture

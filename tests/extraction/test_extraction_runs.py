@@ -17,6 +17,7 @@ from svc_analytics.instants import (
 )
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 from tests.support.fake_service import ids, payment, refusal, spread
+from tests.support.prepared import extracted
 from tests.support.rings import rings, sample
 
 
@@ -37,7 +38,7 @@ def test_without_order_a_broken_run_claims_nothing(history, desk):
 
 def test_a_second_run_asks_little_and_rewrites_only_what_it_touched(history, desk, file_times):
     """Right after a run, the next makes at most 8 requests and leaves old months alone."""
-    desk.extract()
+    extracted(desk)
     before = file_times()
     history.now = datetime(2026, 11, 20, 12, 1, tzinfo=UTC)
     desk.extract()
@@ -76,7 +77,7 @@ def test_a_late_record_is_found_though_a_run_between_was_cut_short(history, desk
 
 def test_the_beginning_is_proven_and_old_empty_time_makes_no_files(history, desk):
     """The oldest segment reads to null; the origin's file carries the proof."""
-    desk.extract()
+    extracted(desk)
     coverage = desk.lake.coverage(PAYMENTS)
     assert coverage.complete == (
         (BEGINNING, to_micros(datetime(2026, 11, 20, 12, tzinfo=UTC)) - 5 * MINUTE),
@@ -149,7 +150,7 @@ def test_keys_of_two_merchants_are_refused_before_anything_is_written(history, d
 
 def test_another_merchants_keys_are_refused_on_an_existing_lake(history, desk, file_times):
     """H1: a lake holds one merchant's records."""
-    desk.extract()
+    extracted(desk)
     before = file_times()
     history.merchant = {"id": "another-merchant"}
     with pytest.raises(ConfigError, match="another --data-dir"):

@@ -229,7 +229,7 @@ NATURES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("nature", sample(NATURES.values(), 3), ids=NATURES.keys())
+@pytest.mark.parametrize("nature", sample(NATURES.values(), 5), ids=NATURES.keys())
 def test_a_service_that_lists_everything_has_no_finding(desk, nature):
     """Whatever its bounds, pages, order and clock are: nobody is asked for by an id."""
     extracted(desk)

@@ -96,7 +96,7 @@ def test_merging_in_small_steps_gives_the_file_of_one_step(filled, monkeypatch, 
     """Row groups are filled up again however often a month is rewritten."""
     monkeypatch.setattr(month_file, "ROW_GROUP", 16)
     small = Desk(filled.service, filled.settings, Lakehouse(tmp_path / "steps"))
-    for day in range(1, 28, 3):
+    for day in range(1, 28, 6):
         end = int(datetime(2026, 10, day, tzinfo=UTC).timestamp()) * 1_000_000
         small.extract(end=end)
     small.extract()

@@ -1,13 +1,9 @@
 """The close desk in JupyterLab and Chromium, by keys alone: from due to sealed to a record."""
 
-import json
 import os
 import re
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -22,9 +18,9 @@ from svc_analytics.sandbox.server import serve
 from svc_analytics.schema import PAYMENTS
 from tests.support.browsers import chromium, press, ready, tab_to, timed
 from tests.support.demos import demo_copy
+from tests.support.labs import PATIENCE, served_lab
 from tests.support.rings import rings
 
-PATIENCE = 120  # seconds, on a slow machine
 LONG = 900_000  # milliseconds for what reads a whole month, of 100,000 lines too
 MONTHS = {60: 2, 95_000: 1}  # by the number of payments; of 95,000 the month has 100,000 lines
 OLDEST = "select min(paid_at) from payments"
@@ -68,32 +64,10 @@ def lab_at(
     names = ("RUNTIME", "CONFIG")
     private = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in names}
     private |= {"IPYTHONDIR": str(folder / "ipython"), "PYTHONPATH": str(Path(__file__).parents[2])}
-    own = [*options, "--data-dir", str(data), "--no-browser", "--allow-root"]
-    words = [sys.executable, "-m", "svc_analytics", "lab", *own, "--ServerApp.port=0"]
-    with (folder / "lab.log").open("w") as log:
-        environment = os.environ | settings | private
-        process = subprocess.Popen(words, cwd=folder, env=environment, stdout=log, stderr=log)
-        try:
-            server = _server(folder / "runtime")
-            yield f"{server['url']}lab/tree/00-close-desk.ipynb?token={server['token']}&reset"
-        finally:
-            process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(20)
-            process.kill()
-            process.wait()
-
-
-def _server(runtime: Path) -> dict[str, str]:
-    """Wait for the server; return its address and token."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        for file in runtime.glob("jpserver-*.json"):
-            with suppress(ValueError):
-                found: dict[str, str] = json.loads(file.read_text())
-                return found
-        time.sleep(0.1)
-    pytest.fail("JupyterLab did not start")
+    words = [sys.executable, "-m", "svc_analytics", "lab", *options, "--data-dir", str(data)]
+    environment = os.environ | settings | private
+    with served_lab(words, folder, environment, "00-close-desk.ipynb") as address:
+        yield address
 
 
 @pytest.fixture

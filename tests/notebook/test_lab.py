@@ -1,15 +1,12 @@
 """JupyterLab as a person meets it: installed from a wheel, started by one command, in Chromium."""
 
-import json
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
-import time
 import venv
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -20,10 +17,10 @@ import svc_analytics as svc
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.browsers import chromium, run_all
 from tests.support.demos import demo_copy
+from tests.support.labs import PATIENCE, served_lab
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
-PATIENCE = 120  # seconds, on a slow machine
 
 
 @pytest.fixture(scope="module")
@@ -73,31 +70,9 @@ def environment(folder) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def address(installed, lake, folder, environment) -> Iterator[str]:
     """`svc-analytics lab`, and where notebook 02 is open in it."""
-    own = ["--data-dir", str(lake.path), "--no-browser", "--allow-root"]
-    words = [installed, "lab", *own, "--ServerApp.port=0", "--ServerApp.ip=127.0.0.1"]
-    with (folder / "lab.log").open("w") as log:
-        process = subprocess.Popen(words, cwd=folder, env=environment, stdout=log, stderr=log)
-        try:
-            server = _server(folder / ".runtime", process, folder / "lab.log")
-            yield f"{server['url']}lab/tree/02-statement.ipynb?token={server['token']}&reset"
-        finally:
-            process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(20)
-            process.kill()
-            process.wait()
-
-
-def _server(runtime: Path, process: "subprocess.Popen[bytes]", log: Path) -> dict[str, str]:
-    """Wait for the server; return its address and token."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end and process.poll() is None:
-        for file in runtime.glob("jpserver-*.json"):
-            with suppress(ValueError):
-                server: dict[str, str] = json.loads(file.read_text())
-                return server
-        time.sleep(0.1)
-    pytest.fail(f"JupyterLab did not start: {log.read_text()[-2000:]}")
+    words = [installed, "lab", "--data-dir", str(lake.path), "--ServerApp.ip=127.0.0.1"]
+    with served_lab(words, folder, environment, "02-statement.ipynb") as address:
+        yield address
 
 
 @pytest.fixture
