@@ -22,7 +22,6 @@ from tests.support.seeded_lakes import Seeded, make_seeded_lake
 ADDRESS = "sc://engine.example:15002"
 COIN = "$.x"  # of the seeded lake
 EXPLAINED = ("net_settlement", "refund_ratio_period", "closing_position", "payers_count")
-LONG = (("2026-Q3", "UTC"), ("2026", "UTC"), ("2026-10-ytd", "Asia/Tehran"), ("1405", "UTC"))
 
 
 @pytest.fixture
@@ -55,14 +54,6 @@ def test_a_longer_period_asks_for_all_its_months_at_once(engine, lakes, seeded):
         assert here == there and len(engine.asked) == len(set(engine.asked))
         counts[label] = len(engine.asked)
     assert counts["2026-Q4"] == counts["2026"] > 10
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(("label", "zone"), LONG, ids=[label for label, _ in LONG])
-def test_long_periods_have_the_same_digest(engine, lakes, seeded, label, zone):
-    """A quarter, a year, a year to date; of both calendars, and of another zone."""
-    here, there = digests(lakes, label, zone, seeded.now)
-    assert here == there and engine.asked
 
 
 @pytest.mark.parametrize("figure", sample(EXPLAINED, 4))

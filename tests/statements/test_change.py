@@ -73,20 +73,6 @@ def change(found: Change, figure: str, unit: str = "coin", coin: str = "btc") ->
     return next(row for row in rows if [row[key] for key in keys] == [figure, unit, coin])
 
 
-@pytest.mark.thorough
-def test_a_settlement_in_coin_is_split(why):
-    """20 at the old 99 % are 19.8: 9.9 more than before; the higher fee takes 0.2 of it."""
-    assert parts(why(), "net_settlement") == {
-        ("lost_customers", ""): "-3.96",
-        ("new_customers", ""): "4.95",
-        ("refunds_of_earlier_sales", ""): "-2",
-        ("volume", KEPT): "9.9",
-        ("fee_tier", KEPT): "-0.2",
-        ("volume", NOBODY): "5.94",
-        ("refunds_of_own_sales", KEPT): "-2",
-    }
-
-
 def test_a_settlement_in_usd_is_split(why):
     """At old prices 19.6 are 1,960 and not 2,352; what has no USD value is a part without one."""
     found = why()

@@ -47,24 +47,6 @@ def test_every_month_is_there_and_the_running_one_is_marked(read):
     assert ("2026-09", "usdt", Decimal("0"), False) in trend(read)
 
 
-FIGURES = (
-    *("net_settlement", "closing_position", "refund_ratio_cohort"),
-    *("refunds_prior_period", "payers_count", "implied_rate"),
-)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("figure", FIGURES)
-def test_a_months_figure_is_that_of_its_statement(read, figure):
-    """In Tehran's months, too."""
-    zone = "Asia/Tehran"
-    found = {(row[0], row[1]): row[2] for row in trend(read, figure, last=month("2026-11", zone))}
-    for label in ("2026-09", "2026-10", "2026-11"):
-        made = statement(read.lake, label, zone=zone, now=parse_bound(NOW))
-        for row in made.tables["summary"].to_pylist():
-            assert found[label, row["currency"]] == row[figure]
-
-
 def test_months_that_were_not_read_are_unknown(desk):
     """NULL, and never zero."""
     desk.serve(LEDGER)
@@ -103,14 +85,6 @@ def test_a_statement_holds_the_24_months_up_to_its_own_in_usd(desk):
             shared = row.keys() & own.keys()
             assert {"usd_net_sales", "usd_exposure", "closing_position"} <= shared
             assert {name: row[name] for name in shared} == {name: own[name] for name in shared}
-
-
-@pytest.mark.thorough
-def test_what_came_later_changes_no_trend(read):
-    """As of the end of October it is that of October, whatever November brought."""
-    known = {"as_of": "2026-11-01T00:00:00Z", "now": parse_bound(NOW)}
-    earlier = statement(read.lake, "2026-10", **known).tables["trend"]
-    assert earlier.equals(statement(read.lake, "2026-10", now=parse_bound(NOW)).tables["trend"])
 
 
 OF_TWO_YEARS = """

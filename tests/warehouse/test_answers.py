@@ -11,6 +11,7 @@ from svc_analytics.cli.commands.lake import sql
 from svc_analytics.errors import QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.warehouse.answers import to_exact_table
+from tests.support.prepared import extracted
 
 
 def answer(query: str) -> pa.Table:
@@ -91,7 +92,7 @@ REFUSED = {
 @pytest.mark.parametrize("form", ["--csv", "--json", "--table"])
 def test_what_cannot_be_answered_is_one_line(desk, query, said, form):
     """Whatever form was asked for; in Python it is the same error."""
-    desk.extract()
+    extracted(desk)
     with pytest.raises(QueryError, match=said):
         desk.lake.sql(query)
     run = CliRunner().invoke(sql, [query, form, "--data-dir", str(desk.lake.path)])
@@ -100,7 +101,7 @@ def test_what_cannot_be_answered_is_one_line(desk, query, said, form):
 
 def test_two_columns_of_a_name_are_no_object(desk):
     """JSON would keep the last of them without a word; a table has both."""
-    desk.extract()
+    extracted(desk)
     query, folder = "select 1 as a, 2 as a", str(desk.lake.path)
     run = CliRunner().invoke(sql, [query, "--json", "--data-dir", folder])
     assert isinstance(run.exception, QueryError) and "two columns are named 'a'" in str(

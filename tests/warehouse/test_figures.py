@@ -77,41 +77,27 @@ def test_an_asserted_balance_stands_on_the_statement(make, desk, tmp_path, monke
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("line", "message"),
     [
-        ("at,currency\n2026-11-01,btc\n", "line 1: the column balance is missing"),
-        ("at,currency,balance\n2026-11-01,btc,1e3\n", "line 2"),
-        ("at,currency,balance\nyesterday,btc,1\n", "line 2.*not a date"),
-        ("at,currency,balance\n2026-11-01,,1\n", "line 2: currency is empty"),
-        ("at,currency,balance\n2026-11-01,btc,500,25\n", "line 2: 4 cells, and the first line"),
-        ("at,currency,balance\n2026-11-01,btc,1,234.50\n", "line 2: 4 cells, and the first line"),
-        (
-            'at,currency,balance\n2026-11-01,btc,"500,25"\n',
-            "line 2: .*; write 1234.5, with a point",
-        ),
-        ("at,currency,balance\n2026-11-01,btc,+5\n", "line 2: not a plain decimal amount"),
-        ("at,currency,balance\n2026-11-01,btc,5 000\n", "line 2: not a plain decimal amount"),
-        ("at,currency,balance\n2026-11-01,btc,\n", "line 2: not a plain decimal amount"),
-        ("at,currency,balance\n2026-11-01T10:00:00,btc,5\n", "line 2.*not a date or an instant"),
-        ("at,currency,balance\n2026-02-30,btc,5\n", "line 2.*not a date or an instant"),
-        ("at,currency,balance\n2026-11-01,b tc,5\n", "line 2: not the slug of a coin"),
-        ("at,currency,balance\n2026-11-01,\xe4,1\n", "line 2: the text is not UTF-8"),
-        ('at,currency,balance\n2026-11-01,"btc,1\n', "line 2: a quote is opened and never"),
+        ("2026-11-01,btc,1e3", "line 2: not a plain decimal amount"),
+        ("2026-11-01,btc,+5", "line 2: not a plain decimal amount"),
+        ("2026-11-01,btc,5 000", "line 2: not a plain decimal amount"),
+        ("2026-11-01,btc,", "line 2: not a plain decimal amount"),
+        ("2026-11-01,btc,\u06f5\u06f0\u06f0", "line 2: not a plain decimal amount"),  # Persian
+        ("2026-11-01,btc,\u0665", "line 2: not a plain decimal amount"),  # Arabic
+        ('2026-11-01,btc,"500,25"', "line 2: .*; write 1234.5, with a point"),
+        ("2026-11-01,btc,500,25", "line 2: 4 cells, and the first line"),
+        ("yesterday,btc,1", "line 2.*not a date or an instant"),
+        ("2026-11-01T10:00:00,btc,5", "line 2.*not a date or an instant"),
+        ("2026-02-30,btc,5", "line 2.*not a date or an instant"),
+        ("2026-11-01,,1", "line 2: currency is empty"),
+        ("2026-11-01,b tc,5", "line 2: not the slug of a coin"),
     ],
 )
-def test_an_assertion_that_cannot_be_read_is_named(tmp_path, text, message):
-    """The file and the line, not a guess."""
-    (tmp_path / "assertions.csv").write_text(text, encoding="latin-1")
-    with pytest.raises(ConfigError, match=message):
-        read_assertions(tmp_path)
-
-
-@pytest.mark.parametrize("digits", ["\u06f5\u06f0\u06f0", "\u0665"], ids=["Persian", "Arabic"])
-def test_only_plain_digits_are_a_balance(tmp_path, digits):
-    """Digits of other scripts are refused by their line, not left out."""
-    text = f"at,currency,balance\n2026-11-01,btc,{digits}\n"
-    (tmp_path / "assertions.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"assertions\.csv, line 2: not a plain decimal amount"):
+def test_an_assertion_that_cannot_be_read_is_named(tmp_path, line, message):
+    """The file and the line, not a guess; what is no CSV is refused as in every typed file."""
+    (tmp_path / "assertions.csv").write_text(f"at,currency,balance\n{line}\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=rf"assertions\.csv, {message}"):
         read_assertions(tmp_path)
 
 

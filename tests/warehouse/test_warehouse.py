@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics.cli.commands.lake import check
 from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.lake.footer import read_footer
@@ -25,7 +24,6 @@ from svc_analytics.lake.index import parent_rows
 from svc_analytics.lake.month_file import write_month_file
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.messages import Message
-from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.warehouse import connection
 from svc_analytics.warehouse import warehouse as warehouse_module
@@ -38,7 +36,7 @@ from svc_analytics.warehouse.models import (
     read_statement_macros,
 )
 from svc_analytics.warehouse.view_builder import public_models
-from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support import prepared
 from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, payment, payout
@@ -293,21 +291,6 @@ with open_warehouse(Lakehouse(sys.argv[1])) as warehouse:
     assert subprocess.run(command, capture_output=True, text=True).stdout == "[{'bar': False}]\n"
 
 
-@pytest.mark.thorough
-def test_check_spills_rather_than_take_more_memory(regular, monkeypatch):
-    """It reads all records there are: more than fit the memory of a laptop."""
-    limits = []
-
-    def told(warehouse: Warehouse, query: str) -> pa.Table:
-        limits.append(asked(warehouse, "select current_setting('memory_limit') as most"))
-        return asked(warehouse, query)
-
-    asked = Warehouse.query
-    monkeypatch.setattr(Warehouse, "query", told)
-    check.main(["--data-dir", str(regular.path)], standalone_mode=False)
-    assert [limit.to_pylist() for limit in limits] == [[{"most": "1.0 GiB"}]]
-
-
 def test_sql_and_deep_checks_spill_rather_than_take_more_memory(regular):
     """Whatever opens the lake's views, over one month or over all."""
     assert one(regular, "select current_setting('memory_limit')") == "1.0 GiB"
@@ -351,17 +334,6 @@ def test_a_query_without_room_ends_in_one_clear_line(regular, monkeypatch, query
     with pytest.raises(QueryError) as refused:
         regular.sql(query)
     assert str(refused.value) == expected.format(place=regular.path)
-
-
-@pytest.mark.parametrize(("large", "is_alone"), [(10**9, False), (0, True)])
-def test_one_thread_reads_a_large_period(regular, monkeypatch, large, is_alone):
-    """Several do not fit the memory that its queries may take: each sorts and joins for itself."""
-    monkeypatch.setattr(connection, "LARGE", large)
-    october = month("2026-10")
-    with open_warehouse(regular, period=(october.start, october.end)) as warehouse:
-        found = warehouse.query("select current_setting('threads') = 1 as is_alone")
-    # A machine of one processor has one thread for everything.
-    assert found.to_pylist() == [{"is_alone": is_alone or os.cpu_count() == 1}]
 
 
 def test_a_query_on_footers_reads_no_month_file():
