@@ -1,4 +1,4 @@
-"""`books` from the command line and at the close desk, on two sealed months."""
+"""`books` from the command line, at the close desk on two sealed months, and as a form of one."""
 
 import json
 import time
@@ -11,10 +11,15 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.books.accounts import starter
 from svc_analytics.books.export import BooksSource, Way, make_books
+from svc_analytics.closing.verification.verify import verify_statement
+from svc_analytics.config import Settings
+from svc_analytics.errors import PeriodNotClosed
 from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.desk.panel import Judging, Panel
 from svc_analytics.periods import month
+from svc_analytics.statements.statement import statement
+from tests.support.closings import Closer
 from tests.support.importers import IMPORTERS
 from tests.support.seeded_books import SCHEMA, accounts, summary
 
@@ -217,3 +222,58 @@ def test_a_month_that_is_not_sealed_has_no_books_at_the_desk(panel):
     shown = panel._desk.tile
     assert shown.is_sealed or panel.books.box.layout.display == "none"
     assert panel.books.entries.value == "" and panel.books.write.disabled
+
+
+# ---------- the form `books`: a file of a final month that rests on the statement alone
+
+
+LEDGER = """
+ kind     currency  amount  fee   at                of  usd_value  fee_bearer
+ payment  usdt      100     1     2026-10-05T08:00      100.005    merchant
+ payment  btc       2       0.02  2026-10-05T09:00      130000     merchant
+ payment  usdt      10      0     2026-10-06T09:00                 merchant
+ payout   usdt      50      0.5   2026-10-09T08:00      50
+"""
+
+
+@pytest.fixture
+def closer(desk) -> Closer:
+    closer = Closer(desk)
+    closer.serve(LEDGER)
+    return closer
+
+
+def test_a_sealed_month_holds_its_books_and_they_are_made_again(closer):
+    """By hand: 130,100.005 USD are 130,100.00 in the day's entry, and 130,100.01 in the month."""
+    done = closer.close("2026-10", formats=("csv", "books"))
+    found = IMPORTERS["csv"]((done.folder / "books.csv").read_bytes())
+    assert [dict(each.lines) for each in found] == [
+        {
+            "Sales": Decimal("-130100.00"),
+            "Payment fees": Decimal("1301.00"),
+            "Wallet btc": Decimal("128700.00"),
+            "Wallet usdt": Decimal("99.00"),
+        },
+        {
+            "Payouts": Decimal("50.00"),
+            "Payout fees": Decimal("0.50"),
+            "Wallet usdt": Decimal("-50.50"),
+        },
+        {"Sales": Decimal("-0.01"), "Rounding": Decimal("0.01")},
+    ]
+    assert verify_statement(done.folder).holds
+
+
+def test_a_provisional_month_has_no_books(closer, tmp_path):
+    """A close that cannot seal writes the statement without them: payouts were never read.
+
+    Asked for by themselves they are refused, and nothing is written.
+    """
+    desk = closer.desk
+    desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
+    done = closer.close("2026-10", formats=("csv", "books"))
+    assert done.state == "provisional"
+    assert (done.folder / "summary.csv").exists() and not (done.folder / "books.csv").exists()
+    with pytest.raises(PeriodNotClosed, match="books is a form of a final month"):
+        statement(desk.lake, "2026-10").save(tmp_path / "out", ["books"])
+    assert not (tmp_path / "out").exists()

@@ -87,7 +87,7 @@ TARGETS: dict[str, Target] = {
         (
             *("closing/test_register.py", "closing/test_forgeries.py", "closing/test_seal.py"),
             *("closing/test_neighbours.py", "closing/test_derived_forms.py"),
-            *("closing/test_layouts.py", "closing/test_forgery.py", "closing/test_close.py"),
+            *("closing/test_releases.py", "closing/test_forgery.py", "closing/test_close.py"),
             "closing/test_package.py",
         ),
     ),
