@@ -46,12 +46,6 @@ def test_a_put_whose_answer_was_lost_is_found_done():
         replace_object(store, "a", b"other", None)
 
 
-def test_a_bucket_that_is_not_there_is_a_wrong_setting(server):
-    for act in (lambda store: store.list(), lambda store: store.put("a", b"", None)):
-        with pytest.raises(ConfigError, match="s3://nowhere/lake: there is no such bucket"):
-            act(ObjectStore("s3://nowhere/lake"))
-
-
 @pytest.mark.parametrize(
     ("status", "code", "kind", "exit_code"),
     [

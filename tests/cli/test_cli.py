@@ -181,22 +181,6 @@ def test_a_lake_knows_the_address_that_it_was_read_from(filled, running):
     assert Lake(filled).service == running.base_url
 
 
-def test_keys_of_another_merchant_are_2(filled, run):
-    """A lake is one merchant's; its files stay as they are."""
-    write_description(LocalStorage(filled), {"layout": LAYOUT, "merchant": {"id": "0"}})
-    before = content(filled)
-    done = run("extract")
-    assert done.code == 2 and "another --data-dir" in done.err and content(filled) == before
-
-
-def test_a_torn_file_is_1_and_named(filled, run):
-    """The next step is in the line."""
-    (filled / "payments" / "2026-10.parquet").write_bytes(b"PAR1 broken PAR1")
-    for words in (("extract",), ("status",), ("statement", "--month", "2026-10")):
-        done = run(*words)
-        assert done.code == 1 and "2026-10.parquet is torn" in done.err and len(done.lines) == 1
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -257,6 +257,8 @@ def test_a_lost_quarantine_blocks_and_is_read_anew(filled):
     pq.write_table(empty, path)
     assert findings(filled) == ["set_aside_records_are_on_file"]
     path.unlink()
+    with pytest.raises(LakeError, match="run svc-analytics extract"):
+        findings(filled)
     filled.extract()
     assert findings(filled) == ["record_could_be_held"] and len(pq.read_table(path)) == 1
 

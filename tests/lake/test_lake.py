@@ -228,15 +228,6 @@ def test_a_lake_begun_by_another_merchant_meanwhile_is_refused(filled, monkeypat
     assert content(filled.lake) == before and not filled.lake.exists
 
 
-def test_a_lost_side_file_is_one_clear_error(filled):
-    """What DuckDB would say in five lines, in one, with the next step."""
-    (filled.lake.path / "quarantine" / "payments" / "rejected.parquet").unlink()
-    with pytest.raises(LakeError, match="run svc-analytics extract"):
-        filled.lake.sql("from exceptions")
-    filled.extract()
-    assert len(filled.lake.sql("from payments")) == 200
-
-
 @pytest.mark.parametrize("stream", [PAYMENTS, PAYOUT_RECORDS], ids=lambda one: one.name)
 def test_each_column_of_a_month_file_says_what_it_means(filled, stream):
     """As a comment of its field, in the words of the views; the columns are as they were."""
