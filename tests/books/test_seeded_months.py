@@ -28,7 +28,7 @@ from tests.support.seeded_books import RATES, Row, SeededMonth, accounts, chart_
 from tests.support.seeded_lakes import make_seeded_lake, state
 
 ACCOUNTS = {*(chart_of("beancount")).accounts.values(), *chart_of("beancount").wallet.values()}
-FEW, MANY = range(12), range(12, 1000)
+FEW = range(12)
 Totals = dict[tuple[str, str], Fraction]
 
 
@@ -98,16 +98,9 @@ def check(seed: int) -> None:
         assert preset_files(make_books(made.source(), way), preset) == files
 
 
-@pytest.mark.parametrize("seed", FEW)
+@pytest.mark.parametrize("seed", rings(FEW, range(1000)))
 def test_a_seeded_month_ties_to_the_cent_and_every_system_takes_it(seed):
     """Against fractions over its records; the file made again is the same, byte for byte."""
-    check(seed)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("seed", MANY)
-def test_a_thousand_months_tie_to_the_cent(seed):
-    """The same of many more."""
     check(seed)
 
 

@@ -177,12 +177,6 @@ def test_who_verifies_one_month_reads_no_other(lake):
         verify_month(lake, KEPT, october.start, october.end)
 
 
-def test_processes_find_what_one_finds(lake):
-    """Months are shared out; the verdicts are the same."""
-    assert verify_lake(lake, KEPT, workers=2).checked == 4
-    assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
-
-
 def test_no_secret_is_kept(lake):
     """Not in any file; the fingerprint changes with a secret and does not tell it."""
     verify_lake(lake, KEPT)

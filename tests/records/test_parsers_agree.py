@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from svc_analytics.records.bulk_parser import parse_bulk, scan_page
 from svc_analytics.records.page import Page, parse_page
 from svc_analytics.records.record_parser import parse_records
-from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
+from svc_analytics.schema import PAYMENTS, STREAMS, Stream
 from tests.support.fake_service import payment, payout
 from tests.support.unit_material import AT, body_of, examples, page_of, records_of
 
@@ -88,20 +88,15 @@ def is_same(stream: Stream, page: Page) -> bool:
     return quick is None or quick.equals(careful.rows)
 
 
+@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
 @few
-@given(pages(PAYMENTS))
-def test_payments_are_the_same_by_either_road(page):
-    """Whatever way a page of payments is written, both roads give identical rows."""
-    assert is_same(PAYMENTS, page)
-    assert records_of(page).rows.schema == PAYMENTS.record_schema
-
-
-@few
-@given(pages(PAYOUT_RECORDS))
-def test_payout_records_are_the_same_by_either_road(page):
-    """Whatever way a page of payout records is written, both roads give identical rows."""
-    assert is_same(PAYOUT_RECORDS, page)
-    assert records_of(page, PAYOUT_RECORDS).received == len(page.raw_records())
+@given(data=st.data())
+def test_records_are_the_same_by_either_road(stream, data):
+    """Whatever way a page is written, both roads give identical rows, of the stream's types."""
+    page = data.draw(pages(stream))
+    assert is_same(stream, page)
+    found = records_of(page, stream)
+    assert (found.rows.schema, found.received) == (stream.record_schema, len(page.raw_records()))
 
 
 @pytest.mark.parametrize("name", STREAMS)
