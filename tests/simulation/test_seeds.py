@@ -33,9 +33,9 @@ from tests.simulation.plan import Plan, draw_plan
 from tests.simulation.virtual import Stuck
 from tests.support.rings import rings, sample
 
-SAFE, LIVELY = 6, 4  # seeds of one test: many small tests share the processes evenly
-SAFE_FROM = rings(range(0, 6, SAFE), range(0, 3_000, SAFE))
-LIVELY_FROM = rings(range(10_000, 10_004, LIVELY), range(10_000, 11_400, LIVELY))
+SAFE, LIVELY = 4, 3  # seeds of one test: many small tests share the processes evenly
+SAFE_FROM = rings(range(0, SAFE, SAFE), range(0, 3_000, SAFE))
+LIVELY_FROM = rings(range(10_000, 10_000 + LIVELY, LIVELY), range(10_000, 11_400, LIVELY))
 PLANTED_IN = range(20_150, 21_650)
 
 
