@@ -25,17 +25,11 @@ SCHEMA = json.loads(
     (ROOT / "docs" / "pages" / "reference" / "json-output.schema.json").read_text(encoding="utf-8")
 )
 DEMO = ["demo", "--months", "1", "--payments", "40", "--data-dir", "demo"]
-USUAL = [
-    ["extract"],
-    ["doctor"],
-    ["status"],
-    ["statement", "{month}"],
-    ["check"],
-    ["close", "--all-due"],
-    ["statement-verify", "data/statements/{month}"],
-    ["receipts", "verify", "tokens.txt"],
-    ["sql", "select net_sales, net_settlement from net_settlement_monthly"],
-]
+USUAL = (
+    *("extract", "doctor", "status", "statement {month}", "check", "close --all-due"),
+    *("statement-verify data/statements/{month}", "receipts verify tokens.txt"),
+    "sql select net_sales, net_settlement from net_settlement_monthly",
+)
 CALLS = [
     ["extract"],
     ["extract", "--dry-run"],
@@ -128,7 +122,9 @@ def words_of(call: list[str]) -> str:
 
 
 @pytest.mark.usefixtures("other_lake")
-@pytest.mark.parametrize("call", rings(USUAL, [*CALLS, DEMO]), ids=" ".join)
+@pytest.mark.parametrize(
+    "call", rings((call for call in CALLS if " ".join(call) in USUAL), [*CALLS, DEMO]), ids=" ".join
+)
 def test_a_document_is_as_its_schema_says(call, run):
     """Every key of the schema is there, with a value of its type."""
     lake = svc.open_lake("data")

@@ -120,15 +120,6 @@ def test_a_deleted_copy_comes_back(release):
     assert first_sentence(folder / FIRST) == first_sentence(release / FIRST)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_committed_notebooks_hold_no_output(path):
-    """Nor what a run leaves: counts, widgets."""
-    notebook = read(path)
-    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    assert not [cell["id"] for cell in code if cell["outputs"] or cell["execution_count"]]
-    assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
-
-
 def test_what_git_shall_see_of_the_copies_is_the_persons_choice(tmp_path):
     """A changed .gitignore stays as it is."""
     folder, _ = working_folder(tmp_path)

@@ -72,6 +72,7 @@ def test_notebooks_are_short_told_and_stripped(path):
     """Prose before every step that is seen, no `def` but what to show, nothing of a run in them."""
     notebook = read(path)
     cells = notebook.cells
+    assert set(notebook.metadata) == {"kernelspec", "language_info"}
     nbformat.validate(notebook)  # type: ignore[no-untyped-call]
     assert len(cells) < TOO_MANY_CELLS and cells[0].source.startswith("# ")
     for before, cell in pairwise(cells):
