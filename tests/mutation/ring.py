@@ -85,7 +85,7 @@ TARGETS: dict[str, Target] = {
             *("closing/verification/tables.py", "closing/verification/forms.py"),
         ),
         (
-            *("closing/test_register.py", "closing/test_forgeries.py", "closing/test_seal.py"),
+            *("closing/test_forgeries.py", "closing/test_seal.py"),
             *("closing/test_neighbours.py", "closing/test_derived_forms.py"),
             *("closing/test_releases.py", "closing/test_forgery.py", "closing/test_close.py"),
             "closing/test_package.py",

@@ -5,6 +5,8 @@ import hmac
 import json
 import shutil
 import stat
+import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,10 +28,10 @@ from svc_analytics.proofs.checkpoint import Checkpoint, write_checkpoint
 from svc_analytics.proofs.lines import split_records
 from svc_analytics.proofs.merkle import is_consistent
 from svc_analytics.proofs.secret import FILE as OF_SECRET
-from svc_analytics.proofs.secret import netstring, read_secret
+from svc_analytics.proofs.secret import netstring, read_secret, require_secret
 from svc_analytics.proofs.statuses import Trust, statuses_of
 from svc_analytics.proofs.verify import read_chain
-from svc_analytics.storage import LocalStorage
+from svc_analytics.storage import LocalStorage, open_storage
 from tests.proofs.test_merkle import plain_root
 from tests.support.ssh_keys import is_signed_by, make_key
 
@@ -328,3 +330,43 @@ def test_records_are_split_where_no_quoted_field_is_open():
 def test_no_two_lists_of_netstrings_are_alike():
     """What a field holds cannot move a border between two of them."""
     assert netstring(b"1:a,") + netstring(b"") != netstring(b"1") + netstring(b"a,")
+
+
+# ---------- a close that dies while it makes the secret of its lake
+
+
+DYING = """
+import os, sys
+from pathlib import Path
+from svc_analytics.proofs.secret import require_secret
+from svc_analytics.storage import open_storage
+
+write, replace, moment = Path.write_bytes, os.replace, sys.argv[2]
+
+def half(path, content):
+    write(path, content[:16] if moment == "half written" else content)
+    return os._exit(9) if moment in ("half written", "written") else None
+
+def moved(*paths):
+    replace(*paths)
+    os._exit(9)
+
+Path.write_bytes, os.replace = half, moved
+require_secret(open_storage(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("moment", ["half written", "written", "in place"])
+def test_a_kill_leaves_no_secret_or_a_whole_one(moment, tmp_path):
+    """Never half of one and never two: what later closes find is what is there, or made once."""
+    lake = tmp_path / "data"
+    lake.mkdir()
+    words = [sys.executable, "-c", DYING, str(lake), moment]
+    assert subprocess.run(words).returncode == 9
+    left = read_secret(lake)
+    assert (left is not None) == (moment == "in place")
+    found = require_secret(open_storage(lake))
+    assert len(found) == 32 and left in (None, found)
+    assert require_secret(open_storage(lake)) == read_secret(lake) == found
+    assert stat.S_IMODE((lake / OF_SECRET).stat().st_mode) == 0o600
+    assert [path.name for path in lake.iterdir()] == [OF_SECRET]
