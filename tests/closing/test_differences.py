@@ -184,19 +184,17 @@ def test_a_closing_that_an_earlier_month_and_a_late_record_moved_names_both():
     }
 
 
-@pytest.mark.parametrize("ends", ["12 17", "- -"], ids=["other", "unknown"])
-def test_a_closing_that_moved_with_the_opening_names_the_earlier_month(ends):
-    """The month's own records are the same."""
-    old, new = (tables(f"btc 5 5 {each}", days="10 15") for each in ("10 15", ends))
-    assert set(causes(old, new).values()) == {"earlier_month"}
+MOVED = {
+    "other": ["btc 5 5 12 17"],
+    "unknown": ["btc 5 5 - -"],
+    "a coin that is new": ["btc 5 5 10 15", "eth 0 0 7 7"],
+}
 
 
-def test_a_coin_that_is_new_in_the_statement_is_there_for_its_position():
-    """An earlier month left it; the month itself has no movement of it."""
-    old, new = (
-        tables("btc 5 5 10 15", days="10 15"),
-        tables("btc 5 5 10 15", "eth 0 0 7 7", days="10 15"),
-    )
+@pytest.mark.parametrize("coins", MOVED.values(), ids=MOVED.keys())
+def test_a_closing_that_moved_with_the_opening_names_the_earlier_month(coins):
+    """The month's own records are the same; a coin is there for its position alone."""
+    old, new = tables("btc 5 5 10 15", days="10 15"), tables(*coins, days="10 15")
     assert set(causes(old, new).values()) == {"earlier_month"}
 
 

@@ -177,21 +177,27 @@ def flipped(content: bytes, seed: int) -> bytes:
     return content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :]
 
 
+def flips(folder: Path, names: list[str], seeds: range) -> Iterator[tuple[str, int]]:
+    """Flip one bit after the other, each of another file; tell of which, and mend it."""
+    for seed in seeds:
+        path = folder / names[seed % len(names)]
+        content = path.read_bytes()
+        path.write_bytes(flipped(content, seed))
+        yield path.name, seed
+        path.write_bytes(content)
+
+
 @pytest.mark.parametrize("seeds", rings([range(20)], [range(20, 10_000)]), ids=["few", "all"])
 def test_each_flipped_bit_of_a_package_is_named(original, tmp_path, seeds, monkeypatch):
     """Of any file, with the file's name, by both programs; the lake has no part in it."""
     monkeypatch.setattr(verification, "prove", Proof)
     strange = original.copied(tmp_path)
     names = sorted(path.name for path in strange.folder.iterdir())
-    for seed in seeds:
-        name = names[seed % len(names)]
-        content = (strange.folder / name).read_bytes()
-        (strange.folder / name).write_bytes(flipped(content, seed))
+    for name, seed in flips(strange.folder, names, seeds):
         said = [text for _, text in refused(strange)]
         assert any(name in text or name == "SHA256SUMS" for text in said), (name, seed, said)
         broken = broken_of(strange)
         assert any(name in text or name == "SHA256SUMS" for text in broken), (name, seed, broken)
-        (strange.folder / name).write_bytes(content)
 
 
 @pytest.mark.parametrize("seeds", rings([range(20)], [range(20, 10_000)]), ids=["few", "all"])
@@ -201,12 +207,8 @@ def test_each_flipped_bit_of_what_was_sealed_and_signed_is_refused(original, tmp
     names = ["manifest.json", "checkpoint", "lines.csv", "checkpoint.sig"]
     for name in verify.ADDED:
         (strange.folder / name).unlink()
-    for seed in seeds:
-        name = names[seed % len(names)]
-        content = (strange.folder / name).read_bytes()
-        (strange.folder / name).write_bytes(flipped(content, seed))
+    for name, seed in flips(strange.folder, names, seeds):
         assert refused_without_chain(strange), (name, seed)
-        (strange.folder / name).write_bytes(content)
 
 
 def refused_without_chain(strange: Strange) -> list[str]:
