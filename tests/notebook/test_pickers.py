@@ -18,6 +18,7 @@ from svc_analytics.notebook.picked import Picked
 from svc_analytics.notebook.pickers import PARTS, Pickers
 from svc_analytics.statements import statement as statements
 from tests.support.demos import demo_copy
+from tests.support.prepared import once
 from tests.support.rings import rings
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
@@ -28,9 +29,9 @@ def lake(tmp_path_factory) -> Lakehouse:
     return demo_copy(tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def made(lake) -> svc.Statement:
-    return svc.statement(lake, svc.last_full_month(lake))
+    return once("made of the demo", lambda: svc.statement(lake, svc.last_full_month(lake)))
 
 
 @pytest.fixture
