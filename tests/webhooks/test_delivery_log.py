@@ -27,11 +27,11 @@ from svc_analytics.signing.webhooks import sign_webhook
 from svc_analytics.webhooks import delivery_log
 from svc_analytics.webhooks.findings import reconcile_log
 from svc_analytics.webhooks.reconcile import OUTPUT
-from tests.cli.test_cli import NOW
 from tests.support.desks import Desk, machine_clock_at
 from tests.support.fake_service import payment, payout
 from tests.support.flipped_bits import flip_column
 from tests.support.prepared import extracted
+from tests.support.sandboxes import NOW
 
 SECRET = "whsec_one"
 AT = "2026-11-10T00:00:00Z"
