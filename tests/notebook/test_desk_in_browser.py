@@ -231,9 +231,9 @@ def test_the_desk_fits_a_window_of_1024_px(page, demo_address, theme):
     panel = opened(page, demo_address)
     choose_theme(page, theme)
     expect(page.get_by_text("import svc_analytics")).to_be_hidden()
-    drill(panel, "Sales after fees, usdt")  # of which any month of the demo has several
+    drill(panel, "Refunds paid, usdt")
     panel.locator(ROW).nth(1).click()
-    expect(panel.locator(".svc-record h4")).to_contain_text("Payment ")
+    expect(panel.locator(".svc-record h4")).to_contain_text("Refund of")
     assert panel.locator(".svc-table").evaluate_all(CUT) == []
     assert page.locator(".jp-WindowedPanel-outer").first.evaluate(SIDEWAYS) <= 1
     assert panel.locator("tr[aria-selected=true] td").first.evaluate(CONTRAST) >= 4.5
