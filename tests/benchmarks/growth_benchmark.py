@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,14 @@ MEASURES: dict[str, Callable[[Path, Shape], Cost]] = {
     "customers": lambda lake, shape: cost_of(work.query, lake, "from customers"),
     "extract": _extracted,  # of all records into a new lake, newest first
 }
+
+
+def year(folder: Path, payments: int, memory: str) -> Cost:
+    """The summary of a year that holds all payments of a lake, within so much memory."""
+    shape = Shape(payments, months=12, newest=1 / 12)
+    lake = _made(folder / f"year-{payments}", shape)
+    period = replace(NEWEST, start=NEWEST.shift(-11).start)
+    return cost_of(work.summarize, lake, period, memory)
 
 
 def measure(folder: Path, sizes: list[int], names: tuple[str, ...]) -> dict[str, Found]:
@@ -137,11 +145,24 @@ def _sizes(context: click.Context, option: click.Parameter, text: str) -> list[i
 @click.option("--payments", default="1e6,1e7,1e8", show_default=True, callback=_sizes)
 @click.option("--folder", metavar="DIR", help="Keep the lakes here, and use them again.")
 @click.option("--only", "names", multiple=True, type=click.Choice(list(MEASURES)))
-def main(payments: list[int], folder: str | None, names: tuple[str, ...]) -> None:
+@click.option("--year", "of_year", type=float, help="Measure the summary of a year of so many.")
+@click.option("--memory", default="1GB", show_default=True, help="The limit for that summary.")
+def main(
+    payments: list[int],
+    folder: str | None,
+    names: tuple[str, ...],
+    of_year: float | None,
+    memory: str,
+) -> None:
     """Print what the work on a lake costs as the lake grows."""
     place: Any = nullcontext(folder) if folder else tempfile.TemporaryDirectory()
     with place as path:
-        measure(Path(path), payments, names or tuple(MEASURES))
+        if of_year is None:
+            measure(Path(path), payments, names or tuple(MEASURES))
+            return
+        cost = year(Path(path), round(of_year), memory)
+        click.echo(_FORM.format(*_HEAD))
+        click.echo(line(f"year in {memory}", {round(of_year): cost}))
 
 
 if __name__ == "__main__":

@@ -16,11 +16,13 @@ from svc_analytics.instants import DAY, HOUR
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writing.writer import LakeWriter, open_writer
 from svc_analytics.notebook.desk.records import MonthRecords, View, Wanted
+from svc_analytics.periods import Period
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.schema import PAYMENTS, STREAMS, Stream
 from svc_analytics.signing.secrets import Secret, SigningSecret
 from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.statements.statement import statement
+from svc_analytics.warehouse import connection
 from svc_analytics.warehouse.figure_sql import counted_apart
 from svc_analytics.warehouse.figures import summary_figures
 from svc_analytics.warehouse.models import models_used_by
@@ -34,11 +36,13 @@ NEW = 100  # payments that a refresh brings
 Page = tuple[Stream, pa.Table, Span]  # records, and the time that they are all of
 
 
-def summarize(folder: Path) -> None:
-    """Make the summary of the newest month alone, as a statement does."""
+def summarize(folder: Path, period: Period = NEWEST, memory: str | None = None) -> None:
+    """Make the summary of a period alone, as a statement does, within so much memory."""
+    if memory:
+        connection.MOST_MEMORY = memory
     bounds = "(make_timestamptz($s::bigint), make_timestamptz($e::bigint))"
-    edges = {"s": NEWEST.start, "e": NEWEST.end}
-    with open_warehouse(Lake(folder), period=(NEWEST.start, NEWEST.end)) as warehouse:
+    edges = {"s": period.start, "e": period.end}
+    with open_warehouse(Lake(folder), period=(period.start, period.end)) as warehouse:
         for name, signature in counted_apart(summary_figures()).items():
             warehouse.keep(name, f"from {name}{bounds}", edges, signature)
         warehouse.query(f"from statement_summary{bounds}", edges)

@@ -1,11 +1,13 @@
 """Several lakes in buckets of their own: together, on this machine and by an engine."""
 
+import json
+
 import pytest
 from click.testing import CliRunner, Result
 
 from svc_analytics.cli.app import cli
 from svc_analytics.engines import connect
-from svc_analytics.errors import LakeError
+from svc_analytics.errors import LakeChanged, LakeError
 from svc_analytics.lake.lake import Lake
 from tests.benchmarks import growth_lakes
 from tests.benchmarks.growth_lakes import Shape, make_lake
@@ -122,3 +124,27 @@ def test_an_object_of_any_lake_that_is_replaced_is_counted_anew(urls, engine):
     assert len(engine.asked) == 2
     for month in MONTHS:
         copy_object("second", f"kept/{month}", f"lake/{month}")
+
+
+@pytest.mark.thorough
+def test_a_lake_that_never_stands_still_is_told_by_name(urls, engine):
+    """Exit code 75: another time it may."""
+    month = MONTHS[1]
+    copy_object("second", f"lake/{month}", f"kept/{month}")
+    sources = ["kept", "other"] * 9
+    engine.behind = lambda: copy_object("second", f"{sources.pop()}/{month}", f"lake/{month}")
+    found = run(urls, "sql", COUNT, engine_data=places(urls))
+    assert isinstance(found.exception, LakeChanged), found.exception
+    assert str(found.exception).startswith("s3://second/lake changes faster than")
+    copy_object("second", f"kept/{month}", f"lake/{month}")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("period", ["2026-Q4", "2026", "1405", "2026-10-ytd"])
+def test_a_longer_period_of_several_buckets_has_the_same_figures_by_an_engine(urls, engine, period):
+    """Of both calendars, each merchant's with the same digest."""
+    here = run(urls, "statement", period, "--json")
+    there = run(urls, "statement", period, "--json", engine_data=places(urls))
+    assert json.loads(here.stdout) == json.loads(there.stdout)
+    named = [each["merchant_id"] for each in json.loads(here.stdout)["merchants"]]
+    assert named == [*MERCHANTS] and engine.asked

@@ -212,6 +212,7 @@ RATES = """date,currency,rate,source
 """
 HTML = {"formats": ("html",)}
 EUR = {**HTML, "currency": "EUR"}
+BOTH = {**EUR, "formats": ("html", "xlsx")}
 
 
 @pytest.fixture
@@ -239,16 +240,16 @@ def test_forms_in_another_currency_lie_beside_the_seal(shop, sealed):
     The same rates leave them as they are; one that was corrected makes them anew.
     """
     before, beside = content(sealed), sealed.with_name("2026-10-forms-EUR")
-    closed = shop.close(**EUR)
+    closed = shop.close(**BOTH)
     assert closed.state == "unchanged" and str(beside) in (closed.note or "")
-    assert {*content(beside)} == {"statement.html", "forms.json"}
+    assert {*content(beside)} == {"statement.html", "statement.xlsx", "forms.json"}
     assert "28.00</b> EUR, external rates" in (beside / "statement.html").read_text()  # 40 * 0.7
     write(shop, RATES.replace("ECB", "another"))
     assert content(sealed) == before and verify_statement(sealed, shop.desk.lake).holds
     write(shop, RATES)
-    assert shop.close(**EUR).note is None
+    assert shop.close(**BOTH).note is None
     write(shop, RATES.replace("EUR,0.7", "EUR,0.75"))
-    assert shop.close(**EUR).note
+    assert shop.close(**BOTH).note
     assert "30.00</b> EUR, external rates" in (beside / "statement.html").read_text()  # 40 * 0.75
 
 

@@ -205,9 +205,9 @@ def run(folders: list[Path], *words: str) -> Result:
 
 def test_status_and_views_show_each_merchant(folders):
     """What a lake holds stands below another; each lake gets a file for other tools."""
-    shown = run(folders, "status", "--json").stdout
-    assert [shown.count(merchant) for merchant in MERCHANTS] == [1, 1]
-    listed = json.loads(shown)["lakes"]
+    shown = run(folders, "status")
+    assert [shown.stdout.count(merchant) for merchant in MERCHANTS] == [1, 1]
+    listed = json.loads(run(folders, "status", "--json").stdout)["lakes"]
     assert [each["merchant"]["id"] for each in listed] == [*MERCHANTS]
     paths = json.loads(run(folders, "views", "--json").stdout)["paths"]
     assert paths == [str(folder / "analytics.duckdb") for folder in folders]
