@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Hashable
 from dataclasses import fields, replace
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, TypeVar, cast
 
 from svc_analytics.statements.statement import Statement, statement
@@ -15,6 +16,7 @@ from tests.support.desks import Desk
 
 T = TypeVar("T")
 
+MOST = 200  # folders that are kept at a time, in memory: the deep ring makes thousands
 _made: dict[Hashable, tuple[Path, Any]] = {}
 _values: dict[str, Any] = {}
 _shelf: list[Path] = []
@@ -40,16 +42,22 @@ def prepared(desk: Desk, name: Hashable, make: Callable[[], T]) -> T:
 
 
 def copied(name: Hashable, folder: Path, make: Callable[[], T]) -> T:
-    """Fill a folder as `make` does: by it the first time that a test asks, and then by a copy."""
+    """Fill a folder as `make` does: by it the first time that a test asks, and then by a copy.
+
+    Outside of a run of tests nothing is kept.
+    """
     if not _shelf:
         return make()
     if name in _made:
-        shutil.copytree(_made[name][0], folder)
-    else:
-        found, place = make(), _shelf[-1] / str(len(_made))
-        shutil.copytree(folder, place)
-        _made[name] = place, found
-    return cast("T", _made[name][1])
+        place, found = _made[name]
+        shutil.copytree(place, folder)
+        return cast("T", found)
+    found, place = make(), Path(mkdtemp(dir=_shelf[-1]))
+    shutil.copytree(folder, place, dirs_exist_ok=True)
+    _made[name] = place, found
+    if len(_made) > MOST:
+        shutil.rmtree(_made.pop(next(iter(_made)))[0])
+    return found
 
 
 def extracted(desk: Desk, **request: Any) -> Desk:
