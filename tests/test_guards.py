@@ -132,6 +132,14 @@ def test_what_the_lowest_versions_are_tried_with_is_there():
         assert not test or f"def {test}(" in (ROOT / path).read_text(), test
 
 
+def test_tests_that_the_code_and_the_pages_name_are_there():
+    """A file of tests that is renamed takes with it what is said of it."""
+    pages = [*MODULES, ROOT / "README.md", *(ROOT / "docs" / "pages").rglob("*.md")]
+    texts = [path.read_text(encoding="utf-8") for path in pages]
+    named = {name for text in texts for name in re.findall(r"\btests/[\w/]+\.py\b", text)}
+    assert named and {name for name in named if not (ROOT / name).is_file()} == set()
+
+
 def test_importing_the_package_is_quick():
     """Names load when used."""
     script = "import sys, svc_analytics; print({'pandas', 'duckdb', 'httpx'} & set(sys.modules))"

@@ -6,7 +6,7 @@ a little below it, returns in ever smaller steps, and leaves it in ever larger o
 
 from collections import deque
 
-# More than plain CUBIC, by the limits of tests/api/test_rate_limits.py: that used 97 % of a
+# More than plain CUBIC, by the limits of tests/api/test_rate_limiter.py: that used 97 % of a
 # limit, not 99 %, 7 of 27 times less than 95 %, and did not recover from 6 of 16 dips in 30 s.
 
 BETA = 0.965  # factor of the limit to which a 429 lowers the rate
