@@ -119,8 +119,9 @@ def test_ci_runs_the_readmes_test_command():
     """What a stranger types is what CI proves."""
     ci = (ROOT / ".ci" / "run").read_text()
     readme = (ROOT / "README.md").read_text()
-    assert 'pip install -e ".[test]" && pytest' in readme
-    assert 'pip install -e ".[test]"' in ci and "\npytest" in ci and "\nlint-imports" in ci
+    assert ' && pip install uv && uv pip install -e ".[test]" && pytest\n' in readme
+    assert '\npip install uv\nuv pip install -e ".[test]"\n' in ci
+    assert "\npytest\n" in ci and "\nlint-imports" in ci
 
 
 def test_what_the_lowest_versions_are_tried_with_is_there():
