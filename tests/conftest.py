@@ -76,6 +76,8 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis_settings.load_profile("thorough" if is_thorough(config) else "usual")
     if "not thorough" in config.option.markexpr:
         rings.leave_out_long()
+    if hasattr(config, "workerinput"):
+        os.environ.pop("LD_PRELOAD", None)  # what tests start runs as it does for users
 
 
 @pytest.hookimpl(wrapper=True)

@@ -121,7 +121,7 @@ def test_ci_runs_the_readmes_test_command():
     readme = (ROOT / "README.md").read_text()
     assert ' && pip install uv && uv pip install -e ".[test]" && pytest\n' in readme
     assert '\npip install uv\nuv pip install -e ".[test]"\n' in ci
-    assert "\npytest\n" in ci and "\nlint-imports" in ci
+    assert " pytest\n" in ci and "\nlint-imports" in ci
 
 
 def test_what_the_lowest_versions_are_tried_with_is_there():
