@@ -207,32 +207,21 @@ create macro digest(x) as sha256(x);
 create macro instant_text(moment) as moment::varchar;
 
 -- month_name(moment): the name of the UTC month of an instant.
-create macro month_name(moment) as case split_part(instant_text(moment), '-', 2)
-    when '01' then 'January' when '02' then 'February' when '03' then 'March'
-    when '04' then 'April' when '05' then 'May' when '06' then 'June'
-    when '07' then 'July' when '08' then 'August' when '09' then 'September'
-    when '10' then 'October' when '11' then 'November' when '12' then 'December'
-end;
+create macro month_name(moment) as strftime(moment at time zone 'UTC', '%B');
 
 -- readable_instant(moment): the same for people, with seconds if it has any.
 create macro readable_instant(moment) as case split_part(instant_text(moment), ':', 3)
     when '00+00' then left(instant_text(moment), 16)
     else split_part(instant_text(moment), '+', 1) end || 'Z';
 
--- moment_day(moment), moment_time(moment): its UTC day of the month, as text; its hour and minute.
-create macro moment_day(moment) as
-    ltrim(split_part(split_part(instant_text(moment), ' ', 1), '-', 3), '0');
-create macro moment_time(moment) as left(split_part(instant_text(moment), ' ', 2), 5);
-
 -- moment_text(moment), moment_message(moment): an instant in UTC for people, without its seconds,
 -- as `30 September 2026 23:59`; the message of it, in JSON.
-create macro moment_text(moment) as moment_day(moment) || ' ' || month_name(moment) || ' '
-    || split_part(instant_text(moment), '-', 1) || ' ' || moment_time(moment);
+create macro moment_text(moment) as strftime(moment at time zone 'UTC', '%-d %B %Y %H:%M');
 create macro moment_message(moment) as
-    ('{"code": "part.moment", "values": {"day": ' || json_text(moment_day(moment))
-    || ', "MONTH": ' || json_text(month_name(moment))
-    || ', "year": ' || json_text(split_part(instant_text(moment), '-', 1))
-    || ', "time": ' || json_text(moment_time(moment)) || '}}');
+    ('{"code": "part.moment", "values": {"day": "' || strftime(moment at time zone 'UTC', '%-d')
+    || '", "MONTH": "' || month_name(moment)
+    || '", "year": "' || strftime(moment at time zone 'UTC', '%Y')
+    || '", "time": "' || strftime(moment at time zone 'UTC', '%H:%M') || '"}}');
 
 -- instant_of(stated): an RFC 3339 text with an offset as an instant; NULL for anything else.
 create macro instant_of(stated) as case when regexp_full_match(
