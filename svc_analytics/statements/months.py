@@ -52,7 +52,10 @@ with newest as (
 )
 select dated.*
 from {dated}
-inner join newest using (label, currency, occurred_at)
+inner join newest
+    on newest.label = dated.label
+    and newest.currency = dated.currency
+    and newest.occurred_at = dated.occurred_at
 """
 _NEWEST_OF_ALL = """(
     select *

@@ -12,6 +12,7 @@ from svc_analytics.lakes.queries import query_lakes
 from svc_analytics.periods import Period
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.statements.tables import TABLES
+from svc_analytics.statements.trend import monthly_figures
 from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.engines import spark_address
@@ -102,6 +103,15 @@ def test_public_views_have_the_same_rows(views, tmp_path):
     for name in views:
         assert found[name].schema.equals(wanted[name].schema), name
         assert rows(found[name]) == rows(wanted[name]), name
+
+
+def test_figures_by_month_have_the_same_rows(tmp_path):
+    """Their queries are made for the months that there are, so that they stand in no view."""
+    seeded = make_seeded_lake(tmp_path / "data", 11)
+    lakes = (Lakehouse(seeded.lake.path, engine=each) for each in ("", spark_address()))
+    last = seeded.asked[0].months[-1]
+    here, there = (monthly_figures(lake, ["usd_exposure"], last, 2, seeded.now) for lake in lakes)
+    assert len(here) and there.equals(here)
 
 
 @pytest.mark.thorough
