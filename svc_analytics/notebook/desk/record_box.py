@@ -125,10 +125,10 @@ class RecordBox:
 
     def _reorder(self, place: int) -> None:
         """Put all records in the order of a column; pressed again, the other way round."""
-        if self._page is None:
+        if self._page is None or self._wanted is None:
             return
-        chosen = shown_columns(self._page.table)[place]
-        is_again = self._order_of(self._page)[place] == "ascending"
+        chosen = shown_columns(self._page.table, self._wanted)[place]
+        is_again = self._order_of(self._page, self._wanted)[place] == "ascending"
         view = replace(self._page.view, column=chosen, is_descending=is_again, skipped=0)
         self._read(view)
 
@@ -175,13 +175,13 @@ class RecordBox:
         self._show_table(page, wanted)
 
     def _show_table(self, page: RecordPage, wanted: Wanted) -> None:
-        shown, orders = record_table(page, wanted, self._standing), self._order_of(page)
+        shown, orders = record_table(page, wanted, self._standing), self._order_of(page, wanted)
         content = content_of(shown, "records", self._looks, orders=orders, chosen=self._chosen)
         self.table.show(content | {"count": page.count})
 
-    def _order_of(self, page: RecordPage) -> list[str]:
+    def _order_of(self, page: RecordPage, wanted: Wanted) -> list[str]:
         """Return how each column is ordered; at first, they are in the order of their time."""
-        columns = shown_columns(page.table)
+        columns = shown_columns(page.table, wanted)
         chosen = page.view.column or next(iter(columns), "")
         way = "descending" if page.view.is_descending else "ascending"
         return [way if name == chosen else "none" for name in columns]

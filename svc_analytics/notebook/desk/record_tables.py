@@ -37,14 +37,18 @@ def value_text(value: Any, wanted: Wanted) -> str:
     return Message("{number} {UNIT}", number=number, UNIT=unit) if unit else number
 
 
-def shown_columns(table: pa.Table) -> list[str]:
-    """Return the columns that a table of records shows: a long id stands in the record alone."""
-    return [name for name in record_columns(table) if name != "record_id"]
+def shown_columns(table: pa.Table, wanted: Wanted) -> list[str]:
+    """List the columns that a table of records shows.
+
+    A long id stands in the record alone, and an amount that is the contribution stands there once.
+    """
+    left_out = {"record_id", find_figure(wanted.figure).each}
+    return [name for name in record_columns(table) if name not in left_out]
 
 
 def record_table(page: RecordPage, wanted: Wanted, standing: Standing) -> DisplayTable:
     """Return a page of records as a table; its last row is what all of them make."""
-    columns = shown_columns(page.table)
+    columns = shown_columns(page.table, wanted)
     kind = kind_of_unit(find_figure(wanted.figure).unit)
     called = [_CALLED.get(kind, name) if name == CONTRIBUTION else name for name in columns]
     chosen = attach(page.table.select(columns).rename_columns(called), standing)
