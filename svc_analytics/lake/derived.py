@@ -83,7 +83,7 @@ def _divided(
     """Return these quotients of a table's rows, as columns of this schema."""
     amounts = {name for quotient in wanted.values() for name in quotient.amounts}
     units = {name: _units(table[name]) for name in amounts}
-    is_signed = any(min(each, default=0) < 0 for each in units.values())
+    is_signed = any(min(each) < 0 for each in units.values() if each)
     divide = _divide_signed if is_signed else _divide
     can_divide: dict[str, _Mask] = {}
     for name in {quotient.divisor for quotient in wanted.values()}:

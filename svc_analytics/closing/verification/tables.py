@@ -148,4 +148,4 @@ def _parser(kind: pa.DataType) -> Parse:
         return date.fromisoformat
     if pa.types.is_timestamp(kind):
         return datetime.fromisoformat
-    return {"true": True, "false": False}.__getitem__ if pa.types.is_boolean(kind) else str
+    return str
