@@ -397,6 +397,16 @@ def test_a_seal_from_before_messages_holds_and_a_forged_message_does_not():
         assert len(wrong_facts({"unknown": [kept]}, {"unknown": [unknown]})) == wrong
 
 
+def test_another_release_may_give_other_reasons_and_no_other_unknowns():
+    """Its words of why a figure is unknown are not ours; which figures these are is a fact."""
+    unknown = Unknown(("gross_sales",), ("btc",), Message("unknown.too_large")).to_json()
+    in_other_words = unknown | {"because": "who knows", "message": {"code": "who.knows"}}
+    of_another = in_other_words | {"figures": ["net_sales"]}
+    for sealed, wrong in ((in_other_words, 0), (of_another, 1)):
+        found = wrong_facts({"unknown": [sealed]}, {"unknown": [unknown]}, is_own=False)
+        assert len(found) == wrong
+
+
 def test_an_entry_that_nobody_expects_is_no_fact():
     """Also one that is null, which is no unknown figure and no reason."""
     for forged in ([None], [None, None], [{}]):

@@ -12,7 +12,7 @@ from svc_analytics import diff_statements, verify_statement
 from svc_analytics.closing.register import read_register
 from svc_analytics.closing.restatement.diff import as_texts, compare, read_tables
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.closing.seals import read_manifest
+from svc_analytics.closing.seals import parse_manifest, read_manifest
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import write_description
@@ -109,6 +109,13 @@ def test_a_manifest_changed_by_hand_is_found(sealed):
     path = sealed / "manifest.json"
     path.write_text(path.read_text().replace('"as_of": "2026', '"as_of": "2027'))
     assert verify_statement(sealed).broken == ("manifest.json differs from the seal",)
+
+
+def test_a_manifest_whose_version_is_no_number_is_none(sealed):
+    """In JSON `true` is no 1, though Python would count with it."""
+    manifest = read_manifest(sealed)
+    assert parse_manifest(json.dumps(manifest).encode()) == manifest
+    assert parse_manifest(json.dumps(manifest | {"version": True}).encode()) is None
 
 
 def test_files_that_were_added_or_lost_are_found(sealed):

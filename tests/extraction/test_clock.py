@@ -210,7 +210,6 @@ def is_told(desk: Desk) -> bool:
     return not findings_of(desk.lake, "coverage_does_not_claim_the_future").empty
 
 
-@pytest.mark.thorough
 def test_a_lake_that_claims_the_future_says_so(misled):
     """Before it heals, `check` blocks and `status` warns."""
     assert is_told(misled)

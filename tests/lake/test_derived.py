@@ -38,6 +38,14 @@ def some_amount(chance: random.Random) -> Decimal | None:
     return None if units is None else Decimal(units).scaleb(-18, WIDE)
 
 
+def test_one_unit_below_zero_keeps_its_sign():
+    """Three USD by minus 1e-18 of one coin are minus 3e-18."""
+    given = {"amount": 1, "net_amount": "-0.000000000000000001", "fee_amount": 0, "usd_value": 3}
+    table = rows_of(PAYMENTS, [{name: Decimal(value) for name, value in given.items()}])
+    found = with_derived(PAYMENTS, table).to_pylist()[0]
+    assert found["usd_net"] == Decimal("-0.000000000000000003")
+
+
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
 def test_derived_amounts_are_those_of_the_macros(stream):
     """For amounts of up to 38 digits, negative ones, zero and none, to the last digit."""

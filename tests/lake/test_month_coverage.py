@@ -55,9 +55,10 @@ def test_the_first_month_with_a_file(labels, new, fills_months, expected):
 
 
 def test_a_month_that_was_read_to_its_end_is_the_one_read_last():
-    """The next one begins there, and nothing of it was read."""
-    covered = ((SEPTEMBER.start + DAY, OCTOBER.end),)
-    assert first_month_start(covered, ["0000-00"], [], fills_months=False) == OCTOBER.start
+    """The next one begins there, and nothing of it was read; of its first instant something is."""
+    for until, newest in ((OCTOBER.end, OCTOBER), (OCTOBER.end + 1, NOVEMBER)):
+        covered = ((SEPTEMBER.start + DAY, until),)
+        assert first_month_start(covered, ["0000-00"], [], fills_months=False) == newest.start
 
 
 def test_the_origin_answers_for_the_time_before_the_first_file():

@@ -88,7 +88,8 @@ TARGETS: dict[str, Target] = {
             *("closing/test_forgeries.py", "closing/test_seal.py"),
             *("closing/test_neighbours.py", "closing/test_derived_forms.py"),
             *("closing/test_releases.py", "closing/test_forgery.py", "closing/test_close.py"),
-            "closing/test_package.py",
+            *("closing/test_package.py", "closing/test_differences.py"),
+            "closing/test_verdicts_after_seal.py",
         ),
     ),
     "checks": Target(
@@ -96,11 +97,16 @@ TARGETS: dict[str, Target] = {
         (
             *("statements/test_full_scan.py", "statements/test_absurd_amounts.py"),
             *("warehouse/test_warehouse.py", "lake/test_fault_files.py"),
+            *("warehouse/test_sql_subset.py", "statements/test_receipts_in_statements.py"),
+            "extraction/test_clock.py",
         ),
     ),
     "figures": Target(
         (f"{SQL}/figures/*.sql",),
-        (*STATEMENTS, "warehouse/test_figures.py", "warehouse/test_summary_readings.py"),
+        (
+            *(*STATEMENTS, "warehouse/test_figures.py", "warehouse/test_summary_readings.py"),
+            "statements/test_receipts_in_statements.py",
+        ),
     ),
 }
 

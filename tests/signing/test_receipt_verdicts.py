@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, format_instant, parse_instant
 from svc_analytics.language.catalogue import Language
-from svc_analytics.signing.receipts import verify_receipt
+from svc_analytics.signing.receipts import WEBHOOK_SIGNED, verify_receipt
 from svc_analytics.signing.secrets import parse_secrets
 from svc_analytics.signing.token_form import FACTS, MONEY_FACTS
 from tests.support.receipt_material import FACTS as RECORD
@@ -78,6 +78,19 @@ def test_overlap_ends_even_if_the_successor_has_no_date():
     assert judge("old", ROTATED, ring) == "valid_previous_secret"
 
 
+def test_overlap_ends_with_the_next_secret_and_not_with_the_newest():
+    """Of three dated ones the oldest ended a day after 15 August, when the middle one began."""
+    ring = f"newest@2026-09-15,new@{ROTATED},old@2026-01-01"
+    assert judge("old", "2026-09-01T00:00:00Z", ring) == "bad_signature"
+
+
+def test_a_receipt_that_a_webhook_secret_verifies_tells_of_mixed_up_settings():
+    """No receipt secret verifies it: its verdict is the same, and its reason names the setting."""
+    token, hooks = token_of(RECORD, "hook"), parse_secrets("hook")
+    verdict = verify_receipt(token, DATED_RING, RECORD, webhook_ring=hooks)
+    assert (verdict.verdict, verdict.reason) == ("bad_signature", WEBHOOK_SIGNED)
+
+
 def test_token_older_than_the_oldest_dated_secret_is_proven_by_its_record():
     """What was issued before the oldest known rotation is never called forged on age alone."""
     ring = f"new@{ROTATED},old"
@@ -112,6 +125,24 @@ def test_bad_signature_tells_whether_the_facts_agree():
     assert [difference.fact for difference in other.differences] == ["net_amount"]
 
 
+def test_a_signature_of_a_secret_that_had_ended_is_told_from_that_of_a_stranger():
+    """Neither is in force; the first was ours."""
+    at = "2026-11-01T00:00:00Z"
+    old, stranger = (
+        verify_receipt(token_of(paid(at), secret), DATED_RING, paid(at)).reason
+        for secret in ("old", "stranger")
+    )
+    assert old.startswith("signed by an older secret after it had expired")
+    assert stranger.startswith("none of the receipt secrets signed it")
+
+
+def test_a_ring_of_something_else_than_texts_is_refused_without_being_shown():
+    """Bytes, as of a file that was read so, may hold a secret."""
+    with pytest.raises(ConfigError) as refused:
+        verify_receipt(token_of(RECORD, "new"), [b"s3cret"], RECORD)  # type: ignore[list-item]
+    assert "not bytes" in str(refused.value) and "s3cret" not in str(refused.value)
+
+
 @pytest.mark.parametrize("record", [None, {"amount": "13"}], ids=["no record", "other facts"])
 def test_age_alone_proves_nothing(record):
     """A token older than the ring needs a record with the same facts."""
@@ -134,7 +165,9 @@ def test_every_fact_is_compared(fact, missing):
     assert [(d.fact, d.in_receipt, d.in_record) for d in found.differences] == [
         (fact, RECORD[fact], value)
     ]
-    assert f"{fact.replace('_', ' ')}: the receipt says " in found.reason
+    coin = " usdt" if fact in MONEY_FACTS else ""
+    stated = f"{RECORD[fact]}{coin}, the record says "
+    assert f"{fact.replace('_', ' ')}: the receipt says {stated}" in found.reason
     held = "nothing" if value is None else value
     assert found.reason.endswith(f"the record says {held}")
 

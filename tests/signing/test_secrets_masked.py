@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from svc_analytics.signing.secrets import Secret, hide_coded_keys
+from svc_analytics.signing.secrets import Secret, hide_coded_keys, hide_keys
 
 TEXT = "svc_live_" + "ab" * 32
 MASKED = Secret(TEXT)
@@ -32,6 +32,13 @@ def test_no_way_of_printing_shows_it(show):
     """H5: however a key is printed, stars come out."""
     assert "***" in show()
     assert TEXT[:12] not in show()
+
+
+@pytest.mark.parametrize("key", [TEXT, TEXT.upper()], ids=["as issued", "in capitals"])
+def test_a_key_that_somebody_repeats_is_hidden(key):
+    """A proxy may send back what it was sent; all else of an answer stays."""
+    assert hide_keys(f"<p>Bearer {key}</p>".encode()) == b"<p>Bearer svc_***</p>"
+    assert hide_keys(b"<p>another text</p>") == b"<p>another text</p>"
 
 
 @dataclasses.dataclass

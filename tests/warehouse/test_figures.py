@@ -42,12 +42,30 @@ __all__ = ["make"]  # a fixture
         ("usd_net_settlement", "btc", "80700"),  # 1.98 at 65000, less 48000
         ("usd_net_settlement", "eth", None),  # no payment of it has a USD value
         ("usd_rail_movement", "sol", "-1414"),
+        ("usd_rail_movement", "btc", "80700"),  # nothing of it was paid out
         ("asserted_balance", "btc", None),
     ],
 )
 def test_figures_by_hand(make, name, currency, value):
     """Figures that have no column in the summary."""
     assert more(make(), name, currency) == (None if value is None else Decimal(value))
+
+
+DRIFT = """
+ kind     currency  amount  fee  at                of  usd_value
+ payment  btc       2       0    2026-10-01T08:00      100
+ payment  eth       2       0    2026-10-01T09:00      100
+ refund   btc       1            2026-10-07T08:00  1   60
+ refund   eth       1            2026-10-07T09:00  2   60
+ refund   eth       1            2026-10-07T10:00  2
+"""
+
+
+def test_the_drift_of_refunds_is_unknown_where_one_has_no_value(make):
+    """One btc was sold for 50 USD and went back at 60; the second refund of eth has no value."""
+    made = make(DRIFT)
+    assert more(made, "usd_rate_drift", "btc") == 10
+    assert more(made, "usd_rate_drift", "eth") is None
 
 
 def test_an_asserted_balance_stands_on_the_statement(make, desk, tmp_path, monkeypatch):

@@ -8,6 +8,8 @@ import pytest
 
 import svc_analytics
 from svc_analytics.engines.trees import macros
+from svc_analytics.instants import MINUTE
+from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.warehouse.models import read_models
 
 SQL = next(Path(svc_analytics.__file__).parent.rglob("sql"))
@@ -27,6 +29,7 @@ FORBIDDEN = {
     "errors caught": r"\btry\(",
     "functions over lists": r"\b(list_\w+|lambda)\b",
 }
+DIGEST = r"\bdigest\((.*?)\) as content"
 
 
 def code(path: Path) -> str:
@@ -52,6 +55,22 @@ def test_every_macro_can_be_told_to_another_engine():
     """What the translator cannot read, such as a body that begins with a text, it leaves out."""
     written = re.findall(r"^create macro (\w+)", (SQL / "macros.sql").read_text("utf-8"), re.M)
     assert list(macros()) == written
+
+
+def test_a_digest_names_each_fact_once():
+    """What an acceptance names is the content of a finding: a fact named twice hides another."""
+    rules = (path for path in FILES if path.parent.name == "checks")
+    digests = [text for path in rules for text in re.findall(DIGEST, code(path), re.S)]
+    assert len(digests) > 15
+    for text in digests:
+        facts = re.findall(r"fact\(((?:[^()]|\([^()]*\))*)\)", text)
+        assert len(facts) == len({*facts}), text
+
+
+def test_the_rule_about_coverage_lets_clocks_differ_as_much_as_runs_do():
+    """A run calls read what another clock has not reached yet, up to this tolerance."""
+    rule = SQL / "checks" / "coverage_does_not_claim_the_future.sql"
+    assert f"interval {CLOCK_TOLERANCE // MINUTE} minute\n" in code(rule)
 
 
 def test_only_what_reads_footers_reads_json():

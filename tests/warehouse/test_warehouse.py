@@ -17,6 +17,7 @@ import pytest
 
 from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.formatting import tables
+from svc_analytics.instants import parse_bound, to_micros
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.index import parent_rows
 from svc_analytics.lake.month_file import write_month_file
@@ -36,8 +37,10 @@ from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support import prepared
 from tests.support.desks import Desk
-from tests.support.fake_service import CHECKOUT_KEY, payment, payout
+from tests.support.fake_service import CHECKOUT_KEY, NOW, payment, payout, refund
 from tests.support.findings import all_findings, findings_of
+from tests.support.full_scan.findings import as_found, findings_of_all_time
+from tests.support.full_scan.rows import Books
 from tests.support.ledgers import read_ledger
 from tests.support.rings import rings
 
@@ -249,6 +252,7 @@ def test_a_regular_ledger_breaks_no_rule(regular):
 ZERO = {"amount": "0", "fee_amount": "0"}
 BROKEN: list[tuple[str, str, dict[str, Any]]] = [
     ("payment_net_equals_charged_less_fee", "payments", {"net_amount": "1"}),
+    ("payment_net_equals_charged_less_fee", "payments", {"charged_amount": "9"}),
     ("payment_amount_is_charged_to_payer", "payments", {"charged_amount": "9"}),
     ("fee_bearer_is_known", "payments", {"fee_bearer": None}),
     ("optional_facts_could_be_held", "payments", {"usd_value": "1." + "1" * 19}),
@@ -262,6 +266,7 @@ BROKEN: list[tuple[str, str, dict[str, Any]]] = [
     ("settled_in_the_month_created", "payouts", {"created_at": "2026-11-01T00:00:00Z"}),
     ("settled_in_the_month_created", "payouts", {"settled_at": "2026-11-02T00:00:00Z"}),
     ("refund_is_debited_without_fee", "refunds", {"fee_amount": "0.1"}),
+    ("refund_is_debited_without_fee", "refunds", {"debited_amount": "0.4"}),
     ("refunds_stay_within_charged_amount", "refunds", {"amount": "9", "debited_amount": "9"}),
     ("refund_currency_is_its_payments", "refunds", {"currency": "usdt"}),
     ("refund_has_its_payment", "refunds", {"payment_id": "no-such-payment"}),
@@ -303,11 +308,37 @@ def test_each_rule_finds_the_record_that_breaks_it_when_figures_book_it(desk):
     found = all_findings(desk.lake)
     messages = [Message.from_json(json.loads(row["message"])) for row in found]
     assert messages == [row["detail"] for row in found]  # the values within another message too
+    scanned = findings_of_all_time(Books(desk.lake.path), to_micros(NOW))
+    assert sorted(as_found(found), key=str) == sorted(scanned, key=str)
     rows = [(row["check_name"], row["record_id"], f"{row['occurred_at']:%FT%TZ}") for row in found]
     assert expected == {
         place: [(id_, at) for name, id_, at in rows if name == rule and id_ in ids]
         for place, (rule, ids) in ledgers.items()
     }
+
+
+def test_a_refund_is_judged_only_where_all_payments_before_it_were_read(desk):
+    """Of 10 to 20 October only payout records were read: the third may be of a payment of then."""
+    sold = payment(1, "2026-10-02T00:00:00Z")
+    refunds = [refund(n, sold, f"2026-10-{5 * n:02}T00:00:00Z") for n in (1, 2, 5)]
+    desk.service.payments = [sold]
+    desk.service.payouts = [each | {"payment_id": "another"} for each in refunds]
+    desk.extract(end=parse_bound("2026-10-10"))
+    desk.extract(start=parse_bound("2026-10-20"), end=parse_bound("2026-10-30"))
+    desk.extract(streams=("payout_records",), end=parse_bound("2026-10-30"))
+    found = findings_of(desk.lake, "refund_has_its_payment")["record_id"]
+    assert sorted(found) == sorted(each["id"] for each in refunds[:2])
+
+
+def test_a_refund_at_the_instant_of_its_payment_is_not_before_it(desk):
+    """One microsecond sooner it is."""
+    at, before = "2026-10-02T00:00:00Z", "2026-10-01T23:59:59.999999Z"
+    desk.service.payments = [payment(n, at) for n in (1, 2)]
+    refunds = [refund(9, desk.service.payments[0], at), refund(8, desk.service.payments[1], before)]
+    desk.service.payouts = refunds
+    desk.extract()
+    found = findings_of(desk.lake, "refund_is_not_before_its_payment")["record_id"]
+    assert list(found) == [refunds[1]["id"]]
 
 
 FACTS = {
@@ -320,13 +351,16 @@ FACTS = {
 
 
 def test_an_optional_fact_that_could_not_be_held_is_named_alone(desk: Desk) -> None:
-    """One of each record is a list, which no column of texts or amounts holds."""
+    """One of each record is a list, which no column holds; the others of it are absent."""
     named = {}
-    for number, name in enumerate(FACTS["payments"]):
-        desk.service.payments.append(payment(number, "2026-10-01T00:00:00Z") | {name: [1]})
+    of_payments, of_payouts = (dict.fromkeys(names) for names in FACTS.values())
+    for number, name in enumerate(of_payments):
+        record = payment(number, "2026-10-01T00:00:00Z") | of_payments | {name: [1]}
+        desk.service.payments.append(record)
         named[desk.service.payments[-1]["id"]] = name
-    for number, name in enumerate(FACTS["payouts"]):
-        desk.service.payouts.append(payout(number, "2026-10-02T00:00:00Z") | {name: [1]})
+    for number, name in enumerate(of_payouts):
+        record = payout(number, "2026-10-02T00:00:00Z") | of_payouts | {name: [1]}
+        desk.service.payouts.append(record)
         named[desk.service.payouts[-1]["id"]] = name
     desk.extract()
     found = findings_of(desk.lake, "optional_facts_could_be_held")[["record_id", "detail"]]

@@ -3,12 +3,16 @@
 Rules over the files themselves are left out: on a whole lake they find nothing.
 """
 
-from svc_analytics.instants import from_micros
-from svc_analytics.periods import month_of
+from dataclasses import replace
+from decimal import localcontext
+from typing import Any
+
+from svc_analytics.instants import BEGINNING, from_micros
+from svc_analytics.periods import month, month_of
 from tests.support.full_scan.figures import exposure, figures_by_coin
 from tests.support.full_scan.knowledge import View
-from tests.support.full_scan.quotients import text
-from tests.support.full_scan.rows import Row
+from tests.support.full_scan.quotients import EXACT, text
+from tests.support.full_scan.rows import Books, Row
 from tests.support.full_scan.rules import RULES
 
 BLOCKING = {
@@ -21,6 +25,25 @@ BLOCKING = {
 }  # fmt: skip
 COLUMNS = ("check_name", "severity", "record_id", "month", "currency", "detail")
 _UNPLACED = "balance_is_of_a_coin_that_moved"
+
+_ALWAYS = ("check_name", "record_id", "occurred_at", "currency", "detail")
+
+
+def findings_of_all_time(books: Books, until: int) -> list[Any]:
+    """What the rules find in a lake, whenever it occurred, without an order."""
+    always = replace(month("2026-10"), start=BEGINNING, end=until)
+    view = View(books, always, books.read_to, books.read_to)
+    with localcontext(EXACT):
+        return [
+            (rule.__name__, record, None if at is None else from_micros(at), *rest)
+            for rule in RULES
+            for record, at, *rest in rule(view)
+        ]
+
+
+def as_found(rows: list[Row]) -> list[Any]:
+    """The same of rows of the view `exceptions`."""
+    return [tuple(row[name] for name in _ALWAYS) for row in rows]
 
 
 def checks(view: View) -> list[Row]:
