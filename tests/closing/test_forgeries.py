@@ -124,7 +124,7 @@ FORGERIES: dict[str, Change] = {
     "summary.csv is not": text("summary.csv", "usdt,1,", "usdt,2,"),
     "lines.csv is not": text("lines.csv", ",100,", ",110,"),
     "lines.parquet is not (a row lost)": parquet(lambda table: table.slice(1)),
-    "control.lines.sha256 (a column lost)": parquet(lambda table: table.drop_columns("fee")),
+    "lines.parquet is not (a column lost)": parquet(lambda table: table.drop_columns("fee")),
     "lines.parquet is not (a column added)": parquet(
         lambda table: table.append_column("tip", pa.array(["1"] * len(table)))
     ),
@@ -154,7 +154,7 @@ FORGERIES: dict[str, Change] = {
     "control in the manifest is": fact(control={}),
     "content_digest in the manifest is": fact(content_digest="0" * 64),
     "options.webhooks in the manifest is": fact(options={"webhooks": {}}),
-    "statement.json is not (what is unknown)": fact(
+    "unknown in the manifest is (another figure)": fact(
         unknown=[{"figures": ["net_sales"], "coins": ["usdt"], "because": "x"}]
     ),
     "coverage is missing": no_fact("coverage"),
