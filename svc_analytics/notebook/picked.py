@@ -27,6 +27,7 @@ from svc_analytics.notebook.outputs import (
 from svc_analytics.periods import GREGORIAN, month, month_of
 from svc_analytics.render.standing import proof_lines, status_note
 from svc_analytics.statements.records import record_columns
+from svc_analytics.warehouse.definitions import find_figure
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -295,7 +296,7 @@ def explained(lake: Lakehouse, statement: Statement, figure: str, coin: str | No
         period.label, coin, figure, zone=period.zone, calendar=period.calendar
     )
     value = "unknown" if explanation.value is None else value_text(explanation.value)
-    columns = record_columns(explanation.table)
+    columns = record_columns(explanation.table, find_figure(figure))
     records = display_table(explanation.table, "its records", most=MOST_RECORDS, only=columns)
     return line(f"{figure} of {coin}: {value}"), Code(explanation.sql), Display("", [], [records])
 

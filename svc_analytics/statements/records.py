@@ -60,9 +60,9 @@ left join int_named_records as names
 left join {ELSEWHERE} as elsewhere on elsewhere.id = names.payment_id"""
 
 
-def record_columns(table: pa.Table) -> list[str]:
-    """Return the columns of records that are shown in a line."""
-    return [name for name in _COLUMNS if name in table.column_names]
+def record_columns(table: pa.Table, figure: Figure) -> list[str]:
+    """List the columns of records that are shown in a line: what each adds stands there once."""
+    return [name for name in _COLUMNS if name in table.column_names and name != figure.each]
 
 
 def order_of(figure: Figure) -> str:

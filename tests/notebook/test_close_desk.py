@@ -296,6 +296,15 @@ def test_records_are_ordered_by_the_exact_value_of_any_column(october):
         assert table.content["head"][place]["order"] == way
 
 
+def test_an_amount_that_is_what_a_record_adds_stands_once(october):
+    """Gross sales add up amounts: they stand under what each adds, and what was charged beside."""
+    press_figure(october, "Gross sales, btc")
+    content = october.records.table.content
+    heads = [head["text"] for head in content["head"]]
+    assert texts(content, "Contribution") == ["2", "10"]
+    assert "Charged amount" in heads and "Amount" not in heads
+
+
 def test_records_are_found_by_any_part_of_what_is_shown_of_them(october):
     """A receipt number, a reference, a customer, an amount, a time, a rounded USD value.
 

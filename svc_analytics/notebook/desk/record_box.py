@@ -26,7 +26,7 @@ from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.desk.record_tables import record_table, shown_columns, value_text
 from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted
 from svc_analytics.notebook.desk.statement_tables import called
-from svc_analytics.warehouse.definitions import find_figure, label_of
+from svc_analytics.warehouse.definitions import label_of
 
 HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the record
 _KINDS = {"payment": "Payment {names}", "payout": "Payout {names}", "refund": "Refund {names}"}
@@ -102,10 +102,10 @@ class RecordBox:
         self.table.reveal(f".{RECORD}")
 
     def _press(self, row: int, _: int) -> None:
-        if self._page is None or self._wanted is None:
+        if self._page is None:
             return
         self._chosen = row
-        self._show_table(self._page, self._wanted)
+        self._show_table(self._page)
         kind, record_id = self._page.record(row)
         if record_id:
             self.show_record(record_id, kind)
@@ -125,10 +125,10 @@ class RecordBox:
 
     def _reorder(self, place: int) -> None:
         """Put all records in the order of a column; pressed again, the other way round."""
-        if self._page is None or self._wanted is None:
+        if self._page is None:
             return
-        chosen = shown_columns(self._page.table, self._wanted)[place]
-        is_again = self._order_of(self._page, self._wanted)[place] == "ascending"
+        chosen = shown_columns(self._page)[place]
+        is_again = self._order_of(self._page)[place] == "ascending"
         view = replace(self._page.view, column=chosen, is_descending=is_again, skipped=0)
         self._read(view)
 
@@ -156,7 +156,7 @@ class RecordBox:
         self._show(page, self._wanted)
 
     def _show(self, page: RecordPage, wanted: Wanted) -> None:
-        figure, value = find_figure(wanted.figure), value_text(page.value, wanted)
+        figure, value = page.figure, value_text(page.value, wanted)
         self.head.value = "".join(
             (
                 self._looks.heading(
@@ -172,16 +172,16 @@ class RecordBox:
         counts = {"first": f"{first:,}", "last": f"{last:,}", "count": f"{page.count:,}"}
         span = Message("records {first} to {last} of {count}", **counts)
         self._count.value = self._looks.line(span if page.count else "no record", is_told=True)
-        self._show_table(page, wanted)
+        self._show_table(page)
 
-    def _show_table(self, page: RecordPage, wanted: Wanted) -> None:
-        shown, orders = record_table(page, wanted, self._standing), self._order_of(page, wanted)
+    def _show_table(self, page: RecordPage) -> None:
+        shown, orders = record_table(page, self._standing), self._order_of(page)
         content = content_of(shown, "records", self._looks, orders=orders, chosen=self._chosen)
         self.table.show(content | {"count": page.count})
 
-    def _order_of(self, page: RecordPage, wanted: Wanted) -> list[str]:
+    def _order_of(self, page: RecordPage) -> list[str]:
         """Return how each column is ordered; at first, they are in the order of their time."""
-        columns = shown_columns(page.table, wanted)
+        columns = shown_columns(page)
         chosen = page.view.column or next(iter(columns), "")
         way = "descending" if page.view.is_descending else "ascending"
         return [way if name == chosen else "none" for name in columns]

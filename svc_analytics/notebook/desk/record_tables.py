@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from svc_analytics.formatting.cells import Cell, number_cell
 from svc_analytics.formatting.display import display_table, label, lined_up
@@ -17,10 +17,7 @@ from svc_analytics.messages import Message
 from svc_analytics.notebook.desk.records import RecordPage, Wanted
 from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, NUMERATOR, record_columns
 from svc_analytics.warehouse.definitions import find_figure, label_of
-from svc_analytics.warehouse.figures import Figure, read_figures
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from svc_analytics.warehouse.figures import read_figures
 
 # What a column of contributions is called for the eye, so that its numbers are of their kind.
 _CALLED = {USD: "usd_contribution", RATE: "contribution_rate", RATIO: "contribution_rate"}
@@ -37,19 +34,14 @@ def value_text(value: Any, wanted: Wanted) -> str:
     return Message("{number} {UNIT}", number=number, UNIT=unit) if unit else number
 
 
-def shown_columns(table: pa.Table, wanted: Wanted) -> list[str]:
-    """List the columns that a table of records shows.
-
-    A long id stands in the record alone, and an amount that is the contribution stands there once.
-    """
-    left_out = {"record_id", find_figure(wanted.figure).each}
-    return [name for name in record_columns(table) if name not in left_out]
+def shown_columns(page: RecordPage) -> list[str]:
+    """List the columns that a table of records shows: a long id stands in the record alone."""
+    return [name for name in record_columns(page.table, page.figure) if name != "record_id"]
 
 
-def record_table(page: RecordPage, wanted: Wanted, standing: Standing) -> DisplayTable:
+def record_table(page: RecordPage, standing: Standing) -> DisplayTable:
     """Return a page of records as a table; its last row is what all of them make."""
-    columns = shown_columns(page.table, wanted)
-    kind = kind_of_unit(find_figure(wanted.figure).unit)
+    columns, kind = shown_columns(page), kind_of_unit(page.figure.unit)
     called = [_CALLED.get(kind, name) if name == CONTRIBUTION else name for name in columns]
     chosen = attach(page.table.select(columns).rename_columns(called), standing)
     exact = display_table(chosen, exact=True, label_of=_label)
@@ -58,7 +50,7 @@ def record_table(page: RecordPage, wanted: Wanted, standing: Standing) -> Displa
         [_shown(name, short if name.startswith("usd_") else whole) for name, whole, short in row]
         for row in (zip(called, *cells, strict=True) for cells in zip(*both, strict=True))
     ]
-    *rows, footer = lined_up([*rows, _footer(page, wanted, columns)])
+    *rows, footer = lined_up([*rows, _footer(page, columns)])
     return replace(exact, rows=rows, footer=footer)
 
 
@@ -75,21 +67,21 @@ def _label(name: str) -> str:
     return label(CONTRIBUTION) if name in _CALLED.values() else label_of(name)
 
 
-def _footer(page: RecordPage, wanted: Wanted, columns: list[str]) -> list[Cell]:
+def _footer(page: RecordPage, columns: list[str]) -> list[Cell]:
     """Return the sums of what the records add; of a figure that is no sum, its value."""
-    figure = find_figure(wanted.figure)
+    figure = page.figure
     totals = page.totals or ({} if page.view.text else {CONTRIBUTION: page.value})
     units = {CONTRIBUTION: figure.unit} | {
         part: read_figures()[name].unit
         for part, name in zip((NUMERATOR, DENOMINATOR), figure.operands, strict=False)
     }
     cells = [_value_cell(totals.get(column), units.get(column, "")) for column in columns]
-    return [Cell(_footer_name(page, figure), is_fixed=True), *cells[1:]]
+    return [Cell(_footer_name(page), is_fixed=True), *cells[1:]]
 
 
-def _footer_name(page: RecordPage, figure: Figure) -> str:
+def _footer_name(page: RecordPage) -> str:
     if not page.totals:
-        return "" if page.view.text else figure.label
+        return "" if page.view.text else page.figure.label
     if page.view.text:
         return "Total found"
     return "Total" if page.value is not None else "Total at hand"

@@ -24,7 +24,7 @@ from svc_analytics.statements.records import (
     summed_columns,
 )
 from svc_analytics.warehouse.definitions import find_figure
-from svc_analytics.warehouse.figures import select_one, stated_figures
+from svc_analytics.warehouse.figures import Figure, select_one, stated_figures
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
@@ -62,6 +62,7 @@ class View:
 class RecordPage:
     """A few of the records behind a figure, how many there are in all, and their sums."""
 
+    figure: Figure
     table: pa.Table
     view: View
     count: int
@@ -99,14 +100,15 @@ class MonthRecords:
     def behind(self, wanted: Wanted, view: View = View()) -> RecordPage:
         """Return a page of the records behind a figure."""
         views, origin = self._views(wanted), self._origin(wanted)
-        records = _holding(views, origin, view.text)
-        names = summed_columns(find_figure(wanted.figure))
+        records, figure = _holding(views, origin, view.text), find_figure(wanted.figure)
+        names = summed_columns(figure)
         sums = "".join(f", total({name}) as {name}" for name in names)
         counted = views.ask(f"select count(*) as found{sums} from ({records})", view.text)
         [totals] = counted.to_pylist()
         page = f"from ({records}) order by {_by(view, origin)} limit {PAGE} offset {view.skipped:d}"
         rows, value = views.ask(page, view.text), self._value(wanted, origin)
-        return RecordPage(rows, view, totals.pop("found"), totals, value, origin.value)
+        count = totals.pop("found")
+        return RecordPage(figure, rows, view, count, totals, value, origin.value)
 
     def all(self, wanted: Wanted, view: View) -> pa.Table:
         """Return all records behind a figure that hold the text, in the same order."""

@@ -209,13 +209,13 @@ create macro instant_text(moment) as moment::varchar;
 -- month_name(moment): the name of the UTC month of an instant.
 create macro month_name(moment) as strftime(moment at time zone 'UTC', '%B');
 
--- readable_instant(moment): the same for people, with seconds if it has any.
+-- readable_instant(moment): an instant in UTC for people, with seconds if it has any.
 create macro readable_instant(moment) as case split_part(instant_text(moment), ':', 3)
     when '00+00' then left(instant_text(moment), 16)
     else split_part(instant_text(moment), '+', 1) end || 'Z';
 
--- moment_text(moment), moment_message(moment): an instant in UTC for people, without its seconds,
--- as `30 September 2026 23:59`; the message of it, in JSON.
+-- moment_text(moment), moment_message(moment): the same in words and without its seconds, as
+-- `30 September 2026 23:59`; the message of it, in JSON.
 create macro moment_text(moment) as strftime(moment at time zone 'UTC', '%-d %B %Y %H:%M');
 create macro moment_message(moment) as
     ('{"code": "part.moment", "values": {"day": "' || strftime(moment at time zone 'UTC', '%-d')
