@@ -310,6 +310,15 @@ def test_what_is_kept_is_not_looked_for_again(held, looked_in):
     assert given(held) == scanned(held) and not looked_in
 
 
+def test_parents_that_were_lost_are_looked_for_by_the_next_run_alone(held, looked_in):
+    """The refund of May is of a payment of April; no reader looks for it after that."""
+    (held.lake.path / ".parents" / "2026-05.parquet").unlink()
+    held.extract()
+    assert looked_in == [("2026-05", 1), ("2026-04", 1)]
+    looked_in.clear()
+    assert given(held) == scanned(held) and not looked_in
+
+
 def test_only_parents_of_a_month_that_changed_are_looked_for_again(held, looked_in):
     """A payment of April is restated: the refund in May is of one beside it."""
     held.service.payments[10]["amount"] = "12"

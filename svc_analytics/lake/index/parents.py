@@ -162,9 +162,9 @@ class Parents:
 
     def keep(self, label: str) -> ParentFile:
         """Keep a file's parents; return what is to be noted of them."""
-        if self._is_true(label):
-            return self.sources.files[label]
-        path, counts = self.path(label), _Found()
+        path, counts, noted = self.path(label), _Found(), self._noted(label)
+        if noted and (not noted.signature or _version(path) == noted.signature):
+            return noted
         pieces = self._make(label, counts)
         first = next(pieces, None)
         if first is None:
@@ -176,7 +176,8 @@ class Parents:
 
     def give(self, label: str, target: Path) -> None:
         """Put a file's parents there: the kept ones if they are true, else made now."""
-        if not (self._is_true(label) and self._is_linked(label, target)):
+        noted = self._noted(label)
+        if not (noted and self._is_linked(label, noted.signature, target)):
             with pq.ParquetWriter(target, PARENTS) as writer:
                 for rows in self._make(label, _Found()):
                     writer.write_table(rows)
@@ -185,29 +186,25 @@ class Parents:
         """Return columns of a file's parents; of the kept ones nothing else is read."""
         if label not in self.named_in:
             return PARENTS.empty_table().select(names)
-        if self._is_true(label):
-            expected = self.sources.files[label].signature
-            if not expected:
+        if noted := self._noted(label):
+            if not noted.signature:
                 return PARENTS.empty_table().select(names)
             with (
                 suppress(LakeError),
                 open_groups(self.path(label), self.path(label)) as (file, signature),
             ):
-                if signature == expected:
+                if signature == noted.signature:
                     return file.read(names, use_threads=False)
         pieces = (rows.select(names) for rows in self._make(label, _Found()))
         return pa.concat_tables([PARENTS.empty_table().select(names), *pieces])
 
-    def _is_true(self, label: str) -> bool:
-        """Tell whether the kept parents of a file are the true ones."""
-        if not self.sources.is_true(label, self.named_in[label], self.payments):
-            return False
-        signature = self.sources.files[label].signature
-        return not signature or _version(self.path(label)) == signature
+    def _noted(self, label: str) -> ParentFile | None:
+        """Return the note of a file's parents, if it is true of the files of this reader."""
+        is_true = self.sources.is_true(label, self.named_in[label], self.payments)
+        return self.sources.files[label] if is_true else None
 
-    def _is_linked(self, label: str, target: Path) -> bool:
+    def _is_linked(self, label: str, signature: str, target: Path) -> bool:
         """Link the kept parents, and tell whether they are whole, and still the same ones."""
-        signature = self.sources.files[label].signature
         if not signature:
             return True
         with suppress(OSError, ValueError):
