@@ -1,6 +1,8 @@
-"""What the package's modules get in place of `threading`, `queue`, `time` and chance."""
+"""What the package's modules get in place of `threading`, `time` and chance.
 
-import queue
+Each stand-in can do what the package asks of it, and no more.
+"""
+
 import random
 import sys
 import threading
@@ -8,8 +10,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from types import SimpleNamespace
-from typing import Any, Self
+from functools import partial
+from typing import Any
 from unittest.mock import patch
 
 from tests.simulation.virtual import FOREVER, World
@@ -24,26 +26,16 @@ class Lock:
         self._world = world
         self._is_held = False
 
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+    def acquire(self) -> None:
         self._world.give_way()
         if self._is_held:
-            seconds = 0.0 if not blocking else FOREVER if timeout < 0 else timeout
-            if not self._world.pause(lambda: not self._is_held, seconds):
-                return False
+            self._world.pause(lambda: not self._is_held)
         self._is_held = True
-        return True
 
-    def release(self) -> None:
+    def release(self, *_: object) -> None:
         self._is_held = False
 
-    def locked(self) -> bool:
-        return self._is_held
-
-    def __enter__(self) -> bool:
-        return self.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
+    __enter__, __exit__ = acquire, release
 
 
 class Event:
@@ -59,64 +51,46 @@ class Event:
     def set(self) -> None:
         self._is_set = True
 
-    def clear(self) -> None:
-        self._is_set = False
-
-    def wait(self, timeout: float | None = None) -> bool:
-        return self._world.pause(self.is_set, FOREVER if timeout is None else timeout)
+    def wait(self, timeout: float) -> bool:
+        return self._world.pause(self.is_set, timeout)
 
 
-class Condition:
+class Condition(Lock):
     """A lock with a queue of those who wait to be told of a change."""
 
-    def __init__(self, world: World, lock: Lock | None = None) -> None:
-        self._world = world
-        self._lock = lock or Lock(world)
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
         self._waiting: deque[list[bool]] = deque()
-        self.acquire, self.release = self._lock.acquire, self._lock.release
 
-    def __enter__(self) -> bool:
-        return self._lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
-
-    def wait(self, timeout: float | None = None) -> bool:
+    def wait(self, timeout: float = FOREVER) -> None:
         told = [False]
         self._waiting.append(told)
-        self._lock.release()
-        seconds = FOREVER if timeout is None else timeout
-        is_told = self._world.pause(lambda: told[0], seconds)
-        self._lock.acquire()
-        return is_told
+        self.release()
+        self._world.pause(lambda: told[0], timeout)
+        self.acquire()
 
-    def wait_for(self, predicate: Callable[[], bool], timeout: float | None = None) -> bool:
-        until = FOREVER if timeout is None else self._world.now + timeout
+    def wait_for(self, predicate: Callable[[], bool], timeout: float = FOREVER) -> None:
+        until = self._world.now + timeout
         while not predicate() and self._world.now < until:
             self.wait(until - self._world.now)
-        return predicate()
 
-    def notify(self, n: int = 1) -> None:
-        for _ in range(min(n, len(self._waiting))):
+    def notify(self) -> None:
+        if self._waiting:
             self._waiting.popleft()[0] = True
 
     def notify_all(self) -> None:
-        self.notify(len(self._waiting))
+        while self._waiting:
+            self.notify()
 
 
 class Thread:
     """A thread of the world."""
 
     def __init__(
-        self,
-        world: World,
-        target: Callable[..., Any],
-        args: tuple[Any, ...] = (),
-        kwargs: dict[str, Any] | None = None,
-        **_: Any,
+        self, world: World, target: Callable[..., Any], args: tuple[Any, ...] = (), **_: Any
     ) -> None:
         self._world = world
-        self._work = lambda: target(*args, **(kwargs or {}))
+        self._work = partial(target, *args)
 
     def start(self) -> None:
         self._task = self._world.begin(self._work)
@@ -125,57 +99,8 @@ class Thread:
     def is_alive(self) -> bool:
         return self._task.is_alive
 
-    def join(self, timeout: float | None = None) -> None:
-        seconds = FOREVER if timeout is None else timeout
-        self._world.pause(lambda: not self._task.is_alive, seconds)
-
-
-class Queue:
-    """A queue between threads of the world."""
-
-    def __init__(self, world: World, maxsize: int = 0) -> None:
-        self._world = world
-        self._held: deque[Any] = deque()
-        self.maxsize = maxsize
-
-    def empty(self) -> bool:
-        return not self._held
-
-    def full(self) -> bool:
-        return 0 < self.maxsize <= len(self._held)
-
-    def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
-        self._world.give_way()
-        if self.full() and not self._wait(lambda: not self.full(), block, timeout):
-            raise queue.Full
-        self._held.append(item)
-
-    def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        self._world.give_way()
-        if self.empty() and not self._wait(lambda: not self.empty(), block, timeout):
-            raise queue.Empty
-        return self._held.popleft()
-
-    def _wait(self, ready: Callable[[], bool], block: bool, timeout: float | None) -> bool:
-        seconds = 0.0 if not block else FOREVER if timeout is None else timeout
-        return self._world.pause(ready, seconds)
-
-
-class Clock(SimpleNamespace):
-    """The module `time`, of a machine whose clock is off by `skew` microseconds."""
-
-    @classmethod
-    def of(cls, world: World, skew: Callable[[], int]) -> Self:
-        def micros() -> int:
-            return world.micros + skew()
-
-        return cls(
-            monotonic=lambda: world.now,
-            perf_counter=lambda: world.now,
-            time_ns=lambda: micros() * 1000,
-            time=lambda: micros() / 1_000_000,
-            sleep=world.sleep,
-        )
+    def join(self) -> None:
+        self._world.pause(lambda: not self._task.is_alive)
 
 
 class _Unchanged:
@@ -191,20 +116,21 @@ class _Unchanged:
 
 @contextmanager
 def installed(world: World, skew: Callable[[], int] = lambda: 0) -> Iterator[None]:
-    """Put the world's time, threads and chance into every module of the package."""
-    clock = Clock.of(world, skew)
-    own = _Unchanged(
-        threading,
-        Thread=lambda *args, **more: Thread(world, *args[1:], **more),
-        Lock=lambda: Lock(world),
-        Event=lambda: Event(world),
-        Condition=lambda lock=None: Condition(world, lock),
-    )
+    """Put the world's time, threads and chance into every module of the package.
+
+    Its machine's clock is off by `skew` microseconds.
+    """
+    clock: dict[str, Callable[..., Any]] = {
+        "monotonic": lambda: world.now,
+        "time_ns": lambda: (world.micros + skew()) * 1000,
+        "time": lambda: (world.micros + skew()) / 1_000_000,
+        "sleep": world.sleep,
+    }
+    own = {kind.__name__: partial(kind, world) for kind in (Thread, Lock, Event, Condition)}
     stand_ins: dict[int, Any] = {
-        id(threading): own,
-        id(queue): _Unchanged(queue, Queue=lambda maxsize=0: Queue(world, maxsize)),
-        id(time): _Unchanged(time, **vars(clock)),
-        id(time.monotonic): clock.monotonic,
+        id(threading): _Unchanged(threading, **own),
+        id(time): _Unchanged(time, **clock),
+        id(time.monotonic): clock["monotonic"],
     }
     put_back = ExitStack()
     for module in [m for name, m in sys.modules.items() if name.startswith("svc_analytics.")]:
