@@ -138,8 +138,6 @@ def test_keys_and_secrets_are_managed_over_http(site, control, api):
         ("logo", {"content_type": "image/png", "size": 10**7}, 422, "MERCHANT_LOGO_INVALID"),
         ("logo", {"content_type": [["image/png"]], "size": 1}, 422, "MERCHANT_LOGO_INVALID"),
         ("logo", {"content_type": "image/png", "size": "1"}, 422, "MERCHANT_LOGO_INVALID"),
-        ("webhook-url", {"url": ["https://shop.example"]}, 422, "MERCHANT_WEBHOOK_URL_INVALID"),
-        ("webhook-url", {}, 422, "MERCHANT_WEBHOOK_URL_INVALID"),
         ("convert-target", {"currency": "irt"}, 422, "MERCHANT_CONVERT_TARGET_INVALID"),
         ("convert-target", {"currency": ["btc"]}, 422, "MERCHANT_CONVERT_TARGET_INVALID"),
         ("convert-target", {}, 422, "MERCHANT_CONVERT_TARGET_INVALID"),

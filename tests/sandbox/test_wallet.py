@@ -28,19 +28,6 @@ def test_wallet_opens_with_what_the_past_left(shop):
         assert Decimal(decimal_text(shop.balance(BUSINESS, coin.slug), coin.decimals)) == left
 
 
-def test_every_coin_sums_to_zero_whatever_moves(shop):
-    """Entries of all accounts cancel out, and balances are the sums of entries."""
-    payment = shop.paid()
-    shop.refund(payment, "7.5")
-    shop.pay_out()
-    assert set(shop.sums().values()) == {0}
-    end = shop.platform.scenario.current_month.end
-    for account, currency, held in shop.platform.wallet.balances(end):
-        sql = "select units from entries where account = ? and currency = ?"
-        rows = shop.platform.store.fetch(sql, (account, currency))
-        assert held == sum(int(text) for (text,) in rows)
-
-
 MOVES = {
     # Of 20 USDT at the last tier of 1 %: 19.80 to the business, 0.20 to the fees.
     "a payment": (lambda shop: shop.paid(), [-20_000_000, 19_800_000, 200_000]),

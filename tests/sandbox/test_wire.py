@@ -5,7 +5,6 @@ import socket
 
 import pytest
 
-from svc_analytics.sandbox import Behaviour, serve
 from svc_analytics.sandbox.http.body_limit import MAX_BODY
 from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
 
@@ -178,13 +177,3 @@ def test_client_that_goes_away_leaves_no_trace(live, served, headers, caplog):
         connection.sendall(f"GET {ME} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
         assert connection.recv(99).startswith(b"HTTP/1.1 401 ")
     assert "Traceback" not in caplog.text
-
-
-def test_no_date_is_hidden_everywhere(service):
-    """The fault reaches the answers from below the app too."""
-    service.behaviour = Behaviour(no_date_header=True)
-    with serve(service) as running:
-        port = int(running.base_url.rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port)) as connection:
-            connection.sendall(b"garbage\r\n\r\n")
-            assert b"date:" not in connection.recv(9999)
