@@ -65,17 +65,6 @@ def test_a_fact_that_stands_twice_makes_no_manifest(closer):
 
 
 @pytest.mark.thorough
-def test_a_dropped_link_to_the_version_before_is_named(closer):
-    """Version 2 supersedes something."""
-    closer.sealed()
-    closer.desk.service.payments[2]["metadata"] = {"cart": "other"}
-    folder = closer.close().folder
-    assert verify_statement(folder).holds
-    found = forge(folder, fact(supersedes=None))
-    assert found.broken == ("supersedes is None, and this is version 2",)
-
-
-@pytest.mark.thorough
 def test_a_forged_restatement_is_named(closer):
     """It follows from the two versions, in every form of it."""
     closer.sealed()
@@ -201,16 +190,6 @@ def test_what_other_libraries_wrote_is_not_proven(closer, name, old, new):
     found = forge(folder, change)
     [said] = found.unproven
     assert said.startswith(f"{name} was written by other libraries") and not found.broken
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("register", ["kept", "gone"])
-def test_a_forged_month_is_not_built_upon(closer, register):
-    """Closing again stops, and the forged folder is not restated as if it had been sealed."""
-    folder = closer.sealed()
-    forge(folder, SUMMARY, register=register)
-    with pytest.raises(LakeError, match="2026-10 was altered after it was sealed"):
-        closer.close()
 
 
 def test_a_comparison_says_which_folder_was_altered(closer):

@@ -5,8 +5,6 @@ Quarters and years are sealed over the seals of their months, and name them.
 
 import json
 import shutil
-from datetime import UTC, datetime
-from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -198,22 +196,6 @@ def test_a_month_closed_into_a_folder_of_ones_own_is_closed_again_there(closer, 
     assert verify_statement(apart.folder, closer.desk.lake).holds
 
 
-@pytest.mark.thorough
-def test_quarters_meet_too(closer):
-    """A quarter is not sealed upon one that closes otherwise."""
-    closer.desk.service.now = datetime(2027, 1, 5, tzinfo=UTC)
-    closer.desk.service.payments.append(payment(98, "2026-07-20T10:00:00Z"))
-    closer.close_all_due(longer=["quarter"])
-    come_late(closer, late_payment())
-    for label in ("2026-09", "2026-10", "2026-11", "2026-12"):
-        assert closer.close(label).state == "restated"
-    waiting = closer.close("2026-Q4")
-    assert waiting.state == "provisional" and waiting.reasons[0].text.startswith(
-        "in btc 2026-Q3 version 1 closes with 4.95, and 2026-Q4 opens with 11.45"
-    )
-    assert [closer.close(label).state for label in ("2026-Q3", "2026-Q4")] == ["restated"] * 2
-
-
 ENDS = {
     "equal": ({"btc": "5"}, {"btc": "5"}, []),
     "known and other": ({"btc": "5"}, {"btc": "6"}, [True]),
@@ -264,27 +246,6 @@ def test_a_sealed_quarter_names_the_seals_and_digests_of_its_months(quarter):
         {name: own[name] for name in ("label", "version", "content_digest", "seal")}
         for own in months
     ]
-
-
-@pytest.mark.thorough
-def test_the_flows_of_the_sealed_months_add_up_to_the_quarter(quarter):
-    """In plain decimals over the sealed files; opening and closing are the first's and last's."""
-    months = [
-        {row["currency"]: row for row in table(quarter.with_name(label), "summary")}
-        for label in QUARTER
-    ]
-    [stated] = table(quarter, "summary")
-    own = [coins["btc"] for coins in months if "btc" in coins]
-    assert stated["currency"] == "btc" and len(own) == 2
-    for name in (
-        "payments_count",
-        "gross_sales",
-        "payment_fees",
-        "net_settlement",
-        "rail_movement",
-    ):
-        assert sum(Decimal(row[name]) for row in own) == Decimal(stated[name])
-    assert (stated["opening_position"], stated["closing_position"]) == ("0", "4.95")
 
 
 @pytest.mark.thorough

@@ -18,7 +18,7 @@ from svc_analytics.storage import LocalStorage
 OTHER = "0.0.9"  # a release that nobody made
 Manifest = dict[str, Any]
 Change = Callable[[Path, Manifest], None]
-Register = Literal["forged", "gone", "kept"]
+Register = Literal["forged", "kept"]
 
 
 def forge(
@@ -26,8 +26,7 @@ def forge(
 ) -> SealVerification:
     """Change a folder under any release's name; return what a verification says of it.
 
-    Hashes and seal fit. Of the lake's register, the line is forged too, or is as it was; or the
-    register is gone.
+    Hashes and seal fit. Of the lake's register, the line is forged too, or is as it was.
     """
     manifest = read_manifest(folder)
     if release:
@@ -39,9 +38,9 @@ def forge(
     text = json.dumps(manifest, ensure_ascii=False, indent=2)
     (folder / "manifest.json").write_text(text, encoding="utf-8")
     write_checkpoint(folder, manifest)
-    for name in ("seals.csv", "chain.json") if register != "kept" else ():
-        (folder.parent / name).unlink(missing_ok=True)
     if register == "forged":
+        for name in ("seals.csv", "chain.json"):
+            (folder.parent / name).unlink(missing_ok=True)
         register_seal(LocalStorage(folder.parents[1]), manifest, manifest["seal"])
     return verify_statement(folder)
 
