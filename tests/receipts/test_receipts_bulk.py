@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import string
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -53,64 +52,24 @@ def vectors() -> list[tuple[str, Facts, str]]:
 
 @pytest.mark.parametrize(("secret", "facts", "token"), vectors())
 def test_tokens_of_openssl_are_valid(secret, facts, token):
-    """What openssl signs verifies with its own secret and with no other."""
+    """What openssl signs verifies with its own secret and with no other, alone and in bulk."""
     ring = (SigningSecret(Secret(secret)),)
     assert check([token], [facts], ring)[0].verdict == "valid"
+    assert verify_receipt(token, ring, facts).verdict == "valid"
     assert check([token], [facts], RING)[0].verdict == "bad_signature"
-
-
-def test_no_flipped_bit_is_ever_valid():
-    """Of all tokens that differ from a valid one in one bit, none is proven."""
-    token = signed(FACTS).encode()
-    flipped = [
-        bytes([*token[:place], token[place] ^ 1 << bit, *token[place + 1 :]]).decode("latin-1")
-        for place in range(len(token))
-        for bit in range(8)
-    ]
-    assert verdicts([token.decode(), *flipped])[0] == "valid"
-    assert set(verdicts([token.decode(), *flipped])[1:]) == {"malformed", "bad_signature"}
-
-
-def test_of_all_last_characters_one_is_valid():
-    """Only the canonical one of the four that decode alike, and nothing behind it."""
-    token = signed(FACTS)
-    others = [token[:-1] + last for last in string.printable if last != token[-1]]
-    assert set(verdicts(others)) == {"malformed", "bad_signature"}
-    assert set(verdicts([f"{token}==", f"{token}\n", f" {token}"])) == {"malformed"}
-
-
-def altered(fact: str) -> Facts:
-    """Return the facts with one of them different, in the form the contract asks for."""
-    values = {"paid_at": "2026-10-05T09:30:01Z"}
-    is_amount = fact.endswith("amount")
-    return FACTS | {fact: values.get(fact, "12.500000000000000001" if is_amount else "other")}
 
 
 @pytest.mark.parametrize("fact", FACT_NAMES)
 def test_an_altered_fact_under_a_right_signature_is_a_mismatch(fact):
     """It is named with both values; another merchant's token is one of these."""
-    found = check([signed(altered(fact))], [FACTS])[0]
-    assert found.verdict == "facts_mismatch" and fact.replace("_", " ") in found.reason
-    assert [d.fact for d in found.differences] == [fact]
-    assert found.differences[0].in_receipt == altered(fact)[fact]
-
-
-def rotated(secret: str, at: int, ring: str) -> str:
-    facts = FACTS | {"paid_at": format_instant(at)}
-    return check([signed(facts, secret)], [facts], parse_secrets(ring))[0].verdict
+    other = "12.500000000000000001" if fact in MONEY_FACTS else "other"
+    other = "2026-10-05T09:30:01Z" if fact == "paid_at" else other
+    found = check([signed(FACTS | {fact: other})], [FACTS])[0]
+    assert found.verdict == "facts_mismatch"
+    assert [(each.fact, each.in_receipt) for each in found.differences] == [(fact, other)]
 
 
 DATED = "new@2026-08-15T00:00:00Z,old@2026-01-01T00:00:00Z"
-
-
-def test_an_older_secret_counts_until_a_day_after_its_successor():
-    """To the microsecond, on the quick way as on the careful one."""
-    assert rotated("old", ROTATED + DAY, DATED) == "valid_previous_secret"
-    assert rotated("old", ROTATED + DAY + 1, DATED) == "bad_signature"
-    assert rotated("new", ROTATED - DAY, DATED) == "valid"
-    assert rotated("old", ROTATED + 9 * DAY, "new,old") == "valid_previous_secret"
-    assert rotated("older", ROTATED - 300 * DAY, DATED) == "proven_by_record"
-    assert rotated("older", ROTATED - 300 * DAY, "new,old") == "bad_signature"
 
 
 def test_a_payment_that_is_not_held_is_unknown_only_where_time_is_covered():
@@ -190,15 +149,6 @@ def test_amounts_written_otherwise_than_the_record_are_noted():
     """Where the record is the service's own text, the reason says how both write it."""
     found = verify_receipt(signed(FACTS), RING, FACTS | {"amount": "12.5"})
     assert found.verdict == "valid" and "the record writes amount 12.50 as 12.5" in found.reason
-
-
-def test_a_token_that_only_the_webhook_secret_verifies_is_a_settings_error():
-    """Contract contradiction: one text names the webhook secret as the receipt key."""
-    token = signed(FACTS, "the webhook secret")
-    verifier = BulkVerifier(RING, parse_secrets("the webhook secret"))
-    (found,) = verifier.verify([token], table([held(FACTS)]))
-    assert found.verdict == "bad_signature"
-    assert "settings error" in found.reason and "SVC_RECEIPT_SECRETS" in found.reason
 
 
 SQL_HMAC = """

@@ -153,13 +153,6 @@ def test_parquet_is_read_by_rows(tmp_path):
         rows(path, b"PAR1 torn PAR1")
 
 
-def test_parquet_may_hold_its_texts_by_number(tmp_path):
-    """What a category of pandas becomes; found as any column of texts is."""
-    path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"n": [1, 2], "beleg": pa.array([A, A]).dictionary_encode()}), path)
-    assert rows(path, path.read_bytes()) == [(1, A), (2, A)]
-
-
 def test_a_batch_of_long_lines_is_a_small_batch(tmp_path, monkeypatch):
     """Fifty thousand lines of a megabyte are not held at once; ordinary ones are."""
     monkeypatch.setattr("svc_analytics.receipts.token_files.BATCH_TEXT", 10_000)

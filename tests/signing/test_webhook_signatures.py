@@ -96,13 +96,14 @@ REFUSED = {
     "half a surrogate pair": f"t={AT},v1=\ud800{NEW}",
     "semicolons": f"t={AT};v1={NEW}",
     "t swapped": f"t={AT + 1},v1={NEW}",
+    "empty or guessed": f"t={AT},v1={mac('')},v1={mac('new')},v1={mac('new secret ')}",
 }
 
 
 NO_MATCH = {
     *("uppercase hex", "only an unknown secret", "empty signature", "half a signature"),
     *("blank before the signature", "t with a leading zero", "not ASCII", "half a surrogate pair"),
-    "t swapped",
+    *("t swapped", "empty or guessed"),
 }  # all others have no time, or no signature
 
 
@@ -124,15 +125,8 @@ def test_other_header_is_refused_with_its_reason(what):
 )
 def test_five_minutes_are_tolerated_both_ways(seconds, is_accepted):
     """H3: signed 300 s before or after our clock is accepted, a microsecond more is not."""
-    now = NOW + round(seconds * SECOND)
-    assert (verify_webhook(BODY, f"t={AT},v1={NEW}", RING, now) is None) == is_accepted
-
-
-def test_old_delivery_is_refused_even_if_rightly_signed():
-    """A captured delivery cannot be sent again an hour later, nor its time be changed."""
-    late = NOW + 3600 * SECOND
-    assert "5 minutes" in (verify_webhook(BODY, f"t={AT},v1={NEW}", RING, late) or "")
-    assert verify_webhook(BODY, f"t={AT + 3600},v1={NEW}", RING, late)
+    reason = verify_webhook(BODY, f"t={AT},v1={NEW}", RING, NOW + round(seconds * SECOND))
+    assert reason is None if is_accepted else "5 minutes" in (reason or "")
 
 
 BODIES = {
@@ -168,12 +162,6 @@ def test_signing_in_a_rotation_carries_both_secrets():
 def test_no_secret_accepts_nothing():
     """Without a webhook secret no delivery is authentic."""
     assert verify_webhook(BODY, f"t={AT},v1={NEW}", (), NOW)
-
-
-def test_empty_secret_of_a_forger_does_not_match():
-    """Who signs with an empty or a guessed secret is refused."""
-    header = f"t={AT},v1={mac('')},v1={mac('new')},v1={mac('new secret ')}"
-    assert verify_webhook(BODY, header, [SigningSecret(Secret("new secret"))], NOW)
 
 
 @examples

@@ -27,7 +27,7 @@ FACTS: Facts = {
     "amount": "12.50",
     "charged_amount": "12.50",
     "fee_bearer": "merchant",
-    "net_amount": "12.375",
+    "net_amount": "12.37",
     "paid_at": "2026-10-05T09:30:00Z",
 }
 SECRET = "a receipt secret ✓"
