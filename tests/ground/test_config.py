@@ -217,13 +217,6 @@ def test_patience_is_a_number_of_seconds(tmp_path, text):
         read_settings(environ={"SVC_PATIENCE": text}, folder=tmp_path)
 
 
-def test_secrets_in_the_wrong_order_are_refused_by_name(tmp_path):
-    """A ring oldest first would verify by the wrong dates; the variable is named."""
-    ring = "a@2026-01-01T00:00:00Z,b@2026-08-15T00:00:00Z"
-    with pytest.raises(ConfigError, match=r"SVC_RECEIPT_SECRETS: .* newest first"):
-        read_settings(environ={"SVC_RECEIPT_SECRETS": ring}, folder=tmp_path)
-
-
 @pytest.mark.parametrize("name", ["SVC_RECEIPT_SECRETS", "SVC_WEBHOOK_SECRETS"])
 def test_a_secrets_file_with_one_secret_a_line_is_several_secrets(tmp_path, name):
     """Each is one of the ring; a date that is none is refused by the name of the variable."""

@@ -96,9 +96,10 @@ def test_refused_address_tells_no_key(tmp_path, url):
 
 @pytest.mark.parametrize("name", ["SVC_RECEIPT_SECRETS", "SVC_WEBHOOK_SECRETS"])
 def test_refused_ring_tells_no_secret(tmp_path, name):
-    """A ring in the wrong order is refused without showing a secret of it."""
+    """A ring oldest first would verify by the wrong dates: the variable is named, and no secret."""
     ring = "a-s3cret@2026-01-01T00:00:00Z,b-s3cret@2026-08-15T00:00:00Z"
     error = raised_by(lambda: read_settings(environ={name: ring}, folder=tmp_path))
+    assert f"{name}: " in str(error) and "newest first" in str(error)
     assert "s3cret" not in "".join(traceback.format_exception(error))
 
 

@@ -60,9 +60,7 @@ def test_files_of_keys_are_found_from_the_notebooks_folder(monkeypatch):
     assert "SVC_RECEIPT_SECRETS" not in given
 
 
-def test_the_lab_opens_on_the_notebooks_with_further_arguments(
-    monkeypatch,
-):
+def test_the_lab_opens_on_the_notebooks_with_further_arguments(monkeypatch):
     """What is not ours is JupyterLab's."""
     started: list[list[str]] = []
     monkeypatch.setattr("os.execvpe", lambda _, words, __: started.append(words))

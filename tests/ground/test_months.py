@@ -1,6 +1,6 @@
 """Months in any zone: half-open, without gap or overlap, whatever the clocks do."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -139,7 +139,7 @@ def test_named_month_is_counted_in_its_zone():
 
 BAD_MONTHS = [
     *("", "2026", "2026-13", "2026-00", "2026-1", "2026-10-01", "26-10", "soon", "oct nov"),
-    *("oct 2026 2027", "oct 26", "1968-12", "1347-12", "9999-02", "2026/10"),
+    *("oct 2026 2027", "oct 26", "2026/10"),
 ]
 
 
@@ -213,8 +213,3 @@ def test_an_instant_beyond_the_calendar_is_said(at, zone, calendar):
     """One line, whichever library gave up first."""
     with pytest.raises(ConfigError, match="month"):
         month(month_of(to_micros(at.replace(tzinfo=UTC)), zone, calendar).label, zone, calendar)
-
-
-def test_last_month_there_is_ends_at_a_real_instant():
-    """The last month that can be named still has an end that can be written."""
-    assert from_micros(month("9998-12").end) - datetime(9998, 12, 31, tzinfo=UTC) == timedelta(1)

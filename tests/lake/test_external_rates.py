@@ -88,39 +88,21 @@ def test_facts_that_are_no_rates_are_refused():
         ("2026-11-01,EUR,0,93,ECB", "5 cells, and the first line names 4: .*as 500.25"),
         ('2026-11-01,EUR,"0,93",ECB', "not a plain decimal amount: '0,93'; .*, as 0.92"),
         ("2026-11-01,EUR,۰٫۹۳,ECB", "write the digits 0 to 9 with a point"),
-        ("2026-11-01,EUR,9.3e-1,ECB", "not a plain decimal amount"),
         ("2026-11-01,EUR,0.9300000000000000001,ECB", "19 places"),
         ("2026-11-01,EUR,0.00,ECB", "not above zero: write how many units 1 USD is"),
-        ("2026-11-01,EUR,-0.93,ECB", "not above zero"),
         ("2026-10-31,EUR,0.94,ECB", "a second rate of this day, besides 1 USD = 0.93 EUR"),
-        ("31.10.2026,EUR,0.93,ECB", "no day: write it as 2026-10-31"),
         ("2026-02-30,EUR,0.93,ECB", "no day: write it as 2026-10-31"),
         ("1405-08-10,IRT,112500,Bonbast", "not of the Gregorian calendar"),
         ("2026-11-01,eur,0.93,ECB", "'eur' is no code such as EUR"),
         ("2026-11-01,USD,1,ECB", "'USD' is no code such as EUR"),
         ("2026-11-01,EUR,0.93,", "source is empty"),
-        ('2026-11-01,EUR,0.93,"ECB', "a quote is opened and never closed"),
     ],
 )
 def test_a_line_that_is_wrong_is_named_with_its_fix(file, line, told):
-    """Also by who asks for another currency: the file is read whole."""
+    """Also by who asks for another currency; what is no CSV is refused as in every typed file."""
     file.write_text(f"{LINES}{line}\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=f"line 5: .*{told}"):
         read_rates(file, "IRT")
-
-
-@pytest.mark.parametrize(
-    ("first", "told"),
-    [
-        ("date,currency,rate\n", "column source is missing"),
-        ("day,currency,rate,source\n", "no column 'day' is known: the first line must be date,"),
-        ("date;currency;rate;source\n", "the first line must be date,currency,rate,source"),
-    ],
-)
-def test_the_first_line_names_the_columns(file, first, told):
-    file.write_text(first)
-    with pytest.raises(ConfigError, match=f"line 1: .*{told}"):
-        read_rates(file, "EUR")
 
 
 @pytest.mark.parametrize(

@@ -236,11 +236,10 @@ def test_ring_is_read_newest_first(text, expected):
     assert [(entry.secret.reveal(), entry.valid_from) for entry in ring] == expected
 
 
-@pytest.mark.parametrize("text", ["a@2026-01-01T00:00:00Z,b@2026-08-15T00:00:00Z", f"@{ROTATED}"])
-def test_ring_in_the_wrong_order_or_with_an_empty_secret_is_refused(text):
-    """Oldest first would verify by the wrong dates; an empty secret would verify anyone's MAC."""
+def test_a_ring_with_an_empty_secret_is_refused():
+    """It would verify anyone's MAC."""
     with pytest.raises(ConfigError):
-        parse_secrets(text)
+        parse_secrets(f"@{ROTATED}")
 
 
 NO_INSTANTS = [

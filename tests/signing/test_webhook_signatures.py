@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.instants import SECOND
-from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
+from svc_analytics.signing.secrets import parse_secrets
 from svc_analytics.signing.webhooks import sign_webhook, verify_webhook
 from tests.support.unit_material import examples
 

