@@ -13,12 +13,9 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
 from tests.support.fake_service import payment, payout
 
-SECOND = 1_000_000
-MINUTE = 60 * SECOND
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
 PROMPT = 0  # listed at once
 SETTLED = 5 * MINUTE - 2 * SECOND  # listed before its time is called complete
 OVERLAPPED = 24 * HOUR - 10 * MINUTE  # listed before its time is read for the last time

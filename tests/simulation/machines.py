@@ -1,13 +1,12 @@
 """Many machines that write to one bucket at once: seeds as elsewhere, but nothing is shared else.
 
-    python tests/simulation/machines.py --seeds 500     hundreds, several at a time
+    python tests/simulation/simulate.py --machines --seeds 500     hundreds, several at a time
 
 Each machine has its own copy. PUTs get lost, arrive late, or arrive without an answer; machines
 are killed, and the lease may be over as soon as it was taken. The bucket alone decides.
 """
 
 import random
-import sys
 from collections import Counter as Tallies
 from contextlib import suppress
 from functools import partial
@@ -15,10 +14,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-
-import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -38,11 +33,12 @@ from svc_analytics.schema import STREAMS
 from tests.simulation import simulate as simulation
 from tests.simulation.oracle import require
 from tests.simulation.plan import Run, _draw_request
-from tests.simulation.simulate import MODES, SETTINGS, Simulation, sized
+from tests.simulation.simulate import Simulation, sized
 from tests.simulation.stand_ins import installed
 from tests.simulation.virtual import Killed
 from tests.simulation.wire import Wire
 from tests.support.buckets import MemoryStore
+from tests.support.desks import SETTINGS
 
 URL = "s3://simulated/lake"
 MOST = 16  # machines at work at the same time
@@ -235,16 +231,3 @@ simulate = partial(simulation.simulate, kind=Machines)
 def try_seeds(seeds: range, mode: str) -> tuple[Tallies[str], list[str]]:
     """Run some seeds; return how their runs ended, and a line for each seed that failed."""
     return simulation.try_seeds(seeds, mode, simulate)
-
-
-@click.command(help=__doc__)
-@click.option("--seeds", default=20, help="How many.")
-@click.option("--from", "first", default=0, help="The first of them.")
-@click.option("--mode", type=click.Choice(MODES), default="safety")
-@click.option("--jobs", default=2, help="How many at a time.")
-def main(seeds: int, first: int, mode: str, jobs: int) -> None:
-    simulation.run_seeds(try_seeds, range(first, first + seeds), [mode], jobs)
-
-
-if __name__ == "__main__":
-    main()

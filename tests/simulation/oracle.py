@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Coverage, Spans, difference, union
-from svc_analytics.instants import BEGINNING
+from svc_analytics.instants import BEGINNING, MINUTE, SECOND
 from svc_analytics.lake.control_totals import control_totals
 from svc_analytics.lake.footer import MonthFileFooter, read_footer
 from svc_analytics.lake.lake import Lake
@@ -21,10 +21,8 @@ from svc_analytics.schema import INSTANT as INSTANT_TYPE
 from svc_analytics.schema import STREAMS, Stream
 from tests.simulation.ledger import (
     INSTANT,
-    MINUTE,
     MONEY,
     OVERLAPPED,
-    SECOND,
     SETTLED,
     TEXTS,
     Entry,

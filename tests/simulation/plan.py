@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
 from tests.simulation.disk import FULL
-from tests.simulation.ledger import DAY, HOUR, MINUTE, SECOND, Entry, Habits, draw_ledger
+from tests.simulation.ledger import Entry, Habits, draw_ledger
 from tests.simulation.service import Nature
 from tests.simulation.virtual import FOREVER
 from tests.simulation.wire import Weather

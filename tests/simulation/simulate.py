@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
@@ -31,29 +32,27 @@ import click
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError, SvcError
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction import sweep, workers
 from svc_analytics.extraction.plan import Request
+from svc_analytics.instants import MINUTE, SECOND
 from svc_analytics.lake import month_file
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lake.side_files import read_side_file
 from svc_analytics.lake.writing import spill
 from svc_analytics.schema import STREAMS
-from svc_analytics.signing.secrets import Secret
 from tests.simulation.disk import Disk, failure
-from tests.simulation.ledger import MINUTE, SECOND
 from tests.simulation.oracle import Broken, Oracle, require
 from tests.simulation.plan import Plan, Run, Trouble, draw_plan
 from tests.simulation.service import Service
 from tests.simulation.stand_ins import installed
 from tests.simulation.virtual import Killed, Stuck, World
 from tests.simulation.wire import Wire
-from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
+from tests.support.desks import SETTINGS
+from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
-SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
 MOST_TORN = 30  # files of one lake
 TrySome = Callable[[range, str], tuple[Tallies[str], list[str]]]
 MODES = ["safety", "liveness"]
@@ -252,14 +251,18 @@ def _check_cost(simulation: Simulation, requests: int) -> None:
 @click.option("--from", "first", default=0, help="The first of them.")
 @click.option("--seed", type=int, help="This one alone, told step by step.")
 @click.option("--mode", type=click.Choice(MODES), help="Only this mode.")
+@click.option("--machines", is_flag=True, help="Many machines, which write to one bucket.")
 @click.option("--jobs", default=os.cpu_count() or 1, help="How many at a time.")
-def main(seeds: int, first: int, seed: int | None, mode: str | None, jobs: int) -> None:
+def main(
+    seeds: int, first: int, seed: int | None, mode: str | None, machines: bool, jobs: int
+) -> None:
     modes = [mode] if mode else MODES
     if seed is not None:
         for one in modes:
             click.echo("\n".join(_tell(seed, one)))
         return
-    run_seeds(try_seeds, range(first, first + seeds), modes, jobs)
+    place = import_module(f"tests.simulation.{'machines' if machines else 'simulate'}")
+    run_seeds(place.try_seeds, range(first, first + seeds), modes, jobs)
 
 
 def run_seeds(try_some: TrySome, seeds: range, modes: Sequence[str], jobs: int) -> None:

@@ -1,8 +1,5 @@
 """Two to sixteen machines write to one bucket: seeds, kills at a PUT, requests that come late."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from svc_analytics.bucket import writing
@@ -11,19 +8,12 @@ from svc_analytics.bucket.store import LakeStore, Version
 from svc_analytics.lake.writing import writer
 from tests.simulation import machines
 from tests.simulation.oracle import Broken
-from tests.simulation.simulate import quick_folder
 from tests.support.rings import rings
 
 SAFE, LIVELY = 3, 5  # seeds of one test
 SAFE_FROM = rings(range(0, SAFE, SAFE), range(0, 2_000, SAFE))
 LIVELY_FROM = rings((), range(1_000, 1_500, LIVELY))
 FOUND_BY = 153  # a seed that shows what happens without any condition
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    with quick_folder() as quick:
-        yield quick
 
 
 @pytest.mark.parametrize("first", SAFE_FROM)
@@ -37,7 +27,7 @@ def test_once_the_troubles_end_one_machine_reads_everything(first):
     assert machines.try_seeds(range(first, first + LIVELY), "liveness")[1] == []
 
 
-def test_without_conditions_rows_are_lost_and_it_is_seen(folder, monkeypatch):
+def test_without_conditions_rows_are_lost_and_it_is_seen(tmp_path, monkeypatch):
     """A simulator that finds nothing proves nothing."""
 
     def overwrite(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> Version:
@@ -47,4 +37,4 @@ def test_without_conditions_rows_are_lost_and_it_is_seen(folder, monkeypatch):
     monkeypatch.setattr(Lease, "intend", lambda lease, key: None)
     monkeypatch.setattr(writer, "fence", lambda *of: None)
     with pytest.raises(Broken, match="rows that were put are gone"):
-        machines.simulate(FOUND_BY, "safety", folder)
+        machines.simulate(FOUND_BY, "safety", tmp_path)
