@@ -1,6 +1,5 @@
 """The client: eight calls, each with the right key, and no way to make another."""
 
-import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -209,15 +208,6 @@ def test_object_of_another_shape_breaks_the_contract(document):
     """A record that is no object is a ProtocolError."""
     with pytest.raises(ProtocolError):
         client_of(answering(document)).payment(UUID)
-
-
-def test_client_works_inside_a_running_event_loop():
-    """JupyterLab has a loop running already; the client is usable there."""
-
-    async def cell() -> str:
-        return str(client_of(FakeService()).me()[0]["id"])
-
-    assert asyncio.run(cell()) == MERCHANT_ID
 
 
 def test_closed_client_makes_no_call():

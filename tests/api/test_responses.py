@@ -42,20 +42,12 @@ FINAL = {
     "not found": (404, ["PAY_SESSION_NOT_FOUND"], NotFound),
     "no such route": (404, ["NOT_FOUND"], NotFound),
     "bad cursor": (422, ["VALIDATION_FAILED"], ApiError),
-    "invalid receipt": (422, ["PAY_RECEIPT_INVALID"], ApiError),
-    "conflict": (409, ["CONFLICT"], ApiError),
     "several codes": (422, ["NEW_CODE", "VALIDATION_FAILED"], ApiError),
     "a refusal beside a pause": (429, ["RATE_LIMITED", "UNAUTHORIZED"], KeyRefused),
     "a wrong class with another status": (422, ["PAY_WRONG_KEY_KIND"], WrongKeyClass),
     "unknown code, 401": (401, ["KEY_EXPIRED"], KeyRefused),
-    "unknown code, 403": (403, ["NEW_CODE"], ApiError),
     "unknown code, 404": (404, ["NEW_CODE"], NotFound),
-    "unknown code, 409": (409, ["NEW_CODE"], ApiError),
     "unknown code, 422": (422, ["NEW_CODE"], ApiError),
-    "unknown code, 418": (418, ["NEW_CODE"], ApiError),
-    "no code, 400": (400, [], ApiError),
-    "a redirect": (302, [], ApiError),
-    "not modified": (304, [], ApiError),
 }
 
 
@@ -71,13 +63,7 @@ def test_refusal_is_told_by_code_then_by_status(status, codes, kind):
 PASSING = {
     "throttled": (429, ["RATE_LIMITED"], True),
     "throttled, with a 403": (403, ["RATE_LIMITED"], True),
-    "throttled without a code": (429, [], True),
     "unknown code, 429": (429, ["NEW_CODE"], True),
-    "lookups throttled": (429, ["PAY_LOOKUP_THROTTLED"], True),
-    "failure": (500, ["INTERNAL_SERVER_ERROR"], False),
-    "no rate": (503, ["PAY_RATE_UNAVAILABLE"], False),
-    "unavailable": (503, ["SERVICE_UNAVAILABLE"], False),
-    "maintenance": (503, ["MAINTENANCE_MODE"], False),
     "maintenance, with a 403": (403, ["MAINTENANCE_MODE"], False),
     "bad gateway": (502, [], False),
     "gateway timeout": (504, [], False),
@@ -96,14 +82,11 @@ def test_failure_that_may_pass_is_tried_again(status, codes, is_throttle):
 
 NO_ENVELOPE = {
     "empty": b"",
-    "HTML": b"<html>Bad gateway</html>",
     "a list": b"[]",
     "null": b"null",
-    "a number": b"5",
     "errors is null": b'{"errors":null}',
-    "errors is a list": b'{"errors":[]}',
+    "no errors": b'{"statusCode":401}',
     "error is a text": b'{"errors":{"error":"UNAUTHORIZED"}}',
-    "error is an object": b'{"errors":{"error":{"a":1}}}',
     "codes are no texts": b'{"errors":{"error":[1,null,{}]}}',
     "not UTF-8": b"\xff",
     "deep": b"[" * 10_000,
@@ -166,20 +149,15 @@ def test_flood_of_codes_is_not_all_shown():
 
 RETRY_AFTER = {
     "seconds": ("7", 7.0),
-    "zero": ("0", 0.0),
     "blanks": (" 7 ", 7.0),
     "thirty years, which the pace clamps": ("999999999", 999_999_999.0),
     "5000 digits": ("9" * 5000, 999_999_999.0),
     "missing": (None, None),
     "empty": ("", None),
     "below zero": ("-5", None),
-    "a fraction": ("1.5", None),
-    "garbage": ("soon", None),
     "persian digits": ("\u06f7", None),
-    "superscript": ("²", None),
     "a date that never was": ("Mon, 31 Feb 2026 00:00:00 GMT", None),
     "a date long past": ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
-    "a huge year": ("Wed, 21 Oct 99999999999 07:28:00 GMT", None),
     "a huge offset": ("Wed, 21 Oct 2026 07:28:00 +99999999999999999999", None),
 }
 
@@ -219,15 +197,7 @@ def test_any_refusal_has_a_meaning(text, status, body):
     assert isinstance(error, (RetryableError, ApiError))
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "application/json",
-        "application/json; charset=utf-8",
-        "APPLICATION/JSON",
-        "application/problem+json",
-    ],
-)
+@pytest.mark.parametrize("kind", ["APPLICATION/JSON; charset=utf-8", "application/problem+json"])
 def test_json_is_an_answer(kind):
     """A body that says it is JSON is the service's own."""
     assert require_json({"content-type": kind}, b"{}") == Response(b"{}")
@@ -248,8 +218,6 @@ CLOCKS = {
     "": None,
     "Fri, 31 Dec 9999 23:59:59 GMT": None,  # no month of a lake has that
     "Sun, 31 Dec 1899 00:00:00 GMT": None,
-    "Wed, 21 Oct 99999999999 07:28:00 GMT": None,
-    "Wed, 21 Oct 2026 07:28:00 +99999999999999999999": None,
 }
 
 
@@ -259,9 +227,7 @@ def test_services_clock_is_read_if_it_makes_sense(text, at):
     assert require_json({"date": text}, b"{}").served_at == at
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"{", b"<html>", b"{}{}", b"\xef\xbb\xbf{}", b"NaN", b"[" * 10_000]
-)
+@pytest.mark.parametrize("body", [b"", b"{", b"{}{}", b"\xef\xbb\xbf{}", b"NaN", b"[" * 10_000])
 def test_object_that_is_no_json_is_tried_again(body):
     """A6: a damaged object is InvalidJson, which is retried."""
     with pytest.raises(InvalidJson):

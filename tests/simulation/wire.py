@@ -13,7 +13,7 @@ from tests.support.fake_service import refusal
 Spoiler = Callable[[httpx.Response, random.Random], httpx.Response]
 
 
-class _Broken(httpx.SyncByteStream):
+class Broken(httpx.SyncByteStream):
     """A body that breaks off."""
 
     def __init__(self, body: bytes, error: Exception) -> None:
@@ -44,7 +44,7 @@ def _body(change: Callable[[bytes, random.Random], bytes], kind: str = "") -> Sp
 def _break_off(response: httpx.Response, chance: random.Random) -> httpx.Response:
     part = response.content[: chance.randint(0, len(response.content))]
     error = httpx.RemoteProtocolError("peer closed connection without sending complete message")
-    return httpx.Response(200, headers={"date": ""}, stream=_Broken(part, error))
+    return httpx.Response(200, headers={"date": ""}, stream=Broken(part, error))
 
 
 def _cut(body: bytes, chance: random.Random) -> bytes:
