@@ -24,8 +24,8 @@ from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import NOW, FakeService, ids, payment, spread
 from tests.support.findings import findings_of
-from tests.support.model_ledger import assert_same
 from tests.support.rings import rings, sample
+from tests.support.served import check_all
 
 DAYS = timedelta(days=1)
 MONTH = timedelta(days=30)
@@ -113,7 +113,7 @@ def test_one_answer_moves_nothing(desk, at, place):
     tell(desk.service, *[NOW] * place, at)
     run = desk.extract(workers=1)
     assert covered(desk) == (NOW - minutes(5), NOW)
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
     assert len(run.notes) <= 1 and not run.needs_attention
 
 
@@ -163,14 +163,14 @@ def test_what_a_clock_ahead_would_have_hidden_is_read(desk):
     desk.service.intercept, desk.service.now = None, NOW + 20 * DAYS
     desk.service.payments += [payment(900 + n, f"{NOW + n * DAYS:%FT%TZ}") for n in range(20)]
     desk.extract()
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
 
 
 def test_once_the_machines_clock_is_mended_all_is_complete(desk):
     """A day behind, it held coverage back to the newest record, and lost none."""
     machine_at(desk, NOW - DAYS)
     desk.extract()
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
     text = reports.status_text(lake_status(desk.lake), ())
     assert "the service's was 1 day ahead of this machine's at the newest run" in text
     desk.machine = None
@@ -189,7 +189,7 @@ def test_a_clock_behind_for_one_run_takes_back_no_earlier_claim(desk):
     desk.extract()
     desk.service.now = NOW
     assert not desk.extract().retracted
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_a_lake_that_claims_the_future_heals(misled, passed):
     assert run.needs_attention and run.retracted.keys() == {"payments", "payout_records"}
     assert "had been called read before that time had come" in extraction_text(misled.lake, run)
     assert json.loads(extraction_json(misled.lake, run))["retracted"]["payments"]
-    assert_same(misled)
+    check_all(misled.lake, misled.service)
     assert covered(misled) == (service.now - minutes(5), service.now)
     assert not is_told(misled)
     again = misled.extract()
@@ -241,7 +241,7 @@ def test_a_month_that_was_claimed_too_early_is_closed_with_all_that_came(misled)
     misled.service.now = NOW + 15 * DAYS
     closed = closer.close("2026-11")
     assert closed.state == "sealed" and closed.note and "before that time had come" in closed.note
-    assert_same(misled)
+    check_all(misled.lake, misled.service)
 
 
 def test_clocks_that_both_ran_ahead_are_found_out_when_they_are_right(desk):
@@ -280,5 +280,5 @@ def test_whatever_is_told_nothing_is_covered_before_its_time(desk, seed):
     tell(desk.service)
     desk.machine = None
     desk.extract()
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
     assert covered(desk) == (NOW - minutes(5), NOW)

@@ -20,9 +20,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.errors import INTERRUPTED
 from svc_analytics.sandbox import Quirks, Running, Service, serve
-from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.support.sandboxes import NOW, stocked
-from tests.support.served import check_claims, held, served
+from tests.support.served import check_all, check_claims
 
 # This machine's clock is the service's.
 AGREE = f"""
@@ -120,8 +119,7 @@ def test_an_interrupted_extraction_leaves_the_lake_sound(kernel, service, tmp_pa
         check_claims(Lake(folder), service)
     done = kernel.run("svc.extract(lake)")
     assert done["status"] == "ok", done
-    for stream in STREAMS.values():
-        assert sorted(held(Lake(folder), stream)) == sorted(served(service, stream))
+    check_all(Lake(folder), service)
 
 
 @pytest.mark.thorough
@@ -152,4 +150,4 @@ def test_a_demo_cut_off_while_it_moved_in_is_completed(running, service, lake):
     assert not lake.exists
     finish_filling(lake)
     assert lake.exists and not (lake.path / FILLED).exists()
-    assert sorted(held(lake, PAYMENTS)) == sorted(served(service, PAYMENTS))
+    check_all(lake, service)

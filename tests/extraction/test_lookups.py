@@ -14,7 +14,6 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.cli.commands.extract import extraction_text
 from svc_analytics.errors import ConfigError, KeyRefused
 from svc_analytics.extraction import lookups
@@ -24,10 +23,11 @@ from svc_analytics.instants import parse_instant
 from svc_analytics.sandbox.server import Running
 from tests.cli.test_cli import connected, running
 from tests.support.commands import Run
-from tests.support.desks import Desk, VirtualTime
+from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, binding, once, payment, refusal, session
 from tests.support.findings import findings_of
 from tests.support.prepared import extracted
+from tests.support.unit_material import Hours
 
 OCTOBER = (parse_instant("2026-10-01T00:00:00Z")[0], parse_instant("2026-11-01T00:00:00Z")[0])
 EVER = (0, parse_instant("2027-01-01T00:00:00Z")[0])
@@ -36,8 +36,7 @@ FIRST, SECOND, THIRD = (payment(n, f"2026-{n + 8:02d}-10T00:00:00Z") for n in (1
 
 def look_up(desk: Desk, **wanted: Any) -> list[LookupResult]:
     desk.service.requests.clear()
-    time = VirtualTime()
-    limiter = RateLimiter(desk.settings.patience, time.clock, time.wait)
+    limiter = Hours().limiter(desk.settings.patience)
     with Client(desk.settings, limiter=limiter, transport=desk.service.transport) as client:
         return lookups.look_up(desk.lake, desk.settings, client=client, workers=2, **wanted)
 

@@ -22,8 +22,8 @@ from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.database import write_views
 from tests.support.desks import Desk, replaced
 from tests.support.fake_service import payment, spread
-from tests.support.model_ledger import assert_same
 from tests.support.prepared import extracted
+from tests.support.served import check_all
 
 OCTOBER = {"start": parse_instant("2026-10-01T00:00:00Z")[0],
            "end": parse_instant("2026-11-01T00:00:00Z")[0]}  # fmt: skip
@@ -74,7 +74,7 @@ def test_writers_side_by_side_double_nothing(filled, monkeypatch, patience):
     assert all("is writing to" in str(error) for error in failed)
     assert patience == 0 or not failed
     filled.extract()
-    assert_same(filled)
+    check_all(filled.lake, filled.service)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_mark_left_behind_holds_nobody_up(filled, mark):
     (filled.lake.path / ".lock").touch()
     filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
     filled.extract()
-    assert_same(filled)
+    check_all(filled.lake, filled.service)
 
 
 @pytest.mark.filterwarnings("ignore:flock not supported")
@@ -107,7 +107,7 @@ def test_where_a_file_system_knows_no_locks_one_writes_all_the_same(filled, monk
     assert told.value.exit_code == 75
     filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
     filled.extract()
-    assert_same(filled)
+    check_all(filled.lake, filled.service)
 
 
 @contextmanager
@@ -161,7 +161,7 @@ def test_readers_see_one_state_while_months_are_replaced(filled):
     sold = made["summary"]["gross_sales"].to_pylist()
     assert sold == [Decimal(made["lines"].num_rows)] == made["summary"]["net_sales"].to_pylist()
     assert times >= 2 and seen[-1]["rows"] > seen[0]["rows"]
-    assert_same(filled)
+    check_all(filled.lake, filled.service)
 
 
 def test_an_outside_reader_is_right_or_fails_loudly(filled):

@@ -25,7 +25,7 @@ from tests.support.fake_service import (
     spread,
 )
 from tests.support.findings import findings_of
-from tests.support.model_ledger import assert_no_false_claim, assert_same
+from tests.support.served import check_all, check_claims
 
 LONG = 70_000  # characters; httpx makes no address of more than 65,536
 
@@ -61,7 +61,7 @@ def test_a_cursor_too_long_to_send_back_costs_requests_and_no_row(october, desk,
     """B4: the rest is asked for by time, as after a cursor that expired."""
     october.intercept = lengthening(october, length, status)
     desk.extract(workers=1)
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
 
 
 @pytest.mark.parametrize(("length", "status"), CURSORS.values(), ids=CURSORS.keys())
@@ -74,7 +74,7 @@ def test_where_time_does_not_help_a_long_cursor_breaks_the_contract(october, des
     with pytest.raises(ProtocolError, match=said) as told:
         desk.extract(workers=1)
     assert told.value.exit_code == 1 and len(october.requests) < 30
-    assert_no_false_claim(desk)
+    check_claims(desk.lake, desk.service)
 
 
 def limits_of(service: FakeService) -> list[int]:
@@ -105,7 +105,7 @@ def test_large_records_are_asked_for_a_few_at_a_time_and_small_ones_again_by_the
     desk.extract(workers=1)
     limits = limits_of(service)
     assert min(limits) == 1 and limits[0] == limits[-1] == 100 and len(limits) < 80
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
 
 
 def test_large_and_small_records_of_one_instant_are_read_to_their_end(service, desk, monkeypatch):
@@ -117,7 +117,7 @@ def test_large_and_small_records_of_one_instant_are_read_to_their_end(service, d
     service.intercept = heeding(service)
     desk.extract(workers=4)
     assert len(limits_of(service)) < 800
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
 
 
 # ---------- records that break the contract, met in a run
@@ -211,7 +211,7 @@ def test_a_record_older_than_any_overlap_is_found_by_the_close(desk):
     desk.extract()
     assert len(desk.ids()) == len(desk.service.payments) - 1
     folder = closer.close("2026-10").folder
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
     sold = {row["currency"]: row["gross_sales"] for row in table(folder, "summary")}
     assert sold["usdt"] == "107"
 

@@ -9,13 +9,11 @@ import pytest
 
 from svc_analytics.api import transport
 from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.errors import ProtocolError, Unavailable
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction import stall
 from svc_analytics.extraction.plan import Request
 from svc_analytics.schema import PAYMENTS
-from tests.support.desks import VirtualTime
 from tests.support.fake_service import (
     FakeService,
     Handler,
@@ -25,7 +23,8 @@ from tests.support.fake_service import (
     refusal,
     spread,
 )
-from tests.support.model_ledger import assert_no_false_claim, assert_same
+from tests.support.served import check_all, check_claims
+from tests.support.unit_material import Hours
 
 
 @pytest.fixture
@@ -64,7 +63,7 @@ def give(answer: httpx.Response | Exception) -> httpx.Response:
 )
 def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(october, desk, code, minutes):
     """A4, A5: inside its patience a run goes on from the page where it was stopped."""
-    time, since = VirtualTime(), count(1)
+    time, since = Hours(), count(1)
     until: list[float] = []
 
     def intercept(request: httpx.Request) -> httpx.Response | None:
@@ -74,12 +73,11 @@ def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(october, desk,
         return refusal(*code) if time.now < until[0] else None
 
     october.intercept = intercept
-    limiter = RateLimiter(7200, time.clock, time.wait)
-    with Client(desk.settings, limiter=limiter, transport=october.transport) as client:
+    with Client(desk.settings, limiter=time.limiter(7200), transport=october.transport) as client:
         run_module.extract(desk.lake, desk.settings, Request(), workers=1, client=client)
     refused = sum(map(is_list, october.requests)) - 8
     assert 0 < refused < 60 * minutes / 5 and time.now < 60 * (minutes + 2)
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
 
 
 def test_given_up_it_goes_on_from_what_was_proven(october, desk):
@@ -88,12 +86,12 @@ def test_given_up_it_goes_on_from_what_was_proven(october, desk):
     with pytest.raises(Unavailable) as gave_up:
         desk.extract(workers=1)
     assert gave_up.value.exit_code == 75
-    assert_no_false_claim(desk)
+    check_claims(desk.lake, desk.service)
     kept = set(desk.ids())
     october.intercept = None
     desk.extract(workers=1)
     assert len(kept) == 40 and sum(map(is_list, october.requests)) == 1 + 5
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
 
 
 # ---------- pages
@@ -128,11 +126,11 @@ ENDLESS: dict[str, Callable[[int], Record]] = {
 def seconds_pass(monkeypatch) -> None:
     """Let a quarter of a second pass whenever anyone looks at the clock."""
 
-    def clock(self: VirtualTime) -> float:
+    def clock(self: Hours) -> float:
         self.now += 0.25
         return self.now
 
-    monkeypatch.setattr(VirtualTime, "clock", clock)
+    monkeypatch.setattr(Hours, "clock", clock)
 
 
 @pytest.mark.usefixtures("seconds_pass")
@@ -159,7 +157,7 @@ def test_many_empty_pages_are_no_end(october, desk, request, monkeypatch, is_slo
         monkeypatch.setattr(stall, "STALLED_PAGES", 50)
     october.empty_every, october.page_size = 2, lambda page: 0 if page < pages else 10
     desk.extract(workers=1)
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
 
 
 def test_a_page_beyond_the_cap_is_asked_for_in_smaller_parts(october, desk, monkeypatch):
@@ -178,7 +176,7 @@ def test_a_page_beyond_the_cap_is_asked_for_in_smaller_parts(october, desk, monk
         "100",
         "12",
     }
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
 
 
 def test_one_record_beyond_the_cap_fails_loudly(october, desk, monkeypatch):
@@ -188,7 +186,7 @@ def test_one_record_beyond_the_cap_fails_loudly(october, desk, monkeypatch):
     october.page_size = lambda page: 1
     with pytest.raises(ProtocolError, match="was refused, although only one record was asked"):
         desk.extract(workers=1, streams=("payments",))
-    assert_no_false_claim(desk)
+    check_claims(desk.lake, desk.service)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +203,7 @@ def test_a_list_that_is_not_newest_first_is_read_to_its_end_and_said(october, de
     october.order = out_of_order
     run = desk.extract(workers=1)
     assert len(run.notes) == 1 and "does not list payments newest first (2026-10" in run.notes[0]
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
 
 
 def test_an_ordered_list_is_said_nothing_of(october, desk):
@@ -213,4 +211,4 @@ def test_an_ordered_list_is_said_nothing_of(october, desk):
     for record in october.payments[20:55]:
         record["paid_at"] = october.payments[20]["paid_at"]
     assert desk.extract(workers=1).notes == []
-    assert_same(desk)
+    check_all(desk.lake, desk.service)

@@ -39,7 +39,7 @@ from svc_analytics.signing.receipts import PROVEN, Verdict
 from tests.simulation.simulate import quick_folder
 from tests.simulation.stand_ins import installed
 from tests.simulation.virtual import World
-from tests.support.desks import SETTINGS, Desk, VirtualTime
+from tests.support.desks import SETTINGS, Desk
 from tests.support.fake_service import (
     CHECKOUT_KEY,
     NOW,
@@ -55,9 +55,10 @@ from tests.support.fake_service import (
 )
 from tests.support.hostile_answers import AROUND, BOMB_SIZE, CHANGING, ENDLESS, SPOILERS, drawn
 from tests.support.hostile_wire import KEPT, WIRE, RawServer, Sent, written
-from tests.support.model_ledger import assert_same
 from tests.support.receipt_material import FACTS, RING, signed
 from tests.support.rings import rings, sample
+from tests.support.served import check_all
+from tests.support.unit_material import Hours
 
 MOST_REQUESTS = 2_000  # of one run: a sound one takes a hundred
 MOST_RUNS = 6  # while the service is hostile
@@ -216,7 +217,7 @@ class Scenario:
         if {told.partition(" ")[2] for told in self.service.told} & CHANGING:
             outcome = self._attempt(lambda: self._run(rereads=True))
             assert outcome == "done", outcome
-        assert_same(self.desk)
+        check_all(self.desk.lake, self.desk.service)
 
     def _now(self) -> datetime:
         return NOW + timedelta(seconds=self.world.now)
@@ -281,7 +282,7 @@ class Scenario:
 
 def patient() -> RateLimiter:
     """Wait in no time."""
-    return RateLimiter(SETTINGS.patience, (time := VirtualTime()).clock, time.wait)
+    return Hours().limiter(SETTINGS.patience)
 
 
 def check_told(text: str) -> None:

@@ -26,8 +26,8 @@ from tests.support.fake_service import FakeService, payment, payout
 from tests.support.findings import findings_of
 from tests.support.hostile_texts import HOSTILE
 from tests.support.markup import Markup
-from tests.support.model_ledger import assert_same
 from tests.support.rings import rings, sample
+from tests.support.served import check_all
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
 NOT_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -70,7 +70,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def test_every_text_is_held_exactly(desk):
     """D6: character for character, in a row of its own."""
-    assert_same(desk)
+    check_all(desk.lake, desk.service)
     held = {row["id"]: row for row in desk.rows()}
     for record in desk.service.payments:
         row = held[record["id"]]

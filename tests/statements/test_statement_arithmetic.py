@@ -1,6 +1,5 @@
 """Statements of a live sandbox, compared with a full scan; its records, with what is held."""
 
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.config import read_settings
@@ -22,14 +20,13 @@ from svc_analytics.sandbox.resources.seed import seed
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import serve
 from svc_analytics.sandbox.state.store import Store
-from svc_analytics.schema import STREAMS
 from svc_analytics.statements.months import flows
 from svc_analytics.statements.statement import Statement, statement
 from tests.support.desks import machine_clock_at
 from tests.support.full_scan.comparison import differences, full_scan
 from tests.support.full_scan.rows import Books, plain
-from tests.support.model_ledger import sums
 from tests.support.rings import rings
+from tests.support.served import check_all
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 # One of refunds of all before it; the first one, half hours, and clocks that change.
@@ -128,12 +125,7 @@ def test_however_the_service_pages_and_bounds_every_record_is_held(
     """Page sizes, bounds, cursors and failures of a service lose no record and change no amount."""
     service = Service(store, clock, QUIRKS.get(quirks))
     lake = extracted(service, tmp_path / "data") if quirks else regular
-    for stream in STREAMS.values():
-        files = sorted((lake.path / stream.name).glob("*.parquet"))
-        rows = [row for path in files for row in pq.ParquetFile(path).read().to_pylist()]
-        served = list(Service(store, clock).records(stream.name))
-        assert Counter(row["id"] for row in rows) == Counter(record["id"] for record in served)
-        assert sums(stream, rows) == sums(stream, served)
+    check_all(lake, Service(store, clock))
 
 
 @pytest.mark.thorough

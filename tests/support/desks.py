@@ -12,7 +12,6 @@ from typing import Any, Self
 import pyarrow.parquet as pq
 
 from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
 from svc_analytics.extraction import clock, run, scheduler
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
@@ -21,6 +20,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.signing.secrets import Secret
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, NOW, PAYOUT_KEY, FakeService
 from tests.support.ledgers import read_ledger
+from tests.support.unit_material import Hours
 
 SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
 
@@ -28,20 +28,6 @@ SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience
 def machine_clock_at(at: datetime) -> AbstractContextManager[Any]:
     """Set the clock by which a run judges that of the service."""
     return replaced(clock, "machine_clock", lambda: to_micros(at))
-
-
-@dataclass
-class VirtualTime:
-    """A clock that only waiting moves, so that patience is spent in no time."""
-
-    now: float = 0.0
-
-    def clock(self) -> float:
-        return self.now
-
-    def wait(self, seconds: float) -> bool:
-        self.now += seconds
-        return False
 
 
 _replaced: dict[tuple[Any, str], list[Any]] = {}  # what was there, and what each thread put there
@@ -93,8 +79,7 @@ class Desk:
         self, *, workers: int = 4, on_page: OnPage | None = None, **request: Any
     ) -> ExtractionResult:
         self.service.requests.clear()
-        virtual = VirtualTime()
-        limiter = RateLimiter(self.settings.patience, virtual.clock, virtual.wait)
+        limiter = Hours().limiter(self.settings.patience)
         seen_at = to_micros(self.service.now or NOW) + self.extractions * SECOND
         self.extractions += 1
         with (

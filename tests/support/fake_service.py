@@ -146,6 +146,10 @@ class FakeService:
         answer = self.intercept(request) if self.intercept else None
         return answer if answer is not None else self._route(request)
 
+    def records(self, name: str) -> list[Record]:
+        """All that it has of a stream."""
+        return self.payments if name == "payments" else self.payouts
+
     def paths(self) -> list[str]:
         return [request.url.path.removeprefix("/api/pay/v1") for request in self.requests]
 

@@ -52,7 +52,7 @@ class Hours:
     """A clock that only moves when someone waits, and what was waited."""
 
     def __init__(self) -> None:
-        self.now = 1000.0
+        self.now = 0.0
         self.waits: list[float] = []
         self.is_stopped = False
 
