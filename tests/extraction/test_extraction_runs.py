@@ -36,18 +36,6 @@ def test_without_order_a_broken_run_claims_nothing(history, desk):
     assert desk.lake.coverage(PAYMENTS).read == ()
 
 
-def test_a_second_run_asks_little_and_rewrites_only_what_it_touched(history, desk, file_times):
-    """Right after a run, the next makes at most 8 requests and leaves old months alone."""
-    extracted(desk)
-    before = file_times()
-    history.now = datetime(2026, 11, 20, 12, 1, tzinfo=UTC)
-    desk.extract()
-    after = file_times()
-    changed = {name for name in after if after[name] != before[name]}
-    assert len(history.requests) <= 8
-    assert changed == {"payments/2026-11.parquet", "payout_records/2026-11.parquet"}
-
-
 @pytest.mark.parametrize("workers", rings([4], [1]))
 def test_a_late_record_is_found_though_a_run_between_was_cut_short(history, desk, workers):
     """C1: what a run had no time to look at again is looked at by the next, however new its end.

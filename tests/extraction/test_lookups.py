@@ -147,13 +147,6 @@ def test_odd_optional_facts_of_a_session_are_left_out(filled, service):
     assert rows[THIRD["session_id"]]["title"] == r"tea \ud83d"
 
 
-def test_a_busy_service_is_asked_again(filled, service):
-    """429 and 503 cost patience, not sessions."""
-    answers = (refusal(429, "RATE_LIMITED"), refusal(503, "MAINTENANCE_MODE"))
-    service.intercept = once(*answers)
-    assert look_up(filled, sessions_of=EVER)[0].fetched == 3
-
-
 def test_what_was_fetched_is_kept_when_a_run_breaks(filled, service):
     """A key revoked half-way: the error is told, the first session is there."""
     first, *_ = sorted(service.sessions)

@@ -1,17 +1,17 @@
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """No key and no secret in anything that is said, written, logged or drawn (H5, I8)."""
 
 import base64
-import io
 import json
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import tqdm.auto
 
 from svc_analytics.api import rate_limiter
 from svc_analytics.sandbox import Running
+from tests.extraction.test_progress import terminal
 from tests.support.commands import runner
 from tests.support.rings import rings
 from tests.support.sandboxes import sandbox
@@ -149,19 +149,11 @@ def test_no_error_tells_a_secret(connected, run, monkeypatch, changes):
         assert told(connected.environment, said.encode(), *files()) == []
 
 
-def test_no_progress_bar_tells_a_secret(connected, run, monkeypatch):
+def test_no_progress_bar_tells_a_secret(connected, run, terminal):
     """A terminal is shown how many rows there are, and of what."""
-
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    screen = Terminal()
-    real = tqdm.auto.tqdm
-    monkeypatch.setattr(tqdm.auto, "tqdm", lambda **options: real(**options, file=screen))
     assert run("extract")[0] == 0
-    assert "rows" in screen.getvalue()
-    assert told(connected.environment, screen.getvalue().encode()) == []
+    assert "rows" in terminal.getvalue()
+    assert told(connected.environment, terminal.getvalue().encode()) == []
 
 
 def test_the_search_finds_what_it_looks_for(running):
