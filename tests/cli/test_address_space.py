@@ -6,7 +6,6 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -52,12 +51,7 @@ def large(service) -> FakeService:
 @pytest.mark.thorough
 def test_large_records_are_read_in_a_gibibyte(large, tmp_path):
     """Pages of 90 MB are refused, smaller ones asked for, a few kept in memory at a time."""
-
-    def heed(request: httpx.Request) -> None:
-        limit = int(request.url.params.get("limit", "25"))
-        large.page_size = lambda page: min(limit, 90)
-
-    large.intercept = heed
+    large.heeds_limit = True
     with serving(large) as url:
         done = extract(url, tmp_path / "data", GIBIBYTE)
     assert (done.returncode, done.stderr) == (0, "")

@@ -4,9 +4,8 @@ import errno
 import fcntl
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import count
@@ -20,7 +19,7 @@ from svc_analytics.instants import parse_instant
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.database import write_views
-from tests.support.desks import Desk, replaced
+from tests.support.desks import Desk
 from tests.support.fake_service import payment, spread
 from tests.support.prepared import extracted
 from tests.support.served import check_all
@@ -41,8 +40,7 @@ def filled(desk) -> Desk:
     return extracted(desk)
 
 
-@contextmanager
-def at_once(*acts: Callable[[], object]) -> Iterator[list[Exception]]:
+def at_once(*acts: Callable[[], object]) -> list[Exception]:
     """Do all of it side by side; give what went wrong."""
     failed: list[Exception] = []
 
@@ -55,9 +53,9 @@ def at_once(*acts: Callable[[], object]) -> Iterator[list[Exception]]:
     threads = [threading.Thread(target=run, args=(act,)) for act in acts]
     for thread in threads:
         thread.start()
-    yield failed
     for thread in threads:
         thread.join()
+    return failed
 
 
 @pytest.mark.parametrize("patience", [0.0, 60.0], ids=["one gives way", "they take turns"])
@@ -68,8 +66,7 @@ def test_writers_side_by_side_double_nothing(filled, monkeypatch, patience):
     monkeypatch.setattr(clock, "machine_clock", clock.machine_clock)
     monkeypatch.setattr(scheduler, "WORTH_WAITING", scheduler.WORTH_WAITING)
     filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
-    with at_once(*[lambda: filled.extract(workers=2)] * 4) as failed:
-        pass
+    failed = at_once(*[lambda: filled.extract(workers=2)] * 4)
     assert all(isinstance(error, LakeBusy) for error in failed) and len(failed) < 4
     assert all("is writing to" in str(error) for error in failed)
     assert patience == 0 or not failed
@@ -178,15 +175,3 @@ def test_an_outside_reader_is_right_or_fails_loudly(filled):
             assert rows == net == amount and most == 1
             right += 1
     assert right
-
-
-def test_the_clock_of_tests_goes_on_whichever_extraction_ends_first():
-    """Each stops it for itself; what the last one leaves is what was there before."""
-    before = time.time_ns
-    first, second = (replaced(time, "time_ns", told) for told in (lambda: 1, lambda: 2))
-    with ExitStack() as stack:
-        stack.enter_context(first)
-        with second:
-            stack.close()
-            assert time.time_ns() == 2
-    assert time.time_ns is before

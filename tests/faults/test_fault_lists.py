@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """Lists that are hard to follow: cursors that cannot be sent back, pages of any size (B, D6)."""
 
 import json
@@ -13,6 +14,7 @@ from svc_analytics.extraction import page_size
 from svc_analytics.instants import parse_instant
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.statement import statement
+from tests.faults.test_fault_service import october
 from tests.support.closings import Closer, table
 from tests.support.desks import Desk
 from tests.support.fake_service import (
@@ -28,15 +30,6 @@ from tests.support.findings import findings_of
 from tests.support.served import check_all, check_claims
 
 LONG = 70_000  # characters; httpx makes no address of more than 65,536
-
-
-@pytest.fixture
-def october(service) -> FakeService:
-    """One month: 80 payments in pages of 10."""
-    start = datetime(2026, 10, 3, tzinfo=UTC)
-    service.payments = spread(80, start, timedelta(hours=3, microseconds=7))
-    service.page_size = lambda page: 10
-    return service
 
 
 def lengthening(service: FakeService, length: int, status: int = 414) -> Handler:
@@ -83,15 +76,6 @@ def limits_of(service: FakeService) -> list[int]:
     return [int(request.url.params["limit"]) for request in requests]
 
 
-def heeding(service: FakeService) -> Handler:
-    """Let a page hold as many records as are asked for."""
-
-    def intercept(request: httpx.Request) -> None:
-        service.page_size = lambda page: int(request.url.params.get("limit", "25"))
-
-    return intercept
-
-
 def test_large_records_are_asked_for_a_few_at_a_time_and_small_ones_again_by_the_hundred(
     service, desk, monkeypatch
 ):
@@ -101,7 +85,7 @@ def test_large_records_are_asked_for_a_few_at_a_time_and_small_ones_again_by_the
     service.payments = spread(800, start, timedelta(minutes=30))
     for record in service.payments[400:420]:
         record["metadata"] = {"note": "x" * 50_000}
-    service.intercept = heeding(service)
+    service.heeds_limit = True
     desk.extract(workers=1)
     limits = limits_of(service)
     assert min(limits) == 1 and limits[0] == limits[-1] == 100 and len(limits) < 80
@@ -114,7 +98,7 @@ def test_large_and_small_records_of_one_instant_are_read_to_their_end(service, d
     service.payments = spread(300, datetime(2026, 10, 3, tzinfo=UTC), timedelta(0))
     for record in service.payments[::30]:
         record["metadata"] = {"note": "x" * 150_000}
-    service.intercept = heeding(service)
+    service.heeds_limit = True
     desk.extract(workers=4)
     assert len(limits_of(service)) < 800
     check_all(desk.lake, desk.service)

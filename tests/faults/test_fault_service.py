@@ -41,22 +41,6 @@ def is_list(request: httpx.Request) -> bool:
     return request.url.path.endswith("/payments")
 
 
-def from_page(number: int, answer: Callable[[], httpx.Response | Exception]) -> Handler:
-    """Answer every request for payments from a place on with this."""
-    asked = count(1)
-
-    def intercept(request: httpx.Request) -> httpx.Response | None:
-        return None if not is_list(request) or next(asked) < number else give(answer())
-
-    return intercept
-
-
-def give(answer: httpx.Response | Exception) -> httpx.Response:
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
-
-
 @pytest.mark.parametrize("minutes", [10, 61])
 @pytest.mark.parametrize(
     "code", [(429, "RATE_LIMITED"), (503, "MAINTENANCE_MODE")], ids=["429", "maintenance"]
@@ -82,7 +66,8 @@ def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(october, desk,
 
 def test_given_up_it_goes_on_from_what_was_proven(october, desk):
     """A4, I6: the patience ends with exit code 75; the next run asks for the rest alone."""
-    october.intercept = from_page(5, lambda: refusal(429, "RATE_LIMITED"))
+    asked, refused = count(1), refusal(429, "RATE_LIMITED")
+    october.intercept = lambda request: refused if is_list(request) and next(asked) > 4 else None
     with pytest.raises(Unavailable) as gave_up:
         desk.extract(workers=1)
     assert gave_up.value.exit_code == 75
@@ -165,12 +150,7 @@ def test_a_page_beyond_the_cap_is_asked_for_in_smaller_parts(october, desk, monk
     monkeypatch.setattr(transport, "MAX_BODY", 20_000)
     for record in october.payments[::7]:
         record["metadata"] = {"note": "x" * 9_000}
-
-    def heed_the_limit(request: httpx.Request) -> None:
-        limit = int(request.url.params.get("limit", "25"))
-        october.page_size = lambda page: limit
-
-    october.intercept = heed_the_limit
+    october.page_size, october.heeds_limit = lambda page: 100, True
     desk.extract(workers=1)
     assert {request.url.params.get("limit") for request in october.requests if is_list(request)} > {
         "100",

@@ -136,15 +136,6 @@ class Hostile(FakeService):
             return refusal(status, "VALIDATION_FAILED")
         return super()._route(request)
 
-    def _ok(self, document: Any) -> httpx.Response:
-        response = super()._ok({})
-        body = json.dumps(document, separators=(",", ":"))
-        return httpx.Response(200, headers=_without_length(response.headers), content=body)
-
-
-def _without_length(headers: httpx.Headers) -> dict[str, str]:
-    return {name: value for name, value in headers.items() if name != "content-length"}
-
 
 def _kind(request: httpx.Request) -> str:
     path = request.url.path.removeprefix("/api/pay/v1")
@@ -178,6 +169,7 @@ class Scenario:
             page_size=lambda page: size,
             bounds=chance.choice(["[]", "[)", "(]", ""]),
             chance=chance,
+            separators=(",", ":"),
             left=chance.choice([1, 2, 4, 8, 30]),
             rate=chance.choice([0.2, 0.5, 1.0]),
         )
@@ -318,14 +310,10 @@ def small() -> Iterator[None]:
         yield
 
 
-FEW = 15  # seeds of one test of the deep ring
+SOME = [range(first, first + 15) for first in range(0, 15_000, 15)]
 
 
-def seeds_below(end: int) -> list[range]:
-    return [range(first, first + FEW) for first in range(0, end, FEW)]
-
-
-@pytest.mark.parametrize("seeds", rings([range(3)], seeds_below(15_000)), ids=str)
+@pytest.mark.parametrize("seeds", rings([range(3)], SOME), ids=str)
 def test_whatever_a_service_answers_all_is_read_once_it_is_well(seeds):
     """I1 to I3, I7, I8: every run ends, with a documented error or well."""
     assert try_seeds(seeds) == []

@@ -127,8 +127,10 @@ class FakeService:
     hidden: set[str] = field(default_factory=set)  # ids that it knows, and does not list
     now: datetime | None = NOW
     page_size: Callable[[int], int] = lambda page: 100
+    heeds_limit: bool = False
     bounds: str = "[]"  # which of from and to are inclusive; "" when they are not heeded
     empty_every: int = 0
+    separators: tuple[str, str] = (", ", ": ")  # of its JSON
     order: Callable[[list[Record]], list[Record]] | None = None
     intercept: Handler | None = None
     merchant: dict[str, Any] = field(
@@ -183,7 +185,9 @@ class FakeService:
     def _ok(self, document: Any) -> httpx.Response:
         headers = {"date": format_datetime(self.now, usegmt=True)} if self.now else {}
         headers["content-type"] = "application/json"
-        return httpx.Response(200, headers=headers, content=json.dumps(document))
+        return httpx.Response(
+            200, headers=headers, content=json.dumps(document, separators=self.separators)
+        )
 
     def _page(self, path: str, request: httpx.Request) -> Record:
         query = {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
@@ -195,6 +199,8 @@ class FakeService:
         rows = self.order(rows) if self.order else rows
         place, page = map(int, query.get("cursor", "0.0").split("."))
         size = self.page_size(page)
+        if self.heeds_limit:
+            size = min(size, int(query["limit"]))
         if self.empty_every and page % self.empty_every == 1:
             size = 0
         more = place + size < len(rows)
