@@ -4,12 +4,9 @@ import csv
 import re
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
 from io import StringIO
-from multiprocessing import get_context
-from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
@@ -34,18 +31,14 @@ from svc_analytics.notebook.desk.runs import STOPPED
 from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
 from svc_analytics.periods import month
 from svc_analytics.render.month_state import SIGNS, MonthState
-from svc_analytics.signing.secrets import Secret
-from svc_analytics.warehouse.figures import stated_figures
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.demos import demo_copy
 from tests.support.desks import Desk
-from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, payment, refusal
-from tests.support.full_scan.quotients import ratio
+from tests.support.fake_service import FakeService, payment, refusal
 from tests.support.ledgers import read_ledger
 from tests.support.on_a_socket import serving
 from tests.support.prepared import extracted, once
 from tests.support.publishing import contents
-from tests.support.rings import rings
 
 LEDGER = """
  kind     currency  amount  fee   at                of
@@ -225,7 +218,10 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(service, served, desk):
 
 
 def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(october):
-    """Two presses; the SQL is beside them, and the total below them is the figure."""
+    """Two presses; the SQL is beside them, and the total below them is the figure.
+
+    Of a ratio there are the totals of both its parts.
+    """
     press_figure(october, "Sales after fees, btc")
     head = october.records.head.value
     assert "Sales after fees, btc: 11.88 btc" in head and "<pre>" in head
@@ -236,6 +232,9 @@ def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(october):
     october.records.table.press(0, 0)
     shown = october.records.record.value
     assert "Payment SVC-000002 · order-2 · receipt missing" in shown and "its receipt" in shown
+    press_figure(october, "Effective fee rate, btc")
+    foot = [cell["text"].strip() for cell in october.records.table.content["foot"]]
+    assert foot[:7] == ["Total", "", "", "", "", "0.12", "12"]
 
 
 def test_a_record_is_opened_by_its_kind(october):
@@ -266,18 +265,22 @@ def test_a_receipt_of_another_month_has_its_verdict(tmp_path_factory):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("step", rings([9], [1]))
-def test_the_sql_beside_a_figure_gives_that_figure(desk, step):
-    """Of every table: of the month, of each day in Tehran, of months of payment, and in USD."""
+def test_the_sql_beside_a_figure_gives_that_figure(desk):
+    """Of every table: of the month, of each day in Tehran, of months of payment, and in USD.
+
+    The sum below the records of a figure is the figure.
+    """
     desk.serve(LEDGER)
     desk.extract()
     made = svc.statement(desk.lake, OCTOBER, zone="Asia/Tehran")
     records, tables = MonthRecords(desk.lake, made.period), [*statement_tables(made)]
     with open_warehouse(desk.lake) as warehouse:
         for one in tables:
-            for wanted, name, shown in [*numbers(one)][::step]:
-                [[value]] = warehouse.query(records.behind(wanted).sql)
+            for wanted, name, shown in numbers(one):
+                page = records.behind(wanted)
+                [[value]] = warehouse.query(page.sql)
                 assert shown == value.as_py(), name
+                assert not page.figure.is_sum or page.totals == {"contribution": shown}, name
     records.close()
     assert [one.title for one in tables] == [
         *("Figures", "More figures", "By day", "Position by day"),
@@ -329,21 +332,6 @@ def test_the_records_found_are_saved_as_csv(october):
     rows = [*csv.DictReader(StringIO(saved["text"]))]
     assert saved["name"] == "net-movement-btc-2026-10.csv" and len(rows) == 4
     assert sum(Decimal(row["contribution"]) for row in rows) == Decimal("11.12")
-
-
-@pytest.mark.thorough
-def test_of_every_figure_the_desk_shows_records_that_make_it(desk):
-    """The sums below the records are the figure, or, of a ratio, its two parts."""
-    desk.serve(LEDGER)
-    desk.extract()
-    records = MonthRecords(desk.lake, month(OCTOBER))
-    for figure in stated_figures():
-        page = records.behind(Wanted(figure.name, "btc"))
-        if figure.is_sum and page.value is not None:
-            assert page.totals == {"contribution": page.value}, figure.name
-        elif not figure.each and figure.unit == "ratio":
-            assert page.value == ratio(*page.totals.values()), figure.name
-    records.close()
 
 
 def test_records_are_read_a_page_at_a_time(desk):
@@ -536,45 +524,6 @@ def test_a_second_desk_sees_what_the_first_has_closed(panel, opened, served):
     assert states(other)["2026-09"] == "sealed"
     assert "was checked: the records still give what was sealed" in press_close(other)
     assert len(opened._months.tile.versions) == 1
-
-
-def close_at_a_desk(folder: Path, url: str, month: str) -> str:
-    """Open a desk in this process and press its button; return what the desk says."""
-    settings = Settings(url, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
-    panel = Panel(svc.desk(Lakehouse(folder), settings=settings)._months, lambda: None)
-    panel.months.tiles[month].click()
-    return press_close(panel)
-
-
-@pytest.mark.thorough
-def test_two_desks_that_close_at_once_seal_the_month_once(desk, served):
-    """In two processes: each says that the month is sealed, or that another one closes it."""
-    desk.extract()
-    place = desk.lake.path, str(served.base_url), OCTOBER
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
-        closes = [processes.submit(close_at_a_desk, *place) for _ in range(2)]
-        said = [each.result() for each in closes]
-    assert any("October 2026 is sealed, version 1" in text for text in said)
-    known = (" is sealed, version 1", " was checked: ", "is closing a month of")
-    assert all(any(word in text for word in known) for text in said), said
-    assert len(svc.desk(desk.lake)._months.tiles[1].versions) == 1
-
-
-@pytest.mark.thorough
-def test_a_killed_desk_leaves_a_lake_that_the_next_one_closes(service, desk, served):
-    """It is killed while it reads: nothing is sealed."""
-    desk.extract()
-    asked, on = Event(), Event()
-    _hold(service, asked, on)
-    place = desk.lake.path, str(served.base_url), OCTOBER
-    process = get_context("spawn").Process(target=close_at_a_desk, args=place)
-    process.start()
-    assert asked.wait(60)
-    process.kill()
-    process.join(20)
-    on.set()
-    assert not svc.desk(desk.lake)._months.tiles[1].versions
-    assert "October 2026 is sealed, version 1" in close_at_a_desk(*place)
 
 
 def test_the_page_reads_without_a_kernel(opened):

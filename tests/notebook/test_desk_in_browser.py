@@ -11,7 +11,6 @@ from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 import svc_analytics as svc
 from svc_analytics import sandbox
-from svc_analytics.books.accounts import FILE, starter
 from svc_analytics.config import read_settings
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.sandbox.server import serve
@@ -19,7 +18,6 @@ from svc_analytics.schema import PAYMENTS
 from tests.support.browsers import chromium, press, ready, tab_to, timed
 from tests.support.demos import demo_copy
 from tests.support.labs import PATIENCE, served_lab
-from tests.support.rings import rings
 
 LONG = 900_000  # milliseconds for what reads a whole month, of 100,000 lines too
 MONTHS = {60: 2, 95_000: 1}  # by the number of payments; of 95,000 the month has 100,000 lines
@@ -32,7 +30,7 @@ LATE = {
 }
 
 
-@pytest.fixture(params=rings([60], MONTHS))
+@pytest.fixture(params=MONTHS)
 def service(request) -> Iterator[tuple[sandbox.Store, dict[str, str]]]:
     """A sandbox of so many payments in so many months, one of them negative; and its settings."""
     clock, payments = sandbox.Clock(), request.param
@@ -173,10 +171,8 @@ def restate(page: Page, panel: Locator, tile: Locator, store: sandbox.Store) -> 
 
 @pytest.fixture
 def demo_data(tmp_path_factory) -> Path:
-    """The demo's lake, in which a payout, refunds and receipts are, with a chart of accounts."""
-    data = demo_copy(tmp_path_factory).path
-    (data / FILE).write_text(starter(), encoding="utf-8")
-    return data
+    """The demo's lake, in which a payout, refunds and receipts are."""
+    return demo_copy(tmp_path_factory).path
 
 
 @pytest.fixture
@@ -290,23 +286,3 @@ def test_a_sealed_month_is_handed_over_from_the_desk(page, demo_address):
             panel.get_by_role("button", name=button).click()
         assert download.value.suggested_filename.endswith(file)
         expect(panel.get_by_role("link", name="save a copy")).to_be_visible()
-
-
-@pytest.mark.thorough
-def test_entries_are_seen_to_balance_before_their_file_is_written(page, demo_address, demo_data):
-    """Each ends with a balance of zero; what a system would refuse is said, and no file written."""
-    panel = opened(page, demo_address)
-    write = panel.get_by_role("button", name="Write the file")
-    expect(write).to_be_disabled()
-    panel.get_by_role("button", name="Show entries").click()
-    expect(panel.get_by_text(re.compile("^[0-9]+ entries, [0-9]+ records without"))).to_be_visible()
-    totals = panel.locator(".svc-entries tr", has_text="balance").all_inner_texts()
-    assert totals and all(
-        balance == "balance 0.00" and debit == credit
-        for balance, debit, credit in (text.split("\t")[-3:] for text in totals)
-    )
-    for system, said in (("Xero", "no tax code of sales: write"), ("hledger", "It arrives as")):
-        panel.get_by_label("Books for").select_option(system)
-        write.click()
-        expect(panel.get_by_text(said)).to_be_visible()
-    assert [file.name for file in (demo_data / "books").glob("*.hledger.*")]

@@ -143,13 +143,6 @@ def test_the_wheel_brings_the_notebooks(wheel):
 
 
 @pytest.mark.thorough
-def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address, lake):
-    """Beside the lake: what a person changes there outlives an update."""
-    copied = (lake.path / "notebooks").glob("*.ipynb")
-    assert sorted(path.name for path in copied) == NOTEBOOKS
-
-
-@pytest.mark.thorough
 def test_lab_opens_on_the_first_notebook_and_asks_nothing(page, address, folder, errors):
     """No choice to make, no news to refuse, and no cell to run: the desk is there."""
     # A person who comes back finds what was open before; here nobody was here before.

@@ -19,7 +19,6 @@ from svc_analytics.notebook.pickers import PARTS, Pickers
 from svc_analytics.statements import statement as statements
 from tests.support.demos import demo_copy
 from tests.support.prepared import once
-from tests.support.rings import rings
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 
@@ -239,11 +238,8 @@ def _outputs(notebook: Any) -> Iterator[str]:
             yield "".join(str(output.get("data", output)) for output in cell.outputs)
 
 
-NUMBERS = ["02", "03", "04", "05", "06"]
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("number", rings(["06"], NUMBERS))
+@pytest.mark.parametrize("number", ["02", "03", "04", "05", "06"])
 def test_a_pick_in_a_running_notebook_changes_every_cell(number, lake, made, tmp_path):
     """In a real kernel: what was saved is of the new month, and of one coin.
 

@@ -47,15 +47,6 @@ def columns_of(sheet: Worksheet) -> dict[str, list[Any]]:
     return {bare(column[1]): list(column[2:]) for column in sheet.iter_cols()}
 
 
-def figures_of(book: openpyxl.Workbook) -> dict[str, dict[str, Any]]:
-    """The cells of the first sheet: of each figure by its label, by the heads of the columns."""
-    rows = list(book["Statement"].iter_rows())
-    start = next(place for place, row in enumerate(rows) if row[0].value == "Figure")
-    heads = [bare(cell) for cell in rows[start]]
-    figures = [row for row in rows[start:] if any(cell.value is not None for cell in row[1:])]
-    return {str(row[0].value): dict(zip(heads, row, strict=True)) for row in figures}
-
-
 def text_in(cell: Any, exact: Any) -> str:
     """What a reader of the sheet takes for the value, as a plain text."""
     if exact is not None:
@@ -115,21 +106,11 @@ def test_every_cell_of_a_table_comes_back_exactly(made, book):
                 assert text_in(cells[row], beside) == wanted, (name, field.name)
 
 
-def test_every_figure_stands_on_the_first_sheet_with_every_digit(made, book):
-    """Figures down, coins across; the exact texts at the side are the summary itself."""
-    assert book.sheetnames[:5] == ["Statement", "Findings", "Days", "Movements", "Definitions"]
-    found, summary = figures_of(book), made.tables["summary"]
-    for row in summary.to_pylist():
-        for field in list(summary.schema)[2:]:
-            cell = found[head_of(field, label_of)][f"{row['currency']}, every digit"]
-            wanted = value_text(row[field.name], is_ratio=is_ratio(field))
-            assert (cell.value or "").removeprefix("-") == wanted.removeprefix("-")
-
-
 def test_a_sum_has_its_value_beside_its_formula(folder):
     """2 - 0.02 of btc, for whoever has no spreadsheet; the formulas are golden ones."""
     kept = openpyxl.load_workbook(folder / "statement.xlsx", data_only=True)
-    assert figures_of(kept)["Sales after fees"]["btc"].value == 1.98
+    [row] = [row for row in kept["Statement"].values if row[0] == "Sales after fees"]
+    assert row[1] == 1.98
 
 
 def test_each_sheet_names_the_merchant_and_the_month_on_paper(book):

@@ -1,12 +1,10 @@
 """A statement in Persian: every word of ours translated, every number isolated."""
 
 import json
-import random
 import re
 
 import pytest
 
-from svc_analytics.formatting.cells import Cell
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.page.words import PageWords
 from tests.support.form_material import PERSIAN, SCRIPT
@@ -58,16 +56,6 @@ def numbers(page: str) -> list[str]:
         for tag, attributes in around
         if tag == "td" and "n" in str(attributes.get("class")).split()
     ]
-
-
-def test_amounts_of_38_digits_are_read_back_from_a_page():
-    """2,000 random amounts, each in a cell, keep every digit and their sign."""
-    draw = random.Random(16)
-    digits = [f"{draw.randrange(10**37, 10**38)}" for _ in range(2_000)]
-    exact = [f"-{each[:20]}.{each[20:]}" for each in digits]
-    words = PageWords(Language("fa", "fa"))
-    shown = "".join(words.cell(Cell(text, is_number=True)) for text in exact)
-    assert [text.translate(LATIN) for text, _ in texts_of(shown)] == exact
 
 
 def test_texts_of_other_people_stay_as_they_are(pages):

@@ -75,7 +75,7 @@ def test_as_of_its_end_a_period_is_final(books):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("label", sample(["2026-10", "2026-Q3"], 2))
+@pytest.mark.parametrize("label", ["2026-10", "2026-Q3"])
 def test_a_period_that_is_over_reads_the_same_as_of_the_newest_read(books, label):
     """What a statement was sealed of is what it is proven of; only the clock is another."""
     clock = parse_bound("2026-11-20T00:00:00Z")

@@ -10,10 +10,10 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.explain import _places, explain_period, fill
+from svc_analytics.statements.explain import explain_period, origin_of
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.definitions import find_figure
-from svc_analytics.warehouse.figures import other_figures, select_one, summary_figures
+from svc_analytics.warehouse.figures import other_figures, summary_figures
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.statements.test_statement import LEDGER
 from tests.support.prepared import extracted
@@ -55,11 +55,10 @@ def test_the_sql_of_a_figure_yields_the_figure(lake, warehouse):
     columns = [figure.name for figure in summary_figures()]
     assert tables["summary"].column_names == ["period", "currency", *columns]
     assert {*tables["figures"]["name"].to_pylist()} == {each.name for each in other_figures()}
-    seen = [assertion.to_parameter() for assertion in read_assertions(lake.path)]
+    seen = read_assertions(lake.path)
     for currency, figure, value in stated_figures(tables)[::7]:
         if not figure.startswith(UNCHECKED):
-            places = _places(OCTOBER, currency, seen if currency in COINS else [])
-            sql = fill(select_one(find_figure(figure)), places)
+            sql = origin_of(OCTOBER, currency, find_figure(figure), seen).value
             assert warehouse.query_readonly(sql).to_pylist() == [{figure: value}], figure
 
 

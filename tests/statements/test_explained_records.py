@@ -128,15 +128,12 @@ def odd(desk) -> Lakehouse:
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("period", "at"),
-    sample(
-        [
-            ("2026-10", {}),
-            ("2026-Q4", {}),
-            ("2026-10", {"zone": "Pacific/Kiritimati"}),
-            ("1405-07", {"zone": "Asia/Tehran", "calendar": "jalali"}),
-        ],
-        4,
-    ),
+    [
+        ("2026-10", {}),
+        ("2026-Q4", {}),
+        ("2026-10", {"zone": "Pacific/Kiritimati"}),
+        ("1405-07", {"zone": "Asia/Tehran", "calendar": "jalali"}),
+    ],
 )
 def test_of_an_odd_time_every_figure_is_made_of_the_records_shown(odd, period, at):
     """Sums, counts, extremes and ratios, of each bearer and of every sort of refund."""
@@ -145,7 +142,7 @@ def test_of_an_odd_time_every_figure_is_made_of_the_records_shown(odd, period, a
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("month", sample(["2026-08", "2026-09", "2026-10"], 3))
+@pytest.mark.parametrize("month", ["2026-08", "2026-09", "2026-10"])
 def test_amounts_of_38_digits_add_up_to_the_figure(desk, month):
     """Where the figure fits too; where it does not, it is unknown and makes no claim."""
     desk.serve(LARGE)

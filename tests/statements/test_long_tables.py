@@ -25,7 +25,7 @@ LEDGER = """
  refund   btc       0.5           2026-10-07T08:00  1   32000
  payout   usdt      50      0.5   2026-10-09T08:00      50
 """
-SEEDS = range(20, 60)  # of the deep ring
+SEEDS = range(20, 60)
 FORMS = ("csv", "parquet", "json", "journal")
 
 
@@ -92,7 +92,7 @@ def test_a_full_disk_is_one_clear_line(usual, desk, monkeypatch):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", [7, *(pytest.param(s, marks=pytest.mark.thorough) for s in SEEDS)])
+@pytest.mark.parametrize("seed", [7, *SEEDS])
 def test_rules_find_the_same_one_after_another(seed, tmp_path, monkeypatch):
     """In lakes with late, lost and restated records: of a month in any zone, and over all time."""
     seeded = make_seeded_lake(tmp_path / "data", seed)

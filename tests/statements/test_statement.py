@@ -311,14 +311,6 @@ def test_a_sealed_statement_is_never_overwritten(make, tmp_path):
         made.save(folder)
 
 
-@pytest.mark.thorough
-def test_a_small_lake_is_stated_like_a_large_one(make, desk, monkeypatch):
-    """Held in memory and read as written, or read from its files: the statement is the same."""
-    small = make().content_digest()
-    monkeypatch.setattr("svc_analytics.warehouse.warehouse.SMALL_LAKE", 0)
-    assert statement(desk.lake, "2026-10").content_digest() == small
-
-
 def test_a_sum_in_usd_says_how_much_of_it_is_priced(make):
     """One of two payments has a USD value: the sum stands, and says of how many it is."""
     made = make(ODD)

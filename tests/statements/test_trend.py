@@ -18,7 +18,6 @@ from svc_analytics.statements.trend import monthly_figures
 from tests.statements.test_comparison import LEDGER, NOW
 from tests.support.desks import Desk
 from tests.support.prepared import extracted
-from tests.support.rings import sample
 
 NOVEMBER = month("2026-11")
 
@@ -101,7 +100,7 @@ OF_TWO_YEARS = """
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("label", "before"), sample([("2026-Q3", "2026-Q2"), ("2026", "2025")], 2))
+@pytest.mark.parametrize(("label", "before"), [("2026-Q3", "2026-Q2"), ("2026", "2025")])
 def test_a_longer_period_knows_the_one_before_as_its_own_statement_does(desk, label, before):
     """What moved in its months, what it closed with: what the later one opens with."""
     desk.serve(OF_TWO_YEARS)
