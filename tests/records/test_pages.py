@@ -198,22 +198,6 @@ def test_members_are_the_values_received(record, style, is_ascii):
     assert {name: json.loads(value) for name, value in found.items()} == record
 
 
-TWICE = {
-    "compact": b'{"a":1,"a":1}',
-    "spaced": b'{"a" : 1, "a" : 2}',
-    "escaped": b'{"a":1,"\\u0061":2}',
-    "not neighbours": b'{"a":1,"b":{"c":[]},"a":null}',
-}
-
-
-@pytest.mark.parametrize("text", TWICE.values(), ids=TWICE.keys())
-def test_key_that_stands_twice_is_refused(text):
-    """D3: of two values under one key neither can be trusted."""
-    with pytest.raises(DataError, match="'a' appears twice"):
-        members(text)
-    assert not page_of(text).has_single_keys
-
-
 @examples
 @given(
     st.lists(st.sampled_from(["a", "b", '"', '":', "\\", "{", "گ"]), min_size=1, max_size=4), styles

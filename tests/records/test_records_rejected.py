@@ -4,6 +4,7 @@ An odd optional fact is left out alone, with what was received; its record is he
 """
 
 import json
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -20,18 +21,10 @@ GOOD = {
     name: [raw(record | {"id": number}) for number in ("before", "behind")]
     for name, record in BASE.items()
 }
-REQUIRED = [
-    pytest.param(stream, column, id=f"{stream.name}.{column.name}")
-    for stream in STREAMS.values()
-    for column in stream.columns
-    if column.is_required
-]
-AMOUNTS = [
-    pytest.param(stream, column, id=f"{stream.name}.{column.name}")
-    for stream in STREAMS.values()
-    for column in stream.columns
-    if column.kind == "money" and column.is_required
-]
+COLUMNS = [(stream, column) for stream in STREAMS.values() for column in stream.columns]
+REQUIRED = [(stream, column) for stream, column in COLUMNS if column.is_required]
+AMOUNTS = [(stream, column) for stream, column in REQUIRED if column.kind == "money"]
+OPTIONAL = [(stream, column) for stream, column in COLUMNS if not column.is_required]
 
 
 def rejected(body: bytes, stream: Stream = PAYMENTS) -> RejectedRecord:
@@ -45,7 +38,7 @@ def rejected(body: bytes, stream: Stream = PAYMENTS) -> RejectedRecord:
 
 
 @pytest.mark.parametrize("text", [None, b"null", b'""'], ids=["missing", "null", "empty"])
-@pytest.mark.parametrize(("stream", "column"), REQUIRED)
+@pytest.mark.parametrize(("stream", "column"), REQUIRED, ids=attrgetter("name"))
 def test_record_without_a_required_property_is_set_aside(stream, column, text):
     """D3: every required property of both streams must be there, and the reason names it."""
     body = raw(BASE[stream.name], **{column.name: text})
@@ -56,7 +49,7 @@ WRONG_TYPES = [b"0", b"1.5", b"false", b"[]", b'{"x":1}']
 
 
 @pytest.mark.parametrize("text", WRONG_TYPES, ids=bytes.decode)
-@pytest.mark.parametrize(("stream", "column"), REQUIRED)
+@pytest.mark.parametrize(("stream", "column"), REQUIRED, ids=attrgetter("name"))
 def test_required_property_of_the_wrong_type_is_set_aside(stream, column, text):
     """D1, D3: a text is promised; a number, boolean, list or object in its place is not cast."""
     found = rejected(raw(BASE[stream.name], **{column.name: text}), stream)
@@ -80,7 +73,7 @@ BAD_AMOUNTS = {
 
 
 @pytest.mark.parametrize("text", BAD_AMOUNTS.values(), ids=BAD_AMOUNTS.keys())
-@pytest.mark.parametrize(("stream", "column"), AMOUNTS)
+@pytest.mark.parametrize(("stream", "column"), AMOUNTS, ids=attrgetter("name"))
 def test_bad_amount_is_set_aside(stream, column, text):
     """D1, D2: an amount that is no plain decimal, or too wide, is never rounded or guessed."""
     found = rejected(raw(BASE[stream.name], **{column.name: json.dumps(text).encode()}), stream)
@@ -98,7 +91,7 @@ TOO_WIDE = {
 
 
 @pytest.mark.parametrize(("text", "reason"), TOO_WIDE.items())
-@pytest.mark.parametrize(("stream", "column"), AMOUNTS)
+@pytest.mark.parametrize(("stream", "column"), AMOUNTS, ids=attrgetter("name"))
 def test_amount_too_wide_is_set_aside_with_the_true_reason(stream, column, text, reason):
     """A plain decimal is not called none: what is said is which of its digits have no place."""
     found = rejected(raw(BASE[stream.name], **{column.name: json.dumps(text).encode()}), stream)
@@ -139,14 +132,17 @@ TWICE = {
     "another value": (b'"amount":"11"', "amount"),
     "the same value": (b'"status":"completed"', "status"),
     "escaped": (b'"\\u0061mount":"11"', "amount"),
+    "spaced": (b'"amount" : "11"', "amount"),
     "unknown": (b'"tier":1,"tier":1', "tier"),
 }
 
 
 @pytest.mark.parametrize(("more", "name"), TWICE.values(), ids=TWICE.keys())
 def test_record_with_a_key_twice_is_set_aside(more, name):
-    """D3: of two values under one key neither can be trusted."""
-    assert rejected(REGULAR[:-1] + b"," + more + b"}").reason == f"the key {name!r} appears twice"
+    """D3: of two values under one key neither can be trusted; its id and instant are noted."""
+    found = rejected(REGULAR[:-1] + b"," + more + b"}")
+    assert found.reason == f"the key {name!r} appears twice"
+    assert (found.record_id, found.instant) == (BASE["payments"]["id"], parse_instant(AT)[0])
 
 
 ODD = {
@@ -157,7 +153,6 @@ ODD = {
     "a control character": ("reference_id", b'"a\nb"', "is not JSON"),
     "a byte order mark": ("currency", b'\xef\xbb\xbf"usdt"', "is not JSON"),
     "UTF-16 within": ("currency", b'"\0u\0s\0d\0t\0"\0', "is not JSON"),
-    "a bare NaN": ("amount", b"NaN", "is not"),
     "a bad escape": ("reference_id", b'"\\x41"', "is not JSON"),
     "a number of 5000 digits": ("id", b"1" * 5000, "is not"),
     "depth in an amount": ("amount", b"[" * 10_000 + b"]" * 10_000, "is nested too deep"),
@@ -215,12 +210,6 @@ def test_rejected_record_without_id_or_instant_takes_none_from_its_metadata(name
     assert (found.record_id if name == "id" else found.instant) is None
 
 
-def test_rejected_record_with_a_key_twice_still_tells_its_id_and_instant():
-    """What can still be read of a record that was set aside is noted beside its bytes."""
-    found = rejected(REGULAR[:-1] + b',"amount":"11"}')
-    assert (found.record_id, found.instant) == (BASE["payments"]["id"], parse_instant(AT)[0])
-
-
 def test_page_of_rejects_has_no_rows():
     """D1: a page on which nothing can be held still accounts for every record."""
     bodies = [raw(BASE["payments"], amount=b"%d" % n) for n in range(20)]
@@ -253,14 +242,6 @@ def odd_values(column: Column) -> list[bytes]:
     return NUMBERS + (ODD_AMOUNTS if column.kind == "money" else FREE if column.is_free else [])
 
 
-OPTIONAL = [
-    pytest.param(stream, column, id=f"{stream.name}.{column.name}")
-    for stream in STREAMS.values()
-    for column in stream.columns
-    if not column.is_required
-]
-
-
 def row(stream: Stream, **members: bytes | None) -> dict[str, Any]:
     """Return the one row of a page, with no record set aside."""
     found = read(raw(BASE[stream.name], **members), stream=stream)
@@ -269,7 +250,7 @@ def row(stream: Stream, **members: bytes | None) -> dict[str, Any]:
     return held
 
 
-@pytest.mark.parametrize(("stream", "column"), OPTIONAL)
+@pytest.mark.parametrize(("stream", "column"), OPTIONAL, ids=attrgetter("name"))
 def test_an_odd_optional_fact_is_left_out_and_kept_as_received(stream, column):
     """The column is empty, `extra` has what came, and no other fact of the record is touched."""
     without = row(stream, **{column.name: None})
@@ -285,15 +266,6 @@ def json_of(text: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def test_the_quick_and_the_careful_road_hold_the_same_of_records_beside_an_odd_one():
-    """One odd fact on a page changes nothing for the records beside it."""
-    texts = [raw(payment(n, AT)) for n in range(3)]
-    odd = raw(payment(9, AT), usd_value=b"1.5")
-    beside = read(*texts, odd).rows
-    assert beside.slice(0, 3).equals(read(*texts).rows)
-    assert beside["usd_value"].to_pylist()[3] is None
 
 
 SURPLUS = {"behind": "345.6789" + "0" * 30, "before": "0" * 30 + "345.6789"}

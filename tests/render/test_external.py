@@ -1,9 +1,8 @@
-"""A statement's USD in another currency: reckoned a second time here, with fractions."""
+"""A statement's USD in another currency: reckoned a second time, of all rows, with fractions."""
 
 import random
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -13,7 +12,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import openpyxl
-import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.errors import ConfigError, DataError
@@ -22,6 +20,8 @@ from svc_analytics.instants import from_micros
 from svc_analytics.render.external import FIGURES, MOVED, WORTH, convert
 from svc_analytics.render.face.face import Face
 from svc_analytics.statements.statement import Statement
+from tests.support.full_scan.quotients import share
+from tests.support.full_scan.rows import Books, Entry
 from tests.support.seeded_lakes import make_seeded_lake, state
 
 EUR = """date,currency,rate,source
@@ -137,66 +137,40 @@ def drawn_rates(seed: int) -> ExternalRates:
     return ExternalRates("IRT", 0, found)
 
 
-def records(lake: Path, statement: Statement) -> Iterator[dict[str, Any]]:
-    """The completed records of a period, as the month files hold them."""
-    for stream, moved in (("payments", "paid_at"), ("payout_records", "settled_at")):
-        for path in sorted((lake / stream).glob("*.parquet")):
-            for row in pq.read_table(path).to_pylist():
-                at = row[moved]
-                if at is None or row["status"] != "completed":
-                    continue
-                micros = (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-                if statement.period.start <= micros < statement.period.end:
-                    yield row | {"kind": row.get("kind", "payment"), "at": at}
+NAMES = {
+    "payment": ("usd_gross", "usd_net_sales", "usd_fees"),
+    "payout": ("usd_payouts", "usd_payouts_debited", "usd_payout_fees"),
+}
 
 
-def part_of_refunds(lake: Path, statement: Statement, row: dict[str, Any]) -> str:
-    """Which part of refunds a refund is of: by when its payment was paid, if that is there."""
-    for path in (lake / "payments").glob("*.parquet"):
-        table = pq.read_table(path, columns=["paid_at"], filters=[("id", "=", row["payment_id"])])
-        for [paid_at] in zip(*table.to_pydict().values(), strict=True):
-            is_own = paid_at >= from_micros(statement.period.start)
-            return "usd_refunds_same_period" if is_own else "usd_refunds_prior_period"
-    return "usd_refunds_unresolved"
-
-
-def half_up(value: Fraction) -> Fraction:
-    """Rounded at 18 places, away from zero where it lies in the middle."""
-    steps = int(abs(value) * 10**18 + Fraction(1, 2))
-    return Fraction(steps if value >= 0 else -steps, 10**18)
-
-
-def parts(row: dict[str, Any], part: str) -> dict[str, Fraction]:
+def parts(books: Books, entry: Entry, since: int) -> dict[str, Decimal | None]:
     """What a record adds to figures in USD; a refund to its part of refunds too."""
-    usd, amount = Fraction(row["usd_value"]), Fraction(row["amount"])
-    if row["kind"] == "refund":
-        return {"usd_refunds": usd, part: usd}
-    is_payout = row["kind"] == "payout"
-    found = {"usd_payouts" if is_payout else "usd_gross": usd}
-    if amount:
-        moved = row["debited_amount"] if is_payout else row["net_amount"]
-        names = ("usd_payouts_debited", "usd_payout_fees")
-        net, fee = names if is_payout else ("usd_net_sales", "usd_fees")
-        found[net] = half_up(usd * Fraction(moved) / amount)
-        found[fee] = half_up(usd * Fraction(row["fee_amount"]) / amount)
-    return found
+    usd, row = entry.usd_value, entry.row
+    if entry.kind == "refund":
+        parent = books.by_id.get(row["payment_id"])
+        part = "same_period" if parent and parent["paid_at"] >= since else "prior_period"
+        return {"usd_refunds": usd, f"usd_refunds_{part if parent else 'unresolved'}": usd}
+    whole, net, fee = NAMES[entry.kind]
+    amount, moved = row["amount"], entry.net if entry.kind == "payment" else row["debited_amount"]
+    return {whole: usd, net: share(usd, moved, amount), fee: share(usd, row["fee_amount"], amount)}
 
 
 def reckoned(lake: Path, statement: Statement, rates: ExternalRates) -> dict[Any, Fraction]:
-    """The amounts of a statement, from month files and rates alone but for its worths in USD."""
-    zone, found = ZoneInfo(statement.period.zone), defaultdict[Any, Fraction](Fraction)
-    for row in records(lake, statement):
-        if row["usd_value"] is not None:
-            rate = Fraction(rates.by_day[row["at"].astimezone(zone).date()].rate)
-            is_refund = row["kind"] == "refund"
-            part = part_of_refunds(lake, statement, row) if is_refund else ""
-            for name, usd in parts(row, part).items():
-                found[row["currency"], name] += usd * rate
-    ended = from_micros(min(statement.period.end, statement.as_of) - 1)
-    rate = Fraction(rates.by_day[ended.astimezone(zone).date()].rate)
+    """The amounts of a statement, of all rows and rates alone but for its worths in USD."""
+    books, period, found = Books(lake), statement.period, defaultdict[Any, Fraction](Fraction)
+
+    def rate_at(instant: int) -> Fraction:
+        day = from_micros(instant).astimezone(ZoneInfo(period.zone)).date()
+        return Fraction(rates.by_day[day].rate)
+
+    for entry in books.entries:
+        if period.start <= entry.at < period.end and entry.usd_value is not None:
+            for name, usd in parts(books, entry, period.start).items():
+                found[entry.currency, name] += Fraction(usd or 0) * rate_at(entry.at)
     for row in statement.tables["summary"].to_pylist():
         if row[WORTH] is not None:
-            found[row["currency"], WORTH] = Fraction(row[WORTH]) * rate
+            closed = min(period.end, statement.as_of) - 1
+            found[row["currency"], WORTH] = Fraction(row[WORTH]) * rate_at(closed)
     return found
 
 
