@@ -38,7 +38,7 @@ from tests.charts.test_chart_pictures import (
     YEAR,
     amounts,
 )
-from tests.support.artists import all_texts
+from tests.support.artists import all_texts, legend, texts
 
 RUNNING = Standing("2026-10, UTC", first_open_day="2026-10-12", first_open_month="2026-10")
 FAR = DAILY.set_column(2, "net_settlement", pa.array([60_000 + n for n in range(12)]))
@@ -208,7 +208,7 @@ def test_persian_stays_text_that_runs_from_right_to_left():
 def test_persian_digits_stand_on_the_axes_and_the_marks():
     """1.50 % in Persian digits, digit by digit."""
     axes = drawn(DRAWN["fee_tiers"], Language("fa", "fa"))
-    assert [text.get_text() for text in axes.texts] == ["۱٫۵۰٪", "۱٫۲۰٪", "۱٫۰۰٪"]
+    assert texts(axes) == ["۱٫۵۰٪", "۱٫۲۰٪", "۱٫۰۰٪"]
     assert axes.get_title() == "نرخ کارمزد به تفکیک پله"
     assert axes.yaxis.get_major_formatter().format_ticks([0.0, 0.005])[1] == "۰٫۵۰٪"
 
@@ -217,8 +217,7 @@ def test_in_two_languages_the_persian_has_a_line_of_its_own():
     """A legend has both in one line; the mark stands before them."""
     axes = drawn(DRAWN["net_settlement_daily"], Language("en+fa"))
     assert axes.get_title().split("\n")[0] == "Sales less fees and refunds by day, btc"
-    names = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert names == ["unknown نامعلوم", "above zero بالای صفر", "below zero زیر صفر"]
+    assert legend(axes) == ["unknown نامعلوم", "above zero بالای صفر", "below zero زیر صفر"]
 
 
 @pytest.mark.parametrize("code", ["en", "fa", "en+fa"])

@@ -19,8 +19,8 @@ from svc_analytics.charts.bridge import bridge_steps
 from svc_analytics.charts.palette import BLUE
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.standing import Standing, attach
-from tests.charts.test_chart_pictures import BRIDGE, YEAR, amounts, changed
-from tests.support.artists import hatched_places
+from tests.charts.test_chart_pictures import BRIDGE, DAILY, YEAR, amounts, changed
+from tests.support.artists import hatched_places, legend, texts
 
 COHORTS = pa.table(
     {
@@ -58,20 +58,6 @@ COVERAGE = pa.table(
         "state": ["complete", "provisional", "not_extracted"],
     }
 )
-
-
-@pytest.fixture
-def axes() -> Axes:
-    return Figure().subplots()
-
-
-def texts(axes: Axes) -> list[str]:
-    return [text.get_text() for text in axes.texts]
-
-
-def legend(axes: Axes) -> set[str]:
-    found = axes.get_legend()
-    return {text.get_text() for text in found.get_texts()} if found else set()
 
 
 def brightness(patch: Any) -> float:
@@ -119,7 +105,7 @@ def test_a_position_shows_where_it_began(axes):
     opening = next(line for line in axes.lines if line.get_label() == "opening position")
     assert list(opening.get_ydata()) == [5.0]
     assert float(next(iter(opening.get_xdata()))) < date(2026, 10, 1).toordinal()
-    assert legend(axes) == {
+    assert {*legend(axes)} == {
         *("position at the day's end", "opening position"),
         *("above zero", "below zero", "unknown"),
     }
@@ -149,7 +135,7 @@ def test_proven_receipts_are_filled_and_the_others_hatched(axes):
     """Proven come first; counts are written."""
     charts.receipt_verdicts(axes, pa.table({"verdict": ["missing", "valid", "missing", "valid"]}))
     assert [label.get_text() for label in axes.get_yticklabels()] == ["valid", "missing"]
-    assert texts(axes) == ["2", "2"] and legend(axes) == {"proven", "not proven"}
+    assert texts(axes) == ["2", "2"] and {*legend(axes)} == {"proven", "not proven"}
     assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True]
 
 
@@ -159,7 +145,7 @@ def test_a_calendar_tells_read_days_from_those_read_in_part_or_not(axes):
     hatches = [bool(bar.get_hatch()) for bar in axes.patches]
     assert (hatches.count(False), hatches.count(True)) == (30, 1)
     assert list(axes.lines[0].get_xdata()) == [1, 2]
-    assert legend(axes) == {"complete", "in part", "not read"}
+    assert {*legend(axes)} == {"complete", "in part", "not read"}
 
 
 def test_days_after_the_newest_read_are_blank(axes):
@@ -195,7 +181,7 @@ def test_rates_are_a_median_in_a_band_that_breaks_where_none_is_known(axes):
     charts.usd_rates(axes, RATES, "btc")
     band, line = (patch.get_data() for patch in axes.patches)
     places = [None if rate != rate else rate for rate in line.values]
-    assert places == [60.0, None, None, 62.0] and legend(axes) == {
+    assert places == [60.0, None, None, 62.0] and {*legend(axes)} == {
         *("lowest to highest", "median of the day", "unknown")
     }
     assert hatched_places(axes) == [at(2)]
@@ -258,6 +244,7 @@ def test_coins_of_the_same_tiers_have_one_line(axes):
     [
         (lambda axes: charts.refund_cohorts(axes, COHORTS, "eth"), "no refund"),
         (lambda axes: charts.position(axes, POSITION, "eth"), "no movement"),
+        (lambda axes: charts.net_settlement_daily(axes, DAILY, "eth"), "no movement"),
         (lambda axes: charts.fee_tiers(axes, TIERS.slice(0, 0)), "nothing sold"),
         (lambda axes: charts.usd_rates(axes, RATES, "eth"), "no movement"),
         (lambda axes: charts.receipt_verdicts(axes, COHORTS.slice(0, 0)), "no receipt"),
@@ -299,7 +286,7 @@ def test_coins_stand_on_one_another_the_largest_at_the_foot(axes):
     """60 of usdt, on it 30 of btc; 10 of eth were refunded more than sold, so they hang down."""
     charts.usd_year(axes, of_coins("2026-10", btc="30", usdt="60", eth="-10"))
     assert stacks(axes) == [(0, 60), (60, 30), (0, -10)]
-    assert axes.texts[0].get_text() == "80"
+    assert texts(axes)[0] == "80"
     assert told(axes) == "In October 2026, usdt is 75% of it."
 
 
@@ -358,8 +345,7 @@ def test_the_steps_of_the_bridge_add_up_to_the_cent():
 def test_amounts_on_the_bridge_are_those_of_its_steps(axes):
     """With their signs; what is not known exactly is drawn nowhere."""
     charts.usd_bridge(axes, BRIDGE)
-    shown = [text.get_text() for text in axes.texts]
-    assert shown == ["100.00", "+120.50", "-10.50", "-80.80", "+6.05", "135.25"]
+    assert texts(axes) == ["100.00", "+120.50", "-10.50", "-80.80", "+6.05", "135.25"]
     assert told(axes).startswith("Payouts took 73% of what sales left after refunds. The position")
     assert told(axes).endswith("is worth 35.25 USD more than at the opening.")
 
@@ -369,7 +355,7 @@ def test_a_bridge_with_an_unknown_end_is_not_drawn(axes, name):
     """A step that is unknown is none of zero."""
     charts.usd_bridge(axes, changed(BRIDGE, name, amounts(None, "1")))
     assert not axes.patches
-    assert [text.get_text() for text in axes.texts] == ["unknown: a value in USD is missing"]
+    assert texts(axes) == ["unknown: a value in USD is missing"]
 
 
 # ---------- two columns of a table of one's own
@@ -405,7 +391,7 @@ def test_a_float_is_drawn_without_a_text(axes):
 def test_series_stand_side_by_side_with_a_legend(axes):
     """Each differs in more than colour."""
     charts.column_chart(axes, TABLE, "month", "count", by="currency")
-    assert {text.get_text() for text in axes.get_legend().get_texts()} == {"btc", "eth"}
+    assert {*legend(axes)} == {"btc", "eth"}
     assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, False, True]
     assert [round(bar.get_width(), 2) for bar in axes.patches] == [0.4, 0.4, 0.4]
 

@@ -163,12 +163,9 @@ def test_one_english_text_has_one_persian():
     assert sum(map(len, (*SECTIONS.values(), PERSIAN_MESSAGES))) == len(read_catalogue().labels)
 
 
-def test_every_message_has_its_persian_with_the_same_values():
+def test_every_message_has_its_persian():
     """Each code of the English catalogue, and no other."""
-    english = english_templates()
-    assert PERSIAN_MESSAGES.keys() == english.keys()
-    for code, text in PERSIAN_MESSAGES.items():
-        assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(english[code])), code
+    assert PERSIAN_MESSAGES.keys() == english_templates().keys()
 
 
 def test_every_message_is_said_somewhere():
@@ -243,9 +240,9 @@ def test_an_id_is_no_number():
 
 
 def test_no_persian_text_loses_or_invents_a_value():
-    """Each value of an English sentence stands in its Persian, and no other does."""
+    """Each value of an English sentence stands in its Persian as often, and no other does."""
     for english, persian in read_catalogue().labels.items():
-        assert set(re.findall(r"\{\w+\}", english)) == set(re.findall(r"\{\w+\}", persian)), english
+        assert sorted(PLACE.findall(english)) == sorted(PLACE.findall(persian)), english
 
 
 def test_persian_is_written_with_persian_letters():

@@ -63,20 +63,6 @@ def test_the_detail_of_a_rule_is_the_english_of_its_message(path, database):
         assert (made, made.code) == (detail, code)
 
 
-@pytest.mark.parametrize("path", RULES, ids=lambda path: path.stem)
-def test_a_rule_states_each_value_that_its_words_name(path):
-    """As a column of that name, in each of its selects that states the code."""
-    sql = path.read_text("utf-8")
-    final = sql[sql.rindex("\nselect\n") :] if "union all\nselect" not in sql else sql
-    for part in final.split("\nunion all\n"):
-        for code in codes_in(part):
-            for name in PLACE.findall(english_templates()[code]):
-                assert re.search(rf"(\bas |^    (\w+\.)?){name.lower()},$", part, re.M), (
-                    code,
-                    name,
-                )
-
-
 def test_every_rule_has_a_persian_name():
     """Those of files, of webhooks, of typed balances and of the deep check; no other."""
     names = {path.stem for path in RULES} | {findings.MISSING, findings.NOT_VALID}

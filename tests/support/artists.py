@@ -13,11 +13,21 @@ def hatched_places(axes: Axes) -> list[float]:
     return [round((box.x0 + box.x1) / 2, 2) for box in boxes if (box.y0, box.y1) == (0, 1)]
 
 
+def texts(axes: Axes) -> list[str]:
+    """Return what is written on axes."""
+    return [text.get_text() for text in axes.texts]
+
+
+def legend(axes: Axes) -> list[str]:
+    """Return what the legend of axes names."""
+    found = axes.get_legend()
+    return [text.get_text() for text in found.get_texts()] if found else []
+
+
 def all_texts(axes: Axes) -> list[str]:
     """Return the title, the sentence below it, labels, ticks, annotations and legend of axes."""
     found = [axes.get_title(), axes.get_title("left"), axes.get_xlabel(), axes.get_ylabel()]
-    found += [text.get_text() for text in axes.texts]
+    found += texts(axes)
     for axis in (axes.xaxis, axes.yaxis):
         found += axis.get_major_formatter().format_ticks(axis.get_major_locator()())
-    legend = axes.get_legend()
-    return found + [text.get_text() for text in (legend.get_texts() if legend else [])]
+    return found + legend(axes)

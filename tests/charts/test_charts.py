@@ -23,7 +23,7 @@ from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.render.layout import arrange
 from svc_analytics.render.picture import STYLE, Look, draw_svg, save_picture
 from tests.charts.test_chart_pictures import DRAWN
-from tests.support.artists import hatched_places
+from tests.support.artists import hatched_places, legend, texts
 
 DAYS = pa.table(
     {
@@ -46,15 +46,6 @@ MONTHS = pa.table(
     }
 )
 WORTH = {"currency": ["btc", "eth", "sol"], "usd_exposure": [Decimal(3), Decimal(1), None]}
-
-
-@pytest.fixture
-def axes() -> Axes:
-    return Figure().subplots()
-
-
-def texts(axes: Axes) -> list[str]:
-    return [text.get_text() for text in axes.texts]
 
 
 def test_a_coin_has_its_own_axis_with_its_own_days(axes):
@@ -85,7 +76,7 @@ def test_a_month_that_is_not_over_is_shaded(axes):
     charts.refund_ratio(axes, attach(MONTHS, Standing(first_open_month="2026-10")))
     (shade,) = [patch for patch in axes.patches if patch.get_label() == "running month"]
     assert (shade.get_x(), shade.get_width()) == (0.5, 1.0)
-    assert "running month" in [text.get_text() for text in axes.get_legend().get_texts()]
+    assert "running month" in legend(axes)
     assert axes.get_title("left") == "In September 2026 the share is highest in eth: 50.00%."
 
 
@@ -126,17 +117,11 @@ def test_frames_can_be_drawn_as_tables_can(axes):
     assert len(axes.patches) == 2
 
 
-def test_a_coin_without_data_says_so(axes):
-    """An empty frame of axes would look like zero."""
-    charts.net_settlement_daily(axes, DAYS, "sol")
-    assert texts(axes) == ["no movement"]
-
-
 def test_days_all_unknown_are_not_called_days_without_a_movement(axes):
     """Only the hatching stands there, and what it means."""
     charts.net_settlement_daily(axes, DAYS.slice(2, 1), "btc")
     assert not texts(axes) and len(hatched_places(axes)) == 1
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["unknown"]
+    assert legend(axes) == ["unknown"]
 
 
 def test_a_month_without_a_refund_keeps_its_place(axes):
