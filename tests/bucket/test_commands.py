@@ -13,6 +13,7 @@ from svc_analytics.files import cache_folder
 from svc_analytics.sandbox import Running
 from tests.support import buckets
 from tests.support.commands import Run
+from tests.support.flipped_bits import flip
 from tests.support.rings import rings
 from tests.support.sandboxes import sandbox
 
@@ -92,9 +93,8 @@ def test_a_copy_that_was_damaged_on_its_way_is_got_again(closed):
     """A bit that turned in transit or on this disk stops one command, and no other."""
     assert closed("status").code == 0
     [path] = cache_folder().rglob("payments/2026-10.parquet")
-    times, body = path.stat(), bytearray(path.read_bytes())
-    body[len(body) // 3] ^= 1
-    path.write_bytes(bytes(body))
+    times = path.stat()
+    flip(path, times.st_size // 3)
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     count = ("sql", "--csv", "select sum(amount) as n from payments")
     first, second = closed(*count), closed(*count)

@@ -2,7 +2,6 @@
 
 import socket
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
 import pytest
@@ -12,35 +11,30 @@ from svc_analytics.engines.probe.probe import require_exact
 from svc_analytics.engines.spark import SparkConnect
 from svc_analytics.errors import EngineUnavailable
 from tests.support.engines import DuckEngine, spark_place
+from tests.support.loopback import Loopback, Web, serving
 
 
-class Relay:
+class Relay(Loopback):
     """Hands on what comes to a port of its own, both ways, until it is cut."""
 
     def __init__(self, host: str, port: int) -> None:
         self._target = (host, port)
-        self._listener = socket.create_server(("127.0.0.1", 0))
         self._ends: list[socket.socket] = []
-        self.port = self._listener.getsockname()[1]
-        Thread(target=self._accept, daemon=True).start()
+        super().__init__(self._hand_on)
+
+    def _hand_on(self, near: socket.socket) -> None:
+        far = socket.create_connection(self._target)
+        self._ends += near, far
+        Thread(target=_pump, args=(far, near), daemon=True).start()
+        _pump(near, far)
 
     def cut(self) -> None:
         """Close every connection, and refuse new ones."""
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        self.close()
         for end in self._ends:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
             end.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                near, far = self._listener.accept()[0], socket.create_connection(self._target)
-                self._ends += near, far
-                for ends in ((near, far), (far, near)):
-                    Thread(target=_pump, args=ends, daemon=True).start()
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:
@@ -69,11 +63,8 @@ def test_a_spark_server_that_goes_is_told_at_once_and_forgets_silently():
 
 
 def test_a_web_server_at_the_address_is_told_at_once():
-    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(EngineUnavailable, match="does not answer"):
-            SparkConnect(f"sc://127.0.0.1:{server.server_port}")
-        server.shutdown()
+    with serving(Web) as port, pytest.raises(EngineUnavailable, match="does not answer"):
+        SparkConnect(f"sc://127.0.0.1:{port}")
 
 
 def test_an_engine_that_goes_while_it_is_probed_is_not_refused():

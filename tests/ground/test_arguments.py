@@ -59,6 +59,7 @@ MISTAKES: list[tuple[Callable[[Any], Any], str]] = [
     (lambda _: svc.Client("data"), "settings is the text 'data': give what svc.read_set"),
     (lambda _: svc.demo_lake(months="3"), "months is the text '3'"),
     (lambda lake: svc.example_receipts(lake, 1), "secret is the number 1"),
+    (lambda _: svc.restore(3), "the target of the backup is the number 3"),
     (lambda _: svc.pick("data"), "lake is the text 'data'"),
     (lambda lake: svc.draw("position", lake), "chart is the text 'position'"),
 ]

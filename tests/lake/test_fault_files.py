@@ -1,6 +1,7 @@
 """Files of a lake that were damaged, lost, swapped or brought in from elsewhere (G2 to G4)."""
 
 import errno
+import json
 import os
 import random
 import shutil
@@ -18,6 +19,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.footer import read_footer
+from svc_analytics.lake.layout import LAYOUT
 from svc_analytics.lake.month_file import write_month_file
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
@@ -30,6 +32,7 @@ from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import ids, payment, payout, spread
 from tests.support.findings import findings_of
+from tests.support.flipped_bits import flip
 from tests.support.prepared import extracted
 from tests.support.rings import sample
 
@@ -74,17 +77,12 @@ def test_a_file_is_whole_where_the_system_takes_no_advice(filled, monkeypatch):
     hold_all(filled.lake)
 
 
-def flip(path: Path, place: int, bit: int = 0) -> None:
-    data = bytearray(path.read_bytes())
-    data[place] ^= 1 << bit
-    path.write_bytes(bytes(data))
-
-
-def rewrite(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
-    """Let another tool write a file anew, keeping our footer but for its checksum."""
+def rewrite(path: Path, change: Callable[[pa.Table], pa.Table], **facts: object) -> None:
+    """Let another tool write a file anew, keeping our footer but for its checksum, and facts."""
     table, footer = pq.read_table(path), pq.read_metadata(path).metadata[b"svc_analytics"]
-    kept = {"svc_analytics": footer.replace(b"footer_sha256", b"a").replace(b"body_crc32", b"b")}
-    table = change(table).replace_schema_metadata(kept)
+    kept = json.loads(footer) | facts
+    del kept["footer_sha256"], kept["body_crc32"]
+    table = change(table).replace_schema_metadata({"svc_analytics": json.dumps(kept)})
     pq.write_table(table, path, write_page_checksum=True)
 
 
@@ -151,11 +149,9 @@ def test_a_bit_that_rots_after_it_was_read_is_seen(filled):
     """J5: it changes no size and no time, so no reader trusts what an earlier one saw."""
     path = filled.lake.month_path(PAYMENTS, "2026-08")
     assert len(filled.lake.sql("from payments")) == 60
-    with path.open("r+b") as file:
-        file.seek(CATEGORIES)
-        bit = bytes([file.read(1)[0] ^ 1])
-        file.seek(CATEGORIES)
-        file.write(bit)
+    times = path.stat()
+    flip(path, CATEGORIES)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     with pytest.raises(LakeError, match="torn or altered"):
         filled.lake.sql("from payments")
 
@@ -320,14 +316,7 @@ def test_a_torn_side_file_is_named(filled, name):
 
 def test_a_newer_month_file_is_not_guessed_at(filled):
     """G4: a layout that this version does not know is refused, and the file named."""
-    footer = pq.read_metadata(october(filled)).metadata[b"svc_analytics"]
-    newer = (
-        footer.replace(b'"layout": 2', b'"layout": 3')
-        .replace(b"footer_sha256", b"a")
-        .replace(b"body_crc32", b"b")
-    )
-    table = pq.read_table(october(filled)).replace_schema_metadata({"svc_analytics": newer})
-    pq.write_table(table, october(filled))
+    rewrite(october(filled), lambda table: table, layout=LAYOUT + 1)
     with pytest.raises(LakeError, match=r"2026-10\.parquet: written by a newer svc-analytics"):
         filled.extract()
 

@@ -30,6 +30,7 @@ from svc_analytics.schema import MONEY, PAYMENTS, PAYOUT_RECORDS
 from svc_analytics.warehouse.models import read_models
 from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, ids, payment, spread
+from tests.support.flipped_bits import flip
 from tests.support.prepared import extracted
 
 PROFILE = {"id": MERCHANT_ID}
@@ -272,9 +273,7 @@ def test_the_status_reads_no_record(desk, history):
     desk.extract()
     before = lake_status(desk.lake)
     for file in desk.lake.path.glob("payments/2026-*.parquet"):
-        content = bytearray(file.read_bytes())
-        content[200] ^= 1
-        file.write_bytes(content)
+        flip(file, 200)
     assert lake_status(desk.lake) == before
 
 

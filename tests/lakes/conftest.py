@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
+from svc_analytics.cli.app import cli
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService
@@ -50,3 +52,9 @@ def make(settings, tmp_path) -> Make:
 @pytest.fixture
 def folders(make) -> list[Path]:
     return [make(MERCHANTS[0], FIRST), make(MERCHANTS[1], SECOND)]
+
+
+def run(folders: list[Path], *words: str) -> Result:
+    """Run a command over several lakes."""
+    given = [word for folder in folders for word in ("--data-dir", str(folder))]
+    return CliRunner().invoke(cli, [*words, *given])

@@ -1,18 +1,15 @@
 """Several merchants whose records an engine counts: one query over all of them, the same digits."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import svc_analytics as svc
-from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError, QueryError
 from svc_analytics.lakes.lakes import Lakes
 from svc_analytics.lakes.queries import query_lakes
 from svc_analytics.lakes.views import public_views
-from tests.lakes.conftest import MERCHANTS
+from tests.lakes.conftest import MERCHANTS, run
 from tests.support.engines import DuckEngine, let_duckdb_count
 from tests.support.rings import sample
 
@@ -129,11 +126,6 @@ def test_the_engine_is_told_of_each_lakes_folder_or_of_none(folders):
         svc.open_lakes(folders, engine=ADDRESS, engine_data=["/mnt/a"])
     seen = svc.open_lakes(folders, engine=ADDRESS, engine_data=["/mnt/a", "/mnt/b"])
     assert [lake.engine_data for lake in seen.lakes] == ["/mnt/a", "/mnt/b"]
-
-
-def run(folders: list[Path], *words: str) -> Result:
-    given = [word for folder in folders for word in ("--data-dir", str(folder))]
-    return CliRunner().invoke(cli, [*words, *given])
 
 
 @pytest.mark.parametrize(

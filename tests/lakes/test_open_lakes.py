@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import svc_analytics as svc
-from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError, NoLake, QueryError
 from svc_analytics.instants import to_micros
 from svc_analytics.lakes.lakes import Lakes
 from svc_analytics.lakes.statement import GroupStatement
-from tests.lakes.conftest import FIRST, MERCHANTS, NOW, SECOND
+from tests.lakes.conftest import FIRST, MERCHANTS, NOW, SECOND, run
 from tests.support.rings import sample
 
 
@@ -188,19 +186,13 @@ def test_a_merchant_or_a_folder_given_twice_is_refused(make, folders):
 
 def test_the_commands_take_several_lakes_or_refuse_in_one_line(folders):
     """`sql` and `statement` take them; what writes a lake is of one."""
-    given = [word for folder in folders for word in ("--data-dir", str(folder))]
     query = "select merchant_id, count(*) as n from payments group by all order by all"
-    found = CliRunner().invoke(cli, ["sql", query, "--csv", *given])
+    found = run(folders, "sql", query, "--csv")
     assert found.stdout.splitlines()[1:] == [f"{MERCHANTS[0]},2", f"{MERCHANTS[1]},2"]
-    stated = CliRunner().invoke(cli, ["statement", "2026-10", "--csv", *given])
+    stated = run(folders, "statement", "2026-10", "--csv")
     assert "all merchants,btc,gross_sales,Gross sales,coin,6," in stated.stdout
-    refused = CliRunner().invoke(cli, ["extract", *given])
+    refused = run(folders, "extract")
     assert str(refused.exception).startswith("extract works on one lake: give --data-dir once")
-
-
-def run(folders: list[Path], *words: str) -> Result:
-    given = [word for folder in folders for word in ("--data-dir", str(folder))]
-    return CliRunner().invoke(cli, [*words, *given])
 
 
 def test_status_and_views_show_each_merchant(folders):

@@ -25,6 +25,7 @@ from svc_analytics.proofs.single import prove_line
 from svc_analytics.storage import Storage, open_storage
 from tests.proofs.test_checkpoints import seal_next
 from tests.support.closings import table
+from tests.support.flipped_bits import flip
 from tests.support.hand_made_lines import SECRET, Sealed, row, seal_rows
 from tests.support.rings import rings
 
@@ -225,23 +226,13 @@ def test_a_proof_by_kept_parts_is_that_of_all_lines(seed, storage, tmp_path):
             assert prove_line(*of, storage) == prove_line(*of)
 
 
-def flip(kept: Path) -> None:
-    content = kept.read_bytes()
-    kept.write_bytes(content[:9] + bytes([content[9] ^ 1]) + content[10:])
-
-
-def exchange(kept: Path) -> None:
-    """The parts of another version: of the same lines with other salts."""
-    kept.write_bytes(bytes(range(64)))
-
-
 SPOILT: dict[str, Callable[[Path], object]] = {
     "missing": Path.unlink,
-    "a bit flipped": flip,
+    "a bit flipped": lambda kept: flip(kept, 9),
     "torn": lambda kept: kept.write_bytes(kept.read_bytes()[:33]),
     "one root less": lambda kept: kept.write_bytes(kept.read_bytes()[:32]),
     "empty": lambda kept: kept.write_bytes(b""),
-    "of another version": exchange,
+    "of another version": lambda kept: kept.write_bytes(bytes(range(64))),  # and other salts
 }
 
 

@@ -17,6 +17,7 @@ from svc_analytics.receipts.parallel import map_shared
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
 from tests.receipts.test_verify_lake import KEPT, receipted
+from tests.support.flipped_bits import flip
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -47,11 +48,10 @@ def test_some_row_groups_vouch_for_their_own_pages_and_the_footer(
     desk.service.payments = [receipted(n, f"2026-10-{n:02}T08:00:00Z") for n in (1, 2)]
     desk.extract()
     path = desk.lake.month_path(PAYMENTS, "2026-10")
-    data = bytearray(path.read_bytes())
+    data = path.read_bytes()
     footer = int.from_bytes(data[-8:-4], "little")
     rows = len(data) - 8 - footer
-    data[int(rows * altered) if isinstance(altered, float) else rows + footer // 2] ^= 1
-    path.write_bytes(data)
+    flip(path, int(rows * altered) if isinstance(altered, float) else rows + footer // 2)
     groups = {"first": range(1), "second": range(1, 2)}
     assert [name for name, each in groups.items() if is_read(path, each)] == readable
     assert not is_read(path, None)

@@ -20,6 +20,7 @@ from svc_analytics.signing.token_form import FACTS
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.fake_service import MERCHANT_ID, payment
 from tests.support.findings import findings_of
+from tests.support.flipped_bits import flip
 from tests.support.prepared import extracted
 from tests.support.receipt_material import SECRET, signed
 
@@ -140,8 +141,7 @@ def test_a_flipped_bit_under_a_whole_footer_is_noticed_and_mended(lake):
     """The footer still says what the verdicts rest on; the pages no longer say the verdicts."""
     verify_lake(lake, KEPT)
     path = lake.path / "receipt_verdicts" / "2026-10.parquet"
-    good = path.read_bytes()
-    path.write_bytes(good[:60] + bytes([good[60] ^ 1]) + good[61:])
+    flip(path, 60)
     assert pq.read_metadata(path).num_rows == 3
     with pytest.raises(LakeError, match="run receipts verify"), open_warehouse(lake):
         pass
@@ -167,10 +167,7 @@ def test_one_month_is_verified_alone(lake):
 
 def test_who_verifies_one_month_reads_no_other(lake):
     """A flipped bit of October is none of September's; who verifies October is told of it."""
-    file = lake.path / "payments" / "2026-10.parquet"
-    content = bytearray(file.read_bytes())
-    content[200] ^= 1
-    file.write_bytes(content)
+    flip(lake.path / "payments" / "2026-10.parquet", 200)
     september, october = month("2026-09"), month("2026-10")
     assert verify_month(lake, KEPT, september.start, september.end).checked == 1
     with pytest.raises(LakeError, match=r"payments/2026-10\.parquet"):

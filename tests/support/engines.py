@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
 from urllib.parse import urlsplit
 
 import duckdb
@@ -81,7 +80,9 @@ def spark_address() -> str:
     address = os.environ.get("SVC_SPARK") or ""
     if not address:
         reason = "no Spark Connect server: start one and set SVC_SPARK=sc://host:port"
-        _fail(reason) if os.environ.get("SVC_REQUIRE_SPARK") == "1" else pytest.skip(reason)
+        if os.environ.get("SVC_REQUIRE_SPARK") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
     return address
 
 
@@ -95,7 +96,3 @@ def spark_with(**settings: str) -> SparkConnect:
     """A session of its own, with other settings than ours."""
     changed = {f"spark.sql.{name.replace('__', '.')}": value for name, value in settings.items()}
     return SparkConnect(spark_address(), SETTINGS | changed)
-
-
-def _fail(reason: str) -> NoReturn:
-    pytest.fail(reason)

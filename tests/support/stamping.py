@@ -1,10 +1,13 @@
 """An authority that stamps by RFC 3161, made by openssl: offline, and trusted by tests alone."""
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.support import loopback
 from tests.support.loopback import Web
@@ -29,9 +32,14 @@ ess_cert_id_alg = sha256
 
 
 class StampAuthority:
-    """Replies to queries; `certificate` is what a reader who trusts it brings."""
+    """Replies to queries; `certificate` is what a reader who trusts it brings.
+
+    Where openssl is missing, its tests are skipped.
+    """
 
     def __init__(self, place: Path, name: str) -> None:
+        if not shutil.which("openssl"):
+            pytest.skip("openssl is not installed")
         self.place, self.certificate = place / name, place / name / "certificate.pem"
         self.place.mkdir()
         (self.place / "serial").write_text("01")

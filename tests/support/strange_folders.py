@@ -116,8 +116,6 @@ class Strange:
 
 def packed_month(factory: pytest.TempPathFactory) -> Strange:
     """Return the package of this process, which no test changes; skip without its programs."""
-    if not shutil.which("openssl"):
-        pytest.skip("openssl is not installed")
     return once("strange", lambda: Strange(factory.mktemp("strange")))
 
 
