@@ -164,12 +164,9 @@ def test_everything_imported_is_declared():
 def lengths() -> dict[str, int]:
     """The lines of every function, its docstring left out."""
     found = {}
-    for path in MODULES:
-        for node in tree_of(path):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                docstring = (ast.get_docstring(node, clean=False) or "").splitlines()
-                name = f"{path.relative_to(PACKAGE)}:{node.lineno}:{node.name}"
-                found[name] = (node.end_lineno or 0) - node.lineno - len(docstring)
+    for place, node in (*nodes(ast.FunctionDef), *nodes(ast.AsyncFunctionDef)):
+        docstring = (ast.get_docstring(node, clean=False) or "").splitlines()
+        found[f"{place}:{node.name}"] = (node.end_lineno or 0) - node.lineno - len(docstring)
     return found
 
 

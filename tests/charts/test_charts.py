@@ -22,20 +22,9 @@ from svc_analytics.charts.ticks import tick_texts
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.render.layout import arrange
 from svc_analytics.render.picture import STYLE, Look, draw_svg, save_picture
-from tests.charts.test_chart_pictures import DRAWN
+from tests.charts.test_chart_pictures import DAILY, DRAWN, changed
 from tests.support.artists import hatched_places, legend, texts
 
-DAYS = pa.table(
-    {
-        "day": [date(2026, 10, 1), date(2026, 10, 2), date(2026, 10, 3), date(2026, 10, 1)],
-        "currency": ["btc", "btc", "btc", "eth"],
-        "net_settlement": pa.array(
-            [Decimal("2.5"), Decimal("-1"), None, Decimal(9)], pa.decimal128(38, 18)
-        ),
-        "payment_fees": pa.array([Decimal("0.1"), Decimal(0), None, None], pa.decimal128(38, 18)),
-        "gross_sales": pa.array([Decimal(10), Decimal(0), None, None], pa.decimal128(38, 18)),
-    }
-)
 MONTHS = pa.table(
     {
         "month": ["2026-09", "2026-10", "2026-09", "2026-10"],
@@ -49,18 +38,19 @@ WORTH = {"currency": ["btc", "eth", "sol"], "usd_exposure": [Decimal(3), Decimal
 
 
 def test_a_coin_has_its_own_axis_with_its_own_days(axes):
-    """9 eth never stand on the scale of 2.5 btc."""
-    charts.net_settlement_daily(axes, DAYS, "btc")
+    """What eth settled never stands on the scale of btc."""
+    eth = changed(DAILY.slice(0, 1), "currency", pa.array(["eth"]))
+    charts.net_settlement_daily(axes, pa.concat_tables([DAILY, eth]), "btc")
     bars: list[Any] = list(axes.patches)
-    assert [bar.get_height() for bar in bars] == [2.5, -1.0]
+    assert [bar.get_height() for bar in bars] == [4, 2.5, 3, 0, 6, 1, 2, 3.5, 5, -1.5, -0.5]
     assert axes.get_ylabel() == "btc"
 
 
 def test_days_below_zero_and_unknown_ones_are_hatched_otherwise(axes):
     """In a grey print they differ without hue, and the unknown day is no bar at zero."""
-    charts.net_settlement_daily(axes, DAYS, "btc")
-    assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True]
-    assert hatched_places(axes) == [date(2026, 10, 3).toordinal()]
+    charts.net_settlement_daily(axes, DAILY, "btc")
+    assert [bool(bar.get_hatch()) for bar in axes.patches] == [*[False] * 9, *[True] * 2]
+    assert hatched_places(axes) == [date(2026, 10, 6).toordinal()]
 
 
 def test_ratios_of_all_coins_have_one_axis(axes):
@@ -81,10 +71,10 @@ def test_a_month_that_is_not_over_is_shaded(axes):
 
 
 def test_a_day_that_is_not_over_is_shaded(axes):
-    """The third day was not read to its end."""
-    charts.net_settlement_daily(axes, attach(DAYS, Standing(first_open_day="2026-10-03")), "btc")
+    """The twelfth day was not read to its end."""
+    charts.net_settlement_daily(axes, attach(DAILY, Standing(first_open_day="2026-10-12")), "btc")
     (shade,) = [patch for patch in axes.patches if patch.get_label() == "running day"]
-    assert shade.get_x() == date(2026, 10, 3).toordinal() - 0.5
+    assert shade.get_x() == date(2026, 10, 12).toordinal() - 0.5
 
 
 def test_exposure_says_shares(axes):
@@ -112,14 +102,14 @@ def test_shares_need_a_whole(axes):
 
 def test_frames_can_be_drawn_as_tables_can(axes):
     """What `lake.sql` returns goes straight into a chart."""
-    frame: pd.DataFrame = DAYS.to_pandas(types_mapper=pd.ArrowDtype)
+    frame: pd.DataFrame = DAILY.to_pandas(types_mapper=pd.ArrowDtype)
     charts.net_settlement_daily(axes, frame, "btc")
-    assert len(axes.patches) == 2
+    assert len(axes.patches) == 11
 
 
 def test_days_all_unknown_are_not_called_days_without_a_movement(axes):
     """Only the hatching stands there, and what it means."""
-    charts.net_settlement_daily(axes, DAYS.slice(2, 1), "btc")
+    charts.net_settlement_daily(axes, DAILY.slice(5, 1), "btc")
     assert not texts(axes) and len(hatched_places(axes)) == 1
     assert legend(axes) == ["unknown"]
 
@@ -148,7 +138,7 @@ def test_ticks_of_one_axis_have_the_same_places(axes):
 
 def test_a_picture_has_the_same_bytes_whatever_the_user_has_set():
     """No date in it, and no setting of a notebook changes it."""
-    draw = partial(charts.net_settlement_daily, table=DAYS, currency="btc")
+    draw = partial(charts.net_settlement_daily, table=DAILY, currency="btc")
     first, second = StringIO(), StringIO()
     save_picture(first, "svg", draw, Look(), salt="a")
     with mpl.rc_context({"font.size": 20, "axes.grid": True}):
@@ -159,14 +149,14 @@ def test_a_picture_has_the_same_bytes_whatever_the_user_has_set():
 
 def test_a_picture_is_drawn_anew_where_anything_of_it_is_another():
     """What was drawn last is kept: by its ids, title, size, coin and rows."""
-    draw = partial(charts.net_settlement_daily, table=DAYS, currency="btc")
+    draw = partial(charts.net_settlement_daily, table=DAILY, currency="btc")
     made = [
         draw_svg("a", draw, 'Net "settlement"', Look()),
         draw_svg("b", draw, 'Net "settlement"', Look()),
         draw_svg("a", draw, "Net", Look()),
         draw_svg("a", draw, 'Net "settlement"', Look((3.55, 2.1))),
         draw_svg("a", partial(draw, currency="eth"), 'Net "settlement"', Look()),
-        draw_svg("a", partial(draw, table=DAYS[:1]), 'Net "settlement"', Look()),
+        draw_svg("a", partial(draw, table=DAILY[:1]), 'Net "settlement"', Look()),
     ]
     assert len(set(made)) == len(made)
     assert made[0].startswith("<svg") and "&quot;settlement&quot;" in made[0]

@@ -3,7 +3,7 @@
 So do a year and a bridge in USD, and a chart of two columns of a table of one's own.
 """
 
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -19,35 +19,22 @@ from svc_analytics.charts.bridge import bridge_steps
 from svc_analytics.charts.palette import BLUE
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.standing import Standing, attach
-from tests.charts.test_chart_pictures import BRIDGE, DAILY, YEAR, amounts, changed
+from tests.charts.test_chart_pictures import (
+    BRIDGE,
+    COHORTS,
+    DAILY,
+    POSITION,
+    YEAR,
+    amounts,
+    changed,
+    day,
+)
 from tests.support.artists import hatched_places, legend, texts
-
-COHORTS = pa.table(
-    {
-        "payment_month": ["2026-09", "2026-09", "2026-10"],
-        "refund_month": ["2026-09", "2026-10", "2026-10"],
-        "currency": ["btc", "btc", "btc"],
-        "ratio": pa.array([Decimal("0.02"), Decimal("0.005"), None], pa.decimal128(38, 8)),
-    }
-)
-POSITION = pa.table(
-    {
-        "day": [date(2026, 10, 1), date(2026, 10, 2), date(2026, 10, 3)],
-        "currency": ["btc"] * 3,
-        "opening": [Decimal(5), Decimal(7), None],
-        "movement": [Decimal(2), Decimal(-3), None],
-        "closing": [Decimal(2), Decimal(-1), None],
-    }
-)
 
 
 def at(number: int) -> int:
     """Return the place of a day of October."""
     return date(2026, 10, number).toordinal()
-
-
-def day(month: int, number: int, hour: int = 0) -> datetime:
-    return datetime(2026, month, number, hour, tzinfo=UTC)
 
 
 COVERAGE = pa.table(
@@ -65,46 +52,45 @@ def brightness(patch: Any) -> float:
 
 
 def test_cohorts_say_their_percentages_and_darken_with_them(axes):
-    """2 % is darker than 0.5 %; an unknown ratio is a question mark, not zero."""
+    """2 % is darker than 1.1 %; an unknown ratio is a question mark, not zero."""
     charts.refund_cohorts(axes, COHORTS, "btc")
-    assert texts(axes) == ["2.00%", "0.50%", "?"]
-    first, second, unknown = list(axes.patches)
-    assert brightness(first) < brightness(second)
-    assert [bool(field.get_hatch()) for field in (first, second, unknown)] == [False, False, True]
+    assert texts(axes) == ["2.00%", "1.10%", "<0.01%", "3.00%", "0.40%", "?"]
+    assert brightness(axes.patches[0]) < brightness(axes.patches[1])
+    assert [bool(field.get_hatch()) for field in axes.patches] == [*[False] * 5, True]
 
 
 def test_a_running_month_of_cohorts_says_so(axes):
     """October is not over: neither its payments nor its refunds are whole."""
     charts.refund_cohorts(axes, attach(COHORTS, Standing(first_open_month="2026-10")), "btc")
     across, down = axes.get_xticklabels(), axes.get_yticklabels()
-    assert [label.get_text() for label in down] == ["2026-09", "2026-10 (running)"]
-    assert [label.get_text() for label in across] == ["2026-09", "2026-10\n(running)"]
+    assert [label.get_text() for label in down][1:] == ["2026-09", "2026-10 (running)"]
+    assert [label.get_text() for label in across][1:] == ["2026-09", "2026-10\n(running)"]
 
 
 def test_the_key_says_what_is_darkest(axes):
-    """2 % of btc, whatever another coin has: each coin's shades are its own."""
+    """3 % of btc, whatever another coin has: each coin's shades are its own."""
     eth = COHORTS.slice(0, 1).set_column(2, "currency", pa.array(["eth"]))
     eth = eth.set_column(3, "ratio", pa.array([Decimal("0.04")], pa.decimal128(38, 8)))
     charts.refund_cohorts(axes, pa.concat_tables([COHORTS, eth]), "btc")
-    assert axes.patches[0].get_facecolor() == to_rgba(BLUE)
-    assert axes.get_xlabel().endswith("white 0%, darkest 2.00%")
+    assert axes.patches[3].get_facecolor() == to_rgba(BLUE)
+    assert axes.get_xlabel().endswith("white 0%, darkest 3.00%")
 
 
 def test_positions_break_where_they_are_unknown(axes):
-    """Two movements, the one down hatched; the third day has no point."""
-    charts.position(axes, POSITION, "btc")
+    """Of seven days two movements are down and hatched; the sixth day has no point."""
+    charts.position(axes, POSITION.slice(2, 7), "btc")
     line = next(line for line in axes.lines if line.get_label() == "position at the day's end")
-    *known, last = [float(value) for value in list(line.get_ydata())]
-    assert known == [2.0, -1.0] and last != last
-    assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True]
+    places = [float(value) for value in list(line.get_ydata())]
+    assert places[:3] == [9.5, 8, 8] and places[3] != places[3] and places[4:] == [14, 15, 14]
+    assert [bool(bar.get_hatch()) for bar in axes.patches] == [*[False] * 4, *[True] * 2]
 
 
 def test_a_position_shows_where_it_began(axes):
-    """A diamond before the first day at 5 btc; the legend names every kind of mark."""
-    charts.position(axes, POSITION, "btc")
+    """A diamond before the second day at 4 btc; the legend names every kind of mark."""
+    charts.position(axes, POSITION.slice(1), "btc")
     opening = next(line for line in axes.lines if line.get_label() == "opening position")
-    assert list(opening.get_ydata()) == [5.0]
-    assert float(next(iter(opening.get_xdata()))) < date(2026, 10, 1).toordinal()
+    assert list(opening.get_ydata()) == [4.0]
+    assert float(next(iter(opening.get_xdata()))) < at(2)
     assert {*legend(axes)} == {
         *("position at the day's end", "opening position"),
         *("above zero", "below zero", "unknown"),
@@ -119,15 +105,14 @@ def test_a_position_without_an_opening_is_drawn_without_its_point(axes):
 
 def test_a_position_that_is_all_unknown_says_so(axes):
     """A line at zero would be a figure."""
-    charts.position(axes, POSITION.slice(2), "btc")
+    charts.position(axes, POSITION.slice(5, 1), "btc")
     labels = [line.get_label() for line in axes.lines]
-    assert "position unknown" in labels and hatched_places(axes) == [at(3)]
+    assert "position unknown" in labels and hatched_places(axes) == [at(6)]
 
 
 def test_zero_is_in_sight_of_every_position(axes):
     """A position far from zero is not drawn as if it were near it."""
-    high = POSITION.set_column(4, "closing", [[Decimal(1000), Decimal(1001), Decimal(1002)]])
-    charts.position(axes, high, "btc")
+    charts.position(axes, changed(POSITION, "closing", amounts(*["1000"] * 12)), "btc")
     assert axes.get_ylim()[0] <= 0
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """The site of docs/: it builds strictly, loads nothing from outside, and says what is so."""
 
 import html
@@ -9,14 +10,13 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from markdown.extensions.toc import slugify
-from playwright.sync_api import sync_playwright
 
 import svc_analytics
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.definitions import definitions_table
 from svc_analytics.warehouse.models import read_checks
 from svc_analytics.warehouse.view_builder import public_models
-from tests.support.browsers import chromium
+from tests.support.browsers import browser
 from tests.support.documents import PAGES, ROOT
 from tests.test_guards import commands
 
@@ -111,17 +111,13 @@ def test_no_page_asks_for_anything_from_outside(site):
 
 
 @pytest.mark.thorough
-def test_a_browser_asks_for_nothing_from_outside(site):
+def test_a_browser_asks_for_nothing_from_outside(browser, site):
     """What scripts would load while the page is open counts too."""
-    asked: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        page = browser.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        for name in ("index", "tutorial/first-month-end", "reference/figures", "reference/python"):
-            page.goto((site / f"{name}.html").as_uri())
-            page.wait_for_load_state("networkidle")
-        browser.close()
+    asked, page = list[str](), browser.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    for name in ("index", "tutorial/first-month-end", "reference/figures", "reference/python"):
+        page.goto((site / f"{name}.html").as_uri())
+        page.wait_for_load_state("networkidle")
     assert asked and not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
 
 

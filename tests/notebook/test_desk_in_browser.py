@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """The close desk in JupyterLab and Chromium, by keys alone: from due to sealed to a record."""
 
 import os
@@ -7,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
 import svc_analytics as svc
 from svc_analytics import sandbox
@@ -15,7 +16,7 @@ from svc_analytics.config import read_settings
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.sandbox.server import serve
 from svc_analytics.schema import PAYMENTS
-from tests.support.browsers import chromium, press, ready, tab_to, timed
+from tests.support.browsers import browser, press, ready, tab_to, timed
 from tests.support.demos import demo_copy
 from tests.support.labs import PATIENCE, served_lab
 
@@ -69,14 +70,12 @@ def lab_at(
 
 
 @pytest.fixture
-def page() -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1400, "height": 1200})
-        page.set_default_timeout(PATIENCE * 1000)
-        expect.set_options(timeout=PATIENCE * 1000)
-        yield page
-        browser.close()
+def page(browser) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": 1400, "height": 1200})
+    page.set_default_timeout(PATIENCE * 1000)
+    expect.set_options(timeout=PATIENCE * 1000)
+    yield page
+    page.close()
 
 
 def opened(page: Page, address: str) -> Locator:

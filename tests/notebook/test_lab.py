@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """JupyterLab as a person meets it: installed from a wheel, started by one command, in Chromium."""
 
 import os
@@ -11,11 +12,11 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import Locator, Page
 
 import svc_analytics as svc
 from svc_analytics.lakehouse import Lakehouse
-from tests.support.browsers import chromium, run_all
+from tests.support.browsers import browser, run_all
 from tests.support.demos import demo_copy
 from tests.support.labs import PATIENCE, served_lab
 
@@ -82,19 +83,14 @@ def errors() -> list[str]:
 
 
 @pytest.fixture
-def page(errors) -> Iterator[Page]:
-    path = chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1400, "height": 1000})
-        page.set_default_timeout(PATIENCE * 1000)
-        page.on("pageerror", lambda error: errors.append(f"error: {error}"))
-        page.on(
-            "console", lambda m: errors.append(f"console: {m.text}") if m.type == "error" else 0
-        )
-        page.on("request", lambda r: None if _is_here(r.url) else errors.append(f"asks {r.url}"))
-        yield page
-        browser.close()
+def page(browser, errors) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    page.set_default_timeout(PATIENCE * 1000)
+    page.on("pageerror", lambda error: errors.append(f"error: {error}"))
+    page.on("console", lambda m: errors.append(f"console: {m.text}") if m.type == "error" else 0)
+    page.on("request", lambda r: None if _is_here(r.url) else errors.append(f"asks {r.url}"))
+    yield page
+    page.close()
 
 
 def _is_here(url: str) -> bool:
