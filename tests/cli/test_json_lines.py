@@ -73,16 +73,16 @@ def test_each_line_is_an_event_in_the_same_words(words, run):
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "name"),
+    ("error", "code", "said"),
     [
-        (KeyboardInterrupt(), 130, "KeyboardInterrupt"),
-        (Unavailable(f"away: {KEY}", codes=("RATE_LIMITED",)), 75, "Unavailable"),
-        (OSError(28, "No space left", KEY), 1, "OSError"),
-        (ZeroDivisionError(KEY), 1, "ZeroDivisionError"),
+        (KeyboardInterrupt(), 130, "interrupted; all records written so far are kept"),
+        (Unavailable(f"away: {KEY}", codes=("RATE_LIMITED",)), 75, "away: "),
+        (OSError(28, "No space left", KEY), 1, "No space left"),
+        (ZeroDivisionError(KEY), 1, "internal error: ZeroDivisionError"),
     ],
 )
 def test_the_last_line_says_how_a_command_ended_and_holds_no_key(
-    error, code, name, run, monkeypatch
+    error, code, said, run, monkeypatch
 ):
     """Also with the frames of `-vv`, which are one of its values."""
 
@@ -93,7 +93,8 @@ def test_the_last_line_says_how_a_command_ended_and_holds_no_key(
     done = run("--log", "json", "status", "-vv")
     [event] = events(done)
     assert done.code == event["values"]["exit_code"] == code and event["level"] == "error"
-    assert event["values"]["class"] == name and "in fail" in event["values"]["traceback"]
+    assert event["values"]["class"] == type(error).__name__ and said in event["text"]
+    assert "in fail" in event["values"]["traceback"]
     assert event["values"]["codes"] == [*getattr(error, "codes", ())]
     assert KEY not in done.err
 

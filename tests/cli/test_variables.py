@@ -86,8 +86,6 @@ def test_a_variable_gives_each_option_what_the_command_line_would(variable, word
 
 MISSPELT = {
     "SVC_STATMENT_ZONE=Asia/Tehran": "SVC_STATEMENT_ZONE",
-    "SVC_STATEMENT_ZOEN=Asia/Tehran": "SVC_STATEMENT_ZONE",
-    "SVC_STATEMENTS_ZONE=Asia/Tehran": "SVC_STATEMENT_ZONE",
     "SVC_DATADIR=other": "SVC_DATA_DIR",
     "SVC_RECEIPT_SECRET=hush": "SVC_RECEIPT_SECRETS",
     "SVC_RECEIPT_SECRET_FILE=hush": "SVC_RECEIPT_SECRETS_FILE",
