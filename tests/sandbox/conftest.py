@@ -5,10 +5,10 @@ import shutil
 import httpx
 import pytest
 
-from svc_analytics.sandbox import Behaviour, Clock, Refusal, Scenario, Service, Store, seed, serve
+from svc_analytics.sandbox import Behaviour, Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.site import create_site
 from tests.sandbox.in_process import InProcess
-from tests.sandbox.shop import Shop
+from tests.sandbox.shop import Shop, refused
 
 
 @pytest.fixture(scope="session")
@@ -88,13 +88,7 @@ def pages(service, payout_key):
 @pytest.fixture
 def refusal():
     """What the service refuses a call with: its status and codes."""
-
-    def call(operation, *arguments, **named):
-        with pytest.raises(Refusal) as caught:
-            operation(*arguments, **named)
-        return caught.value.status, *caught.value.codes
-
-    return call
+    return refused
 
 
 @pytest.fixture(scope="session")

@@ -47,9 +47,8 @@ def test_receipt_secret_can_have_been_rotated_several_times():
     since = [entry.valid_from for entry in service.account.receipt_ring]
     texts = ("2026-10-12T08:00:00Z", "2026-09-12T08:00:00Z", "2026-08-12T08:00:00Z")
     assert since[:3] == [parse_instant(text)[0] for text in texts]
-    assert {verdict_of(service, payment) for payment in payments} == {
-        *("valid", "valid_previous_secret")
-    }
+    verdicts = {verdict_of(service, payment) for payment in payments}
+    assert verdicts == {"valid", "valid_previous_secret"}
 
 
 def test_without_a_rotation_there_is_one_secret():
@@ -71,10 +70,8 @@ def test_busy_months_hold_more():
     """August a hundred times as busy as September and October."""
     _, payments, _ = lived(season=(1, 1, 1, 1, 1, 1, 1, 100, 1, 1, 1, 1))
     months = Counter(payment["paid_at"][:7] for payment in payments)
-    assert (
-        months["2026-08"] > 100
-        and months["2026-08"] + sum(months[name] for name in ("2026-09", "2026-10")) == 120
-    )
+    assert months["2026-08"] > 100
+    assert sum(months[name] for name in ("2026-08", "2026-09", "2026-10")) == 120
 
 
 def test_fee_tiers_follow_each_other():
@@ -114,14 +111,6 @@ def test_a_file_of_before_such_words_is_the_usual_merchant(tmp_path):
         seed(store, Scenario(months=1, payments=5))
         store.fetch("alter table scenario drop column business")
         assert store.scenario().business == Business()
-
-
-def test_a_scenario_file_is_read_whole(tmp_path):
-    """TOML: sizes and habits by their names."""
-    path = tmp_path / "shop.toml"
-    path.write_text('payments = 50\ncoins = ["btc"]\nfee_tiers = [90]\n')
-    told = read_scenario_file(path)
-    assert told == {"payments": 50, "business": Business(coins=("btc",), fee_tiers=(90,))}
 
 
 @pytest.mark.parametrize(

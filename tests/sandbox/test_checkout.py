@@ -235,23 +235,6 @@ def read(shop):
     return call
 
 
-@pytest.fixture
-def review(shop):
-    def call(action, customer_id="C-1", **more):
-        body = {"action": action, **more}
-        return shop.service.bindings.review(shop.checkout, customer_id, body)
-
-    return call
-
-
-@pytest.fixture
-def revoke(shop):
-    def call(body=REASON, customer_id="C-1"):
-        return shop.service.bindings.revoke(shop.checkout, customer_id, body)
-
-    return call
-
-
 def test_customer_without_a_binding_has_the_state_none(read):
     """With `binding` null, whether the customer is known or not."""
     assert read("nobody") == {"customer_id": "nobody", "state": "none", "binding": None}
@@ -268,13 +251,14 @@ def test_matching_name_binds_at_once(shop, read):
     assert "customers.example" not in str(answer)
 
 
-def test_other_name_awaits_the_review(shop, read, review):
+def test_other_name_awaits_the_review(shop, read):
     """none to pending_review, and once approved to active, with its time on record."""
     shop.bind(supplied="Somebody Else")
     binding = read()["binding"]
     assert (binding["status"], binding["match_passed"]) == ("pending_review", False)
     assert (binding["bound_at"], binding["supplied_name"]) == (None, "Somebody Else")
-    approved = review("approve")["binding"]
+    review = shop.service.bindings.review
+    approved = review(shop.checkout, "C-1", {"action": "approve"})["binding"]
     assert (approved["status"], approved["reviewed_at"]) == ("active", "2026-11-20T12:00:00Z")
     assert read()["state"] == "active"
 
@@ -283,15 +267,17 @@ ENDS = {"rejected": "Somebody Else", "revoked": None}
 
 
 @pytest.mark.parametrize("supplied", ENDS.values(), ids=ENDS.keys())
-def test_rejected_or_revoked_binding_is_gone(shop, read, review, revoke, supplied):
+def test_rejected_or_revoked_binding_is_gone(shop, read, supplied):
     """The reason is on record, no replacement can be named, and a fresh ceremony can follow."""
     shop.bind(supplied=supplied)
-    omid = shop.people["omid"].payer_id
+    omid, bindings = shop.people["omid"].payer_id, shop.service.bindings
     told = {**REASON, "payer_id": omid, "replacement": omid}
     if supplied:
-        assert review("reject", **told)["binding"]["status"] == "revoked"
+        ended = bindings.review(shop.checkout, "C-1", {"action": "reject", **told})
+        assert ended["binding"]["status"] == "revoked"
     else:
-        assert revoke(told) == {"customer_id": "C-1", "state": "revoked"}
+        ended = bindings.revoke(shop.checkout, "C-1", told)
+        assert ended == {"customer_id": "C-1", "state": "revoked"}
     assert read()["state"] == "none" and shop.events()[-1]["type"] == "binding.revoked"
     assert shop.platform.store.fetch("select reason from bindings") == [(REASON["reason"],)]
     assert shop.bind("omid").status == "active"

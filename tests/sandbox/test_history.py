@@ -10,7 +10,6 @@ from svc_analytics.instants import MINUTE, parse_instant
 from svc_analytics.periods import month_of
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.core.coins import COINS
-from svc_analytics.schema import STREAMS
 
 DECIMALS = {coin.slug: coin.decimals for coin in COINS}
 ONE_UNIT = {slug: Decimal(1).scaleb(-decimals) for slug, decimals in DECIMALS.items()}
@@ -39,15 +38,6 @@ def refunds(past):
 @pytest.fixture(scope="module")
 def payouts(past):
     return [record for record in past[1] if record["kind"] == "payout"]
-
-
-def test_records_have_the_contracts_columns_in_text(past):
-    """Every value of a record is a string, but for metadata and what may be null."""
-    for stream, records in zip(STREAMS.values(), past, strict=True):
-        for record in records:
-            assert record.keys() == {column.name for column in stream.columns}
-            odd = {name for name, value in record.items() if not isinstance(value, str)}
-            assert odd <= {"metadata", "payment_id", "reference_id"}
 
 
 def test_payment_fee_is_a_tier_of_its_amount_rounded_half_up(payments):

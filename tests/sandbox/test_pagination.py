@@ -16,7 +16,6 @@ HABITS = {
     "varying_pages": Behaviour(page_size=(1, 100)),
     "every_second_page_empty": Behaviour(empty_pages=2),
     "short_lived_cursors": Behaviour(cursor_lifetime=1),
-    "unknown_properties": Behaviour(extra_properties=True),
 }
 
 

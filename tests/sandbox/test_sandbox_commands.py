@@ -52,11 +52,11 @@ def test_seed_fills_a_file_and_says_so(tmp_path):
 def test_seed_takes_a_scenario_file(tmp_path):
     """Its sizes and habits; an option on the command line comes before it."""
     path = tmp_path / "shop.toml"
-    path.write_text('months = 2\npayments = 9000\ncoins = ["btc"]\n')
+    path.write_text('months = 2\npayments = 9000\ncoins = ["btc"]\nfee_tiers = [90]\n')
     arguments = ["seed", "--db", str(tmp_path / "s.db"), "--scenario", str(path)]
     result = CliRunner().invoke(sandbox, [*arguments, "--payments", "30"], catch_exceptions=False)
     assert "seed 7, 2 months" in result.stdout
-    assert '30 payments, {"coins":["btc"]}' in result.stdout
+    assert '30 payments, {"coins":["btc"],"fee_tiers":[90]}' in result.stdout
 
 
 @pytest.mark.parametrize("told", [[], SMALL], ids=["nothing told", "the same told"])

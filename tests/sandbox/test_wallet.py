@@ -81,12 +81,8 @@ def records_left(shop, coin=COINS[0]):
 
 def business(shop):
     wallets = ControlApi(shop.service).state()["wallets"]
-    [found] = [
-        each["balance"]
-        for each in wallets
-        if (each["account"], each["currency"]) == (BUSINESS, "usdt")
-    ]
-    return units(found)
+    held = {(each["account"], each["currency"]): each["balance"] for each in wallets}
+    return units(held[BUSINESS, "usdt"])
 
 
 @pytest.mark.parametrize("days", [0, 1, 5, 30, -3])
@@ -123,14 +119,8 @@ def test_a_seeded_payout_that_still_fits_comes(shop):
 def test_a_payment_is_refunded_whole_though_a_seeded_refund_of_it_is_to_come(shop):
     """The cap counts what happened: the refund of the next millisecond gives way."""
     payment = shop.paid()
-    coming(
-        shop,
-        kind="refund",
-        payment_id=payment["id"],
-        amount="5",
-        debited_amount="5",
-        fee_amount="0",
-    )
+    whole = {"amount": "5", "debited_amount": "5", "fee_amount": "0"}
+    coming(shop, kind="refund", payment_id=payment["id"], **whole)
     assert shop.refund(payment, "20")["amount"] == "20.000000"
     shop.clock.advance(1000)
     made = [row for row in shop.service.records("payout_records") if row["payment_id"]]
