@@ -169,51 +169,27 @@ def restate(page: Page, panel: Locator, tile: Locator, store: sandbox.Store) -> 
 
 
 @pytest.fixture
-def demo_data(tmp_path_factory) -> Path:
-    """The demo's lake, in which a payout, refunds and receipts are."""
-    return demo_copy(tmp_path_factory).path
-
-
-@pytest.fixture
-def demo_address(tmp_path, demo_data) -> Iterator[str]:
-    """`svc-analytics lab` over the demo's lake."""
-    yield from lab_at(tmp_path, demo_data, {})
+def demo_address(tmp_path, tmp_path_factory) -> Iterator[str]:
+    """`svc-analytics lab` over the demo's lake, in which a payout, refunds and receipts are."""
+    yield from lab_at(tmp_path, demo_copy(tmp_path_factory).path, {})
 
 
 @pytest.mark.thorough
-def test_records_are_found_opened_by_their_kind_and_saved(page, demo_address, demo_data):
-    """A payout, a refund with its payment and verdict, and a payment typed letter by letter.
-
-    The last row of each table is the figure that stands in its heading.
-    """
+def test_records_are_found_and_saved(page, demo_address):
+    """One that is typed letter by letter; the last row of all is the figure in the heading."""
     panel = opened(page, demo_address)
-    head, record = panel.locator(".svc-records h4"), panel.locator(".svc-record")
-    drill(panel, f"Payouts sent, {richest(demo_data, 'payouts_count')}")
-    panel.locator(ROW).first.click()
-    expect(record.locator("h4")).to_contain_text("Payout ")
-    expect(record).to_contain_text("its payout")
-    coin = richest(demo_data, "refunds_count")
-    drill(panel, f"Refunds paid, {coin}")
-    figure = (head.text_content() or "").partition(": ")[2].removesuffix(f" {coin}")
-    expect(panel.locator("tfoot")).to_contain_text(figure)
-    panel.locator(ROW).first.click()
-    for text in ("Refund of SVC-", "its refund", "its payment", "its receipt", "receipt valid"):
-        expect(record).to_contain_text(text)
     drill(panel, "Gross sales, usdt")
+    head = panel.locator(".svc-records h4").text_content() or ""
+    figure = head.partition(": ")[2].removesuffix(" usdt")
+    expect(panel.locator("tfoot")).to_contain_text(figure)
     number = panel.locator(ROW).nth(3).locator("td").nth(3).text_content() or ""
     panel.get_by_role("textbox", name="find").press_sequentially(number)
     expect(panel.get_by_text("records 1 to 1 of 1")).to_be_visible()
     panel.locator(ROW).first.click()
-    expect(record.locator("h4")).to_contain_text(number)
+    expect(panel.locator(".svc-record h4")).to_contain_text(number)
     with page.expect_download() as download:
         panel.get_by_role("button", name="CSV").click()
     assert number in download.value.path().read_text()
-
-
-def richest(data: Path, count: str) -> str:
-    """The coin of which last month has most: the demo is of today, and its records of chance."""
-    summary = svc.statement(Lakehouse(data), "last month").summary
-    return str(max(zip(summary[count], summary["currency"], strict=True))[1])
 
 
 ROW = "table[aria-label=records] tbody tr"
