@@ -110,10 +110,3 @@ def test_a_longer_tree_is_proven_to_begin_with_the_shorter_one():
             assert not is_consistent((before, LEAVES[0][::-1]), later, proof)
             assert not is_consistent(earlier, (size, LEAVES[0][::-1]), proof) or before == 0
             assert not is_consistent(earlier, later, [*proof, LEAVES[0]])
-
-
-def test_a_rewritten_beginning_has_no_proof_of_consistency():
-    """One leaf of the beginning is exchanged: the new tree cannot prove the old root."""
-    rewritten = [LEAVES[99], *LEAVES[1:40]]
-    proof = consistency(rewritten, 20)
-    assert not is_consistent((20, root_of(LEAVES[:20])), (40, root_of(rewritten)), proof)

@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import re
 import shutil
 import stat
 from collections.abc import Callable
@@ -74,12 +75,9 @@ def test_the_signature_of_the_checkpoint_goes_along(closer, tmp_path):
     assert done.is_signed and facts_of(done.file)["signature"] == "armoured\n"
 
 
-def lose_the_lake(folder: Path, lake: Path) -> None:
-    (lake / "statements" / "seals.csv").unlink()
-
-
-def lose_the_secret(folder: Path, lake: Path) -> None:
-    (lake / "secret").unlink()
+def lose(name: str) -> Callable[[Path, Path], None]:
+    """Remove a file of the lake."""
+    return lambda folder, lake: (lake / name).unlink()
 
 
 def replace_the_secret(folder: Path, lake: Path) -> None:
@@ -105,18 +103,14 @@ def forget_the_tree(folder: Path, lake: Path) -> None:
     (folder / "checkpoint").unlink()
 
 
-def lose_the_checkpoint(folder: Path, lake: Path) -> None:
-    (folder / "checkpoint").unlink()
-
-
 REFUSED = {
-    "did not seal": lose_the_lake,
-    "secret is missing: restore it from a copy": lose_the_secret,
+    "did not seal": lose("statements/seals.csv"),
+    "secret is missing: restore it from a copy": lose("secret"),
     "are not those that were sealed: restore both": replace_the_secret,
     "2026-10, or the secret of its lake, are not": alter_a_line,
     "manifest.json differs from the seal: restore it": alter_the_manifest,
     "was sealed before there were trees": forget_the_tree,
-    "checkpoint is missing: restore it": lose_the_checkpoint,
+    "checkpoint is missing: restore it": lose("statements/2026-10/checkpoint"),
 }
 
 
@@ -310,57 +304,23 @@ def status(facts: Facts) -> str:
     return str(verify.outcome(verify.check_proof, json.dumps(facts).encode())[0])
 
 
-def flipped(chance: random.Random, text: str) -> str:
-    """Another digit at one place of a hash."""
-    at = chance.randrange(len(text))
-    return f"{text[:at]}{int(text[at], 16) ^ 1 << chance.randrange(4):x}{text[at + 1 :]}"
+def altered_digit(chance: random.Random, facts: Facts) -> Facts:
+    """Change one digit of the line or of a hash."""
+    name = chance.choice([name for name in ("line", "salt", "receipt", "hashes") if facts[name]])
+    text = json.dumps(facts[name])
+    at = chance.choice([found.start() for found in re.finditer(r"\d", text)])
+    return facts | {name: json.loads(f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}")}
 
 
-def other_hash(chance: random.Random, facts: Facts) -> Facts:
-    hashes = [*facts["hashes"]] or ["0" * 64]
-    at = chance.randrange(len(hashes))
-    return {"hashes": [*hashes[:at], flipped(chance, hashes[at]), *hashes[at + 1 :]]}
-
-
-def other_letter(chance: random.Random, facts: Facts) -> Facts:
-    at = chance.randrange(len(facts["line"]))
-    letter = "8" if facts["line"][at] != "8" else "9"
-    return {"line": facts["line"][:at] + letter + facts["line"][at + 1 :]}
-
-
-def other_root(chance: random.Random, facts: Facts) -> Facts:
-    lines = facts["checkpoint"].split("\n")
-    return {"checkpoint": "\n".join([*lines[:2], flipped(chance, lines[2]), *lines[3:]])}
-
-
-def other_size(chance: random.Random, facts: Facts) -> Facts:
-    """A tree of more lines than twice as many: of another height, or of no such path."""
-    lines = facts["checkpoint"].split("\n")
-    return {"checkpoint": "\n".join([lines[0], str(2 * int(lines[1]) + 1), *lines[2:]])}
-
-
-ALTERED: list[Callable[[random.Random, Facts], Facts]] = [
-    other_hash,
-    other_letter,
-    other_root,
-    other_size,
-    lambda chance, facts: {"salt": flipped(chance, facts["salt"])},
-    lambda chance, facts: {"receipt": flipped(chance, facts["receipt"])},
-    lambda chance, facts: {"hashes": [*facts["hashes"], "0" * 64]},
-    lambda chance, facts: {"hashes": facts["hashes"][1:] or ["0" * 64]},
-    lambda chance, facts: {"line_number": facts["line_number"] + chance.choice((-1, 1))},
-    lambda chance, facts: {"header": facts["header"].replace("kind,record_id", "record_id,kind")},
-]
-
-
-def prove_one(chance: random.Random, made: Sealed, size: int, altered: int) -> None:
+def prove_one(chance: random.Random, made: Sealed, size: int) -> None:
     """Prove a line of a statement: it is held, and each alteration of the proof is refused."""
     number = chance.randint(1, size)
     proof = prove_line(made.folder, made.manifest, SECRET, f"record-{number}")
     facts = json.loads(proof.to_json())
     assert status(facts) == "held" and facts["line_number"] == number
-    for alter in chance.sample(ALTERED, altered):
-        assert status(facts | alter(chance, facts)) == "FAILED", (size, number, alter)
+    for _ in range(4):
+        forged = altered_digit(chance, facts)
+        assert status(forged) == "FAILED", (size, number, forged)
 
 
 @pytest.mark.parametrize("seed", rings([1], range(60)))
@@ -371,7 +331,7 @@ def test_each_proof_is_held_and_no_altered_one(seed, tmp_path):
         size = chance.choice((1, 2, 1023, 1024, 1025, chance.randint(1, 1025)))
         made = sealed(tmp_path / f"{turn}", size)
         for _ in range(5):
-            prove_one(chance, made, size, altered=4)
+            prove_one(chance, made, size)
 
 
 @pytest.mark.thorough
@@ -380,4 +340,4 @@ def test_a_line_of_a_million_is_proven(tmp_path):
     chance = random.Random(20)
     made = sealed(tmp_path / "large", 1_000_000)
     for _ in range(3):
-        prove_one(chance, made, 1_000_000, altered=len(ALTERED))
+        prove_one(chance, made, 1_000_000)

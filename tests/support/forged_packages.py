@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import shutil
 from collections.abc import Callable
 from typing import Any
@@ -282,6 +283,12 @@ PROOFS: dict[str, Callable[[Strange], dict[str, Any]]] = {
     ),
     "a checkpoint of another size": lambda s: proof_of(
         s, checkpoint=s.proof["checkpoint"].replace("\n5\n", "\n6\n")
+    ),
+    "a checkpoint of a higher tree": lambda s: proof_of(
+        s, checkpoint=s.proof["checkpoint"].replace("\n5\n", "\n11\n")
+    ),
+    "another root": lambda s: proof_of(
+        s, checkpoint=re.sub(r"\n[0-9a-f]{64}\n", f"\n{'0' * 64}\n", s.proof["checkpoint"])
     ),
     "another label": lambda s: proof_of(
         s, checkpoint=s.proof["checkpoint"].replace("2026-10", "2026-11")
