@@ -16,7 +16,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import SECOND, format_instant, parse_instant, to_micros
 from svc_analytics.messages import Message
 from svc_analytics.periods import month
-from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
+from svc_analytics.sandbox import Service, serve
 from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.secrets import Secret, parse_secrets
@@ -28,7 +28,7 @@ from tests.support.desks import Desk, machine_clock_at
 from tests.support.fake_service import payment, payout
 from tests.support.flipped_bits import flip_column
 from tests.support.prepared import extracted
-from tests.support.sandboxes import NOW
+from tests.support.sandboxes import NOW, stocked
 
 SECRET = "whsec_one"
 AT = "2026-11-10T00:00:00Z"
@@ -363,9 +363,7 @@ def test_a_log_that_is_not_there_is_2(run, monkeypatch):
 def sandbox(monkeypatch) -> Iterator[tuple[Service, Path]]:
     """A merchant whose receiver saves what is delivered, and the settings to read it."""
     log = Path("deliveries.ndjson").absolute()
-    with Store() as store:
-        seed(store, Scenario(seed=3, months=2, payments=40, until=to_micros(NOW)))
-        service = Service(store, Clock(to_micros(NOW)))
+    with stocked(3, 2, 40, None) as service:
         service.webhooks = sender_to(log, service)  # the one that its own thread sends by
         with serve(service) as running, machine_clock_at(NOW):
             for name, value in running.environment.items():
