@@ -168,20 +168,12 @@ def test_a_cursor_of_any_characters_is_sent_back_as_it_came(cursor):
     assert dict(service.requests[0].url.params) == {"limit": "100", "cursor": cursor}
 
 
-IDS = {
-    "climbing": ("../payouts", "..%2Fpayouts"),
-    "line end": ("a\r\nx: y", "a%0D%0Ax%3A%20y"),
-    "128 slashes": ("/" * 128, "%2F" * 128),
-}
-
-
-@pytest.mark.parametrize(("text", "quoted"), IDS.values(), ids=IDS.keys())
 @pytest.mark.parametrize("name", ["payment", "payout", "session", "binding"])
-def test_id_is_sent_as_one_segment(name, text, quoted):
+def test_id_is_sent_as_one_segment(name):
     """Ids are the merchant's own texts: whatever they hold, they stay one segment of the path."""
     service = answering()
-    getattr(client_of(service), name)(text)
-    path = PREFIX + ROUTES[name].path.replace("{id}", quoted)
+    getattr(client_of(service), name)("../payouts\r\nx: y")
+    path = PREFIX + ROUTES[name].path.replace("{id}", "..%2Fpayouts%0D%0Ax%3A%20y")
     assert service.requests[0].url.raw_path == path.encode()
 
 

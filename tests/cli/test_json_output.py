@@ -10,8 +10,7 @@ import click
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
-from svc_analytics.sandbox.server import serve
+from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve, write_env_file
 from tests.support.documents import ROOT
 from tests.support.rings import rings
 from tests.support.ssh_keys import make_key
@@ -81,8 +80,7 @@ def folder(tmp_path_factory) -> Iterator[Path]:
         patch.chdir(folder)
         seed(store, Scenario(8, 1, 40, until=clock.now()))
         with serve(Service(store, clock)) as running:
-            settings = [f"{name}={value}\n" for name, value in running.environment.items()]
-            Path(".env").write_text("".join(settings), encoding="utf-8")
+            write_env_file(Path(".env"), running.environment)
             svc.extract(svc.open_lake("data"))
             Path("tokens.txt").write_text("v1.e30.e30\n", encoding="utf-8")
             Path("log.ndjson").write_text(json.dumps(DELIVERY) + "\n", encoding="utf-8")
