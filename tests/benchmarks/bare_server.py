@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from array import array
 from bisect import bisect_left, bisect_right
@@ -29,6 +28,7 @@ from svc_analytics.periods import month_of
 from svc_analytics.signing.receipts import sign_receipt
 from svc_analytics.signing.secrets import Secret
 from svc_analytics.signing.token_form import FACTS
+from tests.support.loopback import Loopback
 
 PREFIX = "/api/pay/v1"
 PAGE = 100
@@ -88,33 +88,25 @@ class Prebuilt:
         return b"".join((b'{"data":[', rows, b'],"next_cursor":', cursor, b"}"))
 
 
-class Server:
+class Server(Loopback):
     """Answers on a free loopback port, one thread a connection, until the process ends."""
 
     def __init__(self, payments: Prebuilt, latency: float) -> None:
         self._payments = payments
         self._latency = latency
         self._asked = count()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(self._respond)
 
-    def _accept(self) -> None:
-        while True:
-            connection, _ = self._listener.accept()
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
-
-    def _talk(self, connection: socket.socket) -> None:
+    def _respond(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         received = b""
-        with connection:
-            while chunk := connection.recv(65536):
-                received += chunk
-                while b"\r\n\r\n" in received:
-                    request, _, received = received.partition(b"\r\n\r\n")
-                    if self._latency:
-                        time.sleep(self._latency)
-                    connection.sendall(self._answer(request))
+        while chunk := connection.recv(65536):
+            received += chunk
+            while b"\r\n\r\n" in received:
+                request, _, received = received.partition(b"\r\n\r\n")
+                if self._latency:
+                    time.sleep(self._latency)
+                connection.sendall(self._answer(request))
 
     def _answer(self, request: bytes) -> bytes:
         target = request.split(b" ", 2)[1].decode()

@@ -23,9 +23,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.signing.secrets import Secret
 from tests.benchmarks.bare_server import PREFIX, serve
 from tests.benchmarks.bounds import Bound, both_times, note, seconds, tell, weighed
+from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
-CHECKOUT_KEY = "svc_live_" + "1" * 64
-PAYOUT_KEY = "svc_payout_" + "2" * 64
 REPEATS = 3
 LATENCY = 0.05
 # One after another takes 50 ms a page however many there are, so few are timed.

@@ -1,5 +1,6 @@
 """The same digits: what Spark counts is, cell by cell, what DuckDB counts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.engines import spark_address
 from tests.support.rings import rings
-from tests.support.seeded_lakes import MERCHANT, Seeded, make_seeded_lake
+from tests.support.seeded_lakes import MERCHANT, Seeded, make_seeded_lake, state
 
 # Two lakes that together have late and restated records, gaps, NULL values, rejected records and
 # amounts of many digits.
@@ -36,14 +37,7 @@ VIEWS = [model.name for model, _ in public_models() if not model.signature]
 
 def made(seeded: Seeded, period: Period, engine: str) -> Statement:
     """The statement of a period, its records counted by an engine or here."""
-    return statement(
-        Lakehouse(seeded.lake.path, engine=engine),
-        period.label,
-        zone=period.zone,
-        calendar=period.calendar,
-        now=seeded.now,
-        as_of=seeded.as_of,
-    )
+    return state(replace(seeded, lake=Lakehouse(seeded.lake.path, engine=engine)), period)
 
 
 def differing(seed: int, place: int, folder: Path) -> list[str]:

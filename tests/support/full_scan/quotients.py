@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
@@ -44,20 +45,11 @@ def worth(a: Any, b: Any, c: Any) -> Decimal | None:
     return stated(_rounded([a, b], c, 8))
 
 
-def _exact(factors: list[Any], divisor: Any) -> Fraction | None:
+def _rounded(factors: list[Any], divisor: Any, places: int) -> Decimal | None:
     given = (*factors, divisor)
     if not divisor or any(each is None or abs(Fraction(each)) >= LIMIT for each in given):
         return None
-    product = Fraction(1)
-    for factor in factors:
-        product *= Fraction(factor)
-    return product / Fraction(divisor)
-
-
-def _rounded(factors: list[Any], divisor: Any, places: int) -> Decimal | None:
-    exact = _exact(factors, divisor)
-    if exact is None:
-        return None
+    exact = prod(map(Fraction, factors)) / Fraction(divisor)
     units = abs(exact) * 10**places
     whole = (2 * units.numerator + units.denominator) // (2 * units.denominator)
     if whole >= 10**38:

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from inspect import isgeneratorfunction
-from itertools import repeat
 from typing import Any
 
 from svc_analytics.instants import from_micros
@@ -40,35 +39,33 @@ def _record(row: Row, detail: str) -> Found:
     return row["id"], row["settled_at"], row["currency"], detail
 
 
+def _all(view: View) -> Iterator[tuple[Row, Callable[[Row, str], Found]]]:
+    """Yield the payments and the payout records, each with what tells of it."""
+    yield from ((row, _payment) for row in view.books.payments)
+    yield from ((row, _record) for row in view.books.records)
+
+
 def amounts_are_not_negative(view: View) -> Iterator[Found]:
-    for row in view.books.payments:
-        names = ("amount", "charged_amount", "fee_amount", "net_amount", "usd_value")
-        if any((row[name] or 0) < 0 for name in names):
-            yield _payment(row, f"amount {text(row['amount'])}")
-    for row in view.books.records:
-        names = ("amount", "debited_amount", "fee_amount", "fee_percent", "usd_value")
-        if any((row[name] or 0) < 0 for name in names):
-            yield _record(row, f"amount {text(row['amount'])}")
+    for row, of in _all(view):
+        if any((row.get(name) or 0) < 0 for name in (*SIZES, "fee_percent", "usd_value")):
+            yield of(row, f"amount {text(row['amount'])}")
 
 
 def amounts_are_not_zero(view: View) -> Iterator[Found]:
-    yield from (_payment(row, "amount 0") for row in view.books.payments if not row["amount"])
-    for row in view.books.records:
+    for row, of in _all(view):
         if not row["amount"]:
-            yield _record(row, f"{row['kind']} of 0")
+            yield of(row, f"{row['kind']} of 0" if "kind" in row else "amount 0")
 
 
 def amounts_can_be_divided(view: View) -> Iterator[Found]:
-    for row in view.books.payments:
-        if row["amount"] and not _has_rates(row, ("net_amount", "fee_amount")):
-            yield _payment(row, _divided(row))
-    for row in view.books.records:
-        if row["amount"] and not _has_rates(row, ()):
-            yield _record(row, _divided(row))
+    for row, of in _all(view):
+        if row["amount"] and not _has_rates(row):
+            yield of(row, _divided(row))
 
 
-def _has_rates(row: Row, others: tuple[str, ...]) -> bool:
+def _has_rates(row: Row) -> bool:
     value, amount = row["usd_value"], row["amount"]
+    others = () if "kind" in row else ("net_amount", "fee_amount")
     rates = [ratio(row["fee_amount"], amount)]
     if value is not None:
         rates += [share(value, 1, abs(amount)), *(share(value, row[of], amount) for of in others)]
@@ -107,9 +104,7 @@ def _largest(
 
 
 def currency_is_a_plain_slug(view: View) -> Iterator[Found]:
-    rows = [*map(_payment, view.books.payments, repeat(""))]
-    rows += map(_record, view.books.records, repeat(""))
-    seen = set()
+    rows, seen = [of(row, "") for row, of in _all(view)], set()
     for record, at, coin, _ in sorted(rows, key=lambda row: (row[1], row[0])):
         month = month_of(at)
         if not re.fullmatch(r"[a-z0-9._-]+", coin) and (coin, month) not in seen:
@@ -148,13 +143,11 @@ def kind_is_known(view: View) -> Iterator[Found]:
 
 
 def optional_facts_could_be_held(view: View) -> Iterator[Found]:
-    for rows, of in ((view.books.payments, _payment), (view.books.records, _record)):
-        for row in rows:
-            extra = json.loads(row["extra"] or "{}")
-            names = [name for name in row if name in extra and row[name] is None]
-            if names:
-                told = ", ".join(names)
-                yield of(row, f"{told} could not be held: extra has what was received")
+    for row, of in _all(view):
+        extra = json.loads(row["extra"] or "{}")
+        names = [name for name in row if name in extra and row[name] is None]
+        if names:
+            yield of(row, f"{', '.join(names)} could not be held: extra has what was received")
 
 
 def payment_amount_is_charged_to_payer(view: View) -> Iterator[Found]:
@@ -302,10 +295,9 @@ def settled_in_the_month_created(view: View) -> Iterator[Found]:
 
 
 def status_is_known(view: View) -> Iterator[Found]:
-    for rows, of in ((view.books.payments, _payment), (view.books.records, _record)):
-        for row in rows:
-            if row["status"] != "completed":
-                yield of(row, f"status {row['status']}")
+    for row, of in _all(view):
+        if row["status"] != "completed":
+            yield of(row, f"status {row['status']}")
 
 
 def time_was_read_without_gap(view: View) -> Iterator[Found]:
