@@ -43,14 +43,16 @@ _RECORDS = {  # by stream: of a day, and of none that is known
 }
 _NAMED = 3  # records named of each cause
 _UNVERIFIED = {"not_checked", "missing"}  # verdicts that need no secret
-_SUMS = "amounts_can_be_summed"
+_SUMS, _RATES, _ZERO = "amounts_can_be_summed", "amounts_can_be_divided", "amounts_are_not_zero"
 _SUMMED = ("coin", "USD")  # the units of amounts
 # What is stated only if another figure is, or is not zero.
 _STATED_IF = {
     **dict.fromkeys(("implied_rate", "usd_exposure"), "implied_rate_at"),
     **dict.fromkeys(("usd_gross", "usd_net_sales", "usd_fees"), "usd_gross_priced_count"),
     "usd_refunds": "usd_refunds_priced_count",
-    "usd_payouts": "usd_payouts_priced_count",
+    **dict.fromkeys(
+        ("usd_payouts", "usd_payout_fees", "usd_payouts_debited"), "usd_payouts_priced_count"
+    ),
     "outside_movement": "asserted_balance",
 }
 # A part of it is too large only if it is; without a value, no record of the part has one in USD.
@@ -59,7 +61,6 @@ _PART_OF = {
         ("usd_refunds_same_period", "usd_refunds_prior_period", "usd_refunds_unresolved"),
         "usd_refunds",
     ),
-    **dict.fromkeys(("usd_payout_fees", "usd_payouts_debited"), "usd_payouts"),
 }
 
 Row = dict[str, Any]
@@ -108,7 +109,7 @@ def _too_large(values: Values, broken: set[tuple[str, str]], checks: pa.Table) -
     for coin in dict.fromkeys(coin for _, coin in values):
         names = [name for name, of in values if of == coin]
         if large := tuple(name for name in names if _is_too_large(name, coin, values, broken)):
-            yield Unknown(large, (coin,), _largest(coin, checks))
+            yield Unknown(large, (coin,), _why_unstated(coin, checks))
 
 
 def _is_too_large(name: str, coin: str, values: Values, broken: set[tuple[str, str]]) -> bool:
@@ -131,16 +132,16 @@ def _is_too_large(name: str, coin: str, values: Values, broken: set[tuple[str, s
     return bool(figure.denominator) or (figure.is_zero_when_empty and figure.unit in _SUMMED)
 
 
-def _largest(coin: str, checks: pa.Table) -> Message:
-    """Name the records that make sums of a coin too large."""
-    amounts = [
-        row["record_id"]
-        for row in checks.select(["check_name", "currency", "record_id"]).to_pylist()
-        if row["check_name"] == _SUMS and row["currency"] == coin
-    ]
-    if not amounts:
-        return Message("unknown.too_large")
-    return Message("unknown.too_large_records", ids=", ".join(amounts[:_NAMED]))
+def _why_unstated(coin: str, checks: pa.Table) -> Message:
+    """Name the records that make sums of a coin too large; those of amount 0 have no rate."""
+    broken: dict[str, list[str]] = {_SUMS: [], _RATES: [], _ZERO: []}
+    for row in checks.select(["check_name", "currency", "record_id"]).to_pylist():
+        if row["currency"] == coin and row["check_name"] in broken:
+            broken[row["check_name"]].append(row["record_id"])
+    if amounts := broken[_SUMS]:
+        return Message("unknown.too_large_records", ids=", ".join(amounts[:_NAMED]))
+    is_zero = broken[_ZERO] and not broken[_RATES]
+    return Message("unknown.no_rate" if is_zero else "unknown.too_large")
 
 
 def _cells(tables: Mapping[str, pa.Table], known: Values) -> Iterator[Cell]:

@@ -54,6 +54,12 @@ def make(desk) -> Make:
     return build
 
 
+def unstated(made: Statement, currency: str) -> tuple[tuple[str, ...], str]:
+    """The figures of a coin that cannot be stated, and why."""
+    [unknown] = [each for each in made.unknown if each.coins == (currency,)]
+    return unknown.figures, unknown.text
+
+
 def row(made: Statement, currency: str) -> dict[str, Any]:
     return next(r for r in made.tables["summary"].to_pylist() if r["currency"] == currency)
 
@@ -152,8 +158,34 @@ def test_one_payment_that_is_worth_too_much_stops_nothing(make):
     assert [dust[name] for name in names] == [Decimal("5.000000000000000001"), None, None]
     assert row(made, "btc")["usd_exposure"] == Decimal("22.5")  # 9 at 10 for 4
     assert rules(made, "dust") == ["amounts_can_be_divided"]
-    unknown = [each.figures for each in made.unknown if each.coins == ("dust",)]
-    assert unknown == [("implied_rate", "usd_exposure")]
+    assert unstated(made, "dust")[0] == ("implied_rate", "usd_exposure")
+
+
+FEES = """
+ kind     currency  amount  fee      fee_bearer  usd_value         net_amount  at
+ payment  large     1       1000000  customer    1000000000000000  1           2026-10-12T09:00
+ payout   larger    1       1000000              1000000000000000              2026-10-12T09:00
+ payment  zero      0       0        merchant    3                 0           2026-10-12T09:00
+ payout   nought    0       0                    3                             2026-10-12T09:00
+"""
+
+
+TOO_LARGE, OF_ZERO = "they reach 1e20", "a record of amount 0 has a USD value"
+UNSTATED = {
+    "large": ({"usd_fees"}, TOO_LARGE),
+    "larger": ({"usd_payout_fees", "usd_payouts_debited", "usd_rail_movement"}, TOO_LARGE),
+    "zero": ({"usd_fees", "usd_net_sales"}, OF_ZERO),
+    "nought": ({"usd_payout_fees", "usd_payouts_debited"}, OF_ZERO),
+}
+
+
+def test_a_fee_without_a_value_in_usd_is_said_to_be_unknown(make):
+    """1,000,000 of a coin at 1e15 USD have more digits than can be held; of 0 there is no rate."""
+    made = make("2026-10", FEES)
+    for coin, (figures, why) in UNSTATED.items():
+        named, text = unstated(made, coin)
+        assert figures <= {*named} and why in text
+    assert "amounts_can_be_divided" in rules(made, "large")
 
 
 def test_fees_of_large_amounts_are_held_to_their_tier(desk, make):
