@@ -65,7 +65,7 @@ def test_every_finding_of_all_time_is_that_of_a_full_scan(seed, tmp_path):
     Each with its record, coin, detail and instant; the lakes of the deep ring break every rule.
     """
     seeded = make_seeded_lake(tmp_path / "data", seed)
-    expected = findings_of_all_time(Books(seeded.lake.path), seeded.now)
+    expected = findings_of_all_time(Books(seeded.lake.path))
     with open_warehouse(seeded.lake) as warehouse:
         found = as_found(warehouse.query("from exceptions").to_pylist())
     assert sorted(found, key=str) == sorted(expected, key=str)

@@ -17,7 +17,7 @@ import pytest
 
 from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.formatting import tables
-from svc_analytics.instants import parse_bound, to_micros
+from svc_analytics.instants import parse_bound
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.index import parent_rows
 from svc_analytics.lake.month_file import write_month_file
@@ -37,7 +37,7 @@ from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support import prepared
 from tests.support.desks import Desk
-from tests.support.fake_service import CHECKOUT_KEY, NOW, payment, payout, refund
+from tests.support.fake_service import CHECKOUT_KEY, payment, payout, refund
 from tests.support.findings import all_findings, findings_of
 from tests.support.full_scan.findings import as_found, findings_of_all_time
 from tests.support.full_scan.rows import Books
@@ -308,7 +308,7 @@ def test_each_rule_finds_the_record_that_breaks_it_when_figures_book_it(desk):
     found = all_findings(desk.lake)
     messages = [Message.from_json(json.loads(row["message"])) for row in found]
     assert messages == [row["detail"] for row in found]  # the values within another message too
-    scanned = findings_of_all_time(Books(desk.lake.path), to_micros(NOW))
+    scanned = findings_of_all_time(Books(desk.lake.path))
     assert sorted(as_found(found), key=str) == sorted(scanned, key=str)
     rows = [(row["check_name"], row["record_id"], f"{row['occurred_at']:%FT%TZ}") for row in found]
     assert expected == {

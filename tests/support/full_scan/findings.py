@@ -4,10 +4,11 @@ Rules over the files themselves are left out: on a whole lake they find nothing.
 """
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import localcontext
 from typing import Any
 
-from svc_analytics.instants import BEGINNING, from_micros
+from svc_analytics.instants import BEGINNING, from_micros, to_micros
 from svc_analytics.periods import month, month_of
 from tests.support.full_scan.figures import exposure, figures_by_coin
 from tests.support.full_scan.knowledge import View
@@ -26,12 +27,13 @@ BLOCKING = {
 COLUMNS = ("check_name", "severity", "record_id", "month", "currency", "detail")
 _UNPLACED = "balance_is_of_a_coin_that_moved"
 
+_END = to_micros(datetime.max.replace(tzinfo=UTC))
 _ALWAYS = ("check_name", "record_id", "occurred_at", "currency", "detail")
 
 
-def findings_of_all_time(books: Books, until: int) -> list[Any]:
-    """What the rules find in a lake, whenever it occurred, without an order."""
-    always = replace(month("2026-10"), start=BEGINNING, end=until)
+def findings_of_all_time(books: Books) -> list[Any]:
+    """What the rules find in a lake, whenever it occurred or is said to, without an order."""
+    always = replace(month("2026-10"), start=BEGINNING, end=_END)
     view = View(books, always, books.read_to, books.read_to)
     with localcontext(EXACT):
         return [

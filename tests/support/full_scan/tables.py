@@ -145,7 +145,7 @@ def cohorts(view: View) -> list[Row]:
             of, settled = (
                 _label(months, starts, at) for at in (paid["paid_at"], row["settled_at"])
             )
-            if of and settled:
+            if of and settled and row["settled_at"] < view.end:
                 found[of, settled, row["currency"]].append(row)
     by_label = {period.label: period for period in months}
     return [_cohort(view, by_label[key[0]], key, found[key]) for key in sorted(found)]
