@@ -43,7 +43,7 @@ _RECORDS = {  # by stream: of a day, and of none that is known
 }
 _NAMED = 3  # records named of each cause
 _UNVERIFIED = {"not_checked", "missing"}  # verdicts that need no secret
-_SUMS, _RATES, _ZERO = "amounts_can_be_summed", "amounts_can_be_divided", "amounts_are_not_zero"
+_SUMS, _ZERO = "amounts_can_be_summed", "amounts_are_not_zero"
 _SUMMED = ("coin", "USD")  # the units of amounts
 # What is stated only if another figure is, or is not zero.
 _STATED_IF = {
@@ -56,12 +56,10 @@ _STATED_IF = {
     "outside_movement": "asserted_balance",
 }
 # A part of it is too large only if it is; without a value, no record of the part has one in USD.
-_PART_OF = {
-    **dict.fromkeys(
-        ("usd_refunds_same_period", "usd_refunds_prior_period", "usd_refunds_unresolved"),
-        "usd_refunds",
-    ),
-}
+_PART_OF = dict.fromkeys(
+    ("usd_refunds_same_period", "usd_refunds_prior_period", "usd_refunds_unresolved"),
+    "usd_refunds",
+)
 
 Row = dict[str, Any]
 Values = Mapping[tuple[str, str], Any]  # of figures, by name and coin
@@ -105,7 +103,7 @@ def needs_met(omissions: list[Row]) -> frozenset[str]:
 
 
 def _too_large(values: Values, broken: set[tuple[str, str]], checks: pa.Table) -> Iterator[Unknown]:
-    """Yield the figures that have too many digits to be stated, coin by coin."""
+    """Yield the figures of each coin that have too many digits, or no rate for an amount of 0."""
     for coin in dict.fromkeys(coin for _, coin in values):
         names = [name for name, of in values if of == coin]
         if large := tuple(name for name in names if _is_too_large(name, coin, values, broken)):
@@ -133,15 +131,14 @@ def _is_too_large(name: str, coin: str, values: Values, broken: set[tuple[str, s
 
 
 def _why_unstated(coin: str, checks: pa.Table) -> Message:
-    """Name the records that make sums of a coin too large; those of amount 0 have no rate."""
-    broken: dict[str, list[str]] = {_SUMS: [], _RATES: [], _ZERO: []}
+    """Name the records that make sums of a coin too large; one of amount 0 may be the cause too."""
+    broken: dict[str, list[str]] = {_SUMS: [], _ZERO: []}
     for row in checks.select(["check_name", "currency", "record_id"]).to_pylist():
         if row["currency"] == coin and row["check_name"] in broken:
             broken[row["check_name"]].append(row["record_id"])
     if amounts := broken[_SUMS]:
         return Message("unknown.too_large_records", ids=", ".join(amounts[:_NAMED]))
-    is_zero = broken[_ZERO] and not broken[_RATES]
-    return Message("unknown.no_rate" if is_zero else "unknown.too_large")
+    return Message("unknown.too_large_or_zero" if broken[_ZERO] else "unknown.too_large")
 
 
 def _cells(tables: Mapping[str, pa.Table], known: Values) -> Iterator[Cell]:

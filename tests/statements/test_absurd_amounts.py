@@ -170,7 +170,7 @@ FEES = """
 """
 
 
-TOO_LARGE, OF_ZERO = "they reach 1e20", "a record of amount 0 has a USD value"
+TOO_LARGE, OF_ZERO = "they reach 1e20, and more", "or no amount but 0 has a USD value"
 UNSTATED = {
     "large": ({"usd_fees"}, TOO_LARGE),
     "larger": ({"usd_payout_fees", "usd_payouts_debited", "usd_rail_movement"}, TOO_LARGE),
