@@ -111,7 +111,7 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
     what is being done.
 
     Returns:
-        What became of the month: `state` (sealed, unchanged, restated or provisional),
+        What became of the month: `state` (sealed, unchanged, unproven, restated or provisional),
         `folder`, `version`, `seal`, `reasons`, and `restatement`, a frame of what differs
         from the version before, or None.
 
@@ -228,7 +228,7 @@ def _close_in_turn(job: Job, months: Sequence[Period], readings: Readings) -> It
         doubts = readings.doubts(period)
         earlier = months[:place] if readings.has_news else ()
         for again in _close_in_turn(job, earlier, readings):
-            if again.state != "unchanged":
+            if again.is_new:
                 yield again
             if again.seal is None:
                 return
@@ -295,11 +295,12 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     new, table = proof.new or rederive(job.lake, manifest), proof.table
     label, seal = period.folder, manifest["seal"]
     job.proven.add(seal)
-    result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons, new.unknown)
+    reasons = (*new.reasons, *map(Reason, proof.unproven_files))
+    result = CloseResult(label, proof.state, folder, len(sealed), seal, reasons, new.unknown)
     result = replace(result, table=table if table.num_rows else None, receipts=new.receipts_state)
     if proof.sealed and result.table is None:
         job.shown[seal] = proof.sealed
-    known = [*balance_notes(job.lake, manifest, period), *proof.verdicts]
+    known = [*balance_notes(job.lake, manifest, period), *proof.verdicts, *proof.left_out]
     return result.with_notes([*known, *forms_left_out(job.output, new)])
 
 

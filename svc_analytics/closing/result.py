@@ -1,4 +1,4 @@
-"""The result of closing a month: sealed, unchanged, restated, provisional or waiting, and why."""
+"""The result of closing a month: sealed, unchanged, unproven, restated, provisional or waiting."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
     from svc_analytics.config import Settings
 
-State = Literal["sealed", "unchanged", "restated", "provisional", "waiting"]
+State = Literal["sealed", "unchanged", "unproven", "restated", "provisional", "waiting"]
 _OUTCOMES: dict[State, str] = {
     "sealed": "{label} sealed as {seal}: {folder}",
     "unchanged": "{label} was sealed before and is unchanged, as {seal}: {folder}",
+    "unproven": "{label} was sealed before as {seal}, and not all of it is proven: {folder}",
     "restated": "{label} restated as version {version}, sealed as {seal}: {folder}",
     "provisional": "{label} is provisional and not sealed: {folder}",
     "waiting": "{label} is not closed",
@@ -72,7 +73,7 @@ class CloseResult(Displayable):
     @property
     def is_new(self) -> bool:
         """Whether something became of it that was not so before."""
-        return self.state != "unchanged"
+        return self.state not in ("unchanged", "unproven")
 
     @property
     def restatement(self) -> pd.DataFrame | None:

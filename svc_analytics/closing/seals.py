@@ -17,7 +17,6 @@ from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN, Period, read_label
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
 from svc_analytics.proofs.verify import ADDED, OF_PROGRAMS
-from svc_analytics.render.contents import once_each
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
 
@@ -54,6 +53,14 @@ def seal_of(manifest: Manifest) -> str:
     bare = {name: value for name, value in manifest.items() if name != "seal"}
     canonical = json.dumps(bare, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of JSON; raise `ValueError` where a name stands twice in it."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a name stands twice")
+    return members
 
 
 def read_manifest(folder: Path) -> Manifest:

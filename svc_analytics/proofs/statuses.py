@@ -15,6 +15,7 @@ from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import FILE
 
 HELD, FAILED, UNCHECKED = "held", "FAILED", "not checked"
+NOT_COMPARED = "not compared"  # a form that another release made
 CHAIN = "chain.json"
 _Path = str | os.PathLike[str]
 Check = tuple[Any, ...]  # what is checked, the function of verify.py, and what it takes
@@ -47,7 +48,10 @@ def _content(option: str, path: _Path | None) -> bytes | None:
 
 @dataclass(frozen=True)
 class Status:
-    """One status of a statement: `held`, `FAILED` or `not checked`, and a text that says why."""
+    """One status of a statement: what became of a check, and a text that says why.
+
+    It is `held`, `FAILED`, `not checked` or `not compared`.
+    """
 
     name: str
     outcome: str
@@ -56,6 +60,12 @@ class Status:
     def to_json(self) -> dict[str, str]:
         """Return its outcome and its text as JSON documents hold them."""
         return {"status": self.outcome, "text": self.text}
+
+
+def signed_by(folder: Path, trust: Trust) -> str | None:
+    """Tell which of the keys that a reader trusts signed a folder's checkpoint; None where none."""
+    outcome, text, _ = verify.outcome(verify.check_signed, folder, FILE, trust.signers)
+    return str(text) if outcome == HELD else None
 
 
 def statuses_of(folder: Path, trust: Trust) -> list[Status]:

@@ -23,13 +23,6 @@ from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.language.fonts import has_persian_font
 from svc_analytics.messages import Message
 from svc_analytics.render.beancount import write_beancount
-from svc_analytics.render.contents import (
-    Contents,
-    read_journal,
-    read_json,
-    read_page,
-    read_workbook,
-)
 from svc_analytics.render.document import Document
 from svc_analytics.render.journal import check_balanced, make_journal, write_postings
 
@@ -123,12 +116,11 @@ def require_pdf(language: Language = ENGLISH) -> None:
 
 @dataclass(frozen=True)
 class Form:
-    """One form of a whole statement: its files, how they are written and read back."""
+    """One form of a whole statement: its files, and how they are written."""
 
     name: str
     files: tuple[str, ...]
     write: Callable[..., Rows]
-    read: Callable[[Path], Contents] | None  # None where a file cannot be read back
     is_worded: bool = False  # people read it: it has a language and a look
     is_of_final_month: bool = False  # no other statement has it
     require: Callable[[Language], None] = lambda language: None  # raises where it cannot be made
@@ -137,12 +129,12 @@ class Form:
 DOCUMENTS = {
     form.name: form
     for form in (
-        Form("xlsx", ("statement.xlsx",), write_xlsx, read_workbook, is_worded=True),
-        Form("html", ("statement.html",), write_html, read_page, is_worded=True),
-        Form("json", ("statement.json",), write_json, read_json),
-        Form("journal", ("journal.csv", "journal.beancount"), write_journal, read_journal),
-        Form("books", ("books.csv",), write_books, read_journal, is_of_final_month=True),
-        Form("pdf", ("statement.pdf",), write_pdf, None, is_worded=True, require=require_pdf),
+        Form("xlsx", ("statement.xlsx",), write_xlsx, is_worded=True),
+        Form("html", ("statement.html",), write_html, is_worded=True),
+        Form("json", ("statement.json",), write_json),
+        Form("journal", ("journal.csv", "journal.beancount"), write_journal),
+        Form("books", ("books.csv",), write_books, is_of_final_month=True),
+        Form("pdf", ("statement.pdf",), write_pdf, is_worded=True, require=require_pdf),
     )
 }
 

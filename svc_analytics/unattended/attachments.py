@@ -61,7 +61,8 @@ def attachments(
     write_forms(proof.sealed, Output(wanted, language), lake.storage)
     files = {name: (folder, facts) for name, facts in manifest["files"].items()}
     derived = read_facts(proof.sealed.place).get("files", {})
-    files = {name: (proof.sealed.place, facts) for name, facts in derived.items()} | files
+    beside = {name: (proof.sealed.place, facts) for name, facts in derived.items()}
+    files = beside | files if proof.sealed.is_proven else files | beside
     names = [name for form in wanted for name in DOCUMENTS[form].files if name in files]
     return [_attachment(files[name][0] / name, files[name][1]["sha256"]) for name in names]
 

@@ -88,6 +88,16 @@ def label_of(name: str) -> str:
     return figure.label if figure and figure.label else label(name)
 
 
+def labels_of(name: str) -> tuple[str, ...]:
+    """Return the label of a figure or a column, and those that it had in earlier releases.
+
+    >>> labels_of("net_sales")
+    ('Sales after fees', 'Net sales')
+    """
+    figure = read_figures().get(name)
+    return (label_of(name), *(figure.earlier if figure else ()))
+
+
 def in_sentence(name: str) -> str:
     """Return a label as it stands within a sentence.
 

@@ -7,8 +7,9 @@ for it to be known, and the table macro that yields its records. `rows` is the c
 and `each` is what each of them adds: together they make the figure. Where it is not their sum, such
 as a median, `from` is the value of each that it is chosen or made from. `{rows}` and `{each}` in
 the expression stand for them, so what is counted is what is shown. `adds` says over
-what the figure is summed: the months of a longer period, merchants, or nothing. Those of no group
-are steps to others: they are not stated, have no label and add nothing.
+what the figure is summed: the months of a longer period, merchants, or nothing. `earlier` are the
+labels of earlier releases, which sealed statements have still. Those of no group are steps to
+others: they are not stated, have no label and add nothing.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Figure:
     source: str
     expression: str
     label: str = ""  # its name for people
+    earlier: tuple[str, ...] = ()  # those that it had in earlier releases
     formula: str = ""  # how it is made, in plain words
     needs: tuple[str, ...] = ()
     adds: tuple[str, ...] = ()  # over what it is summed: months, merchants
@@ -130,6 +132,7 @@ def parse_figure(text: str) -> Figure:
         adds=tuple(word for word in _names(pairs.pop("adds", "")) if word != "nothing"),
         needs=_names(pairs.pop("needs", "")),
         operands=_names(pairs.pop("of", "")),
+        earlier=tuple(filter(None, pairs.pop("earlier", "").split(", "))),
         column=int(pairs.pop("column", 0)) or None,
         is_zero_when_empty=pairs.pop("empty", "zero") == "zero",
         **pairs,

@@ -201,7 +201,8 @@ def statement_verify(
     Renders the statement again and compares every file, every fact and the chain of
     earlier seals, and every figure with the lake; prints each difference, and what
     could not be proven. Then it says whether the statement is sealed, signed, stamped
-    and proven, each held, FAILED or not checked. DIR may be a package (ZIP).
+    and proven, each held, FAILED, not checked, or not compared, as a page that another
+    release made. DIR may be a package (ZIP).
     """
     lake = None if data_dir is None else Lakehouse(data_dir)
     checked = verify.verify_statement(folder, lake, **trusted)
@@ -295,12 +296,16 @@ def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:
     if checked.holds:
         text = f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
         return "\n".join([text, *notes])
-    if checked.broken or checked.reasons or checked.table.num_rows:
+    if checked.broken or (checked.seal and (checked.reasons or checked.table.num_rows)):
         lines = [f"{checked.folder} does not hold"]
+    elif checked.seal is None:
+        lines = [f"{checked.folder} was never sealed"]
     else:
         lines = [f"{checked.folder} agrees with seal {checked.seal}, but not all was proven"]
     lines += [f"  {single_line(text)}" for text in checked.broken]
     lines += [f"  not proven: {single_line(text)}" for text in checked.unproven]
+    if checked.signed_by is None:
+        lines += [f"  not compared: {single_line(text)}" for text in checked.not_compared]
     reasons = [single_line(reason.text) for reason in checked.reasons]
     lines += [f"  today it would not be final: {reason}" for reason in reasons]
     lines += notes
@@ -317,6 +322,8 @@ def _verification_document(checked: verify.SealVerification) -> dict[str, Any]:
         "holds": checked.holds,
         "broken": list(checked.broken),
         "unproven": list(checked.unproven),
+        "not_compared": list(checked.not_compared),
+        "signed_by": checked.signed_by,
         "notes": list(checked.notes),
         "statuses": {each.name: each.to_json() for each in checked.statuses},
         "reasons": [reason.text for reason in checked.reasons],

@@ -21,30 +21,40 @@ from svc_analytics.storage import statement_folder
 @click.argument("month", metavar="MONTH|DIR")
 @options.zone_options
 @click.option("--out", metavar="FILE.zip", help="The file to write.  [default: 2026-10.zip here]")
+@click.option("--signers", metavar="FILE", help="Whose keys you trust: allowed signers of SSH.")
 @options.shared_options
 def package(
-    month: str, at: PeriodOptions, out: str | None, data_dir: str | None, as_json: bool
+    month: str,
+    at: PeriodOptions,
+    out: str | None,
+    signers: str | None,
+    data_dir: str | None,
+    as_json: bool,
 ) -> None:
     """Pack a sealed month into a zip file for an auditor.
 
     Packs the newest sealed version of MONTH, or the sealed folder DIR, with verify.py,
     which checks it with Python alone, EVIDENCE.txt, README.txt and SHA256SUMS. Prints the
-    seal: give it to the auditor by another way than the file. Refuses a folder that was
-    altered; exits 3 where not all of it could be proven.
+    seal: give it to the auditor by another way than the file. Refuses a folder of which a
+    file is altered or not proven; one with a form of another release must be signed by
+    the key of SVC_SIGNING_KEY, or by one of those in --signers. Exits 3 where not all
+    could be proven.
     """
     folder = statement_folder(month)
     if (folder / MANIFEST).is_file():
-        done = pack_folder(folder, out)
+        done = pack_folder(folder, out, signers=signers)
     else:
-        done = pack_month(options.open_lake(data_dir), month, **at, out=out)
+        done = pack_month(options.open_lake(data_dir), month, **at, out=out, signers=signers)
     if as_json:
         names = {"out": str(done.file), "folder": str(done.folder)}
         facts = {"seal": done.seal, "sha256": done.sha256, "unproven": list(done.unproven)}
-        click.echo(to_json(names | facts))
+        click.echo(to_json(names | facts | {"not_compared": list(done.not_compared)}))
     else:
         click.echo(f"{done.folder} is packed into {done.file}")
         click.echo(f"seal: {done.seal}")
         click.echo("give the seal to the auditor by another way: in a zip file it proves nothing")
+    for text in done.not_compared:
+        echo_note(f"not compared; signed: {text}", "not_compared", reason=text)
     _tell_unproven(done.unproven)
 
 

@@ -22,18 +22,21 @@ from svc_analytics.closing.sealing import chain_faults
 from svc_analytics.closing.seals import CHAIN, EVIDENCE, README, SUMS, VERIFY
 from svc_analytics.closing.verification.derived_forms import Sealed, fill
 from svc_analytics.closing.verification.proof import Proof, prove
+from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import hash_file
 from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_csv
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.periods import parse_period
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import BESIDE
+from svc_analytics.proofs.signature import fingerprint_of, signer_in
+from svc_analytics.proofs.statuses import Trust, signed_by
 from svc_analytics.render.folder import MANIFEST, Output
-from svc_analytics.render.formats import DOCUMENTS
 from svc_analytics.statements.change.sentences import sentences_file
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
@@ -54,6 +57,7 @@ class Package:
     seal: str
     sha256: str
     unproven: tuple[Message, ...] = ()  # what of the folder could not be compared with anything
+    not_compared: tuple[Message, ...] = ()  # what another release made: a trusted key signed it
 
 
 def package(
@@ -63,24 +67,29 @@ def package(
     zone: str = "UTC",
     calendar: str | None = None,
     out: str | os.PathLike[str] | None = None,
+    signers: str | os.PathLike[str] | None = None,
 ) -> Package:
     """Pack the newest sealed version of a month into a zip file for an auditor.
 
     The file holds the sealed folder, verify.py, which checks it with Python alone, EVIDENCE.txt,
     README.txt and SHA256SUMS. By default it is named as the folder, in the working folder.
 
+    A folder with a page or a workbook that another release made must be signed by the key of
+    SVC_SIGNING_KEY, or by one of those in `signers`, as ssh-keygen reads them.
+
     Returns:
         The path of the file.
 
     Raises:
-        LakeError: where the month is not sealed, or was altered since.
+        LakeError: where the month is not sealed, was altered since, or has a file that is not
+            proven.
         ConfigError: for a month that does not exist.
 
     Examples:
         >>> svc.package(lake, "2026-10")  # doctest: +SKIP
     """
     check_lake(lake)
-    return pack_folder(newest_sealed_folder(lake, month, zone, calendar), out, lake)
+    return pack_folder(newest_sealed_folder(lake, month, zone, calendar), out, lake, signers)
 
 
 def newest_sealed_folder(lake: Lake, month: str, zone: str, calendar: str | None) -> Path:
@@ -93,9 +102,12 @@ def newest_sealed_folder(lake: Lake, month: str, zone: str, calendar: str | None
 
 
 def pack_folder(
-    folder: Path, out: str | os.PathLike[str] | None = None, lake: Lake | None = None
+    folder: Path,
+    out: str | os.PathLike[str] | None = None,
+    lake: Lake | None = None,
+    signers: str | os.PathLike[str] | None = None,
 ) -> Package:
-    """Pack a sealed folder; refuse one that does not fit its seal, its tables or its lake."""
+    """Pack a sealed folder; refuse one of which a file is altered, or not proven."""
     manifest = seals.read_manifest(folder)
     # A forged manifest may name any file of this machine.
     odd = [name for name in manifest["files"] if not _is_plain(name)]
@@ -103,16 +115,29 @@ def pack_folder(
     broken = broken or seals.seal_violations(folder, manifest)
     if not broken:
         proof = prove(folder, manifest, lake or lake_around(folder.absolute()))
-        broken = [*proof.broken, *chain_faults(proof.lake)]
+        broken = [*proof.broken, *chain_faults(proof.lake), *proof.unproven_files]
     if broken:
         raise LakeError(Message("seal.not_packed", folder=folder, FAULT=broken[0]))
+    if proof.not_compared and not _is_signed(folder, signers):
+        values = {"folder": folder, "version": manifest.get("tool_version")}
+        raise LakeError(Message("seal.not_packed_unsigned", FAULT=proof.not_compared[0], **values))
     target = Path(f"{folder.name}.zip" if out is None else out)
     if target.suffix.lower() != ".zip":
         raise ConfigError(f"--out {target}: its suffix must be .zip")
     with output_file(target, is_durable=True) as temporary:
         _write(temporary, proof)
         digest = hash_file(temporary)
-    return Package(target, folder, str(manifest["seal"]), digest, tuple(proof.unproven))
+    found = tuple(proof.unproven), tuple(proof.not_compared)
+    return Package(target, folder, str(manifest["seal"]), digest, *found)
+
+
+def _is_signed(folder: Path, signers: str | os.PathLike[str] | None) -> bool:
+    """Whether the merchant's own key signed a folder, or one that the reader trusts."""
+    own, by = read_signing_key(), signer_in(folder)
+    is_own = own is not None and by is not None and by == fingerprint_of(own)
+    return is_own or (
+        signers is not None and signed_by(folder, Trust.read(signers, None, None)) is not None
+    )
 
 
 def _is_plain(name: str) -> bool:
@@ -156,8 +181,9 @@ def _added(proof: Proof) -> dict[str, bytes]:
 def _add_readable(archive: zipfile.ZipFile, sealed: Sealed) -> None:
     """Add the page, and where it can be made the PDF, beside the folder: no seal covers them."""
     formats = ["html"] if importlib.util.find_spec("weasyprint") is None else ["html", "pdf"]
-    said, files = sealed.sentences, {*sealed.manifest["files"]}
-    lacking = [name for name in formats if said.to_json() or not {*DOCUMENTS[name].files} & files]
+    said = sealed.sentences
+    language = Language(**sealed.manifest.get("language", {}))
+    lacking = [name for name in formats if name not in sealed.sealed_formats(language)]
     if said.sentences:
         content = to_csv(pa.Table.from_pylist([*said.sentences])).encode()
         _add_text(archive, sentences_file(sealed.manifest["label"]), content)

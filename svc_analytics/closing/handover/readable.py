@@ -1,6 +1,5 @@
 """A form of a sealed month to give away, such as its page: made on demand, beside the seal."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 from svc_analytics.closing import seals
@@ -36,10 +35,10 @@ def readable_file(lake: Lake, folder: Path, name: str, language: Language = ENGL
         return pack_folder(folder, folder.with_name(f"{folder.name}.{ZIP}"), lake).file
     manifest, [file, *_] = seals.read_manifest(folder), DOCUMENTS[name].files
     proof = require_unaltered(lake, folder, manifest)
-    if file in manifest["files"] and manifest.get("language", asdict(ENGLISH)) == asdict(language):
-        return folder / file
     if proof.sealed is None:
         raise LakeError(Message("seal.not_shown", folder=folder, WHY=clauses(*proof.unproven)))
+    if name in proof.sealed.sealed_formats(language):
+        return folder / file
     write_forms(proof.sealed, Output((name,), language), lake.storage)
     return forms_folder(folder) / file
 
@@ -76,9 +75,9 @@ def only_forms(job: Job, period: Period, error: SvcError) -> CloseResult:
     if not (written or isinstance(error, ConfigError)):
         raise error
     has_changed = proof.table.num_rows > 0
-    reasons = (Reason(Message("state.changed")),) if has_changed else ()
-    seal = str(manifest["seal"])
-    closed = CloseResult(period.folder, "unchanged", folder, len(folders), seal, reasons)
+    reasons = [Message("state.changed")] * has_changed + proof.unproven_files
+    seal, why = str(manifest["seal"]), tuple(map(Reason, reasons))
+    closed = CloseResult(period.folder, proof.state, folder, len(folders), seal, why)
     left = forms_left_out(job.output, proof.sealed.statement) if proof.sealed else []
     unread = Message("the service was not read: {ERROR}", ERROR=text_of(error))
-    return closed.with_notes([*written, *left, unread]).logged()
+    return closed.with_notes([*written, *proof.left_out, *left, unread]).logged()

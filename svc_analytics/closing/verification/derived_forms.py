@@ -34,6 +34,7 @@ from svc_analytics.storage import Storage
 
 ENDING, FACTS = "-forms", "forms.json"
 _WORDED = {name for name, form in DOCUMENTS.items() if form.is_worded}
+_OF_RELEASE = DOCUMENTS.keys() - {"json"}  # each release makes them in its own way
 _OTHER_SENTENCES = "its sentences on what moved are not those that are kept now"
 _WRITTEN_BEFORE = "written before the month was signed or stamped as it is now"
 _MARKS = "marks"  # the fact of how the sealed folder was marked when they were written
@@ -47,6 +48,7 @@ class Sealed:
     manifest: seals.Manifest
     statement: Statement
     facts: dict[str, Any]  # as its documents print them
+    is_proven: bool = True  # whether the forms that the seal holds were made again
 
     @property
     def place(self) -> Path:
@@ -92,11 +94,14 @@ class Sealed:
             is_ours = known.get("rates") == external.rates.to_json()
             worded = [name for name in output.formats if name in _WORDED]
             return [name for name in worded if not (is_ours and name in had)]
-        sealed = self._had(self.manifest, output.language)
-        had |= (
-            sealed - _WORDED if self.sentences.to_json() else sealed
-        )  # no sealed form has sentences
+        had |= self.sealed_formats(output.language)
         return [name for name in output.formats if name not in had]
+
+    def sealed_formats(self, language: Language) -> set[str]:
+        """Return the formats that the seal holds as they would be made now, in a language."""
+        sealed = self._had(self.manifest, language)
+        sealed -= set() if self.is_proven else _OF_RELEASE
+        return sealed - _WORDED if self.sentences.to_json() else sealed  # no seal has sentences
 
     def _had(self, facts: Mapping[str, Any], language: Language) -> set[str]:
         """Return the formats of a folder's files; those with words in its own language alone."""
@@ -202,7 +207,7 @@ def _compare(sealed: Sealed) -> Findings:
     sentences, now = StoredSentences.from_json(facts), sealed.sentences
     statement, is_own = sealed.marked(marks).saying(sentences).statement, is_this_release(facts)
     findings = compare_forms(statement, facts, sealed.facts, place, altered, is_own=is_own)
-    findings.unproven += _not_compared(findings.reworded, facts)
+    findings.unproven += [Message("seal.left_out", TEXT=text) for text in findings.not_compared]
     _compare_marks(marks, sealed.marks, findings)
     # A package holds the sentences that could be read, and no line that could not.
     if now != (sentences if now.unread else replace(sentences, unread=())):
@@ -219,13 +224,6 @@ def _compare(sealed: Sealed) -> Findings:
 def _of_forms(place: Path, texts: Sequence[str]) -> list[Message]:
     """Put the name of a folder of forms before what is said of it."""
     return [Message("{name}: {TEXT}", name=place.name, TEXT=text) for text in texts]
-
-
-def _not_compared(reworded: list[str], facts: dict[str, Any]) -> Iterator[Message]:
-    """Say of files in the words of another release that nothing proves them: no seal does."""
-    if reworded:
-        values = {"version": facts.get("tool_version"), "files": ", ".join(reworded)}
-        yield Message("seal.form_reworded", **values)
 
 
 def _compare_marks(before: Marks, now: Marks, findings: Findings) -> None:

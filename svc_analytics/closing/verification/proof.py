@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -73,13 +73,10 @@ from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.tables import tables_of
 
 CHECKS = "checks"
-_WORDS = {"detail", "message", "note", "unit"}  # columns in the words of a release
+_WORDS = {"detail", "message", "note"}  # columns in the words of a release
+_OF_RELEASE = {*_WORDS, "month"}  # of findings: releases tell their month differently
 _NOT_STATED = "it does not state what this release does: {names}"
 _OTHER_RELEASE = "svc-analytics {version} sealed it, another release"
-_REWORDED = (
-    "svc-analytics {version} sealed it, another release: the words and the layout of {files} were "
-    "not compared"
-)
 _FEWER = "{table} has {count} of {name} that the lake does not give"
 _MORE = "the lake now has {count} more of {name} than {table}"
 _CHAIN = ("version", "supersedes", "previous_seal", MONTH_SEALS)  # facts of other statements
@@ -96,6 +93,8 @@ class Proof:
     lake: Lake | None
     broken: list[Message] = field(default_factory=list)
     unproven: list[Message] = field(default_factory=list)
+    doubts: list[Message] = field(default_factory=list)  # unproven too, and no file's fault
+    not_compared: list[Message] = field(default_factory=list)  # what another release made
     notes: list[Message] = field(default_factory=list)
     new: Statement | None = None
     table: pa.Table = field(default_factory=lambda: NO_DIFFERENCES)
@@ -109,6 +108,34 @@ class Proof:
     def is_own(self) -> bool:
         """Whether this release sealed it, with these words: then all of it can be made again."""
         return is_this_release(self.manifest)
+
+    @property
+    def unproven_files(self) -> list[Message]:
+        """What of the folder is not as it is made again: a file, or a fact of its manifest."""
+        return [text for text in self.unproven if text not in self.doubts]
+
+    @property
+    def faults(self) -> list[Message]:
+        """All for which a folder is not signed and not packed: no file may be merely believed.
+
+        What the lake would state otherwise today is no fault: `table` has it.
+        """
+        return [*self.broken, *self.unproven_files, *self.not_compared]
+
+    @property
+    def state(self) -> Literal["unchanged", "unproven"]:
+        """What became of a month, as a close that finds the same figures tells it."""
+        return "unproven" if self.unproven_files else "unchanged"
+
+    @property
+    def left_out(self) -> list[Message]:
+        """Notes of what was not compared, because another release made it."""
+        return [Message("seal.left_out", TEXT=text) for text in self.not_compared]
+
+    def doubt(self, *texts: Message) -> None:
+        """Add what cannot be told of a folder because of the lake, or of what lies beside it."""
+        self.unproven += texts
+        self.doubts += texts
 
 
 def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
@@ -171,7 +198,7 @@ def _derive(proof: Proof) -> None:
     read_to = read_until(lake)
     if read_to is not None and read_to < parse_bound(manifest["as_of"]):
         values = {"as_of": manifest["as_of"], "until": format_instant(read_to)}
-        proof.unproven.append(Message("seal.read_less", place=lake.place, **values))
+        proof.doubt(Message("seal.read_less", place=lake.place, **values))
         return
     proof.new = rederive(lake, manifest)
 
@@ -187,7 +214,7 @@ def _check_seals(proof: Proof, period: Period) -> None:
     try:
         _check_periods(proof, period, folders)
     except LakeError as error:  # of a file that fits its hash, and is no table
-        proof.unproven.append(Message("seal.not_beside", ERROR=text_of(error)))
+        proof.doubt(Message("seal.not_beside", ERROR=text_of(error)))
 
 
 def _check_periods(proof: Proof, period: Period, folders: list[Path]) -> None:
@@ -265,7 +292,9 @@ def _check_shape(proof: Proof, tables: Tables, new: Statement) -> None:
     """Say which tables, columns and figures are not those that the lake's statement has."""
     sealed = {name: table for name, table in tables.items() if name != RESTATEMENT}
     for name in no_longer_stated(sealed, new.tables):
-        proof.unproven.append(Message("seal.not_stated", name=name))
+        (proof.unproven if proof.is_own else proof.not_compared).append(
+            Message("seal.not_stated", name=name)
+        )
     more = no_longer_stated(new.tables, sealed)
     months = months_left_out(sealed, new.tables)
     if months and proof.is_own:  # none of this release, unless older records were read since
@@ -281,17 +310,19 @@ def _check_shape(proof: Proof, tables: Tables, new: Statement) -> None:
 def _check_forms(
     proof: Proof, sealed: Statement, expected: dict[str, Any], altered: Collection[str]
 ) -> None:
-    """Compare each file with the same made again; say in a line which are worded otherwise."""
+    """Compare each file with the same made again; say if it was another release that sealed it."""
     manifest = proof.manifest
     facts = expected | {name: manifest.get(name) for name in _CHAIN if name in expected}
     facts = printed(facts if proof.is_own else manifest, is_sealed=True)
-    proof.sealed = Sealed(proof.folder, manifest, sealed, facts)
     forms = compare_forms(sealed, manifest, facts, proof.folder, altered, is_own=proof.is_own)
+    is_proven = not (forms.unproven or forms.not_compared)
+    proof.sealed = Sealed(proof.folder, manifest, sealed, facts, is_proven)
     proof.broken += forms.broken
     proof.unproven += forms.unproven
+    proof.not_compared += forms.not_compared
+    proof.notes += forms.notes
     if not proof.is_own:
-        values = {"version": manifest.get("tool_version"), "files": ", ".join(forms.reworded)}
-        proof.notes.append(Message(_REWORDED if forms.reworded else _OTHER_RELEASE, **values))
+        proof.notes.append(Message(_OTHER_RELEASE, version=manifest.get("tool_version")))
 
 
 def _is_given(proof: Proof, tables: Tables) -> bool:
@@ -315,31 +346,49 @@ def _compare_with_lake(proof: Proof, tables: Tables) -> None:
     both = comparable(texts, as_texts(new.tables))
     proof.verdicts, lost = verdict_notes(*both), lost_verdicts(*both)
     proof.notes += proof.verdicts
-    proof.unproven += lost
+    proof.doubt(*lost)
     old, now = map(without_verdicts, both)
-    for name in old.keys() - {CHECKS}:
-        ignored = _SINCE if proof.is_own else {*_SINCE, *_WORDS}
-        columns = [column for column in old[name].column_names if column not in ignored]
-        if columns and old[name].select(columns) != now[name].select(columns):
-            proof.unproven.append(Message("seal.other_table", name=name))
-    if CHECKS in old:
-        _compare_findings(proof, old[CHECKS], now[CHECKS])
+    reworded = [name for name in old.keys() - {CHECKS} if _is_reworded(proof, name, old, now)]
+    if CHECKS in old and _compare_findings(proof, old[CHECKS], now[CHECKS]):
+        reworded.append(CHECKS)
+    if reworded:
+        version, names = proof.manifest.get("tool_version"), ", ".join(sorted(reworded))
+        proof.not_compared.append(Message("seal.other_texts", version=version, names=names))
 
 
-def _compare_findings(proof: Proof, sealed: pa.Table, now: pa.Table) -> None:
+def _is_reworded(proof: Proof, name: str, sealed: Tables, now: Tables) -> bool:
+    """Compare a table with the lake's; tell whether it is the same but in another release's words.
+
+    A table that is not the same is not proven.
+    """
+    columns = [column for column in sealed[name].column_names if column not in _SINCE]
+    old, new = (tables[name].select(columns) for tables in (sealed, now))
+    if not columns or old == new:
+        return False
+    words = [] if proof.is_own else [column for column in columns if column in _WORDS]
+    is_reworded = bool(old.drop_columns(words) == new.drop_columns(words))
+    if not is_reworded:
+        proof.unproven.append(Message("seal.other_table", name=name))
+    return is_reworded
+
+
+def _compare_findings(proof: Proof, sealed: pa.Table, now: pa.Table) -> bool:
     """Tell findings that the lake does not give, and those that it gives now.
 
     Later records and newer rules bring findings of a sealed month to light: these are notes.
+    Returns whether another release worded some of those that it gives otherwise.
     """
-    ignored = {"severity"} if proof.is_own else {"severity", "month", *_WORDS}
-    columns = [name for name in sealed.column_names if name not in ignored]
-    old, new = (Counter(map(tuple, rows_of(each.select(columns)))) for each in (sealed, now))
-    place = columns.index("check_name")
+    columns = [name for name in sealed.column_names if name != "severity"]
+    bare = columns if proof.is_own else [name for name in columns if name not in _OF_RELEASE]
+    old, new = (Counter(map(tuple, rows_of(each.select(bare)))) for each in (sealed, now))
+    place = bare.index("check_name")
     for name, count in sorted(Counter(row[place] for row in (old - new).elements()).items()):
         text = Message(_FEWER, count=count, name=name, table=CHECKS)
-        (proof.notes if name == FINDING else proof.unproven).append(text)
+        (proof.notes.append if name == FINDING else proof.doubt)(text)
     for name, count in sorted(Counter(row[place] for row in (new - old).elements()).items()):
         proof.notes.append(Message(_MORE, count=count, name=name, table=CHECKS))
+    was, gives = (Counter(map(tuple, rows_of(each.select(columns)))) for each in (sealed, now))
+    return bool((was - gives).total() > (old - new).total())
 
 
 def _compare_files_with_lake(proof: Proof) -> None:

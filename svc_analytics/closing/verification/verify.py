@@ -28,13 +28,27 @@ from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.messages import Message
-from svc_analytics.proofs.statuses import FAILED, HELD, UNCHECKED, Status, Trust, statuses_of
+from svc_analytics.proofs.statuses import (
+    FAILED,
+    HELD,
+    NOT_COMPARED,
+    UNCHECKED,
+    Status,
+    Trust,
+    signed_by,
+    statuses_of,
+)
 from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.storage import statement_folder
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_NEVER_SEALED = Message("seal.never")
+_NOT_SEALED = [
+    (name, UNCHECKED, _NEVER_SEALED) for name in ("sealed", "signed", "stamped", "proven")
+]
 
 
 @dataclass(frozen=True)
@@ -43,9 +57,11 @@ class SealVerification:
 
     `holds` is the answer. `broken` lists what is wrong with the files, the manifest and the
     chain of seals, and where it does not meet the months before and after it; `reasons` why
-    the month would not be final today, `unproven` what could not be compared with anything,
-    `notes` what is worth knowing though nothing is wrong. `statuses` says whether it is sealed,
-    signed, stamped and proven, each `held`, `FAILED` or `not checked`, and why.
+    the month would not be final today, `unproven` what could not be proven, `not_compared` what
+    another release made and this one cannot make again, `notes` what is worth knowing though
+    nothing is wrong. `signed_by` names the key that signed it, of those that were named as trusted.
+    `statuses` says whether it is sealed, signed, stamped and proven, each `held`, `FAILED`,
+    `not checked` or `not compared`, and why.
 
     Examples:
         >>> svc.verify_statement("data/statements/2026-10").holds  # doctest: +SKIP
@@ -60,11 +76,17 @@ class SealVerification:
     unproven: tuple[Message, ...] = ()  # what could not be compared with anything
     notes: tuple[Message, ...] = ()  # worth knowing, though nothing is wrong
     statuses: tuple[Status, ...] = ()
+    not_compared: tuple[Message, ...] = ()  # what another release made
+    signed_by: str | None = None  # the person and the key, if it is one that is trusted
 
     @property
     def holds(self) -> bool:
-        """Whether everything was proven, and nothing differs."""
-        return not (self.broken or self.reasons or self.table.num_rows or self.unproven)
+        """Whether everything was proven, and nothing differs.
+
+        What another release made, and nobody can make again, must be signed by a trusted key.
+        """
+        is_open = bool(self.not_compared) and self.signed_by is None
+        return not (self.broken or self.reasons or self.table.num_rows or self.unproven or is_open)
 
     @property
     def restatement(self) -> pd.DataFrame:
@@ -118,14 +140,20 @@ def verify_statement(
 
 def _with_statuses(checked: SealVerification, trust: Trust) -> SealVerification:
     """Add the statuses; one that failed is something broken, unless that was seen before."""
+    if checked.seal is None:
+        return replace(checked, statuses=tuple(Status(*each) for each in _NOT_SEALED))
     statuses = statuses_of(checked.folder, trust)
     failed = [each for each in statuses if each.outcome == FAILED]
     seen = {"sealed"} if checked.broken else set[str]()
     unseen = [each for each in failed if each.name not in seen]
     broken = [Message("proof.line", NAME=each.name, TEXT=each.text) for each in unseen]
+    by = signed_by(checked.folder, trust)
+    notes = [Message("proof.signed_alone", by=by, TEXT=each) for each in checked.not_compared if by]
     return replace(
         checked,
         broken=(*checked.broken, *broken),
+        notes=(*checked.notes, *notes),
+        signed_by=by,
         statuses=(*statuses, Status("proven", *_proven(checked))),
     )
 
@@ -140,16 +168,20 @@ def _proven(checked: SealVerification) -> tuple[str, str]:
         return UNCHECKED, checked.unproven[0]
     if checked.reasons:
         return UNCHECKED, Message("proof.today", REASON=checked.reasons[0].text)
+    if checked.not_compared:
+        return NOT_COMPARED, checked.not_compared[0]
     return HELD, Message("proof.given_again")
 
 
 def _verify(path: Path, lake: Lake | None) -> SealVerification:
     manifest = seals.read_manifest(path)
-    broken = seals.seal_violations(path, manifest)
-    foreign = seals.foreign_files(path, manifest)
-    broken += [Message("seal.foreign", name=name) for name in foreign]
-    broken += seals.altered_package(path)
     seal = manifest["seal"]
+    foreign = seals.foreign_files(path, manifest)
+    broken = [
+        *seals.alterations(path, manifest),
+        *(Message("seal.foreign", name=name) for name in foreign),
+        *seals.altered_package(path),
+    ]
     if seal not in (None, seals.seal_of(manifest)):
         # The manifest was altered, so its period and options cannot be trusted either.
         return SealVerification(path, seal, tuple(broken), (), NO_DIFFERENCES)
@@ -157,17 +189,28 @@ def _verify(path: Path, lake: Lake | None) -> SealVerification:
     proof = prove(path, manifest, lake)
     reasons = proof.new.reasons if proof.new else ()
     derived = compare_derived(proof.sealed) if proof.sealed else Findings()
-    wrong = (
-        *broken,
-        *chain_faults(lake),
-        *proof.broken,
-        *derived.broken,
-        *(each.text for each in proof.unmet if each.is_known),
+    return SealVerification(
+        path,
+        seal,
+        (
+            *broken,
+            *chain_faults(lake),
+            *proof.broken,
+            *derived.broken,
+            *(each.text for each in proof.unmet if each.is_known),
+        ),
+        reasons,
+        proof.table,
+        (
+            *([] if seal else [_NEVER_SEALED]),
+            *doubts,
+            *proof.unproven,
+            *derived.unproven,
+            *(each.text for each in proof.unmet if not each.is_known),
+        ),
+        (*proof.notes, *derived.notes),
+        not_compared=tuple(proof.not_compared),
     )
-    unknown = (each.text for each in proof.unmet if not each.is_known)
-    unproven = (*doubts, *proof.unproven, *derived.unproven, *unknown)
-    notes = (*proof.notes, *derived.notes)
-    return SealVerification(path, seal, wrong, reasons, proof.table, unproven, notes)
 
 
 def _find_lake(

@@ -154,12 +154,11 @@ class CloseBox:
         """Return the result of a close in words, and what to do next."""
         first, *rest = result.lines()
         title = self._title(result.label)
+        if result.state == "unchanged":
+            first = Message(_CHECKED, MONTH=title)
+        elif result.seal and result.is_new:
+            first = Message(_SEALED, MONTH=title, version=result.version)
         if result.seal:
-            first = (
-                Message(_CHECKED, MONTH=title)
-                if result.state == "unchanged"
-                else Message(_SEALED, MONTH=title, version=result.version)
-            )
             place = f"{result.folder.parent.name}/{result.folder.name}"
             seal = Message("It lies in {place}; its seal is {seal}", place=place, seal=result.seal)
             rest = [*rest, seal]

@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.messages import Message
 from svc_analytics.render.described.columns import (
     column_meaning,
     columns_of,
@@ -36,7 +35,6 @@ _DECIMAL = {
     "constraints": {"pattern": r"-?[0-9]+(\.[0-9]+)?"},
     "rdfType": "http://www.w3.org/2001/XMLSchema#decimal",
 }
-_NUMBER = re.compile(r"\d[\d,.]{3,}")  # as long as an amount: words hold short ones
 _FORMS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 # Files that are no tables of the statement, and are tables all the same.
 _OTHERS = {
@@ -74,25 +72,6 @@ def write_datapackage(statement: Document, folder: Path, files: Collection[str])
     text = json.dumps(package, ensure_ascii=False, indent=2)
     (folder / DATA_PACKAGE).write_text(f"{text}\n", encoding="utf-8", newline="\n")
     return {DATA_PACKAGE: len(resources)}
-
-
-def other_descriptions(ours: Path, theirs: Path) -> Iterator[Message]:
-    """Say where a description of another release, in its own words, is not of these tables.
-
-    Raises `ValueError`, `LookupError` or `TypeError` for what is no description.
-    """
-    if not {*_shape(theirs)} <= {*_shape(ours)}:
-        yield Message("seal.other_columns")
-    numbers = ({*_NUMBER.findall(path.read_text(encoding="utf-8"))} for path in (theirs, ours))
-    strange = sorted(set.difference(*numbers))
-    yield from (Message("seal.says", number=number) for number in strange)
-
-
-def _shape(path: Path) -> Iterator[tuple[Any, ...]]:
-    """Yield the file, the columns and the types of each table."""
-    for each in json.loads(path.read_text(encoding="utf-8"))["resources"]:
-        fields = each["schema"]["fields"]
-        yield each["path"], *((field["name"], field["type"]) for field in fields)
 
 
 def _tables(files: Collection[str]) -> Iterator[tuple[str, str]]:

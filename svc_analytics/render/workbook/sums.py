@@ -4,7 +4,6 @@ A spreadsheet counts in binary with 15 digits. A sum that stays within them, rou
 places, is exact there; only such a sum is a formula, and any other stays a number.
 """
 
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import reduce
@@ -12,11 +11,6 @@ from functools import reduce
 from svc_analytics.money import EXACT
 
 _DIGITS = 15  # that a spreadsheet keeps
-_CELL = r"[A-Z]{1,3}[1-9]\d{0,6}"
-_FORM = re.compile(
-    rf"SUM\((?P<alone>{_CELL}(?:,{_CELL})*)\)"
-    rf"|ROUND\(SUM\((?P<within>{_CELL}(?:,{_CELL})*)\),(?P<places>\d{{1,2}})\)"
-)
 
 
 def sum_formula(parts: Mapping[str, Decimal | int], total: Decimal | int) -> str:
@@ -36,21 +30,6 @@ def sum_formula(parts: Mapping[str, Decimal | int], total: Decimal | int) -> str
         return ""
     formula = f"SUM({','.join(parts)})"
     return f"ROUND({formula},{places})" if places else formula
-
-
-def is_added_up(formula: str, total: str, cells: Mapping[str, str]) -> bool:
-    """Whether a formula is such a sum, of the cells of a sheet, and gives the total exactly.
-
-    >>> cells = {"B2": "0.1", "B3": "0.2"}
-    >>> is_added_up("ROUND(SUM(B2,B3),1)", "0.3", cells), is_added_up("SUM(B2,B3)", "0.3", cells)
-    (True, False)
-    """
-    match = _FORM.fullmatch(formula)
-    names = (match["alone"] or match["within"]).split(",") if match else []
-    if len({*names}) < len(names) or not {*names} <= cells.keys():
-        return False
-    parts = {name: Decimal(cells[name]) for name in names}
-    return sum_formula(parts, Decimal(total)) == formula
 
 
 def _places(value: Decimal) -> int:

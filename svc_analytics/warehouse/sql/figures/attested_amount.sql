@@ -3,6 +3,7 @@
 -- show that the record was not altered, not who made it.
 -- label: Signed value. formula: sum of charged amount over completed payments paid in the period
 -- whose receipt has a valid signature and the same facts.
+-- earlier: Attested value.
 -- group: Receipts. unit: coin. sign: in. needs: verdicts, payments.
 -- adds: merchants.
 -- source: int_period_receipts(starts_at, ends_at).

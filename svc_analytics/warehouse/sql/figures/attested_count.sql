@@ -3,6 +3,7 @@
 -- not altered, not who made it.
 -- label: Signed payments. formula: count of completed payments paid in the period whose receipt has
 -- a valid signature and the same facts.
+-- earlier: Attested payments.
 -- group: Receipts. unit: payments. sign: none. needs: verdicts, payments.
 -- adds: merchants.
 -- source: int_period_receipts(starts_at, ends_at).

@@ -2,6 +2,7 @@
 -- the record says, counted in payments. The merchant holds the key of these signatures too, so they
 -- show that the record was not altered, not who made it.
 -- label: Signed share of payments. formula: signed payments / payments, half up at 8 places.
+-- earlier: Attested share of payments.
 -- group: Receipts. unit: ratio. sign: none. needs: verdicts, payments.
 -- adds: nothing.
 -- source: int_period_receipts(starts_at, ends_at).

@@ -3,6 +3,7 @@
 -- label: Fees kept on refunds. formula: sum of payment's fee amount * refund's amount / payment's
 -- charged amount over completed refunds settled in the period whose payment was read and is in the
 -- same coin, each rounded half up at 18 places.
+-- earlier: Fees lost on refunds.
 -- group: Refunds. column: 130. unit: coin. sign: out. needs: payouts, parents.
 -- adds: merchants.
 -- source: int_period_refunds(starts_at, ends_at).

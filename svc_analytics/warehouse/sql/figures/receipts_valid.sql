@@ -4,6 +4,7 @@
 -- who made it.
 -- label: Valid receipts. formula: count of completed payments paid in the period whose receipt is
 -- valid, or older than the secrets and equal to the record.
+-- earlier: Receipts proven.
 -- group: Receipts. column: 370. unit: payments. sign: none. needs: verdicts, payments.
 -- adds: merchants.
 -- source: int_period_receipts(starts_at, ends_at).

@@ -2,6 +2,7 @@
 -- takes the unrounded rate.
 -- label: Position in USD. formula: closing position * USD value / amount of the record behind the
 -- implied rate, half up at 8 places.
+-- earlier: USD exposure.
 -- group: USD. column: 350. unit: USD. sign: either. needs: closing.
 -- adds: merchants.
 -- source: int_newest_priced(starts_at, ends_at).
