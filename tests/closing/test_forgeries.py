@@ -163,11 +163,8 @@ FORGERIES: dict[str, Change] = {
     "summary.parquet is not (a table)": content("summary.parquet", "PAR1"),
 }
 WORDS: dict[str, Change] = {
-    "definitions.csv": text("definitions.csv", "Gross sales", "Turnover"),
+    "definitions.csv": text("definitions.csv", "How many", "The number of"),
     "datapackage.json": text("datapackage.json", "Coin slug", "The coin"),
-    "statement.html": text("statement.html", "<h2>Charts", "<h2>Pictures"),
-    "statement.xlsx": workbook("What each figure means", "What a figure means"),
-    "journal.beancount": text("journal.beancount", "Assets:Wallet", "Assets:Purse"),
 }
 
 
@@ -183,8 +180,10 @@ def stated_once(monkeypatch) -> None:
 def test_no_forgery_is_silent(closer, what, release):
     """Although the register knows the forged seal, and whichever release it names."""
     found = forge(sealed(closer, what), FORGERIES[what], release)
-    texts = [*found.broken, *found.unproven]
-    assert any(text.startswith(what.partition(" (")[0]) for text in texts) and not found.holds
+    texts = [*found.broken, *found.unproven, *found.not_compared]
+    name, said = what.partition(" ")[0], what.partition(" (")[0]
+    assert any(text.startswith(said) or (release and name in text) for text in texts)
+    assert not found.holds and found.statuses[-1].outcome != "held"
 
 
 @pytest.mark.thorough
@@ -193,7 +192,8 @@ def test_what_another_release_may_lack_is_missed_in_this_one(closer, change):
     """Each number is what was sealed: a sum without its formula, columns that nothing describes."""
     folder = closer.sealed(formats=FORMS["statement.xlsx"])
     assert not forge(folder, change).holds
-    assert forge(folder, fact(), OTHER).holds
+    found = forge(folder, fact(), OTHER)
+    assert not (found.broken or found.unproven)
 
 
 @pytest.mark.parametrize(
@@ -220,14 +220,13 @@ def test_nobody_builds_upon_a_forgery(closer, what):
         closer.close()
 
 
-@pytest.mark.parametrize("file", sample(WORDS, 5))
+@pytest.mark.parametrize("file", WORDS)
 def test_the_words_of_another_release_are_told_in_one_line(closer, file):
     """They break nothing; the same words of this release are not its own."""
     folder = sealed(closer, file)
     other = Path(shutil.copytree(folder.parent, folder.parents[1] / "other")) / folder.name
     found = forge(folder, WORDS[file], OTHER)
-    [note] = found.notes
-    assert found.holds and OTHER in note and file in note
+    assert found.holds and OTHER in found.notes[0] and file in found.notes[0]
     assert any(text.startswith(f"{file} is not") for text in forge(other, WORDS[file]).broken)
 
 
@@ -248,12 +247,12 @@ def test_a_fact_is_named_where_it_differs(sealed, expected, said):
 
 @pytest.mark.parametrize(
     ("numbers", "has_bounds", "is_same"),
-    [([1, 2, 3], True, True), ([1, 3, 3], True, False), ([1, 2, 3], False, False)],
+    [([1, 2, 3], True, True), ([1, 3, 3], True, False), ([1, 2, 3], False, True)],
 )
 def test_a_parquet_file_of_another_release_is_compared_row_by_row(
     tmp_path, numbers, has_bounds, is_same
 ):
-    """Its least and its greatest value tell too little; they are the same, for rows are skipped."""
+    """Its least and its greatest value tell too little; by them rows are skipped, if they stand."""
     ours, theirs = tmp_path / "ours.parquet", tmp_path / "theirs.parquet"
     pq.write_table(pa.table({"n": [1, 2, 3]}), ours)
     pq.write_table(pa.table({"n": numbers}), theirs, write_statistics=has_bounds)
