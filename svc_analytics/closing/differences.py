@@ -22,6 +22,7 @@ from svc_analytics.closing.restatement.diff import (
     read_tables,
 )
 from svc_analytics.closing.verification.facts import unknown_of
+from svc_analytics.closing.restatement.reduction import in_older_form
 from svc_analytics.errors import DataError, LakeError
 from svc_analytics.formatting.display import Display, label, lined_up, names_of
 from svc_analytics.formatting.display_table import DisplayTable
@@ -172,7 +173,7 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     old, new = manifests = list(map(seals.read_manifest, folders))
     files = [manifest["files"] for manifest in manifests]
     tables = list(map(read_tables, folders, files))
-    differences = compare(*tables)
+    differences = compare(in_older_form(tables[1], tables[0]), in_older_form(*tables))
     is_one = _is_one_period(old, new)
     names = _names(old, new)
     figures_of = map(_figures, folders, tables)

@@ -1,6 +1,5 @@
 """A newer release keeps what an older one sealed: it compares what the sealed statement names."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,10 +19,10 @@ from svc_analytics.render.document import Unknown
 from svc_analytics.statements.reading import read_period
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.warehouse.definitions import definitions_table
-from tests.support.closings import Closer, row_causes
+from tests.support.closings import row_causes
 from tests.support.fake_service import payment
 from tests.support.rings import sample
-from tests.support.sealed_months import FORMS, KEPT, MONTHS, closer_at
+from tests.support.sealed_months import FORMS
 
 Tables = dict[str, pa.Table]
 Edit = Callable[[Tables], Tables]
@@ -234,30 +233,7 @@ def test_a_statement_is_this_release_s_while_not_a_byte_of_the_program_differs(c
     assert not is_this_release(manifest | {"program_digest": "0" * 64})
 
 
-# ---------- two months as an earlier release wrote them: what was sealed once holds for good
-
-
-BY_OTHER_LIBRARIES = "was written by other libraries, or its words were altered"
-
-
-@pytest.fixture
-def kept(tmp_path) -> Closer:
-    """A desk at a copy of the kept lake, whose service holds what it was read from."""
-    shutil.copytree(KEPT, tmp_path / "kept")
-    return closer_at(tmp_path / "kept")
-
-
-def test_months_that_were_sealed_hold_and_no_later_close_restates_them(kept):
-    """The service says the same as then: no file, fact or figure differs.
-
-    Only the bytes of libraries may be those of another day.
-    """
-    closed = kept.close_all_due(formats=FORMS)
-    assert [(one.label, one.state) for one in closed] == [(month, "unchanged") for month in MONTHS]
-    for one in closed:
-        checked = verify_statement(one.folder, kept.desk.lake)
-        assert (checked.broken, checked.reasons, checked.table.num_rows) == ((), (), 0)
-        assert not [text for text in checked.unproven if not text.endswith(BY_OTHER_LIBRARIES)]
+# ---------- facts of a manifest that another release wrote
 
 
 def test_a_seal_from_before_messages_holds_and_a_forged_message_does_not():

@@ -33,9 +33,8 @@ from svc_analytics.proofs.statuses import Trust, statuses_of
 from svc_analytics.proofs.verify import read_chain
 from svc_analytics.storage import LocalStorage, open_storage
 from tests.proofs.test_merkle import plain_root
+from tests.support.sealed_months import COMMITS, unpack
 from tests.support.ssh_keys import is_signed_by, make_key
-
-KEPT = Path(__file__).parents[1] / "closing" / "sealed_months"
 
 
 def chain_of(lake: Path) -> dict[str, Any]:
@@ -100,17 +99,16 @@ def test_each_seal_lengthens_the_chain_which_begins_with_every_earlier_one(close
 
 @pytest.fixture
 def old_lake(tmp_path) -> Lake:
-    """A lake of two months that an earlier release sealed."""
-    shutil.copytree(KEPT, tmp_path / "lake")
-    return Lake(tmp_path / "lake")
+    """A lake of three months that an earlier release sealed."""
+    return Lake(unpack(COMMITS[0], tmp_path))
 
 
 def test_months_of_an_earlier_release_are_listed_by_their_seals(old_lake):
     """They have no checkpoint; nothing is written where nothing is new."""
     keep_chain(old_lake)
     chain, path = chain_of(old_lake.path), old_lake.path / "statements" / FILE
-    assert [each["checkpoint"] for each in chain["checkpoints"]] == [None, None]
-    assert chain["root"] == root_by_hand(chain, 2) and chain["earlier"] is None
+    assert [each["checkpoint"] for each in chain["checkpoints"]] == [None] * 3
+    assert chain["root"] == root_by_hand(chain, 3) and chain["earlier"] is None
     kept = path.stat().st_mtime_ns
     keep_chain(old_lake)
     assert path.stat().st_mtime_ns == kept and chain_faults(old_lake) == []

@@ -19,6 +19,7 @@ from svc_analytics.proofs import signature, verify
 from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.proofs.statuses import Trust, statuses_of
+from tests.support.sealed_months import COMMITS, unpack
 from tests.support.ssh_keys import is_signed_by, make_key
 from tests.support.stamping import Counter, StampAuthority, serving
 
@@ -111,9 +112,9 @@ def test_what_does_not_hold_is_not_signed(closer, alone, keys):
     assert not (alone / SIGNATURE).exists()
 
 
-def test_a_month_without_a_checkpoint_is_refused(keys):
+def test_a_month_without_a_checkpoint_is_refused(keys, tmp_path):
     """Of an earlier release: nothing of it can be signed."""
-    kept = Path(__file__).parents[1] / "closing" / "sealed_months" / "statements" / "2026-09"
+    kept = unpack(COMMITS[0], tmp_path) / "statements" / "2026-09"
     with pytest.raises(LakeError, match="it has no checkpoint, for an earlier release sealed it"):
         sign_folder(kept, keys.own)
 

@@ -1,7 +1,7 @@
 """Two statements by what both name: a newer release may state more, and that is no difference.
 
 A sealed statement is compared with what it names itself: its tables, its columns in their
-order, its figures, and its trend of twelve months or more.
+order, its figures, its trend of twelve months or more, and its payers in the form that it has.
 """
 
 import pyarrow as pa
@@ -12,14 +12,39 @@ from svc_analytics.render.bridge import TREND
 
 _FIGURES = "figures"  # the table with a row for each figure and coin
 _MONTHS = 12  # of a trend that earlier releases sealed
+_PAYER = "payer_ref"
+_PREFIX = "p-"  # of a payer, since there is a trend: without it, a spreadsheet read some as numbers
 
 
 def comparable(sealed: Tables, new: Tables) -> tuple[Tables, Tables]:
+    """Return the tables of two statements with what both name, as the sealed one has it."""
+    return both_name(sealed, in_older_form(sealed, new))
+
+
+def both_name(sealed: Tables, new: Tables) -> tuple[Tables, Tables]:
     """Return the tables of two statements with what both name, in the order of the sealed one."""
     pairs = {name: _both(name, sealed[name], new[name]) for name in sealed if name in new}
     return {name: pair[0] for name, pair in pairs.items()}, {
         name: pair[1] for name, pair in pairs.items()
     }
+
+
+def in_older_form(sealed: Tables, new: Tables) -> Tables:
+    """Return a new statement's tables, its payers as a sealed one from before the prefix has them.
+
+    Such a one has no trend, and none of its payers begins with it.
+    """
+    named = [table[_PAYER] for table in sealed.values() if _PAYER in table.column_names]
+    has_prefix = any(pc.any(pc.starts_with(each, _PREFIX)).as_py() for each in named)
+    return new if TREND in sealed or has_prefix else {n: _bare(t) for n, t in new.items()}
+
+
+def _bare(table: pa.Table) -> pa.Table:
+    if _PAYER not in table.column_names:
+        return table
+    place = table.column_names.index(_PAYER)
+    bare = pc.replace_substring_regex(table[_PAYER], f"^{_PREFIX}", "")
+    return table.set_column(place, table.schema.field(place), bare)
 
 
 def _both(name: str, sealed: pa.Table, new: pa.Table) -> tuple[pa.Table, pa.Table]:

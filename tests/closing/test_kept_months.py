@@ -1,0 +1,141 @@
+"""What lasts: months that a commit sealed once hold, and its lake is read, extended and closed on.
+
+The lakes lie in `sealed_months`, as the programs of two commits wrote them.
+"""
+
+import re
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from svc_analytics import diff_statements, verify_statement
+from svc_analytics.closing.restatement import reduction
+from svc_analytics.closing.seals import read_manifest
+from svc_analytics.closing.states.month_states import judged_months
+from svc_analytics.files import hash_file
+from svc_analytics.instants import to_micros
+from svc_analytics.proofs.statuses import HELD, Trust, statuses_of
+from tests.support.closings import Closer, row_causes
+from tests.support.desks import Desk
+from tests.support.fake_service import payment
+from tests.support.forged_folders import forge, text
+from tests.support.sealed_months import COMMITS, KEPT, MONTHS, service_of_kept, unpack
+
+LATER = datetime(2026, 12, 5, 12, tzinfo=UTC)
+FOLDERS = ("2026-09", "2026-10", "1405-07@Asia-Tehran")
+
+
+def closer_of(commit: str, folder: Path) -> Closer:
+    """Return what closes months of a kept lake, at the service that it was read from."""
+    service = service_of_kept()
+    service.now = LATER
+    return Closer(Desk.at(unpack(commit, folder), service))
+
+
+@pytest.fixture(autouse=True)
+def later(monkeypatch) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: to_micros(LATER) * 1000)
+
+
+@pytest.fixture(params=COMMITS)
+def kept(request, tmp_path) -> Closer:
+    return closer_of(request.param, tmp_path)
+
+
+def statements(closer: Closer) -> Path:
+    return closer.desk.lake.path / "statements"
+
+
+def holds(folder: Path) -> bool:
+    """Whether the lake gives what was sealed; how pages and files look may be of another day."""
+    found = verify_statement(folder)
+    return not (found.broken or found.reasons or found.table.num_rows)
+
+
+def test_each_month_that_was_sealed_holds(kept):
+    """And stands as sealed, not as changed, where people look."""
+    assert all(holds(statements(kept) / name) for name in FOLDERS)
+    states = judged_months(kept.desk.lake, to_micros(LATER), lambda text: None)
+    kinds = {each.label: each.kind for each in states if each.label < "2026-11"}
+    assert kinds == dict.fromkeys(MONTHS, "sealed")
+
+
+def test_the_next_month_closes_and_chains(kept):
+    """The lake is extended; none of its months is restated, and the next one names the last."""
+    late = payment(91, "2026-11-29T10:00:00Z", "7", "0.5")
+    kept.desk.service.payments.append(late)
+    kept.desk.extract()
+    assert late["id"] in kept.desk.ids()
+    closed = kept.close_all_due()
+    states = [(one.label, one.state, one.version) for one in closed]
+    assert states == [(month, "unchanged", 1) for month in MONTHS] + [("2026-11", "sealed", 1)]
+    before = read_manifest(statements(kept) / "2026-10")
+    assert read_manifest(closed[-1].folder)["previous_seal"] == before["seal"]
+    assert holds(closed[-1].folder)
+
+
+@pytest.mark.thorough
+def test_a_late_record_restates_a_kept_month_by_itself(kept):
+    """The restatement has it alone, and no payer in another form."""
+    late = payment(92, "2026-10-20T10:00:00Z", "7", "0.5")
+    kept.desk.service.payments.append(late)
+    again = kept.close("2026-10")
+    assert again.restatement is not None and again.state == "restated"
+    rows = again.restatement.to_dict("records")
+    assert row_causes(rows) == [(late["id"], "added", "late")]
+    both = diff_statements(statements(kept) / "2026-10", again.folder)
+    assert row_causes(both.table.to_pylist()) == [(late["id"], "added", "late")]
+    assert holds(again.folder)
+
+
+def test_a_signature_is_told_as_that_of_its_key(tmp_path):
+    """Whoever trusts the key finds the months and their list signed."""
+    lake = unpack("26661a7c", tmp_path)
+    (tmp_path / "signers").write_text(f"shop@example {(lake / 'key.pub').read_text()}")
+    for name in FOLDERS:
+        found = statuses_of(
+            lake / "statements" / name, Trust.read(tmp_path / "signers", None, None)
+        )
+        assert {each.name: each.outcome for each in found}["signed"] == HELD
+
+
+def test_no_kept_lake_is_made_again():
+    """Whoever makes one again, to be rid of a difference, must change its hash too."""
+    sums = (KEPT / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    kept = {path.name: hash_file(path) for path in KEPT.glob("*.xz")}
+    assert dict(reversed(line.split()) for line in sums) == kept
+    assert kept.keys() == {f"{commit}.tar.xz" for commit in COMMITS}
+
+
+@pytest.mark.parametrize("table", ["lines.csv", "payouts.csv"])
+def test_a_forged_payer_of_an_older_form_is_found(tmp_path, table):
+    """It is compared without the prefix alone: another payer is another one."""
+    folder = statements(closer_of("e830cbc", tmp_path)) / FOLDERS[-1]
+    [payer, *_] = re.findall(",([0-9a-f]{12})[,\n]", (folder / table).read_text())
+    for forged in ("0" * 12, f"p-{payer}", payer[1:], ""):
+        found = forge(folder, text(table, f",{payer}(?=[,\n])", f",{forged}", count=1))
+        assert found.table.num_rows and not found.holds, forged
+        forge(folder, text(table, f",{forged}(?=[,\n])", f",{payer}", count=1))
+
+
+def test_a_payer_of_today_s_form_keeps_its_prefix():
+    """Only a seal from before there was a trend has none; of another it was taken off."""
+    bare, new = (pa.table({"payer_ref": [text]}) for text in ("0a1b", "p-0a1b"))
+    for sealed, is_same in (({}, True), ({"trend": pa.table({})}, False)):
+        old, now = reduction.comparable({"lines": bare, **sealed}, {"lines": new})
+        assert old["lines"].equals(now["lines"]) is is_same
+
+
+@pytest.mark.thorough
+def test_a_restatement_that_names_the_older_form_is_still_proven(tmp_path, monkeypatch):
+    """The release between compared payers with their prefix, and wrote each of them down."""
+    kept = closer_of("e830cbc", tmp_path)
+    with monkeypatch.context() as its:
+        its.setattr(reduction, "in_older_form", lambda sealed, new: new)
+        again = kept.close("2026-10")
+    assert again.state == "restated" and again.table.num_rows
+    found = verify_statement(again.folder)
+    assert (found.broken, found.unproven, found.table.num_rows) == ((), (), 0)
