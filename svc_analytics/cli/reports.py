@@ -108,6 +108,10 @@ def _stream_lines(stream: StreamStatus) -> list[str]:
         f"  quarantine  {stream.quarantined}",
     ]
     lines = lines if stream.gaps else [*lines[:-2], "  gaps        none", *lines[-2:]]
+    lines += [
+        f"  column      {name}: a newer release wrote it; here it stands in extra"
+        for name in stream.unknown
+    ]
     return lines + [
         f"  unlisted    the service no longer lists {count:,} record{'s' * (count > 1)} of {month}"
         for month, count in sorted(stream.unlisted.items())
@@ -140,6 +144,7 @@ def status_document(status: LakeStatus, months: Sequence[MonthState]) -> dict[st
             "written_at": _instant(stream.written_at),
             "quarantined": stream.quarantined,
             "unlisted": stream.unlisted,
+            "unknown_columns": list(stream.unknown),
         }
         for stream in status.streams
     ]

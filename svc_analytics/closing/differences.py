@@ -21,8 +21,8 @@ from svc_analytics.closing.restatement.diff import (
     contradicting_tables,
     read_tables,
 )
-from svc_analytics.closing.verification.facts import unknown_of
 from svc_analytics.closing.restatement.reduction import in_older_form
+from svc_analytics.closing.verification.facts import unknown_of
 from svc_analytics.errors import DataError, LakeError
 from svc_analytics.formatting.display import Display, label, lined_up, names_of
 from svc_analytics.formatting.display_table import DisplayTable

@@ -17,7 +17,7 @@ from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN, Period, read_label
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
 from svc_analytics.proofs.verify import ADDED, OF_PROGRAMS
-from svc_analytics.render.folder import MANIFEST
+from svc_analytics.render.folder import FORMAT, MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
 
 STATEMENTS = "statements"
@@ -212,17 +212,23 @@ def alterations(folder: Path, manifest: Manifest) -> list[Message]:
 
 def _find_manifest(folder: Path) -> Manifest | None:
     try:
-        return parse_manifest((folder / MANIFEST).read_bytes())
+        return parse_manifest((folder / MANIFEST).read_bytes(), folder)
     except OSError:
         return None
 
 
-def parse_manifest(content: bytes) -> Manifest | None:
-    """Return the manifest that a file holds; None if it holds none."""
+def parse_manifest(content: bytes, folder: Path) -> Manifest | None:
+    """Return the manifest that a folder's file holds; None if it holds none.
+
+    Raises `LakeError` for one in a format that only a newer release reads.
+    """
     try:
         manifest = json.loads(content.decode(), object_pairs_hook=once_each)
     except ValueError:
         return None
+    number = manifest.get("format") if isinstance(manifest, dict) else None
+    if isinstance(number, int) and number > FORMAT:
+        raise LakeError(Message("seal.newer", folder=folder, format=number, known=FORMAT))
     return manifest if _is_manifest(manifest) else None
 
 
@@ -231,7 +237,8 @@ def _is_manifest(document: Any) -> bool:
     if not isinstance(document, dict):
         return False
     is_typed = all(isinstance(document.get(name, ...), kind) for name, kind in _REQUIRED.items())
-    is_typed = is_typed and not isinstance(document["version"], bool)
+    numbers = (document.get("version"), document.get("format", FORMAT))
+    is_typed = is_typed and all(type(number) is int for number in numbers)
     return is_typed and all(
         isinstance(facts, dict) and isinstance(facts.get("sha256"), str)
         for facts in document["files"].values()

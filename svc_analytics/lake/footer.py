@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from functools import lru_cache
 from pathlib import Path
@@ -51,11 +51,22 @@ class MonthFileFooter:
     ends: Mapping[Group, GroupEnds] = field(default_factory=dict)  # of each group of the totals
     without_receipt: int | None = None  # rows without a token; payments alone have any
     mark: str = ""  # of a file in a bucket, where two versions of the same bytes are one
+    columns: tuple[str, ...] = ()  # of the file, where another release wrote it with others
 
     @property
     def claimed_at(self) -> int:
         """The time that it was when the coverage was claimed."""
         return self.written_at if self.judged_at is None else self.judged_at
+
+    @property
+    def lacking(self) -> set[str]:
+        """The columns of this release that the file does not have."""
+        return {*STREAMS[self.stream].schema.names} - {*self.columns} if self.columns else set()
+
+    @property
+    def unknown(self) -> set[str]:
+        """The columns of the file that this release does not know."""
+        return {*self.columns} - {*STREAMS[self.stream].schema.names}
 
     def to_json(self) -> str:
         """Return the footer as the JSON kept in the file, its checksums not yet filled in."""
@@ -163,11 +174,15 @@ def read_footer(path: Path) -> MonthFileFooter:
         raise LakeError(Message("file.not_ours", path=path)) from error
     except (*DAMAGE, TypeError, ArithmeticError, msgspec.MsgspecError) as error:
         raise damaged_file(path, error) from error
-    stream = STREAMS.get(footer.stream)
-    if stream and not metadata.schema.to_arrow_schema().equals(stream.schema):
-        # Another tool has rewritten it, in types that may have cost digits.
-        raise damaged_file(path)
-    return footer
+    stream, schema = STREAMS.get(footer.stream), metadata.schema.to_arrow_schema()
+    if stream is None or schema.equals(stream.schema):
+        return footer
+    types = dict(zip(stream.schema.names, stream.schema.types, strict=True))
+    is_odd = any(types.get(each.name, each.type) != each.type for each in schema)
+    # A release of ours wrote what vouches for its footer; any other tool's types may cost digits.
+    if is_odd or not find_signature(raw):
+        raise damaged_file(path, remedy="file.other_types")
+    return replace(footer, columns=tuple(schema.names))
 
 
 def _known_footer(raw: bytes) -> MonthFileFooter | None:

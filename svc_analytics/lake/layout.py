@@ -72,11 +72,24 @@ def tool_version() -> str:
     return version("svc-analytics")
 
 
+@cache
 def data_folders() -> list[str]:
     """Return the folders of Parquet files that views read, relative to the lake."""
     kinds = ("{}", "changes/{}", "quarantine/{}")
     by_stream = (kind.format(name) for kind in kinds for name in STREAMS)
     return [*by_stream, VERDICTS_FOLDER, *SIDE_STREAMS]
+
+
+def schema_of(folder: str) -> tuple[pa.Schema, Stream | None]:
+    """Return the columns that the files of a folder of the lake have, and whose records they are.
+
+    They are the records of no stream in a folder of rejected records, or of verdicts.
+    """
+    kind, _, name = folder.rpartition("/")
+    stream = {**STREAMS, **SIDE_STREAMS}.get(name)
+    if stream is None or kind == "quarantine":
+        return (VERDICTS if stream is None else QUARANTINE), None
+    return (changes_schema(stream) if kind else stream.schema), stream
 
 
 def changes_schema(stream: Stream) -> pa.Schema:

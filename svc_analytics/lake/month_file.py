@@ -24,6 +24,7 @@ from svc_analytics.lake.checksums import (
     read_signed_footer,
     sign,
 )
+from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.control_totals import (
     ControlTotals,
     Group,
@@ -63,10 +64,9 @@ def read_groups(
             check_signature(path)
         else:
             read_signed_footer(path)
-        with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
+        with RecordFile(path, path) as file:
             for group in range(file.num_row_groups) if groups is None else groups:
-                # With threads, each of Arrow's would keep its peak memory allocated.
-                read = partial(file.read_row_group, group, use_threads=False)
+                read = partial(file.read_row_group, group)
                 if where is None:
                     yield read(columns=columns)
                     continue
@@ -98,11 +98,11 @@ def write_month_file(
     return footer
 
 
-def rewrite_month_file(storage: Storage, path: Path, footer: MonthFileFooter) -> None:
+def rewrite_month_file(storage: Storage, path: Path, footer: MonthFileFooter) -> MonthFileFooter:
     """Write a month file anew: the same rows, the same time, read and judged when it was."""
-    said = replace(footer, tool_version=tool_version())
+    said = replace(footer, tool_version=tool_version(), columns=())
     stream = STREAMS[footer.stream]
-    write_month_file(storage, path, stream, read_groups(path), said, expected=footer.totals)
+    return write_month_file(storage, path, stream, read_groups(path), said, footer.totals)
 
 
 @dataclass

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import Span
 from svc_analytics.instants import BEGINNING
+from svc_analytics.lake.columns import in_own_columns
 from svc_analytics.lake.layout import QUARANTINE, quarantine_path
 from svc_analytics.lake.side_files import read_side_file, replace_file
 from svc_analytics.messages import json_of
@@ -177,13 +178,8 @@ def _write_rows(storage: Storage, stream: Stream, rows: dict[str, dict[str, Any]
 
 
 def _read_rows(lake: Path, stream: Stream) -> dict[str, dict[str, Any]]:
-    """Return the records on file by their hash, instants as integers.
-
-    In a file of an earlier release they have no message.
-    """
+    """Return the records on file by their hash, instants as integers."""
     path = quarantine_path(lake, stream)
     table = read_side_file(path) if path.exists() else QUARANTINE.empty_table()
-    if not len(table):
-        return {}
-    known = pa.schema([each for each in _WITH_NUMBERS if each.name in table.column_names])
-    return {row["sha256"]: row for row in table.cast(known).to_pylist()}
+    rows = in_own_columns(table, QUARANTINE).cast(_WITH_NUMBERS) if len(table) else table
+    return {row["sha256"]: row for row in rows.to_pylist()}

@@ -22,14 +22,14 @@ from svc_analytics.lake.checksums import (
     read_signed_footer,
     sign,
 )
+from svc_analytics.lake.columns import in_own_columns
 from svc_analytics.lake.layout import (
     FOOTER_KEY,
     ORIGIN,
     QUARANTINE,
-    VERDICTS,
     VERDICTS_FOLDER,
-    changes_schema,
     quarantine_path,
+    schema_of,
     with_statistics,
 )
 from svc_analytics.schema import SIDE_STREAMS, Stream
@@ -43,16 +43,12 @@ def begin_side_folders(storage: Storage, stream: Stream) -> None:
     """Make the folders of side files, each with an empty file: views need one."""
     lake = storage.folder
     rejected = quarantine_path(lake, stream)
-    schemas = {
-        lake / "changes" / stream.name: changes_schema(stream),
-        lake / VERDICTS_FOLDER: VERDICTS,
-        **{lake / side.name: side.schema for side in SIDE_STREAMS.values()},
-    }
-    for folder in (*schemas, rejected.parent):
-        make_folder(folder)
-    for folder, schema in schemas.items():
-        if not (folder / f"{ORIGIN}.parquet").exists():
-            list_files(storage, folder, schema)
+    names = (f"changes/{stream.name}", VERDICTS_FOLDER, *SIDE_STREAMS)
+    for name in names:
+        make_folder(lake / name)
+        if not (lake / name / f"{ORIGIN}.parquet").exists():
+            list_files(storage, lake / name, schema_of(name)[0])
+    make_folder(rejected.parent)
     if not rejected.exists():
         replace_file(storage.write(rejected), QUARANTINE)
 
@@ -93,6 +89,7 @@ def _keep_objects(storage: Storage, stream: Stream, objects: pa.Table) -> None:
     key = stream.columns[0].name
     path = storage.folder / stream.name / "held.parquet"
     held = read_side_file(path) if path.exists() else stream.schema.empty_table()
+    held = in_own_columns(held, stream.schema, stream)
     is_known = pc.is_in(held[key], value_set=objects[key].combine_chunks())
     known = {row[key]: row for row in held.filter(is_known).to_pylist()}
     newest = {row[key]: _first_seen(row, known.get(row[key])) for row in objects.to_pylist()}

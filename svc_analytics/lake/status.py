@@ -35,6 +35,7 @@ class StreamStatus:
     confirmed: Spans = ()  # two readings in a row saw the same records
     unlisted: Mapping[str, int] = field(default_factory=dict)  # records not listed now, by month
     early: Spans = ()  # called read before that time had come: extract reads it again
+    unknown: tuple[str, ...] = ()  # columns that only a newer release knows
 
     @property
     def is_proven(self) -> bool:
@@ -96,6 +97,7 @@ def _stream_status(lake: Lake, stream: Stream) -> StreamStatus:
         confirmed=union(*(footer.confirmed for footer in footers.values())),
         unlisted={label: len(each.unlisted) for label, each in footers.items() if each.unlisted},
         early=early_claims(footers.values(), now),
+        unknown=tuple(sorted({name for each in footers.values() for name in each.unknown})),
     )
 
 

@@ -22,7 +22,7 @@ from svc_analytics.money import drop_surplus_zeros, parse_amount
 from svc_analytics.periods import month
 from svc_analytics.records.page import Page
 from svc_analytics.records.plain_json import as_kept, plain_json
-from svc_analytics.records.raw_json import escape_halves, split, split_member
+from svc_analytics.records.raw_json import escape_halves, members, split, split_member
 from svc_analytics.schema import Column, Kind, Stream
 
 # A zero time such as 0001-01-01 means "never set", not an instant to book by.
@@ -62,6 +62,21 @@ def write_extra(known: Iterable[str], values: dict[str, bytes]) -> str | None:
         f"{json.dumps(name)}:{as_kept(raw)}" for name, raw in values.items() if name not in known
     ]
     return f"{{{','.join(unknown)}}}" if unknown else None
+
+
+def take_from_extra(columns: Iterable[Column], extra: str | None) -> dict[str, Any]:
+    """Return the values of columns that were kept beyond them, and the `extra` that is left.
+
+    What a column cannot hold stays where it was kept.
+    """
+    if extra is None:
+        return {}
+    kept, altered = members(extra.encode()), set[str]()
+    row: dict[str, Any] = {}
+    for column in columns:
+        with suppress(DataError):
+            row[column.name] = _parse_value(column, kept.get(column.name, b"null"), altered)
+    return row | {"extra": write_extra(row.keys() - altered, kept)}
 
 
 def parse_records(stream: Stream, page: Page, at: int) -> Records:

@@ -31,6 +31,7 @@ from svc_analytics.working_folders import restore_folders
 Seal = Callable[[Path, dict[str, Any]], str]  # of a folder that is written, by its manifest
 Note = Callable[[str], None]  # told what is being done now
 MANIFEST = "manifest.json"
+FORMAT = 2  # of manifests; one without a number is 1, as before 0.2.0
 DEFINITIONS = "definitions.csv"  # what each figure means: words, no table of the statement
 WHOLE_GROUP = 1 << 20  # rows: a shorter table is one row group of Parquet
 _GROUP = 1 << 17  # rows of a row group of a longer one: only these are in memory at a time
@@ -195,9 +196,8 @@ def printed(manifest: Mapping[str, Any], *, is_sealed: bool) -> dict[str, Any]:
 
     They cannot print the tree and the seal, which are made behind them; only whether there is one.
     """
-    facts = {
-        name: value for name, value in manifest.items() if name not in ("files", "tree", "seal")
-    }
+    own = ("format", "files", "tree", "seal")
+    facts = {name: value for name, value in manifest.items() if name not in own}
     return facts | {"is_sealed": is_sealed}
 
 

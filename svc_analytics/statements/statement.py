@@ -45,7 +45,7 @@ from svc_analytics.render.external import convert
 from svc_analytics.render.face.pricing import describe_pricing
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.figures import figures_table
-from svc_analytics.render.folder import Note, Output, write_folder
+from svc_analytics.render.folder import FORMAT, Note, Output, write_folder
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.render.standing import (
     ReceiptsState,
@@ -209,6 +209,7 @@ class Statement(Document, Displayable):
         period = self.period
         controls = table_digests(self.tables, self._names, hashes) if hashes else self.controls
         return {
+            "format": FORMAT,
             "status": self.status,
             **self._open_facts(),
             "merchant": {key: value for key, value in self.merchant.items() if key != "read_at"},

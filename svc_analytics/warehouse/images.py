@@ -8,6 +8,7 @@ made of.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,8 +20,8 @@ import pyarrow.parquet as pq
 from svc_analytics.files import keep_made
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.index.parent_rows import PARENTS
-from svc_analytics.lake.layout import QUARANTINE, VERDICTS, VERDICTS_FOLDER, changes_schema
-from svc_analytics.schema import PAYMENTS, SIDE_STREAMS, STREAMS
+from svc_analytics.lake.layout import ORIGIN, VERDICTS, schema_of
+from svc_analytics.schema import PAYMENTS, STREAMS
 from svc_analytics.warehouse.acknowledgements import ACCEPTED_SCHEMA
 from svc_analytics.warehouse.connection import CONFIG
 from svc_analytics.warehouse.models import Model, read_all_models, read_macros
@@ -33,6 +34,7 @@ from svc_analytics.warehouse.view_builder import (
     create,
     create_all,
     fill,
+    lake_folders,
     lake_sources,
     over_own_lake,
     read_exceptions,
@@ -52,22 +54,52 @@ def write_snapshot_database(path: Path) -> None:
 def write_database(path: Path, folder: Path) -> None:
     """Write a database of all views over the lake's own month files, for other tools."""
     path.write_bytes(_image())
-    sources = lake_sources(folder)
+    sources, lacking = lake_sources(folder), _lacking_columns(folder)
     with duckdb.connect(path, config=CONFIG) as connection:
         connection.execute("SET TimeZone='UTC'")
         connection.begin()
         for model in read_all_models():
             if model.reads_files:
-                body = over_own_lake(fill(model.sql, sources), folder)
+                sql = fill(_with_columns(model.sql, lacking), sources)
+                body = over_own_lake(sql, folder)
                 create(connection.execute, model, body, model.columns)
         connection.commit()
+
+
+def _lacking_columns(folder: Path) -> dict[str, pa.Schema]:
+    """Return, by placeholder, the columns that some of a lake's files lack: older ones may.
+
+    Month files gain them together, so the one without rows tells.
+    """
+    lacking = {}
+    for name, inside in lake_folders().items():
+        files = (folder / inside).glob(f"{ORIGIN if inside in STREAMS else '*'}.parquet")
+        held = [{*pq.read_schema(path).names} for path in files]
+        lacking[name] = pa.schema(
+            [c for c in schema_of(inside)[0] if not all(c.name in names for names in held)]
+        )
+    return {name: schema for name, schema in lacking.items() if schema.names}
+
+
+def _with_columns(sql: str, lacking: Mapping[str, pa.Schema]) -> str:
+    """Return SQL in which the columns that some files of a placeholder lack are NULL there."""
+    for name, schema in lacking.items():
+        empty = duckdb.from_arrow(schema.empty_table())
+        nulls = ", ".join(
+            f"null::{kind} as {column}"
+            for column, kind in zip(schema.names, empty.types, strict=True)
+        )
+        files = f"from read_parquet({{{name}}}, union_by_name = true)"
+        tolerant = f"({files} union all by name select {nulls} where false)"
+        sql = sql.replace(f"read_parquet({{{name}}})", tolerant)
+    return sql
 
 
 def describe_database(folder: Path) -> str:
     """Return all that a database of the views over a lake's own files is made of."""
     models = [model.sql for model in read_all_models()]
     findings = [read_findings(), read_exceptions()]
-    of_lake = [over_own_lake("", folder), lake_sources(folder)]
+    of_lake = [over_own_lake("", folder), lake_sources(folder), _lacking_columns(folder)]
     return repr([duckdb.__version__, read_macros(), models, *findings, *of_lake])
 
 
@@ -133,8 +165,7 @@ def _files_without_rows(folder: Path) -> Files:
 
 def file_schemas() -> dict[str, pa.Schema]:
     """Return the columns that the files of each placeholder have."""
-    schemas: dict[str, pa.Schema] = {
-        VERDICTS_FOLDER: VERDICTS,
+    made: dict[str, pa.Schema] = {
         "all_receipt_verdicts": VERDICTS,
         RECEIPTLESS: PAYMENTS.schema,
         "other_payouts": OTHER_PAYOUTS,
@@ -142,9 +173,5 @@ def file_schemas() -> dict[str, pa.Schema]:
         "parents": PARENTS,
         "acknowledgements": ACCEPTED_SCHEMA,
     }
-    for name, stream in {**STREAMS, **SIDE_STREAMS}.items():
-        schemas[name] = stream.schema
-    for name, stream in STREAMS.items():
-        schemas[f"totalled_{name}"] = stream.schema
-        schemas |= {f"changes_{name}": changes_schema(stream), f"quarantine_{name}": QUARANTINE}
-    return schemas
+    made |= {f"totalled_{name}": stream.schema for name, stream in STREAMS.items()}
+    return made | {name: schema_of(folder)[0] for name, folder in lake_folders().items()}

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError
+from svc_analytics.lake.columns import own_file
 from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.index.parents import parents_in
 from svc_analytics.lake.lake import Lake, whole_coverage
@@ -125,7 +126,22 @@ def _read_sources(
             count += _add_other_months(lake, folder, name, footers, whole_months, files, share)
     if RECEIPTLESS in wanted:
         files[RECEIPTLESS] = _receiptless(files[PAYMENTS.name], footers, whole_months)
+    files = _in_own_columns(files, folder, footers)
     return Sources(lake, folder, footers, files, whole_months, count)
+
+
+def _in_own_columns(files: Files, folder: Path, footers: Footers) -> Files:
+    """Return the files, with copies of those of another release in the columns of this one."""
+    own = {
+        folder / name / f"{label}.pq"
+        for name, of_months in footers.items()
+        for label, footer in of_months.items()
+        if not footer.columns
+    }
+    return {
+        name: [path if path in own else own_file(path, folder) for path in paths]
+        for name, paths in files.items()
+    }
 
 
 def _whole_months(period: Span, wider: Span | None, footers: Footers) -> WholeMonths:

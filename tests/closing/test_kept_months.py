@@ -3,12 +3,16 @@
 The lakes lie in `sealed_months`, as the programs of two commits wrote them.
 """
 
+import csv
 import re
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics import diff_statements, verify_statement
@@ -20,8 +24,10 @@ from svc_analytics.instants import to_micros
 from svc_analytics.proofs.statuses import HELD, Trust, statuses_of
 from tests.support.closings import Closer, row_causes
 from tests.support.desks import Desk
-from tests.support.fake_service import payment
+from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, payment
 from tests.support.forged_folders import forge, text
+from tests.support.on_a_socket import serving
+from tests.support.other_release import run
 from tests.support.sealed_months import COMMITS, KEPT, MONTHS, service_of_kept, unpack
 
 LATER = datetime(2026, 12, 5, 12, tzinfo=UTC)
@@ -139,3 +145,59 @@ def test_a_restatement_that_names_the_older_form_is_still_proven(tmp_path, monke
     assert again.state == "restated" and again.table.num_rows
     found = verify_statement(again.folder)
     assert (found.broken, found.unproven, found.table.num_rows) == ((), (), 0)
+
+
+# ---------- a release that knows a property more
+
+
+CHANNELS = ["sql", "select payment_id, channel from payments where channel is not null", "--csv"]
+AGAIN = ["extract", "--reread", "--from", "2026-11-01"]
+
+
+def channels(said: str) -> dict[str, str]:
+    return {row["payment_id"]: row["channel"] for row in csv.DictReader(StringIO(said))}
+
+
+def have_channel(lake: Path) -> set[bool]:
+    files = (lake / "payments").glob("*.parquet")
+    return {"channel" in pq.read_schema(path).names for path in files}
+
+
+@pytest.fixture(params=[COMMITS[0], pytest.param(COMMITS[1], marks=pytest.mark.thorough)])
+def served(request, tmp_path, monkeypatch) -> Iterator[tuple[Path, dict[str, str]]]:
+    """A kept lake, and what its service, which is on a socket, says of channels."""
+    lake, service = unpack(request.param, tmp_path), service_of_kept()
+    with serving(service) as address:
+        keys = {"CHECKOUT_KEY": CHECKOUT_KEY, "PAYOUT_KEY": PAYOUT_KEY}
+        for name, value in {"BASE_URL": address, "DATA_DIR": str(lake), **keys}.items():
+            monkeypatch.setenv(f"SVC_{name}", value)
+        yield lake, {each["id"]: each["channel"] for each in service.payments if each["channel"]}
+
+
+def test_a_lake_gains_a_column(served, tmp_path):
+    """No command finds a file torn; what was kept in `extra` stands in the column at once."""
+    lake, given = served
+    sealed = ["statement-verify", str(lake / "statements" / "2026-10")]
+    stated = ["statement", "--month", "2026-10", "--out", str(tmp_path / "stated")]
+    read = run(["status"], ["check"], stated, sealed, ["views"], CHANNELS, newer=True)
+    assert [code for code, _ in read] == [0, 3, 0, 0, 0, 0]  # 3: for the record set aside
+    assert channels(read[-1][1]).items() <= given.items() and have_channel(lake) == {False}
+    [(code, said), (_, now)] = run(["extract"], CHANNELS, newer=True)
+    assert code == 0 and "changed" not in said and have_channel(lake) == {True}
+    assert channels(now) == channels(read[-1][1])
+
+
+@pytest.mark.thorough
+def test_a_lake_with_a_column_more_is_read_and_loses_nothing(served):
+    """The older release shows it in `extra`, and says so; the newer one has it back."""
+    lake, given = served
+    run(AGAIN, newer=True)
+    sealed = ["statement-verify", str(lake / "statements" / "2026-10")]
+    extra = ["sql", "select count(*) from payments where extra like '%channel%'", "--csv"]
+    read = run(["status"], ["check"], sealed, ["views"], extra, AGAIN, ["check"], extra)
+    assert [code for code, _ in read] == [0, 0, 0, 0, 0, 0, 0, 0]
+    assert "column      channel: a newer release wrote it" in read[0][1]
+    assert read[4][1].split()[1] == str(len(given)) and have_channel(lake) == {True, False}
+    assert channels(run(CHANNELS, newer=True)[0][1]) == given
+    run(["extract"], newer=True)
+    assert have_channel(lake) == {True}

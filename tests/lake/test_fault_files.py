@@ -5,7 +5,7 @@ import json
 import os
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,7 +24,7 @@ from svc_analytics.lake.month_file import write_month_file
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.receipts.verify_lake import verify_lake
-from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS
+from svc_analytics.schema import INSTANT, PAYMENTS, PAYOUT_RECORDS, STREAMS, Column
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.receipts.test_verify_lake import KEPT
@@ -337,14 +337,39 @@ def test_a_record_that_tells_of_a_checksum_is_kept_as_it_is(desk):
     assert len(desk.lake.sql("from payments where currency = $told", {"told": told})) == 2
 
 
-def test_a_footer_of_other_columns_is_held_against_them(filled, monkeypatch):
-    """A file of a version with other columns is named, though its checksum holds."""
-    known = tuple(column for column in PAYMENTS.columns if column.name != "session_id")
-    older, footer = replace(PAYMENTS, columns=known), read_footer(october(filled))
-    table = pq.read_table(october(filled)).drop_columns(["session_id"])
-    with monkeypatch.context() as patch:
-        patch.setitem(STREAMS, "payments", older)
-        write_month_file(filled.lake.storage, october(filled), older, [table], footer)
-        assert read_footer(october(filled)) == footer
-    with pytest.raises(LakeError, match=r"2026-10.parquet is torn or altered"):
+def written_with(
+    desk: Desk, columns: Sequence[Column], change: Callable[[pa.Table], pa.Table]
+) -> None:
+    """Let a release whose payments have these columns write October."""
+    other, footer = replace(PAYMENTS, columns=tuple(columns)), read_footer(october(desk))
+    table = change(pq.read_table(october(desk)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STREAMS, "payments", other)
+        write_month_file(desk.lake.storage, october(desk), other, [table], footer)
+        assert read_footer(october(desk)).columns == ()
+
+
+def test_a_month_of_a_release_with_a_column_less_is_read(filled):
+    """Its column is NULL until the next run; what vouches for itself was torn by nobody."""
+    known = [column for column in PAYMENTS.columns if column.name != "session_id"]
+    written_with(filled, known, lambda table: table.drop_columns(["session_id"]))
+    assert filled.lake.footers(PAYMENTS)["2026-10"].lacking == {"session_id"}
+    [months] = filled.lake.sql(
+        "select count(distinct month) from payments where session_id is null"
+    ).to_numpy()
+    assert months == [1] and findings(filled) == []
+    filled.extract()
+    assert not filled.lake.footers(PAYMENTS)["2026-10"].columns and findings(filled) == []
+
+
+def test_a_month_with_a_column_of_another_type_is_refused(filled):
+    """Digits may be lost; the advice keeps what the service no longer lists."""
+    columns = {column.name: column for column in PAYMENTS.columns}
+    columns["session_id"] = replace(columns["session_id"], kind="instant", is_uuid=False)
+    instants = pa.nulls(len(pq.read_table(october(filled))), INSTANT)
+    place = pq.read_schema(october(filled)).get_field_index("session_id")
+    written_with(
+        filled, [*columns.values()], lambda table: table.set_column(place, "session_id", instants)
+    )
+    with pytest.raises(LakeError, match=r"2026-10.parquet .* bring it back from a backup; without"):
         filled.lake.footers(PAYMENTS)

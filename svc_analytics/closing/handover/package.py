@@ -153,7 +153,7 @@ def _write(target: Path, proof: Proof) -> None:
             _add_text(archive, f"{folder.name}/{name}", content)
         # What is packed is what was checked, even if somebody writes there meanwhile.
         content = (folder / MANIFEST).read_bytes()
-        _require(seals.parse_manifest(content) == manifest, folder / MANIFEST)
+        _require(seals.parse_manifest(content, folder) == manifest, folder / MANIFEST)
         for name in sorted({MANIFEST, *manifest["files"]}):
             chunks = [content] if name == MANIFEST else _chunks(folder / name)
             sums[name] = _add_file(archive, f"{folder.name}/{name}", chunks)

@@ -122,10 +122,11 @@ def wrong_facts(
     Another release gives the reasons of what is unknown in other words, and knows fewer facts.
     """
     always = expected.keys() if is_own else expected.keys() & _ALWAYS
+    others = _OTHERS if is_own else {*_OTHERS, "format"}
     lacking = (name for name in always if name not in manifest)
     wrong = [Message("seal.no_fact", name=name) for name in lacking]
     for name in expected:
-        if name in manifest and name not in _OTHERS:
+        if name in manifest and name not in others:
             pair = manifest[name], _as_kept(manifest[name], expected[name])
             wrong += _wrong(name, *(pair if is_own else map(_without_words, pair)))
     strange = sorted(manifest.keys() - expected.keys() - {"language", "tree"})

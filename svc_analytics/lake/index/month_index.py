@@ -22,6 +22,7 @@ from svc_analytics.lake.checksums import (
     signature_of,
     signed_footer,
 )
+from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.index.hash_file import HashFile, Matches, entries_of, write_hash_file
 from svc_analytics.lake.index.hash_pile import HashPile
 from svc_analytics.lake.index.hashes import Hashes, hash_texts, join
@@ -93,8 +94,10 @@ class MonthIndex:
 
     def column(self, label: str, column: str) -> pa.ChunkedArray:
         """Return a column of a month's file."""
-        with self._open(label) as (file, _):
-            return file.read([column], use_threads=False)[column]
+        tables = self.tables(label, [column])
+        return pa.chunked_array(
+            [part for each in tables for part in each[column].chunks], pa.string()
+        )
 
     def tables(self, label: str, columns: list[str]) -> Iterator[pa.Table]:
         """Yield columns of a month's file, a row group at a time."""
@@ -260,9 +263,7 @@ def open_groups(path: Path, name: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
             _read_nothing_ahead(source.fileno())
             footer = signed_footer(source)
             metadata = pq.read_metadata(pa.BufferReader(footer))
-            with pq.ParquetFile(
-                source, metadata=metadata, page_checksum_verification=True, pre_buffer=False
-            ) as file:
+            with RecordFile(source, path, metadata=metadata) as file:
                 yield file, signature_of(footer)
     except DAMAGE as error:
         raise damaged(name, error) from error

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.checksums import DAMAGE, check_signature, damaged
+from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.runs.run_file import RowGroup
 from svc_analytics.schema import Stream
 
@@ -53,8 +54,7 @@ class HeldRows:
         with ExitStack() as stack:
             try:
                 check_signature(path)
-                options = {"page_checksum_verification": True, "pre_buffer": False}
-                file = stack.enter_context(pq.ParquetFile(path, **options))
+                file = stack.enter_context(RecordFile(path, path))
             except DAMAGE as error:
                 raise damaged(path, error) from error
             yield cls(path, file, stream.instant)
@@ -62,7 +62,7 @@ class HeldRows:
     def read(self, group: int, columns: list[str] | None = None) -> pa.Table:
         """Read a row group."""
         try:
-            return self._file.read_row_group(group, columns=columns, use_threads=False)
+            return self._file.read_row_group(group, columns)
         except DAMAGE as error:
             raise damaged(self._path, error) from error
 

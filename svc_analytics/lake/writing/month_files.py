@@ -19,7 +19,7 @@ from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.merge import drop_rows, read_rows
 from svc_analytics.lake.month_coverage import owned_span
-from svc_analytics.lake.month_file import read_groups, write_month_file
+from svc_analytics.lake.month_file import read_groups, rewrite_month_file, write_month_file
 from svc_analytics.lake.quarantine import lost_quarantine
 from svc_analytics.lake.side_files import keep_changes
 from svc_analytics.lake.unlisted import Unlisted
@@ -122,6 +122,14 @@ class MonthFiles:
         """Return the records of a month that have one of these ids."""
         texts = SoughtTexts.of(pa.chunked_array([[*ids]], pa.string()))
         return self._index.rows(label, "id", texts)
+
+    def renew(self) -> None:
+        """Write the files anew that lack columns of this release."""
+        for label, footer in self.footers.items():
+            if footer.lacking:
+                path = self.path(label)
+                self.footers[label] = rewrite_month_file(self.lake.storage, path, footer)
+                self._index.save(label)
 
     def confirm(self, span: Span) -> None:
         """Note that the complete time within a span was read twice, and alike.

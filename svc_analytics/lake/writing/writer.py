@@ -150,6 +150,11 @@ class LakeWriter:
         for publisher in self._publishers.values():
             self.notes += publisher.publish_found()
 
+    def renew(self) -> None:
+        """Let the month files of an earlier release gain the columns of this one."""
+        for publisher in self._publishers.values():
+            publisher.files.renew()
+
     def _with_finished_months(self) -> list[str]:
         publishers = self._publishers.items()
         return [name for name, each in publishers if each.has_finished_month(self._buffers[name])]
@@ -229,6 +234,7 @@ def _begin_writing(lake: Lake, merchant_id: str, now: int, unfinished: int | Non
     writer = LakeWriter(lake, merchant_id, now)
     if unfinished is not None:
         recover(lake, unfinished, now)
+    writer.renew()
     writer.publish_found()
     return writer
 

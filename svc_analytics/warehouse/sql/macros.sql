@@ -243,9 +243,6 @@ create macro member_text(body, name) as list_transform(
 -- payment, under customer.id; else NULL.
 create macro customer_in(metadata) as nullif(try(metadata ->> '$.customer.id'), '');
 
--- message_in(kept): the message of a whole row; NULL in a row of a file that has no such column.
-create macro message_in(kept) as to_json(kept) ->> 'message';
-
 -- days_between(a, b): how many midnights lie between two clocks.
 create macro days_between(a, b) as datediff('day', a, b);
 

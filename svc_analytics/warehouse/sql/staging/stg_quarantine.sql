@@ -2,7 +2,6 @@
 -- grain: one row per rejected record. from: quarantine files of payments, payout_records.
 -- What its bytes do say (coin, kind, when it settled) narrows down which figures lack it.
 
--- Files of an earlier release have no column message: it is looked for in the row.
 with rejected as (
     select
         'payments' as stream,
@@ -11,13 +10,13 @@ with rejected as (
         occurred_at,
         placed_at,
         reason,
-        message_in(held) as reason_message,
+        message as reason_message,
         body,
         window_from,
         window_to,
         first_seen_at,
         resolved_at
-    from read_parquet({quarantine_payments}) as held
+    from read_parquet({quarantine_payments})
     union all
     select
         'payout_records' as stream,
@@ -26,13 +25,13 @@ with rejected as (
         occurred_at,
         placed_at,
         reason,
-        message_in(held) as reason_message,
+        message as reason_message,
         body,
         window_from,
         window_to,
         first_seen_at,
         resolved_at
-    from read_parquet({quarantine_payout_records}) as held
+    from read_parquet({quarantine_payout_records})
 ),
 
 stated as (
