@@ -23,7 +23,7 @@ from svc_analytics.schema import STREAMS, Stream
 _COPIES = ".columns"  # of a snapshot's files, in the columns of this release
 
 
-class RecordFile(pq.ParquetFile):
+class RecordFile(pq.ParquetFile):  # type: ignore[misc]  # Arrow has no types
     """A Parquet file of the lake: a month file gives its rows in this release's columns."""
 
     def __init__(self, source: Any, path: Path, **options: Any) -> None:
@@ -84,11 +84,11 @@ def _records(table: pa.Table, stream: Stream) -> dict[str, pa.Array]:
     # Behind `extra` stand columns that no service gives.
     strange = [name for name in names[: names.index("extra")] if name not in stream.names]
     texts = [chunked_texts(table[name], table.field(name)).to_pylist() for name in strange]
-    kept = table["extra"].to_pylist()
+    extras = table["extra"].to_pylist()
     for place in range(len(table) if strange else 0):
         more = {name: text[place] for name, text in zip(strange, texts, strict=True)}
-        kept[place] = _with_members(kept[place], more)
-    taken = [take_from_extra(lacking, extra) for extra in kept]
+        extras[place] = _with_members(extras[place], more)
+    taken = [take_from_extra(lacking, extra) for extra in extras]
     fields = [stream.record_schema.field(name) for name in (*(c.name for c in lacking), "extra")]
     return {
         each.name: pa.array([row.get(each.name) for row in taken], each.type) for each in fields
@@ -96,7 +96,7 @@ def _records(table: pa.Table, stream: Stream) -> dict[str, pa.Array]:
 
 
 def _with_members(extra: str | None, more: dict[str, str | None]) -> str | None:
-    """Return what is kept of a record, with these texts as members of it that it lacks."""
+    """Add texts to the `extra` of a record, as members that it lacks."""
     added = {name: _as_given(text) for name, text in more.items() if text is not None}
     return write_extra((), added | (members(extra.encode()) if extra else {}))
 

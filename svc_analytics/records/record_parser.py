@@ -71,12 +71,12 @@ def take_from_extra(columns: Iterable[Column], extra: str | None) -> dict[str, A
     """
     if extra is None:
         return {}
-    kept, altered = members(extra.encode()), set[str]()
+    values, altered = members(extra.encode()), set[str]()
     row: dict[str, Any] = {}
     for column in columns:
         with suppress(DataError):
-            row[column.name] = _parse_value(column, kept.get(column.name, b"null"), altered)
-    return row | {"extra": write_extra(row.keys() - altered, kept)}
+            row[column.name] = _parse_value(column, values.get(column.name, b"null"), altered)
+    return row | {"extra": write_extra(row.keys() - altered, values)}
 
 
 def parse_records(stream: Stream, page: Page, at: int) -> Records:

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.files import keep_made
 from svc_analytics.interrupts import interruptible
+from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.index.parent_rows import PARENTS
 from svc_analytics.lake.layout import ORIGIN, VERDICTS, schema_of
 from svc_analytics.schema import PAYMENTS, STREAMS
@@ -69,15 +70,17 @@ def write_database(path: Path, folder: Path) -> None:
 def _lacking_columns(folder: Path) -> dict[str, pa.Schema]:
     """Return, by placeholder, the columns that some of a lake's files lack: older ones may.
 
-    Month files gain them together, so the one without rows tells.
+    Month files gain them together, so the one without rows tells. Raises `LakeError` for a file
+    that lacks one because it was damaged.
     """
-    lacking = {}
+    lacking: dict[str, pa.Schema] = {}
     for name, inside in lake_folders().items():
-        files = (folder / inside).glob(f"{ORIGIN if inside in STREAMS else '*'}.parquet")
-        held = [{*pq.read_schema(path).names} for path in files]
-        lacking[name] = pa.schema(
-            [c for c in schema_of(inside)[0] if not all(c.name in names for names in held)]
-        )
+        schema, held = schema_of(inside)[0], []
+        for path in (folder / inside).glob(f"{ORIGIN if inside in STREAMS else '*'}.parquet"):
+            held.append({*pq.read_schema(path).names})
+            if not held[-1] >= {*schema.names}:
+                require_whole(path)
+        lacking[name] = pa.schema([c for c in schema if any(c.name not in each for each in held)])
     return {name: schema for name, schema in lacking.items() if schema.names}
 
 
@@ -165,7 +168,7 @@ def _files_without_rows(folder: Path) -> Files:
 
 def file_schemas() -> dict[str, pa.Schema]:
     """Return the columns that the files of each placeholder have."""
-    made: dict[str, pa.Schema] = {
+    schemas: dict[str, pa.Schema] = {
         "all_receipt_verdicts": VERDICTS,
         RECEIPTLESS: PAYMENTS.schema,
         "other_payouts": OTHER_PAYOUTS,
@@ -173,5 +176,5 @@ def file_schemas() -> dict[str, pa.Schema]:
         "parents": PARENTS,
         "acknowledgements": ACCEPTED_SCHEMA,
     }
-    made |= {f"totalled_{name}": stream.schema for name, stream in STREAMS.items()}
-    return made | {name: schema_of(folder)[0] for name, folder in lake_folders().items()}
+    schemas |= {f"totalled_{name}": stream.schema for name, stream in STREAMS.items()}
+    return schemas | {name: schema_of(folder)[0] for name, folder in lake_folders().items()}

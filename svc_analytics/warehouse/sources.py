@@ -130,7 +130,7 @@ def _read_sources(
     return Sources(lake, folder, footers, files, whole_months, count)
 
 
-def _in_own_columns(files: Files, folder: Path, footers: Footers) -> Files:
+def _in_own_columns(files: Files, folder: Path, footers: Footers) -> dict[str, list[Path]]:
     """Return the files, with copies of those of another release in the columns of this one."""
     own = {
         folder / name / f"{label}.pq"

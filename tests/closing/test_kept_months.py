@@ -6,7 +6,7 @@ The lakes lie in `sealed_months`, as the programs of two commits wrote them.
 import csv
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -15,17 +15,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics import diff_statements, verify_statement
+from svc_analytics import diff_statements, package, prove, statement, verify_statement
+from svc_analytics.closing.handover.books import books_source
+from svc_analytics.closing.handover.sign import sign_folder
 from svc_analytics.closing.restatement import reduction
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.states.month_states import judged_months
+from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
-from svc_analytics.instants import to_micros
+from svc_analytics.instants import now, to_micros
 from svc_analytics.proofs.statuses import HELD, Trust, statuses_of
+from svc_analytics.render.folder import FORMAT
 from tests.support.closings import Closer, row_causes
 from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, payment
-from tests.support.forged_folders import forge, text
+from tests.support.forged_folders import fact, forge, text
 from tests.support.on_a_socket import serving
 from tests.support.other_release import run
 from tests.support.sealed_months import COMMITS, KEPT, MONTHS, service_of_kept, unpack
@@ -201,3 +205,41 @@ def test_a_lake_with_a_column_more_is_read_and_loses_nothing(served):
     assert channels(run(CHANNELS, newer=True)[0][1]) == given
     run(["extract"], newer=True)
     assert have_channel(lake) == {True}
+
+
+# ---------- the format of a manifest
+
+
+READERS: dict[str, Callable[[Closer, Path], object]] = {
+    "verify": lambda closer, folder: verify_statement(folder),
+    "close": lambda closer, folder: closer.close(),
+    "close what is due": lambda closer, folder: closer.close_all_due(),
+    "status": lambda closer, folder: judged_months(closer.desk.lake, now(), lambda text: None),
+    "state": lambda closer, folder: statement(closer.desk.lake, "2026-10"),
+    "package": lambda closer, folder: package(closer.desk.lake, "2026-10"),
+    "prove": lambda closer, folder: prove(closer.desk.lake, "2026-10", "any"),
+    "books": lambda closer, folder: books_source(closer.desk.lake, "2026-10", {}),
+    "sign": lambda closer, folder: sign_folder(folder, Path("key")),
+    "compare": lambda closer, folder: diff_statements(folder, folder),
+}
+
+
+@pytest.mark.parametrize("what", READERS)
+def test_a_seal_of_a_newer_format_is_said_to_be_newer(closer, what):
+    """It may lack what every manifest has today; nothing calls it altered, or closes it again."""
+    folder = closer.sealed(formats=("csv",))
+    assert read_manifest(folder)["format"] == FORMAT
+    (folder / "manifest.json").write_text('{"format": 3, "seal": "of another kind"}')
+    told = r"2026-10 was written by a newer release \(format 3; this one reads up to 2\): update"
+    with pytest.raises(LakeError, match=told):
+        READERS[what](closer, folder)
+
+
+@pytest.mark.parametrize("number", [1, 0, True, "2", None])
+def test_the_format_of_a_seal_of_this_release_is_its_own(closer, number):
+    """Whoever writes another number has altered it."""
+    folder = closer.sealed(formats=("csv",))
+    try:
+        assert not forge(folder, fact(format=number)).holds
+    except LakeError as error:
+        assert "is not a statement" in str(error)
