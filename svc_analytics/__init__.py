@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from svc_analytics.errors import EngineError as EngineError
     from svc_analytics.errors import EngineRefused as EngineRefused
     from svc_analytics.errors import EngineUnavailable as EngineUnavailable
-    from svc_analytics.errors import IncompleteList as IncompleteList
     from svc_analytics.errors import KeyRefused as KeyRefused
     from svc_analytics.errors import LakeBusy as LakeBusy
     from svc_analytics.errors import LakeChanged as LakeChanged
@@ -168,7 +167,6 @@ _ERRORS = (
     "EngineError",
     "EngineRefused",
     "EngineUnavailable",
-    "IncompleteList",
     "KeyRefused",
     "LakeBusy",
     "LakeChanged",

@@ -9,7 +9,6 @@ SvcError                   the base of them all                                e
     NoService              no service is there, or none to trust: see settings exit 1
     ProtocolError          an answer that breaks the contract's own rules      exit 1
       TooLarge             an answer too large to hold; ask for fewer records  exit 1
-    IncompleteList         a list that lacks much of what it listed before     exit 75
     Unavailable            429, 5xx, no network, after the patience was spent  exit 75
   DataError                a value that cannot be held exactly                 exit 1
   LakeError                a month file is torn, altered or not ours           exit 1
@@ -107,15 +106,6 @@ class ProtocolError(ApiError):
 
 class TooLarge(ProtocolError):
     """An answer too large to hold in memory; asking for fewer records may help."""
-
-
-class IncompleteList(ApiError):
-    """A list that lacks much of what it listed before; try again later.
-
-    A copy of the service that is behind, or was emptied, mends itself.
-    """
-
-    exit_code = 75
 
 
 class Unavailable(ApiError):

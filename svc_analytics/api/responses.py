@@ -131,7 +131,7 @@ def raise_api_error(
         retryable.is_throttle = status == 429 or "RATE_LIMITED" in codes
         retryable.retry_after = _read_retry_after(headers.get("retry-after"), headers.get("date"))
         raise retryable
-    kind = {401: KeyRefused, 404: NotFound}.get(status, ApiError)
+    kind = {401: KeyRefused, 404: NotFound, 410: NotFound}.get(status, ApiError)
     message = _refused(kind, _hint(status, kind, path), path=path, key=key, shown=shown)
     raise kind(message, status=status, codes=codes, path=path)
 

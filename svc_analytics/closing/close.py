@@ -171,7 +171,10 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
     job = start(prepare_job(lake, options), options)
     with one_at_a_time(lake):
         months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
-        waiting = due.waiting_for_a_clock(job, months, zone, calendar)
+        waiting = [
+            *due.waiting_for_a_clock(job, months, zone, calendar),
+            *due.waiting_for_a_list(job, months, zone, calendar),
+        ]
         results: dict[str, CloseResult] = {}
         keep_chain(lake)
         signer, stamper = Signer(lake, options["sign"]), Stamper(lake.storage)

@@ -93,6 +93,17 @@ def waiting_for_a_clock(
     return [CloseResult(first.folder, "waiting", job.folder(first), 1, None, (Reason(text),))]
 
 
+def waiting_for_a_list(
+    job: "Job", months: Sequence[Period], zone: str, calendar: str | None
+) -> list[CloseResult]:
+    """Return the month that runs, where a list lacks many records and no month due waits for it."""
+    running = month_of(job.clock, zone, calendar or GREGORIAN)
+    reasons = [Reason(text) for text in job.short_lists.values()]
+    if not reasons or any(map(job.waits_for, months)):
+        return []
+    return [CloseResult(running.folder, "waiting", job.folder(running), 1, None, tuple(reasons))]
+
+
 def name_untried(months: Sequence[Period], tried: Collection[str]) -> list[Message]:
     """Say which months were not tried, behind one that could not be sealed."""
     names = [month.folder for month in months if month.folder not in tried]

@@ -41,6 +41,8 @@ class Readings:
         Returns what could not be read, or that no two passes in a row agreed.
         """
         self.has_news = False
+        if waits := self._job.waits_for(period):
+            return waits
         if self._is_begun and not self._doubts:
             self._read_together(self._following(period))
         self._is_begun = True
@@ -55,13 +57,13 @@ class Readings:
     def _following(self, first: Period) -> list[Period]:
         """Return a month and those behind it that have no seal, not too many to read together."""
         behind = (month for month in self._due if month.start > first.start)
-        months = [first, *takewhile(self._is_unsealed, behind)]
+        months = [first, *takewhile(self._is_to_read, behind)]
         counts = accumulate(_records(self._job.lake, months))
         counted = zip(months, counts, strict=True)
         return [month for month, count in counted if count <= MOST_TOGETHER]
 
-    def _is_unsealed(self, month: Period) -> bool:
-        return not seals.versions(self._job.folder(month))
+    def _is_to_read(self, month: Period) -> bool:
+        return not (seals.versions(self._job.folder(month)) or self._job.waits_for(month))
 
     def _read_together(self, months: Sequence[Period]) -> None:
         """Read several months at once; where something moves, each is read alone from then on."""

@@ -189,7 +189,7 @@ def _parse_session(session_id: str, answer: Mapping[str, Any]) -> pa.Table:
 
 
 def _parse_binding(customer_id: str, answer: Mapping[str, Any]) -> pa.Table:
-    binding = answer.get("binding") or {}
+    binding = {} if answer.get("binding") is None else answer["binding"]
     if not isinstance(binding, dict):
         raise DataError("the binding is not an object")
     names = {answer.get("customer_id", customer_id), binding.get("customer_id", customer_id)}

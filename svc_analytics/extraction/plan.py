@@ -99,6 +99,8 @@ class ExtractionResult(Displayable):
     notes: list[Message] = field(default_factory=list)  # oddities that cost time, but no row
     doubtful: dict[str, Spans] = field(default_factory=dict)  # what moved at each reading
     unlisted: dict[str, list[str]] = field(default_factory=dict)  # ids, newly noticed, by stream
+    # By stream: that its list lacks many records, which nobody has accepted; in words.
+    short_lists: dict[str, Message] = field(default_factory=dict)
     seen: Seen = field(default_factory=dict)  # if a reading was to be confirmed
     is_confirmed: bool = False  # it saw what the reading before saw, and nothing was new
     # By stream: time that was called read before it had come, and was read again.
@@ -108,16 +110,17 @@ class ExtractionResult(Displayable):
     def needs_attention(self) -> bool:
         """Whether a record was quarantined, changed or is not listed any more, or else wrong.
 
-        Else is a claim that was retracted, or a key that is missing.
+        Else is a claim that was retracted, a list that lacks much, or a key that is missing.
         """
         published = self.published
         findings = published.quarantined or published.changed or self.retracted
-        return bool(findings or any(self.unlisted.values()) or self.not_extracted)
+        lists = any(self.unlisted.values()) or self.short_lists
+        return bool(findings or lists or self.not_extracted)
 
     @property
     def vanished(self) -> list[Message]:
         """The records that the service does not list any more, in words."""
-        return [
+        new = [
             Message(
                 _GONE if len(ids) == 1 else _MANY_GONE,
                 STREAM=STREAMS[name].words,
@@ -126,6 +129,7 @@ class ExtractionResult(Displayable):
             for name, ids in self.unlisted.items()
             if ids
         ]
+        return [*new, *self.short_lists.values()]
 
     @property
     def retractions(self) -> list[Message]:

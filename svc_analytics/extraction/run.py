@@ -163,6 +163,8 @@ def _compare(
     for name in run.rows:
         lacking = MissingRecords(service, writer, STREAMS[name], reading, before[name])
         run.unlisted[name] = lacking.note()
+        if lacking.shortage:
+            run.short_lists[name] = lacking.shortage
     run.published = writer.published
     if request.confirms is not None:
         _confirm(request, run, reading.seen(), writer)

@@ -7,9 +7,10 @@ id. One that is gone, or known and not listed, stays: the file of its month note
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import repeat
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +20,8 @@ from svc_analytics.coverage import Spans, difference, intersection, union
 from svc_analytics.errors import (
     ApiError,
     ConfigError,
-    IncompleteList,
     KeyRefused,
+    NoService,
     NotFound,
     Unavailable,
 )
@@ -29,23 +30,28 @@ from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.scheduler import SegmentQueue
 from svc_analytics.extraction.segments import Segment
 from svc_analytics.extraction.workers import WorkerPool
+from svc_analytics.instants import from_micros
 from svc_analytics.lake.quarantine import QuarantinedRecord
-from svc_analytics.lake.unlisted import State, Unlisted
+from svc_analytics.lake.unlisted import GONE, KNOWN, NOT_ASKED, Unlisted
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.messages import Message
 from svc_analytics.periods import month_of
-from svc_analytics.records.record_parser import Records, parse_records
+from svc_analytics.records.record_parser import Records, is_record_of, parse_records
 from svc_analytics.schema import Stream, is_within
+from svc_analytics.warehouse.acknowledgements import content_of, read_acknowledgements
 
-LOOK_UPS = 100  # by id, one after another, of a stream in one run
-# A list is wrong that lacks more than so many of a month's records, and more than one in 20.
+LOOK_UPS = 1_000  # by id, one after another, of a stream in one run
+AGAIN = 100  # of them of ids that the service has told of before; and places read again
+# A list is short that lacks more than so many of a month's records, and more than one in 20.
 FEW, ONE_IN = 20, 20
-MOST = 1_000  # that the file of a month notes
+# The rules that name what is not listed: one by one, and where a month lacks more than a few.
+EACH, MANY = "record_is_still_listed", "listed_records_remain"
 NO_LONGER_THERE = 410  # says what 404 says
+NO_RECORD = f"{NOT_ASKED}: 200"  # but another one, or none
 
 # Of a record that is not listed: the month whose file is to note it, and its state. None
 # where the service says by its id that it stands elsewhere, in time that was not read now.
-Standing = tuple[str, State] | None
+Standing = tuple[str, str] | None
 
 
 class _Missing(NamedTuple):
@@ -72,48 +78,35 @@ class MissingRecords:
         whole = reading.whole(stream.name)
         self._spans = union(*(intersection(before, *span) for span in whole))
         self._held: Counter[str] = Counter()  # records of that time, by month
-        self._lacking: Counter[str] = Counter()  # those that the list lacks
+        self.shortage: Message | None = None  # that the list lacks many of them, in words
 
     def note(self) -> list[str]:
         """Note in the lake what is not listed, and what is again; return the ids that are new.
 
-        Raises `IncompleteList` where it lacks so much that the service must be wrong.
+        A list that lacks much may lack new records too: on its word, nothing more is complete.
         """
-        missing = self._find_missing()
-        if any(map(self._lacks_much, self._lacking)):
-            self._refuse_list()
-        missing = self._ask_again(missing)
-        standings: dict[str, Standing] = {each.id: (each.month, "not asked") for each in missing}
+        missing = self._ask_again(list(self._find_missing()))
+        standings: dict[str, Standing] = {each.id: (each.month, NOT_ASKED) for each in missing}
         try:
             self._look_up(missing, standings)
         except ApiError:
-            self._note(standings)
+            self._settle(standings)
             raise
-        if self._contradicts_itself(standings):
-            self._refuse_list()
-        return self._note(standings)
+        return self._settle(standings)
 
-    def _find_missing(self) -> list[_Missing]:
-        missing: list[_Missing] = []
+    def _find_missing(self) -> Iterator[_Missing]:
         for month, rows in self._files.held_within(self._spans):
             lacking = rows.filter(pa.array(~self._reading.lists(self._stream.name, rows["id"])))
             self._held[month] += len(rows)
-            self._lacking[month] += len(lacking)
-            if len(lacking) and self._lacking[month] <= MOST:
-                ids, instants = lacking["id"].to_pylist(), self._stream.instants(lacking).tolist()
-                missing += map(_Missing, ids, repeat(month), instants)
-        return missing
-
-    def _lacks_much(self, month: str) -> bool:
-        count = self._lacking[month]
-        return count > MOST or (count > FEW and count * ONE_IN > self._held[month])
+            ids, instants = lacking["id"].to_pylist(), self._stream.instants(lacking).tolist()
+            yield from map(_Missing, ids, repeat(month), instants)
 
     def _ask_again(self, missing: list[_Missing]) -> list[_Missing]:
         """Read the list again where records are missing; return those that it lacks still."""
         if not missing:
             return []
         spans = union((each.at, each.at + 1) for each in missing)
-        if len(spans) > LOOK_UPS:
+        if len(spans) > AGAIN:
             spans = ((spans[0][0], spans[-1][1]),)
         name = self._stream.name
         aside = ExtractionResult(self._files.merchant_id, spans[-1][1], rows={name: 0})
@@ -124,47 +117,57 @@ class MissingRecords:
         return [each for each, lacks in zip(missing, is_read & ~is_listed, strict=True) if lacks]
 
     def _look_up(self, missing: list[_Missing], standings: dict[str, Standing]) -> None:
-        """Ask for records by their ids, those first that are not noted yet."""
-        noted = {each.id for footer in self._files.footers.values() for each in footer.unlisted}
-        asked = sorted(missing, key=lambda each: (each.id in noted, each.at))[:LOOK_UPS]
-        for each in asked:
-            standings[each.id] = self._take(each, self._fetch(each))
+        """Ask for records by their ids, those first of which the service has not told yet."""
+        footers = self._files.footers.values()
+        noted = {each.id: each for footer in footers for each in footer.unlisted}
 
-    def _fetch(self, each: _Missing) -> Records | State:
-        """Look an id up: return its record, or how the service refuses it."""
+        def tells(record_id: str) -> int:
+            known = noted.get(record_id)
+            return 0 if known is None else (known.state != NOT_ASKED) + (known.said != NOT_ASKED)
+
+        untold = sum(tells(each.id) < 2 for each in missing)
+        asked = sorted(missing, key=lambda each: (tells(each.id), each.at))
+        for each in asked[: min(max(untold, AGAIN), LOOK_UPS)]:
+            answer = self._fetch(each)
+            if isinstance(answer, Unavailable):  # the others are asked for in the next run
+                standings[each.id] = each.month, _state(answer)
+                return
+            standings[each.id] = self._take(each, answer)
+
+    def _fetch(self, each: _Missing) -> Records | Exception:
+        """Look an id up: return its record, or what the service or its address has against it."""
         try:
             page = self._service.record(self._stream, each.id)
             return parse_records(self._stream, page, time.time_ns() // 1000)
-        except (KeyRefused, Unavailable):
+        except (KeyRefused, NoService):
             raise
-        except ApiError as error:
-            is_gone = isinstance(error, NotFound) or error.status == NO_LONGER_THERE
-            return "gone" if is_gone else "not asked"
-        except ConfigError:  # no address can name it
-            return "not asked"
+        except (ApiError, ConfigError) as error:
+            return error
 
-    def _take(self, each: _Missing, answer: Records | State) -> Standing:
+    def _take(self, each: _Missing, answer: Records | Exception) -> Standing:
         """Take over what the service gives for an id; return where the record stands now."""
         if not isinstance(answer, Records):
-            return each.month, answer
+            return each.month, _state(answer)
         buffer = self._writer.buffer(self._stream)
         if answer.rejected:
             [item] = answer.rejected
+            if not is_record_of(self._stream, item, each.id):
+                return each.month, NO_RECORD
             at, window = item.instant or each.at, (each.at, each.at + 1)
             rejected = QuarantinedRecord(item, at, window, self._files.now)
             buffer.add(self._stream.no_rows, [rejected])
-            return each.month, "known"
+            return each.month, KNOWN
         row = answer.rows
         if row["id"].to_pylist() != [each.id]:
-            return each.month, "not asked"
+            return each.month, NO_RECORD
         if _required(self._stream, row) == _required(
             self._stream, self._files.rows(each.month, [each.id])
         ):
-            return each.month, "known"
+            return each.month, KNOWN
         buffer.add(row)
         [at] = self._stream.instants(row).tolist()
         self._cover_again(at)
-        return (month_of(at).label, "known") if is_within(np.array([at]), self._spans)[0] else None
+        return (month_of(at).label, KNOWN) if is_within(np.array([at]), self._spans)[0] else None
 
     def _cover_again(self, at: int) -> None:
         """Keep an instant covered as it is: a record that moves there retracts it."""
@@ -174,28 +177,59 @@ class MissingRecords:
             buffer.cover(span)
             buffer.doubt(intersection(coverage.provisional, *span))
 
+    def _settle(self, standings: Mapping[str, Standing]) -> list[str]:
+        """Note what is not listed, and doubt what else a short list says; return the new ids."""
+        new = self._note(standings)
+        lacking = Counter(each[0] for each in standings.values() if each)
+        is_contradicted = self._contradicts_itself(standings)
+        short = [
+            month
+            for month, count in sorted(lacking.items())
+            if is_contradicted or (count > FEW and count * ONE_IN > self._held[month])
+        ]
+        if not all(map(self._is_accepted, short)):
+            self._doubt(short, lacking.total())
+        return new
+
     def _contradicts_itself(self, standings: Mapping[str, Standing]) -> bool:
         """Tell whether it lists nothing at all, and knows by their ids what it listed before."""
-        is_known = any(each and each[1] == "known" for each in standings.values())
+        is_known = any(each and each[1] == KNOWN for each in standings.values())
         lacks_all = 1 < self._held.total() == len(standings)
         return is_known and lacks_all and self._reading.is_empty(self._stream.name)
 
-    def _refuse_list(self) -> NoReturn:
-        """Call nothing read on the word of this list that was not read before, and raise."""
+    def _is_accepted(self, month: str) -> bool:
+        """Whether a person accepted that the list lacks what it now lacks of a month."""
+        marks = read_acknowledgements(self._files.lake.path)
+        named = {mark.record_id for mark in marks if mark.check == EACH}
+        left = [each for each in self._files.footers[month].unlisted if each.id not in named]
+        facts = (fact for each in left for fact in (each.id, each.content, each.said))
+        seen_at = from_micros(max((each.noticed_at for each in left), default=0))
+        finding = {"content": content_of(*facts), "seen_at": seen_at}
+        wanted = (MANY, f"{self._stream.name} {month}")
+        is_named = [mark for mark in marks if (mark.check, mark.record_id) == wanted]
+        return not left or any(mark.covers(finding) for mark in is_named)
+
+    def _doubt(self, months: list[str], lacking: int) -> None:
+        """Call only provisional what was not read before: the list may lack records of it too."""
         fresh = difference(self._reading.covered(self._stream.name), self._before)
-        self._writer.buffer(self._stream).retract(fresh)
-        self._writer.publish()
-        held, lacking = self._held.total(), sorted(+self._lacking)
-        months = " to ".join(dict.fromkeys([lacking[0], lacking[-1]]))
-        counts = {"count": f"{held - self._lacking.total():,}", "total": f"{held:,}"}
-        values = {**counts, "STREAM": self._stream.words, "months": months}
-        raise IncompleteList(Message("service.list_lacks", **values))
+        if fresh:
+            buffer = self._writer.buffer(self._stream)
+            buffer.retract(fresh)
+            for span in fresh:
+                buffer.cover(span)
+            buffer.doubt(fresh)
+            self._writer.publish()
+        held = self._held.total()
+        counts = {"count": f"{held - lacking:,}", "total": f"{held:,}"}
+        named = " to ".join(dict.fromkeys([months[0], months[-1]]))
+        values = {**counts, "STREAM": self._stream.words, "months": named}
+        self.shortage = Message("service.list_lacks", **values)
 
     def _note(self, standings: Mapping[str, Standing]) -> list[str]:
         """Publish what moved, note what is unlisted, forget what is listed; return the new ids."""
         if not self._writer.buffer(self._stream).is_empty:
             self._writer.publish()
-        states: defaultdict[str, dict[str, State]] = defaultdict(dict)
+        states: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for record_id, standing in standings.items():
             if standing:
                 states[standing[0]][record_id] = standing[1]
@@ -205,22 +239,33 @@ class MissingRecords:
             for record_id in self._note_month(month, states[month])
         ]
 
-    def _note_month(self, month: str, states: Mapping[str, State]) -> list[str]:
+    def _note_month(self, month: str, states: Mapping[str, str]) -> list[str]:
         before = {each.id: each for each in self._files.footers[month].unlisted}
-        now = {each.id: each for each in before.values() if not self._is_listed(each.id)}
+        now = {each: before[each] for each in self._not_listed([*before])}
         rows = self._files.rows(month, states) if states else self._stream.no_rows
-        for row in (rows.slice(place, 1) for place in range(len(rows))):
-            [record_id] = row["id"].to_pylist()
-            old, state = before.get(record_id), states[record_id]
-            state = old.state if old and state == "not asked" else state
-            new = Unlisted.of(self._stream, row, state, self._files.now)
-            now[record_id] = old if old and old.is_same(new) else new
+        for new in Unlisted.each(self._stream, rows, states, self._files.now):
+            old = before.get(new.id)
+            if old and old.state != NOT_ASKED and new.said == NOT_ASKED:
+                new = replace(new, state=old.state)  # nothing new was said
+            now[new.id] = old if old and old.is_same(new) else new
         self._files.note_unlisted(month, tuple(now[each] for each in sorted(now)))
         return sorted(now.keys() - before.keys())
 
-    def _is_listed(self, record_id: str) -> bool:
-        ids, name = pa.chunked_array([[record_id]]), self._stream.name
-        return bool(self._reading.lists(name, ids)[0] or self._again.lists(name, ids)[0])
+    def _not_listed(self, ids: list[str]) -> list[str]:
+        """Return those of these ids that were not seen."""
+        column, name = pa.chunked_array([ids], pa.string()), self._stream.name
+        is_listed = self._reading.lists(name, column) | self._again.lists(name, column)
+        return [each for each, listed in zip(ids, is_listed, strict=True) if not listed]
+
+
+def _state(error: Exception) -> str:
+    """Return the state of a record that the service was asked for by its id, and did not give."""
+    if not isinstance(error, ApiError) or (isinstance(error, Unavailable) and not error.status):
+        return NOT_ASKED
+    # Without a code it may be another server's word, and of another thing than this record.
+    if isinstance(error, NotFound) and (error.codes or error.status == NO_LONGER_THERE):
+        return GONE
+    return f"{NOT_ASKED}: {error.status or 200} {', '.join(error.codes)}".strip()
 
 
 def _required(stream: Stream, rows: pa.Table) -> list[dict[str, Any]]:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from svc_analytics.api.client import Client
-from svc_analytics.errors import ApiError, NotFound
+from svc_analytics.errors import ApiError, NotFound, ProtocolError
+from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.messages import Message
 from svc_analytics.signing.receipts import Verdict, parse_receipt, verify_receipt
 from svc_analytics.signing.secrets import SigningSecret
@@ -31,7 +32,7 @@ class OnlineVerifier:
             receipt = parse_receipt(token)
         except MalformedToken:
             return verdict
-        payment = self._payment_if_verified(token)
+        payment = self._payment_if_verified(token, receipt.facts["payment_id"])
         is_verified = payment is not None
         payment = payment or self._payment(receipt.facts["payment_id"])
         verdict = verify_receipt(token, self._ring, payment and self._record(payment))
@@ -40,7 +41,7 @@ class OnlineVerifier:
         code = "receipt.service_verifies" if is_verified else "receipt.service_refuses"
         return replace(verdict, reason=Message(code, REASON=verdict.reason))
 
-    def _payment_if_verified(self, token: str) -> Mapping[str, Any] | None:
+    def _payment_if_verified(self, token: str, payment_id: str) -> Mapping[str, Any] | None:
         try:
             response = self._client.verify_receipt(token)
         except ApiError as error:
@@ -48,15 +49,24 @@ class OnlineVerifier:
                 return None
             raise
         payment = response.get("payment")
-        return payment if response.get("valid") is True and isinstance(payment, dict) else None
+        is_told = isinstance(payment, dict) and _is_of(payment, payment_id)
+        return payment if response.get("valid") is True and is_told else None
 
     def _payment(self, payment_id: str) -> Mapping[str, Any] | None:
         if not _UUID.match(payment_id):
             return None  # the service never issued such an id, so do not ask for it
         try:
-            return self._client.payment(payment_id)
+            payment = self._client.payment(payment_id)
         except NotFound:
             return None
+        if not _is_of(payment, payment_id):
+            raise ProtocolError("the service answered with another payment, or with none")
+        return payment
 
     def _record(self, payment: Mapping[str, Any]) -> dict[str, Any]:
         return {**payment, "payment_id": payment.get("id"), "merchant_id": self._merchant_id}
+
+
+def _is_of(payment: Mapping[str, Any], payment_id: str) -> bool:
+    """Whether an answer is the payment of an id: any other says nothing of it."""
+    return canonical_id(str(payment.get("id"))) == canonical_id(payment_id)

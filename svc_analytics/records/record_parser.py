@@ -98,6 +98,17 @@ def _reason(error: Exception) -> str:
     return error.args[0] if isinstance(error, DataError) else str(error)
 
 
+def is_record_of(stream: Stream, rejected: RejectedRecord, record_id: str) -> bool:
+    """Whether rejected bytes are a record of this id: with all that the contract requires of one.
+
+    What else a service may answer, such as an empty object, is none.
+    """
+    values = _find_members(rejected.body)
+    required = (column.name for column in stream.columns if column.is_required)
+    is_whole = not any(values.get(name, b"null") in (b"null", b'""') for name in required)
+    return is_whole and rejected.record_id == record_id
+
+
 def _parse_record(stream: Stream, values: dict[str, bytes]) -> dict[str, Any]:
     altered: set[str] = set()  # what its column does not hold as received goes to `extra`
     row = {

@@ -98,7 +98,8 @@ def states_of_extraction(done: ExtractionResult) -> list[Notice]:
     has_records = done.published.quarantined or done.published.changed
     is_event = bool(has_records or done.retracted or any(done.unlisted.values()))
     at = f":{done.read_to}" * is_event  # the records of the next run are others
-    key = ":".join(["attention", "extract", *sorted(done.not_extracted)]) + at
+    lists = [f"short {name}" for name in done.short_lists]
+    key = ":".join(["attention", "extract", *sorted([*done.not_extracted, *lists])]) + at
     return [_state(key, "attention", done.findings)]
 
 

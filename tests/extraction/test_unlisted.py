@@ -8,13 +8,11 @@ from typing import Any
 import httpx
 import pytest
 
-from svc_analytics.errors import IncompleteList, Unavailable
 from svc_analytics.extraction import unlisted
 from svc_analytics.instants import parse_instant
-from svc_analytics.lake.status import lake_status
 from svc_analytics.schema import PAYMENTS
 from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, Record, ids, payment, payout, refund, refusal
+from tests.support.fake_service import FakeService, Record, ids, payment, payout, refund
 from tests.support.findings import findings_of
 from tests.support.prepared import extracted
 from tests.support.rings import sample
@@ -40,6 +38,10 @@ def findings(desk: Desk) -> list[tuple[str, str]]:
 
 def reread(desk: Desk, **request: Any) -> Any:
     return desk.extract(rereads=True, **request)
+
+
+def states(desk: Desk) -> list[str]:
+    return [*desk.lake.sql("select state from stg_unlisted")["state"]]
 
 
 GONE: dict[str, Callable[[FakeService], Record]] = {
@@ -132,33 +134,6 @@ def test_what_the_service_says_of_the_id_counts(desk, change):
     assert len(desk.lake.coverage(PAYMENTS).complete) == 1  # the time that it left and entered
 
 
-def test_a_list_without_much_of_a_month_stops_the_run(desk):
-    """It is wrong, or behind: nothing is noted, and no new time is called read on its word."""
-    desk.service.payments += [payment(n, f"2026-10-12T{n % 24:02}:00:00Z") for n in range(30, 60)]
-    extracted(desk)
-    held, read = desk.rows(), lake_status(desk.lake).streams[0].coverage
-    desk.service.hidden = set(ids(desk.service.payments[-22:]))
-    desk.service.now = datetime(2026, 11, 25, tzinfo=UTC)
-    with pytest.raises(IncompleteList, match="lists 18 of 40 payments of 2026-10 that it") as told:
-        reread(desk)
-    assert told.value.exit_code == 75
-    assert "/payments/" not in "".join(desk.service.paths())
-    assert (desk.rows(), lake_status(desk.lake).streams[0].coverage.complete) == (
-        held,
-        read.complete,
-    )
-    assert findings(desk) == []
-
-
-def test_an_empty_list_of_what_it_knows_by_id_stops_the_run(desk):
-    """The service contradicts itself."""
-    extracted(desk)
-    desk.service.hidden = set(ids(desk.service.payments))
-    with pytest.raises(IncompleteList, match="lists 0 of 10 payments"):
-        reread(desk)
-    assert findings(desk) == []
-
-
 @pytest.mark.thorough
 def test_an_empty_list_of_what_it_knows_no_more_is_ten_findings(desk):
     """Both say the same: that is for a person to judge."""
@@ -169,32 +144,16 @@ def test_an_empty_list_of_what_it_knows_no_more_is_ten_findings(desk):
     assert [record_id for record_id, _ in findings(desk)] == gone
 
 
-@pytest.mark.thorough
 def test_look_ups_are_bounded_and_go_on_with_the_next_run(desk, monkeypatch):
     """What could not be asked for is noted all the same."""
     monkeypatch.setattr(unlisted, "LOOK_UPS", 2)
     extracted(desk)
     gone, desk.service.payments = desk.service.payments[:5], desk.service.payments[5:]
-    states = []
+    counts = []
     for _ in range(3):
         reread(desk)
-        states.append([*desk.lake.sql("select state from stg_unlisted")["state"]].count("gone"))
-    assert states == [2, 2, 2] and len(findings(desk)) == len(gone)
-
-
-def test_a_service_away_at_the_look_up_is_tried_later(desk):
-    """What is missing is noted by then, and no word about its id."""
-    extracted(desk)
-    desk.service.payments.pop(2)
-    desk.service.intercept = lambda request: (
-        refusal(503, "MAINTENANCE_MODE") if "/payments/" in request.url.path else None
-    )
-    with pytest.raises(Unavailable):
-        reread(desk)
-    assert [*desk.lake.sql("select state from stg_unlisted")["state"]] == ["not asked"]
-    desk.service.intercept = None
-    reread(desk)
-    assert [*desk.lake.sql("select state from stg_unlisted")["state"]] == ["gone"]
+        counts.append(states(desk).count("gone"))
+    assert counts == [2, 4, 5] and len(findings(desk)) == len(gone)
 
 
 def test_a_row_that_a_moving_list_passed_over_is_no_finding(desk):

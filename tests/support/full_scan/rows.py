@@ -112,10 +112,14 @@ class Books:
         return [(a, b) for each in self.footers[stream] for a, b in each.get("confirmed", ())]
 
     @property
-    def unlisted(self) -> list[Row]:
-        """The records that the service listed no more."""
-        footers = [each for name in STREAMS for each in self.footers[name]]
-        return [row for each in footers for row in each.get("unlisted", ())]
+    def unlisted(self) -> dict[str, list[Row]]:
+        """The records that the service listed no more, by their stream and month."""
+        footers = [(name, each) for name in STREAMS for each in self.footers[name]]
+        return {
+            f"{name} {EPOCH + timedelta(microseconds=each['owns'][0]):%Y-%m}": each["unlisted"]
+            for name, each in footers
+            if "unlisted" in each
+        }
 
     @cached_property
     def read_to(self) -> int:

@@ -28,6 +28,7 @@ from tests.support.full_scan.rows import BEGINNING, DAY, STREAMS, Row
 from tests.support.full_scan.values import moved, parent_of
 
 SIZES = ("amount", "charged_amount", "debited_amount", "fee_amount", "net_amount")
+EACH_LISTED = "record_is_still_listed"
 Found = tuple[str | None, int | None, str | None, str]  # record, instant, coin, detail
 
 
@@ -230,15 +231,44 @@ def record_could_be_held(view: View) -> Iterator[Found]:
             yield row["record_id"], row["booked_from"], row["currency"], detail
 
 
+def listed_records_remain(view: View) -> Iterator[Found]:
+    for name, rows in view.books.unlisted.items():
+        together = _together(view, rows)
+        booked = [row["booked_at"] for row in together]
+        if booked and min(booked) < view.end and max(booked) >= view.start:
+            said = Counter(row["state"].partition(":")[0] for row in together)
+            detail = (
+                f"the service no longer lists {len(together)} records, the first of them "
+                f"{min(row['id'] for row in together)}; asked for their ids, it knows "
+                f"{said['known']}, does not know {said['gone']}, and did not say of "
+                f"{said['not asked']}"
+            )
+            coins = {row["currency"] for row in together}
+            yield name, min(booked), coins.pop() if len(coins) == 1 else None, detail
+
+
 def record_is_still_listed(view: View) -> Iterator[Found]:
     said = {
         "gone": "and knows no record of this id",
         "known": "but knows it by its id",
         "not asked": "and was not asked for its id",
     }
-    for row in view.books.unlisted:
-        detail = f"the service no longer lists it, {said[row['state']]}"
-        yield row["id"], row["booked_at"], row["currency"], detail
+    for rows in view.books.unlisted.values():
+        together = _together(view, rows)
+        for row in rows:
+            if row not in together:
+                state, _, answer = row["state"].partition(": ")
+                more = f"and asked for its id it answered {answer}, which is not this record and "
+                detail = f"{more}does not say that it is gone" if answer else said[state]
+                detail = f"the service no longer lists it, {detail}"
+                yield row["id"], row["booked_at"], row["currency"], detail
+
+
+def _together(view: View, rows: list[Row]) -> list[Row]:
+    """Return those of a month that are one finding: of more than 20 that nobody accepted alone."""
+    named = {record_id for rule, record_id in view.books.accepted if rule == EACH_LISTED}
+    left = [row for row in rows if row["id"] not in named]
+    return left if len(left) > 20 else []
 
 
 def record_was_not_restated(view: View) -> Iterator[Found]:

@@ -6,11 +6,14 @@ select
     record_id,
     booked_at as occurred_at,
     currency,
-    case state
-        when 'gone' then 'finding.unlisted_gone'
-        when 'known' then 'finding.unlisted_known'
-        else 'finding.unlisted'
+    case
+        when state = 'gone' then 'finding.unlisted_gone'
+        when state = 'known' then 'finding.unlisted_known'
+        when answer is null then 'finding.unlisted'
+        else 'finding.unlisted_unknown'
     end as code,
+    answer,
     digest(fact(content) || fact(state)) as content,
     noticed_at as seen_at
 from stg_unlisted
+where not is_of_many
