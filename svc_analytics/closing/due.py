@@ -98,10 +98,10 @@ def waiting_for_a_list(
 ) -> list[CloseResult]:
     """Return the month that runs, where a list lacks many records and no month due waits for it."""
     running = month_of(job.clock, zone, calendar or GREGORIAN)
-    reasons = [Reason(text) for text in job.short_lists.values()]
+    reasons = tuple(job.waits_for(running))
     if not reasons or any(map(job.waits_for, months)):
         return []
-    return [CloseResult(running.folder, "waiting", job.folder(running), 1, None, tuple(reasons))]
+    return [CloseResult(running.folder, "waiting", job.folder(running), 1, None, reasons)]
 
 
 def name_untried(months: Sequence[Period], tried: Collection[str]) -> list[Message]:

@@ -1,7 +1,7 @@
 """One run of closing: what is to be closed, how it is read, and what is to be written."""
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,10 +12,9 @@ from svc_analytics.bucket.address import local_path
 from svc_analytics.closing import seals
 from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.config import Settings, read_rates_path, read_settings
-from svc_analytics.coverage import difference
 from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.extraction import update
-from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.extraction.plan import ExtractionResult, Request, ShortList
 from svc_analytics.files import locked
 from svc_analytics.instants import HOUR
 from svc_analytics.lake.lake import Lake, check_lake
@@ -24,7 +23,6 @@ from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import TABLE_FORMATS, Note, Output
-from svc_analytics.schema import STREAMS
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.statement import Statement
 
@@ -58,8 +56,7 @@ class Job:
     out: Path | None
     clock: int  # up to when the lake was read, in UTC microseconds
     notes: tuple[Message, ...]  # what bringing it up to date brought to light
-    # By stream: that its list lacks many records that it had before, in words.
-    short_lists: Mapping[str, Message] = field(default_factory=dict)
+    short_lists: tuple[ShortList, ...] = ()
     proven: set[str] = field(default_factory=set)  # the seals that this run has proven, or made
     rates: ExternalRates | None = None  # of another currency, where one was asked for
     # Sealed statements by their seals, until forms are written beside them.
@@ -83,13 +80,8 @@ class Job:
         return (self.out or self.lake.path / seals.STATEMENTS / period.folder).absolute()
 
     def waits_for(self, period: Period) -> list[Reason]:
-        """Say of a period that was not read before why it is not read on the word of a list."""
-        span = (period.start, period.end)
-        return [
-            Reason(text)
-            for name, text in self.short_lists.items()
-            if difference([span], self.lake.coverage(STREAMS[name]).complete)
-        ]
+        """Say why a period is not sealed while a list lacks many records of it, or of before."""
+        return [Reason(each.text) for each in self.short_lists if each.since < period.end]
 
     def places(self, period: Period) -> list[Path]:
         """Return the folders beside which its neighbours are looked for: its own, the lake's."""
@@ -101,7 +93,8 @@ def start(job: Job, options: JobOptions) -> Job:
     has_own = options["read"] is not None
     done = job.read(Request()) if has_own else update.extract(job.lake, job.settings, Request())
     notes = (*done.retractions, *done.notes)
-    return replace(job, clock=done.read_to, notes=notes, short_lists=done.short_lists)
+    lists = tuple(done.short_lists.values())
+    return replace(job, clock=done.read_to, notes=notes, short_lists=lists)
 
 
 def prepare_job(lake: Lake, options: JobOptions, out: str | Path | None = None) -> Job:

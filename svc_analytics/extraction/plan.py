@@ -81,6 +81,14 @@ class Request:
             raise ConfigError("--from must be before --to")
 
 
+@dataclass(frozen=True)
+class ShortList:
+    """A list that lacks many records that it had before, which nobody has accepted."""
+
+    since: int  # the instant of the first of them, in UTC microseconds
+    text: Message
+
+
 @dataclass
 class ExtractionResult(Displayable):
     """The result of an extraction: rows, pages, streams without a key, notes for a person.
@@ -99,8 +107,7 @@ class ExtractionResult(Displayable):
     notes: list[Message] = field(default_factory=list)  # oddities that cost time, but no row
     doubtful: dict[str, Spans] = field(default_factory=dict)  # what moved at each reading
     unlisted: dict[str, list[str]] = field(default_factory=dict)  # ids, newly noticed, by stream
-    # By stream: that its list lacks many records, which nobody has accepted; in words.
-    short_lists: dict[str, Message] = field(default_factory=dict)
+    short_lists: dict[str, ShortList] = field(default_factory=dict)  # by stream
     seen: Seen = field(default_factory=dict)  # if a reading was to be confirmed
     is_confirmed: bool = False  # it saw what the reading before saw, and nothing was new
     # By stream: time that was called read before it had come, and was read again.
@@ -129,7 +136,7 @@ class ExtractionResult(Displayable):
             for name, ids in self.unlisted.items()
             if ids
         ]
-        return [*new, *self.short_lists.values()]
+        return [*new, *(each.text for each in self.short_lists.values())]
 
     @property
     def retractions(self) -> list[Message]:
@@ -247,9 +254,16 @@ def _lacks(key_class: KeyClass) -> str:
 
 
 def plan_segments(
-    writer: LakeWriter, settings: Settings, request: Request, run: ExtractionResult
+    writer: LakeWriter,
+    settings: Settings,
+    request: Request,
+    run: ExtractionResult,
+    holes: Mapping[str, Spans],
 ) -> list[Segment]:
-    """Return a segment for each span to read, noting the streams that lack a key."""
+    """Return a segment for each span to read, noting the streams that lack a key.
+
+    `holes`, by stream, are read again: records that the list lacked may be listed again.
+    """
     end = run.read_to if request.end is None else min(request.end, run.read_to)
     segments = []
     for name in request.streams:
@@ -261,5 +275,6 @@ def plan_segments(
         # Figures book by when a record settled: one made just before belongs to this time too.
         start = max(request.start - stream.settles_within, BEGINNING)
         spans = missing_spans(writer.coverage(stream), (start, end), request)
+        spans = union(spans, intersection(holes[name], start, end))
         segments += [Segment.of(stream, span) for span in spans]
     return segments

@@ -6,7 +6,7 @@ id. One that is gone, or known and not listed, stays: the file of its month note
 """
 
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import repeat
@@ -25,12 +25,12 @@ from svc_analytics.errors import (
     NotFound,
     Unavailable,
 )
-from svc_analytics.extraction.plan import ExtractionResult
+from svc_analytics.extraction.holes import FEW, few_spans, find_holes
+from svc_analytics.extraction.plan import ExtractionResult, ShortList
 from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.scheduler import SegmentQueue
 from svc_analytics.extraction.segments import Segment
 from svc_analytics.extraction.workers import WorkerPool
-from svc_analytics.instants import from_micros
 from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.lake.unlisted import GONE, KNOWN, NOT_ASKED, Unlisted
 from svc_analytics.lake.writing.writer import LakeWriter
@@ -38,14 +38,9 @@ from svc_analytics.messages import Message
 from svc_analytics.periods import month_of
 from svc_analytics.records.record_parser import Records, is_record_of, parse_records
 from svc_analytics.schema import Stream, is_within
-from svc_analytics.warehouse.acknowledgements import content_of, read_acknowledgements
 
 LOOK_UPS = 1_000  # by id, one after another, of a stream in one run
-AGAIN = 100  # of them of ids that the service has told of before; and places read again
-# A list is short that lacks more than so many of a month's records, and more than one in 20.
-FEW, ONE_IN = 20, 20
-# The rules that name what is not listed: one by one, and where a month lacks more than a few.
-EACH, MANY = "record_is_still_listed", "listed_records_remain"
+AGAIN = 100  # of them, of ids that the service has told of before
 NO_LONGER_THERE = 410  # says what 404 says
 NO_RECORD = f"{NOT_ASKED}: 200"  # but another one, or none
 
@@ -77,13 +72,13 @@ class MissingRecords:
         self._before = before  # the time that was complete before
         whole = reading.whole(stream.name)
         self._spans = union(*(intersection(before, *span) for span in whole))
-        self._held: Counter[str] = Counter()  # records of that time, by month
-        self.shortage: Message | None = None  # that the list lacks many of them, in words
+        self._held = 0  # records of that time
+        self.shortage: ShortList | None = None  # where it lacks many that nobody has accepted
 
     def note(self) -> list[str]:
         """Note in the lake what is not listed, and what is again; return the ids that are new.
 
-        A list that lacks much may lack new records too: on its word, nothing more is complete.
+        A list that lacks many may lack new ones too: on its word, nothing more is complete.
         """
         missing = self._ask_again(list(self._find_missing()))
         standings: dict[str, Standing] = {each.id: (each.month, NOT_ASKED) for each in missing}
@@ -97,7 +92,7 @@ class MissingRecords:
     def _find_missing(self) -> Iterator[_Missing]:
         for month, rows in self._files.held_within(self._spans):
             lacking = rows.filter(pa.array(~self._reading.lists(self._stream.name, rows["id"])))
-            self._held[month] += len(rows)
+            self._held += len(rows)
             ids, instants = lacking["id"].to_pylist(), self._stream.instants(lacking).tolist()
             yield from map(_Missing, ids, repeat(month), instants)
 
@@ -105,9 +100,7 @@ class MissingRecords:
         """Read the list again where records are missing; return those that it lacks still."""
         if not missing:
             return []
-        spans = union((each.at, each.at + 1) for each in missing)
-        if len(spans) > AGAIN:
-            spans = ((spans[0][0], spans[-1][1]),)
+        spans = few_spans(union((each.at, each.at + 1) for each in missing))
         name = self._stream.name
         aside = ExtractionResult(self._files.merchant_id, spans[-1][1], rows={name: 0})
         segments = SegmentQueue([Segment.of(self._stream, span) for span in spans])
@@ -180,36 +173,20 @@ class MissingRecords:
     def _settle(self, standings: Mapping[str, Standing]) -> list[str]:
         """Note what is not listed, and doubt what else a short list says; return the new ids."""
         new = self._note(standings)
-        lacking = Counter(each[0] for each in standings.values() if each)
-        is_contradicted = self._contradicts_itself(standings)
-        short = [
-            month
-            for month, count in sorted(lacking.items())
-            if is_contradicted or (count > FEW and count * ONE_IN > self._held[month])
-        ]
-        if not all(map(self._is_accepted, short)):
-            self._doubt(short, lacking.total())
+        few = 0 if self._contradicts_itself(standings) else FEW
+        holes = find_holes(self._files, few) if self._reading.covered(self._stream.name) else {}
+        if holes:
+            self._doubt_fresh()
+            self.shortage = self._word(holes)
         return new
 
     def _contradicts_itself(self, standings: Mapping[str, Standing]) -> bool:
         """Tell whether it lists nothing at all, and knows by their ids what it listed before."""
         is_known = any(each and each[1] == KNOWN for each in standings.values())
-        lacks_all = 1 < self._held.total() == len(standings)
+        lacks_all = 1 < self._held == len(standings)
         return is_known and lacks_all and self._reading.is_empty(self._stream.name)
 
-    def _is_accepted(self, month: str) -> bool:
-        """Whether a person accepted that the list lacks what it now lacks of a month."""
-        marks = read_acknowledgements(self._files.lake.path)
-        named = {mark.record_id for mark in marks if mark.check == EACH}
-        left = [each for each in self._files.footers[month].unlisted if each.id not in named]
-        facts = (fact for each in left for fact in (each.id, each.content, each.said))
-        seen_at = from_micros(max((each.noticed_at for each in left), default=0))
-        finding = {"content": content_of(*facts), "seen_at": seen_at}
-        wanted = (MANY, f"{self._stream.name} {month}")
-        is_named = [mark for mark in marks if (mark.check, mark.record_id) == wanted]
-        return not left or any(mark.covers(finding) for mark in is_named)
-
-    def _doubt(self, months: list[str], lacking: int) -> None:
+    def _doubt_fresh(self) -> None:
         """Call only provisional what was not read before: the list may lack records of it too."""
         fresh = difference(self._reading.covered(self._stream.name), self._before)
         if fresh:
@@ -219,11 +196,15 @@ class MissingRecords:
                 buffer.cover(span)
             buffer.doubt(fresh)
             self._writer.publish()
-        held = self._held.total()
-        counts = {"count": f"{held - lacking:,}", "total": f"{held:,}"}
-        named = " to ".join(dict.fromkeys([months[0], months[-1]]))
-        values = {**counts, "STREAM": self._stream.words, "months": named}
-        self.shortage = Message("service.list_lacks", **values)
+
+    def _word(self, holes: Mapping[str, list[Unlisted]]) -> ShortList:
+        """Say how many records of which months the list lacks."""
+        missing = [each for records in holes.values() for each in records]
+        held = sum(self._files.footers[month].totals.rows for month in holes)
+        months = " to ".join(dict.fromkeys([min(holes), max(holes)]))
+        values = {"count": f"{len(missing):,}", "total": f"{held:,}", "months": months}
+        text = Message("service.list_lacks", STREAM=self._stream.words, **values)
+        return ShortList(min(each.booked_at for each in missing), text)
 
     def _note(self, standings: Mapping[str, Standing]) -> list[str]:
         """Publish what moved, note what is unlisted, forget what is listed; return the new ids."""

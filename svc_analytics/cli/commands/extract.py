@@ -181,6 +181,7 @@ def extraction_json(
     document = asdict(done) | {
         "doubtful": {name: format_spans(spans) for name, spans in done.doubtful.items()},
         "read_to": format_instant(done.read_to),
+        "short_lists": {name: each.text for name, each in done.short_lists.items()},
         "retracted": {name: format_spans(spans) for name, spans in done.retracted.items()},
         "data_dir": lake.place,
         "looked_up": [asdict(each) for each in lookups],
