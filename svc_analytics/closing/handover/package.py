@@ -21,6 +21,7 @@ from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.sealing import chain_faults
 from svc_analytics.closing.seals import CHAIN, EVIDENCE, README, SUMS, VERIFY
 from svc_analytics.closing.verification.derived_forms import Sealed, fill
+from svc_analytics.closing.verification.facts import version_of
 from svc_analytics.closing.verification.proof import Proof, prove
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
@@ -119,7 +120,7 @@ def pack_folder(
     if broken:
         raise LakeError(Message("seal.not_packed", folder=folder, FAULT=broken[0]))
     if proof.not_compared and not _is_signed(folder, signers):
-        values = {"folder": folder, "version": manifest.get("tool_version")}
+        values = {"folder": folder, "version": version_of(manifest)}
         raise LakeError(Message("seal.not_packed_unsigned", FAULT=proof.not_compared[0], **values))
     target = Path(f"{folder.name}.zip" if out is None else out)
     if target.suffix.lower() != ".zip":
@@ -127,8 +128,8 @@ def pack_folder(
     with output_file(target, is_durable=True) as temporary:
         _write(temporary, proof)
         digest = hash_file(temporary)
-    found = tuple(proof.unproven), tuple(proof.not_compared)
-    return Package(target, folder, str(manifest["seal"]), digest, *found)
+    seal, left_out = str(manifest["seal"]), tuple(proof.not_compared)
+    return Package(target, folder, seal, digest, tuple(proof.unproven), left_out)
 
 
 def _is_signed(folder: Path, signers: str | os.PathLike[str] | None) -> bool:

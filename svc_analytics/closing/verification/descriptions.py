@@ -42,11 +42,11 @@ def _strange_figures(path: Path) -> Iterator[str]:
         raise ValueError("a column stands twice in its head")
     yield from sorted({*table.column_names} - GLOSSARY.keys())
     for row in table.to_pylist():
-        told = [row[name] for name in ("name", "label", "unit", "sign")]
-        figure = figures.get(told[0])
+        name, label, *rest = (row[column] for column in ("name", "label", "unit", "sign"))
+        figure = figures.get(name)
         own = [figure.unit, SIGNS[figure.sign]] if figure else []
-        if told[1] not in labels_of(told[0]) or told[2:] != own:
-            yield ", ".join(told)
+        if label not in labels_of(name) or rest != own:
+            yield ", ".join((name, label, *rest))
 
 
 def _strange_columns(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Compare the facts of a sealed manifest with what they must be."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import version
@@ -23,6 +24,8 @@ from svc_analytics.warehouse.definitions import definitions_digest
 
 LONGEST = 80
 PROGRAM = ("tool_version", "program_digest", "definitions_digest")  # what wrote a statement
+_VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)*")
+_DIGEST = re.compile("[0-9a-f]{64}")
 # Facts that other parts of a verification hold: files and chain, the clock, the profile.
 _OTHERS = {
     *("files", "version", "supersedes", "previous_seal", "seal", "as_of", "merchant"),
@@ -40,6 +43,12 @@ def is_this_release(manifest: seals.Manifest) -> bool:
     """Whether the statement was written by this very program: then it writes the same again."""
     own = (version("svc-analytics"), program_digest(), definitions_digest())
     return tuple(map(manifest.get, PROGRAM)) == own
+
+
+def version_of(facts: dict[str, Any]) -> str:
+    """Return the release that a folder names; "?" where that is no version, but a sentence."""
+    text = str(facts.get("tool_version"))
+    return text if len(text) <= LONGEST and _VERSION.fullmatch(text) else "?"
 
 
 def period_of(manifest: seals.Manifest) -> Period:
@@ -125,12 +134,31 @@ def wrong_facts(
     others = _OTHERS if is_own else {*_OTHERS, "format"}
     lacking = (name for name in always if name not in manifest)
     wrong = [Message("seal.no_fact", name=name) for name in lacking]
+    wrong += _no_program(manifest)
     for name in expected:
         if name in manifest and name not in others:
             pair = manifest[name], _as_kept(manifest[name], expected[name])
             wrong += _wrong(name, *(pair if is_own else map(_without_words, pair)))
     strange = sorted(manifest.keys() - expected.keys() - {"language", "tree"})
     return wrong + [Message("seal.strange_fact", name=name) for name in strange]
+
+
+def _no_program(manifest: seals.Manifest) -> Iterator[Message]:
+    """Say where what wrote a statement is named by a text of another kind: forms print it."""
+    for name in PROGRAM:
+        value = manifest.get(name)
+        is_absent = value is None and name != PROGRAM[0]  # an earlier release had no digests
+        is_one = version_of(manifest) == value or _DIGEST.fullmatch(str(value)) or is_absent
+        if not is_one:
+            yield Message("seal.no_program", name=name, value=_shown(value))
+
+
+def has_other_words(manifest: seals.Manifest, expected: dict[str, Any]) -> bool:
+    """Whether the sentences in a manifest, all else being right, are not those of this release."""
+    return any(
+        _canonical(manifest[name]) != _canonical(_as_kept(manifest[name], expected[name]))
+        for name in expected.keys() & manifest.keys() - _OTHERS
+    )
 
 
 def _as_kept(sealed: Any, expected: Any) -> Any:

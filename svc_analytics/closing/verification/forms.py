@@ -26,6 +26,7 @@ from svc_analytics.closing.verification.descriptions import (
     read_json,
     strange_names,
 )
+from svc_analytics.closing.verification.facts import version_of
 from svc_analytics.errors import ConfigError, LakeError, text_of
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message
@@ -100,7 +101,7 @@ def compare_forms(
 
 def _tell(findings: Findings, manifest: Manifest, period: Period) -> None:
     """Say in a line each which files were not compared, and which were not by their bytes."""
-    version = manifest.get("tool_version")
+    version = version_of(manifest)
     if findings.foreign:
         names = dict.fromkeys(form.name for form in map(form_of, findings.foreign) if form)
         command = f"{command_to_close(period)} --format {','.join(names or ['html'])}"

@@ -47,9 +47,11 @@ from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.closing.verification.facts import (
     changed_profile,
     expected_facts,
+    has_other_words,
     is_this_release,
     period_of,
     sealed_statement,
+    version_of,
     wrong_facts,
 )
 from svc_analytics.closing.verification.forms import compare_forms
@@ -67,7 +69,7 @@ from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import tree_of
 from svc_analytics.proofs.secret import read_secret
 from svc_analytics.render.face.restated import RESTATEMENT
-from svc_analytics.render.folder import printed
+from svc_analytics.render.folder import MANIFEST, printed
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.tables import tables_of
@@ -272,6 +274,8 @@ def _check_contents(proof: Proof, period: Period) -> None:
     sealed = sealed_statement(manifest, period, tables)
     expected = expected_facts(sealed, proof.new if _is_given(proof, tables) else None)
     proof.broken += wrong_facts(manifest, expected, is_own=proof.is_own)
+    if not proof.is_own and has_other_words(manifest, expected):
+        _leave_out_texts(proof, [MANIFEST])
     _check_forms(proof, sealed, expected, altered)
     if RESTATEMENT in tables and not follows(tables[RESTATEMENT], proof.folder, manifest, sealed):
         proof.unproven.append(Message("seal.other_restatement", name=RESTATEMENT))
@@ -322,7 +326,7 @@ def _check_forms(
     proof.not_compared += forms.not_compared
     proof.notes += forms.notes
     if not proof.is_own:
-        proof.notes.append(Message(_OTHER_RELEASE, version=manifest.get("tool_version")))
+        proof.notes.append(Message(_OTHER_RELEASE, version=version_of(manifest)))
 
 
 def _is_given(proof: Proof, tables: Tables) -> bool:
@@ -352,8 +356,13 @@ def _compare_with_lake(proof: Proof, tables: Tables) -> None:
     if CHECKS in old and _compare_findings(proof, old[CHECKS], now[CHECKS]):
         reworded.append(CHECKS)
     if reworded:
-        version, names = proof.manifest.get("tool_version"), ", ".join(sorted(reworded))
-        proof.not_compared.append(Message("seal.other_texts", version=version, names=names))
+        _leave_out_texts(proof, sorted(reworded))
+
+
+def _leave_out_texts(proof: Proof, names: list[str]) -> None:
+    """Say whose sentences were not compared, since another release words them."""
+    values = {"version": version_of(proof.manifest), "names": ", ".join(names)}
+    proof.not_compared.append(Message("seal.other_texts", **values))
 
 
 def _is_reworded(proof: Proof, name: str, sealed: Tables, now: Tables) -> bool:

@@ -46,9 +46,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _NEVER_SEALED = Message("seal.never")
-_NOT_SEALED = [
-    (name, UNCHECKED, _NEVER_SEALED) for name in ("sealed", "signed", "stamped", "proven")
-]
+_ANY = (True, False)  # whether it is known where a month does not meet the next
+_NOT_SEALED = tuple(
+    Status(name, UNCHECKED, _NEVER_SEALED) for name in ("sealed", "signed", "stamped", "proven")
+)
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,8 @@ def verify_statement(
 def _with_statuses(checked: SealVerification, trust: Trust) -> SealVerification:
     """Add the statuses; one that failed is something broken, unless that was seen before."""
     if checked.seal is None:
-        return replace(checked, statuses=tuple(Status(*each) for each in _NOT_SEALED))
+        unproven = (_NEVER_SEALED, *checked.unproven)
+        return replace(checked, unproven=unproven, statuses=_NOT_SEALED)
     statuses = statuses_of(checked.folder, trust)
     failed = [each for each in statuses if each.outcome == FAILED]
     seen = {"sealed"} if checked.broken else set[str]()
@@ -175,39 +177,24 @@ def _proven(checked: SealVerification) -> tuple[str, str]:
 
 def _verify(path: Path, lake: Lake | None) -> SealVerification:
     manifest = seals.read_manifest(path)
-    seal = manifest["seal"]
+    broken, seal = seals.alterations(path, manifest), manifest["seal"]
     foreign = seals.foreign_files(path, manifest)
-    broken = [
-        *seals.alterations(path, manifest),
-        *(Message("seal.foreign", name=name) for name in foreign),
-        *seals.altered_package(path),
-    ]
+    broken += [Message("seal.foreign", name=name) for name in foreign]
+    broken += seals.altered_package(path)
     if seal not in (None, seals.seal_of(manifest)):
         # The manifest was altered, so its period and options cannot be trusted either.
         return SealVerification(path, seal, tuple(broken), (), NO_DIFFERENCES)
     lake, doubts = _find_lake(path, manifest, lake)
     proof = prove(path, manifest, lake)
-    reasons = proof.new.reasons if proof.new else ()
     derived = compare_derived(proof.sealed) if proof.sealed else Findings()
+    unmet = [[each.text for each in proof.unmet if each.is_known is known] for known in _ANY]
     return SealVerification(
         path,
         seal,
-        (
-            *broken,
-            *chain_faults(lake),
-            *proof.broken,
-            *derived.broken,
-            *(each.text for each in proof.unmet if each.is_known),
-        ),
-        reasons,
+        (*broken, *chain_faults(lake), *proof.broken, *derived.broken, *unmet[0]),
+        proof.new.reasons if proof.new else (),
         proof.table,
-        (
-            *([] if seal else [_NEVER_SEALED]),
-            *doubts,
-            *proof.unproven,
-            *derived.unproven,
-            *(each.text for each in proof.unmet if not each.is_known),
-        ),
+        (*doubts, *proof.unproven, *derived.unproven, *unmet[1]),
         (*proof.notes, *derived.notes),
         not_compared=tuple(proof.not_compared),
     )
