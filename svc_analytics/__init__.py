@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from svc_analytics.closing.handover.prove import LineProof as LineProof
     from svc_analytics.closing.handover.prove import prove as prove
     from svc_analytics.closing.handover.sign import Signature as Signature
+    from svc_analytics.closing.handover.sign import SignedMonths as SignedMonths
     from svc_analytics.closing.handover.sign import sign as sign
+    from svc_analytics.closing.handover.sign import sign_all as sign_all
     from svc_analytics.closing.result import CloseResult as CloseResult
     from svc_analytics.closing.states.stated import compare as compare
     from svc_analytics.closing.states.stated import explain_change as explain_change
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from svc_analytics.errors import NoLake as NoLake
     from svc_analytics.errors import NoService as NoService
     from svc_analytics.errors import NotFound as NotFound
+    from svc_analytics.errors import NotProven as NotProven
     from svc_analytics.errors import PeriodNotClosed as PeriodNotClosed
     from svc_analytics.errors import ProtocolError as ProtocolError
     from svc_analytics.errors import QueryError as QueryError
@@ -121,6 +124,7 @@ _FUNCTIONS = {
     "search": "notebook.search",
     "show": "notebook.show",
     "sign": "closing.handover.sign",
+    "sign_all": "closing.handover.sign",
     "statement": "closing.states.stated",
     "verify_backup": "backups.backup",
     "verify_receipt": "signing.receipts",
@@ -153,6 +157,7 @@ _TYPES = {
     "Secret": "signing.secrets",
     "Settings": "config",
     "Signature": "closing.handover.sign",
+    "SignedMonths": "closing.handover.sign",
     "SigningSecret": "signing.secrets",
     "Statement": "statements.statement",
     "StatementDiff": "closing.differences",
@@ -174,6 +179,7 @@ _ERRORS = (
     "NoLake",
     "NoService",
     "NotFound",
+    "NotProven",
     "PeriodNotClosed",
     "ProtocolError",
     "QueryError",

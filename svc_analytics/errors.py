@@ -13,6 +13,7 @@ SvcError                   the base of them all                                e
   DataError                a value that cannot be held exactly                 exit 1
   LakeError                a month file is torn, altered or not ours           exit 1
     NoLake                 the folder holds no lake yet; .path                 exit 1
+    NotProven              what was to be signed is not proven: look at it     exit 3
     LakeBusy               another process is writing to the lake              exit 75
       LakeChanged          another machine was first; nothing was overwritten  exit 75
     StoreError             the store of a bucket refused what it was asked     exit 1
@@ -133,6 +134,12 @@ class NoLake(LakeError):
         place = place or str(path)
         super().__init__(f"no lake in {place}: run svc-analytics extract, or svc-analytics demo")
         self.path = path
+
+
+class NotProven(LakeError):
+    """What was to be signed is not proven, or its lake is not the one that was signed before."""
+
+    exit_code = EXIT_ATTENTION
 
 
 class LakeBusy(LakeError):

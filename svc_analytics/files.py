@@ -53,6 +53,14 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return base / "svc-analytics"
 
 
+def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder for what nobody can make again: SVC_STATE_DIR, or the user's."""
+    if chosen := here(environ).text("SVC_STATE_DIR"):
+        return Path(chosen).expanduser().absolute()
+    base = environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "svc-analytics"
+
+
 @cache
 def program_digest() -> str:
     """Return one hash over the program's own files: what has the same one writes the same files."""

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test
@@ -71,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if is_roomy(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    os.environ["SVC_STATE_DIR"] = mkdtemp(prefix="svc-state-")  # no test writes into a real one
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell began the tests behind itself
         signal.signal(signal.SIGINT, signal.default_int_handler)  # commands of tests hear Ctrl-C
     hypothesis_settings.load_profile("thorough" if is_thorough(config) else "usual")
@@ -143,6 +145,7 @@ def no_settings_of_this_machine(monkeypatch, tmp_path) -> None:
         "TSA_URL",
     ):
         monkeypatch.delenv(f"SVC_{name}", raising=False)
+    monkeypatch.setenv("SVC_STATE_DIR", str(tmp_path.with_name(f"{tmp_path.name}-state")))
     monkeypatch.chdir(tmp_path)
 
 

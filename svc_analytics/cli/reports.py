@@ -38,7 +38,12 @@ from svc_analytics.warehouse.models import count_findings
 from svc_analytics.webhooks.findings import SAYINGS, describe
 
 
-def status_text(status: LakeStatus, months: Sequence[MonthState]) -> str:
+_SIGN = "svc-analytics sign --all proves them, and signs them"
+
+
+def status_text(
+    status: LakeStatus, months: Sequence[MonthState], unsigned: Sequence[str] = ()
+) -> str:
     """Describe the state of a lake, and of each of its months, to a person."""
     merchant = status.merchant
     account = single_line(str(merchant.get("status", "status unknown")))
@@ -49,7 +54,14 @@ def status_text(status: LakeStatus, months: Sequence[MonthState]) -> str:
     ]
     for stream in status.streams:
         lines += ["", *_stream_lines(stream)]
-    return "\n".join([*lines, "", "months", *(_month_lines(months) or ["  none"])])
+    told = [f"  unsigned    {_unsigned_line(unsigned)}"] if unsigned else []
+    return "\n".join([*lines, "", "months", *(_month_lines(months) or ["  none"]), *told])
+
+
+def _unsigned_line(labels: Sequence[str]) -> str:
+    """Count the sealed months that nobody signed, and name the first of them."""
+    more = f" and {len(labels) - LAST} more" if len(labels) > LAST else ""
+    return f"{counted(len(labels), 'sealed month')}: {', '.join(labels[:LAST])}{more}; {_SIGN}"
 
 
 def _month_lines(months: Sequence[MonthState]) -> list[str]:
@@ -125,7 +137,9 @@ def _confirmed_lines(stream: StreamStatus) -> list[str]:
     return [f"  confirmed   {describe_span(span)}" for span in stream.confirmed]
 
 
-def status_document(status: LakeStatus, months: Sequence[MonthState]) -> dict[str, Any]:
+def status_document(
+    status: LakeStatus, months: Sequence[MonthState], unsigned: Sequence[str] = ()
+) -> dict[str, Any]:
     """Describe the state of a lake, and of each of its months, to a program."""
     streams = [
         {
@@ -150,7 +164,8 @@ def status_document(status: LakeStatus, months: Sequence[MonthState]) -> dict[st
     ]
     clocks = {name: format_instant(at) for name, at in status.clocks.items()}
     document = {"data_dir": status.path, "merchant": status.merchant, "streams": streams}
-    return document | {"clocks": clocks} | _months_document(months)
+    more = {"clocks": clocks, "unsigned": [*unsigned]}
+    return document | more | _months_document(months)
 
 
 def _months_document(months: Sequence[MonthState]) -> dict[str, Any]:

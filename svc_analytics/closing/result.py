@@ -60,6 +60,7 @@ class CloseResult(Displayable):
     receipts: ReceiptsState = "none"  # how many of its receipts the lake has a verdict on
     signed_by: str | None = None  # the fingerprint of the key, where it was to be signed
     is_stamped: bool = False  # by the authority that the settings name
+    doubt: Message | None = None  # its lake is not the one that this machine knew
 
     @property
     def needs_attention(self) -> bool:
@@ -68,7 +69,7 @@ class CloseResult(Displayable):
         What a seal leaves unknown is told when it is made, and not when it is found unchanged.
         """
         is_odd = self.state in ("restated", "provisional") or bool(self.is_new and self.unknown)
-        return is_odd or bool(self.reasons)
+        return is_odd or bool(self.reasons or self.doubt)
 
     @property
     def is_new(self) -> bool:
@@ -101,6 +102,7 @@ class CloseResult(Displayable):
         yield Message(_OUTCOMES[self.state], **facts)
         why = "but {REASON}" if self.seal else "because {REASON}"
         yield from (Message(why, REASON=reason.text) for reason in self.reasons)
+        yield from [Message(why, REASON=self.doubt)] if self.doubt else []
         yield from (unknown.text for unknown in self.unknown)
         if self.is_new:
             yield from [Message("signed by key {key}", key=self.signed_by)] * bool(self.signed_by)

@@ -84,9 +84,10 @@ def sealed_notice(folder: Path, manifest: seals.Manifest) -> Notice:
 
 def states_of_close(result: CloseResult) -> list[Notice]:
     """Return the state of a month that a person should look at; a new seal alone is none."""
-    if not result.reasons:
+    texts = [*(reason.text for reason in result.reasons), *filter(None, [result.doubt])]
+    if not texts:
         return []
-    codes = {getattr(reason.text, "code", "") for reason in result.reasons}
+    codes = {getattr(text, "code", "") for text in texts}
     key = ":".join(["attention", result.label, result.state, *sorted(codes)])
     return [_state(key, "attention", result.describe())]
 

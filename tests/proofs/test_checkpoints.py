@@ -165,7 +165,7 @@ def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(clos
 
 @pytest.mark.thorough
 def test_a_bucket_where_nothing_may_be_deleted_hinders_no_seal(closer, tmp_path, monkeypatch):
-    """The signature of the shorter chain is left over, and told, until somebody signs again."""
+    """The signature of the shorter chain is left over: it counts as none, until somebody signs again."""
     closer.closed("2026-09")
     lake, key = closer.desk.lake, make_key(tmp_path, "own")
     svc.sign(lake, "2026-09", key=key)
@@ -175,10 +175,11 @@ def test_a_bucket_where_nothing_may_be_deleted_hinders_no_seal(closer, tmp_path,
 
     monkeypatch.setattr(LocalStorage, "remove", refuse)
     closed = closer.close("2026-10")
-    assert closed.state == "sealed" and "chain.json.sig is not of chain.json" in (closed.note or "")
-    assert chain_of(lake.path)["size"] == 2
+    assert closed.state == "sealed" and chain_of(lake.path)["size"] == 2
+    monkeypatch.setenv("SVC_SIGNING_KEY", str(key))
+    assert "nobody signed chain.json" in (closer.close("2026-10", sign=True).note or "")
     svc.sign(lake, "2026-10", key=key)
-    assert "chain.json.sig" not in (closer.close("2026-10").note or "")
+    assert "chain.json" not in (closer.close("2026-10", sign=True).note or "")
 
 
 @pytest.mark.parametrize("step", ["before the register", "behind the register", "at its end"])
@@ -217,7 +218,7 @@ def test_the_chain_is_signed_with_the_month_until_it_grows(closer, tmp_path, mon
     [closed], key = closer.closed("2026-10"), make_key(tmp_path, "key")
     chain, signed = closed.folder.parent / FILE, closed.folder.parent / SIGNATURE
     monkeypatch.setenv("SVC_SIGNING_KEY", str(key))
-    assert Signer(closer.desk.lake, is_wanted=True).sign(closed).note is None
+    Signer(closer.desk.lake, is_wanted=True).sign(closed)
     assert is_signed_by(key, signed, chain)
     seal_next(closer.desk.lake, closed.folder)
     assert chain_of(closer.desk.lake.path)["size"] == 2 and not signed.exists()

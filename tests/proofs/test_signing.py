@@ -14,7 +14,7 @@ from svc_analytics.closing.handover.stamps import Stamper
 from svc_analytics.closing.seals import foreign_files, read_manifest
 from svc_analytics.closing.verification.proof import prove
 from svc_analytics.config import read_signing_key
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, NotProven
 from svc_analytics.proofs import signature, verify
 from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP
 from svc_analytics.proofs.stamp import Authority, has_stamp
@@ -60,7 +60,7 @@ def test_a_reader_who_knows_the_key_finds_the_checkpoint_signed(closer, keys):
     begun.write_text("-----BEGIN")
     assert svc.verify_statement(folder).holds
     done = svc.sign(closer.desk.lake, "2026-10", key=keys.own)
-    assert done.is_new and done.file == folder / SIGNATURE and done.unproven == ()
+    assert done.is_new and done.file == folder / SIGNATURE
     assert contents(folder) == before | {SIGNATURE: done.file.read_bytes()}
     assert is_signed_by(keys.own, done.file, folder / FILE)
     assert not is_signed_by(keys.other, done.file, folder / FILE)
@@ -68,16 +68,17 @@ def test_a_reader_who_knows_the_key_finds_the_checkpoint_signed(closer, keys):
     assert foreign_files(folder, read_manifest(folder)) == []
 
 
-def test_signing_again_changes_nothing_and_another_key_takes_its_place(alone, keys):
+def test_signing_again_changes_nothing_and_another_key_takes_its_place(closer, keys):
     """What is not its checkpoint's signature, such as a torn file, is replaced too."""
-    first = sign_folder(alone, keys.own)
+    folder = closer.sealed("2026-10")
+    first = sign_folder(folder, keys.own)
     kept = first.file.stat().st_mtime_ns
-    assert not sign_folder(alone, keys.own).is_new
+    assert not sign_folder(folder, keys.own).is_new
     assert first.file.stat().st_mtime_ns == kept
-    assert sign_folder(alone, keys.other).key == signature.fingerprint_of(keys.other)
+    assert sign_folder(folder, keys.other).key == signature.fingerprint_of(keys.other)
     first.file.write_bytes(first.file.read_bytes()[:100])
-    assert sign_folder(alone, keys.other).is_new
-    assert is_signed_by(keys.other, first.file, alone / FILE)
+    assert sign_folder(folder, keys.other).is_new
+    assert is_signed_by(keys.other, first.file, folder / FILE)
 
 
 def evidence_of(folder: Path) -> str:
@@ -85,12 +86,12 @@ def evidence_of(folder: Path) -> str:
     return " ".join(evidence_text(prove(folder, read_manifest(folder), None)).split())
 
 
-def test_the_evidence_says_four_statuses_and_never_one_tick(alone, keys):
+def test_the_evidence_says_four_statuses_and_never_one_tick(closer, alone, keys):
     """A torn signature is none, and says so; without the lake nothing is proven."""
     said = evidence_of(alone)
     assert "Sealed: every file" in said and "Not signed: no key signed its checkpoint." in said
     assert "Not stamped: no authority" in said and "Not proven: it was not made again" in said
-    done = sign_folder(alone, keys.own)
+    done = sign_folder(alone, keys.own, closer.desk.lake)
     said = evidence_of(alone)
     assert f"Signed: by the key {done.key}." in said and "Nobody signed it." not in said
     done.file.write_bytes(done.file.read_bytes()[:100])
@@ -100,13 +101,15 @@ def test_the_evidence_says_four_statuses_and_never_one_tick(alone, keys):
 
 
 def test_what_does_not_hold_is_not_signed(closer, alone, keys):
-    """A checkpoint, or a table, that is not what was sealed; a month without a seal."""
+    """A checkpoint, or a table, that is not what was sealed; no lake, or no seal of a month."""
     for name, part in ((FILE, b"version 1"), ("summary.csv", b"btc")):
         content = (alone / name).read_bytes()
         (alone / name).write_bytes(content.replace(part, part[:-1] + b"2"))
-        with pytest.raises(LakeError, match=f"is not signed: {name}"):
-            sign_folder(alone, keys.own)
+        with pytest.raises(NotProven, match=f"is not signed: {name}"):
+            sign_folder(alone, keys.own, closer.desk.lake)
         (alone / name).write_bytes(content)
+    with pytest.raises(NotProven, match="it lies in no lake, so it cannot be proven"):
+        sign_folder(alone, keys.own)
     with pytest.raises(LakeError, match="2026-09 is not sealed"):
         svc.sign(closer.desk.lake, "2026-09", key=keys.own)
     assert not (alone / SIGNATURE).exists()
@@ -121,24 +124,15 @@ def test_a_month_without_a_checkpoint_is_refused(keys, tmp_path):
 
 @pytest.mark.usefixtures("set_key")
 def test_a_month_is_signed_while_it_is_closed(closer, keys):
-    """And one that was sealed before, if nobody signed it; its signature stays."""
+    """The note says that this machine had nothing to compare the lake with; it says so once."""
     closed = closer.close("2026-10", sign=True)
     file, by = closed.folder / SIGNATURE, signature.fingerprint_of(keys.own)
     assert closed.signed_by == by and f"  signed by key {by}" in closed.describe()
+    assert closed.note and "this machine signs in this lake for the first time" in closed.note
     assert is_signed_by(keys.own, file, closed.folder / FILE)
-    kept = file.stat().st_mtime_ns
-    assert Signer(closer.desk.lake, is_wanted=True).sign(closed).signed_by == by
+    kept, again = file.stat().st_mtime_ns, closer.close("2026-10", sign=True)
+    assert (again.state, again.signed_by, again.note) == ("unchanged", by, None)
     assert file.stat().st_mtime_ns == kept
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("set_key")
-def test_each_month_that_is_due_is_signed(closer, keys):
-    """Those that an earlier close sealed too."""
-    closer.sealed("2026-10")
-    closed = closer.close_all_due(sign=True)
-    assert {each.signed_by for each in closed} == {signature.fingerprint_of(keys.own)}
-    assert len(closed) == 3
 
 
 @pytest.mark.parametrize("trouble", ["no key", "no file", "passphrase", "no program"])

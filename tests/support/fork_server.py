@@ -94,6 +94,7 @@ def fork_server(folder: Path, environment: dict[str, str]) -> Iterator[ForkServe
     """Start the process, with a folder of its own and the settings of all its commands."""
     folder.mkdir()
     own = {name: value for name, value in os.environ.items() if not name.startswith("SVC_")}
+    own["SVC_STATE_DIR"] = str(folder / "state")
     given = own | environment | ALONE | {"PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-m", __name__, str(folder)]
     pipe = subprocess.PIPE

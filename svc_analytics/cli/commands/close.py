@@ -279,7 +279,7 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
         "version": result.version,
         "seal": result.seal,
         "folder": str(result.folder),
-        "reasons": [reason.text for reason in result.reasons],
+        "reasons": [*(reason.text for reason in result.reasons), *filter(None, [result.doubt])],
         "unknown": [unknown.to_json() for unknown in result.unknown],
         "receipts": result.receipts,
         "signed_by": result.signed_by,

@@ -19,6 +19,7 @@ from svc_analytics.cli.options import (
     wide_option,
 )
 from svc_analytics.cli.several_lakes import beside, open_each
+from svc_analytics.closing.handover.sign import unsigned_months
 from svc_analytics.closing.neighbours import unmet_findings
 from svc_analytics.closing.states.month_states import judged_months
 from svc_analytics.engines.connect import count
@@ -52,11 +53,11 @@ def status(data_dir: tuple[str, ...], as_json: bool) -> None:
     """Show what the lake holds and how complete it is.
 
     Shows rows, coverage, gaps, freshness and quarantine of each stream, and the state of each
-    month: running, due, late, blocked and why, sealed or changed since; with --data-dir several
-    times, of each merchant.
+    month: running, due, late, blocked and why, sealed or changed since; where months are signed,
+    those that nobody signed; with --data-dir several times, of each merchant.
     """
     statuses = [
-        (lake_status(lake), judged_months(lake, now(), echo_progress))
+        (lake_status(lake), judged_months(lake, now(), echo_progress), unsigned_months(lake))
         for lake in open_each(LakeOptions(data_dir))
     ]
     if as_json:

@@ -1,6 +1,7 @@
 """`package`, `sign`: hand a sealed month over to an auditor, signed."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import click
 
@@ -9,12 +10,21 @@ from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.package import pack_folder
 from svc_analytics.closing.handover.package import package as pack_month
+from svc_analytics.closing.handover.sign import Signature, SignedMonths, sign_all, sign_folder
 from svc_analytics.closing.handover.sign import sign as sign_month
-from svc_analytics.closing.handover.sign import sign_folder
-from svc_analytics.errors import EXIT_ATTENTION
+from svc_analytics.closing.register import lake_around
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.storage import statement_folder
+
+
+@dataclass(frozen=True)
+class SignOptions:
+    """By which key is signed, and why though another lake was signed before."""
+
+    key: str | None
+    reason: str
 
 
 @click.command()
@@ -59,7 +69,8 @@ def package(
 
 
 @click.command()
-@click.argument("month", metavar="MONTH|DIR")
+@click.argument("month", metavar="[MONTH|DIR]", required=False)
+@click.option("--all", "is_all", is_flag=True, help="Every sealed month that nobody signed.")
 @options.zone_options
 @click.option(
     "--key",
@@ -67,35 +78,81 @@ def package(
     help="The SSH key: a private one, or the public half of one in an agent or on a hardware key.  "
     "[default: SVC_SIGNING_KEY]",
 )
+@click.option(
+    "--reason",
+    metavar="TEXT",
+    default="",
+    help="Why to go on with a lake that does not continue what this machine remembers; it is kept.",
+)
 @options.shared_options
+@options.as_value("how", SignOptions)
 def sign(
-    month: str, at: PeriodOptions, key: str | None, data_dir: str | None, as_json: bool
+    month: str | None,
+    is_all: bool,
+    at: PeriodOptions,
+    how: SignOptions,
+    data_dir: str | None,
+    as_json: bool,
 ) -> None:
     """Sign a sealed month with an SSH key.
 
-    Signs the newest sealed version of MONTH, or the sealed folder DIR, as ssh-keygen -Y sign
-    does, and writes checkpoint.sig beside its checkpoint; no sealed file changes. What the
-    key had signed before stays as it is. Refuses a folder that was altered; exits 3 where
-    not all of it could be proven.
+    Proves the newest sealed version of MONTH, or the sealed folder DIR, against its lake, as
+    statement-verify does; then signs it, as ssh-keygen -Y sign does, and writes
+    checkpoint.sig beside its checkpoint; no sealed file changes. What the key had signed
+    before stays as it is. With --all, each sealed month that nobody signed. Exits 3 where a
+    month is not proven, or the lake does not continue the chain of seals that this machine
+    remembers: that is not signed.
     """
+    if is_all == (month is not None):
+        raise ConfigError("give a month, such as 2026-10, a sealed folder, or --all")
+    if month is None:
+        _echo_all(sign_all(options.open_lake(data_dir), key=how.key, reason=how.reason), as_json)
+        return
     folder = statement_folder(month)
     if (folder / MANIFEST).is_file():
-        done = sign_folder(folder, key)
+        lake = lake_around(folder.absolute()) or options.open_lake(data_dir)
+        done = sign_folder(folder, how.key, lake, how.reason)
     else:
-        done = sign_month(options.open_lake(data_dir), month, **at, key=key)
+        lake = options.open_lake(data_dir)
+        done = sign_month(lake, month, **at, key=how.key, reason=how.reason)
     if as_json:
-        names = {"file": str(done.file), "folder": str(done.folder), "seal": done.seal}
-        facts = {"key": done.key, "is_new": done.is_new, "is_stamped": done.is_stamped}
-        facts |= {"unproven": list(done.unproven), "note": done.note}
-        click.echo(to_json(names | facts))
+        click.echo(to_json(_signature_document(done)))
     else:
-        was = "is signed" if done.is_new else "was signed before"
-        click.echo(f"{done.folder} {was} by key {done.key}: {done.file}")
-        if done.is_stamped:
-            click.echo("it is stamped by the authority of SVC_TSA_URL")
+        _echo_signature(done)
+    _echo_notes(done.notes)
+
+
+def _echo_all(done: SignedMonths, as_json: bool) -> None:
+    signed = [_signature_document(each) for each in done.signed]
+    if as_json:
+        facts = {"refused": list(done.refused), "notes": list(done.notes)}
+        click.echo(to_json({"signed": signed, **facts}))
+    elif not (signed or done.refused):
+        click.echo("every sealed month is signed")
+    for each in () if as_json else done.signed:
+        _echo_signature(each)
+    _echo_notes(done.notes)
+    _tell_unproven(done.refused)
+
+
+def _signature_document(done: Signature) -> dict[str, object]:
+    names = {"file": str(done.file), "folder": str(done.folder), "seal": done.seal}
+    facts = {"key": done.key, "is_new": done.is_new, "is_stamped": done.is_stamped}
+    return {**names, **facts, "note": done.note, "notes": list(done.notes)}
+
+
+def _echo_signature(done: Signature) -> None:
+    was = "is signed" if done.is_new else "was signed before"
+    click.echo(f"{done.folder} {was} by key {done.key}: {done.file}")
+    if done.is_stamped:
+        click.echo("it is stamped by the authority of SVC_TSA_URL")
     if done.note:
         echo_note(done.note, "not_stamped", "warning", reason=done.note)
-    _tell_unproven(done.unproven)
+
+
+def _echo_notes(notes: Collection[str]) -> None:
+    for text in notes:
+        echo_note(text, "signing", "warning", reason=text)
 
 
 def _tell_unproven(unproven: Collection[str]) -> None:

@@ -1,35 +1,37 @@
-"""Sign the checkpoint of a sealed statement; no sealed file changes."""
+"""Sign the checkpoints of sealed statements, and of none that is not proven."""
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from svc_analytics.closing import seals
+from svc_analytics.closing import memory, seals
 from svc_analytics.closing.handover.package import newest_sealed_folder
+from svc_analytics.closing.handover.signatures import (
+    content_of,
+    is_chain_signed,
+    is_vouched,
+    newest_versions,
+    not_signed,
+    put_signature,
+    require_key,
+    sign_chain,
+    signer_of,
+)
 from svc_analytics.closing.handover.stamps import Stamper
 from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.sealing import chain_faults, keep_chain
-from svc_analytics.closing.verification.derived_forms import write_again
-from svc_analytics.closing.verification.proof import prove
+from svc_analytics.closing.verification.derived_forms import Sealed, compare_derived, write_again
+from svc_analytics.closing.verification.forms import Findings
+from svc_analytics.closing.verification.proof import Proof, prove
 from svc_analytics.config import read_signing_key
-from svc_analytics.errors import ConfigError, LakeError, text_of
+from svc_analytics.errors import ConfigError, LakeError, NotProven, text_of
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.messages import Message
-from svc_analytics.proofs import chain, signature, verify
+from svc_analytics.proofs import chain, signature
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, checkpoint_text
-from svc_analytics.proofs.statuses import FAILED
-from svc_analytics.storage import LocalStorage, Storage, add_file, merge_into
-
-_LEFT_OVER = (
-    "{signature} is not of {chain}: a bucket that refuses DELETE keeps that of a shorter chain; "
-    "run svc-analytics sign"
-)
-_NOT_SIGNED = (
-    "not signed: {ERROR}; mend that, and close with --sign again, or run svc-analytics sign"
-)
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Signature:
     """A signed statement: the file of its signature, its folder and seal, and the key.
 
     `key` is the fingerprint, as `ssh-keygen -l` prints it. `is_new` is False where the same key
-    had signed it before.
+    had signed it before. `notes` say what else is to be known, as that the chain is not signed.
 
     Examples:
         >>> svc.sign(lake, "2026-10").key  # doctest: +SKIP
@@ -49,9 +51,23 @@ class Signature:
     seal: str
     key: str
     is_new: bool
-    unproven: tuple[Message, ...] = ()  # what of the folder could not be compared with anything
     is_stamped: bool = False  # by the authority that the settings name
     note: Message | None = None  # why it is not stamped, though an authority is named
+    notes: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True)
+class SignedMonths:
+    """The months of a lake that were signed, and why others were not.
+
+    Examples:
+        >>> svc.sign_all(lake).refused  # doctest: +SKIP
+        ()
+    """
+
+    signed: tuple[Signature, ...]
+    refused: tuple[Message, ...]  # one of each month that is not proven
+    notes: tuple[Message, ...]
 
 
 def sign(
@@ -61,19 +77,25 @@ def sign(
     zone: str = "UTC",
     calendar: str | None = None,
     key: str | os.PathLike[str] | None = None,
+    reason: str = "",
 ) -> Signature:
     """Sign the newest sealed version of a month, and the chain, as `ssh-keygen -Y sign` does.
 
-    `key` is the path of an SSH key, by default that of SVC_SIGNING_KEY: a private one, or the
-    public half of one that is in an agent or on a hardware key. What the key had signed before
-    stays; the signature of another key is replaced. Where SVC_TSA_URL names an authority, it
+    First the month is proven against the lake, as `svc.verify_statement` does, and the lake must
+    continue the chain of seals that this machine remembers (SVC_STATE_DIR); with a `reason`, which
+    is kept there, it goes on all the same. `key` is the path of an SSH key, by default that of
+    SVC_SIGNING_KEY: a private one, or the public half of one that is in an agent or on a hardware
+    key. What the key had signed before stays; the signature of another key is replaced. The chain
+    is signed where this key signed all that it lists. Where SVC_TSA_URL names an authority, it
     stamps the month too, and `note` says why not where it cannot.
 
     Returns:
         The signature: its file, `checkpoint.sig`, and the fingerprint of the key.
 
     Raises:
-        LakeError: where the month is not sealed, was altered since, or has no checkpoint.
+        NotProven: where a file of the month is not proven, the lake gives other figures, or the
+            lake does not continue what this machine remembers.
+        LakeError: where the month is not sealed, or has no checkpoint.
         ConfigError: for a month that does not exist, and where the key does not sign.
 
     Examples:
@@ -81,134 +103,179 @@ def sign(
     """
     check_lake(lake)
     lake.require()
-    return sign_folder(newest_sealed_folder(lake, month, zone, calendar), key, lake)
+    return sign_folder(newest_sealed_folder(lake, month, zone, calendar), key, lake, reason)
 
 
 def sign_folder(
-    folder: Path, key: str | os.PathLike[str] | None = None, lake: Lake | None = None
+    folder: Path,
+    key: str | os.PathLike[str] | None = None,
+    lake: Lake | None = None,
+    reason: str = "",
 ) -> Signature:
-    """Sign a sealed folder; refuse one that does not fit its seal, its tables or its lake."""
-    path = _require_key(key)
-    manifest = seals.read_manifest(folder)
-    content = _content(folder, manifest)
+    """Sign a sealed folder that is proven against a lake, by default the one that it lies in."""
+    path, manifest = require_key(key), seals.read_manifest(folder)
+    if manifest["seal"] and checkpoint_text(manifest) is None:
+        raise LakeError(Message("sign.no_checkpoint", folder=folder, file=FILE))
     lake = lake or lake_around(folder.absolute())
-    proof = prove(folder, manifest, lake)
-    _require(folder, proof.broken)
-    storage = lake.storage if lake else LocalStorage(folder.parent)
-    file = folder / SIGNATURE
-    by, is_new = _signed(storage, file, content, path)
-    if lake and folder.absolute().parent == (lake.path / seals.STATEMENTS).absolute():
-        keep_chain(lake)
-        _sign_chain(lake, path)
-    is_stamped, note = Stamper(storage).stamp_folder(folder)
-    if proof.sealed:
-        write_again(proof.sealed, storage)
-    done = Signature(file, folder, manifest["seal"], by, is_new, tuple(proof.unproven))
-    return replace(done, is_stamped=is_stamped, note=note)
+    if lake is None:
+        raise not_signed(folder, Message("sign.no_lake"))
+    keep_chain(lake)
+    notes = memory.check(lake, reason=reason)
+    done = _sign_proven(lake, folder, manifest, path)
+    if is_vouched(lake, {done.seal}, memory.keep(lake), done.key):
+        sign_chain(lake, path)
+        memory.keep(lake, is_signed=True)
+    if not is_chain_signed(lake):
+        notes.append(Message("sign.no_chain", chain=chain.FILE))
+    return replace(done, notes=tuple(notes))
+
+
+def sign_all(
+    lake: Lake, *, key: str | os.PathLike[str] | None = None, reason: str = ""
+) -> SignedMonths:
+    """Prove each sealed month of a lake that the key has not signed, and sign what nobody signed.
+
+    Each is proven as `svc.sign` does, in its newest version. Then the chain is signed, unless a
+    month is not proven.
+
+    Returns:
+        The signatures, and of each month that is not proven why it is not signed.
+
+    Raises:
+        NotProven: where the lake does not continue what this machine remembers; a `reason` lets it.
+        ConfigError: where the key does not sign.
+
+    Examples:
+        >>> svc.sign_all(lake, key="~/.ssh/id_ed25519")  # doctest: +SKIP
+    """
+    check_lake(lake)
+    lake.require()
+    keep_chain(lake)
+    notes, path = memory.check(lake, reason=reason), require_key(key)
+    by, signed, refused = signature.fingerprint_of(path), list[Signature](), list[Message]()
+    for folder, manifest in newest_versions(lake):
+        signer = signer_of(folder, manifest)
+        try:
+            if signer is None and checkpoint_text(manifest):
+                signed.append(_sign_proven(lake, folder, manifest, path))
+            elif signer is None or signer != by:
+                _require_proven(lake, folder, manifest)
+        except NotProven as error:
+            refused.append(Message("text.error", ERROR=text_of(error)))
+    if not refused:
+        sign_chain(lake, path)
+    memory.keep(lake, is_signed=not refused)
+    return SignedMonths(tuple(signed), tuple(refused), tuple(notes))
+
+
+def unsigned_months(lake: Lake) -> list[str]:
+    """Return the labels of sealed months that nobody signed; [] where no month is signed at all.
+
+    Where SVC_SIGNING_KEY names a key, months are to be signed.
+    """
+    signers = {
+        manifest["label"]: signer_of(folder, manifest)
+        for folder, manifest in newest_versions(lake)
+        if checkpoint_text(manifest)
+    }
+    is_used = any(signers.values())
+    with suppress(ConfigError):
+        is_used = is_used or read_signing_key() is not None
+    return [label for label, signer in signers.items() if signer is None] if is_used else []
 
 
 @dataclass
 class Signer:
-    """Signs the months of a run of `close`; where it cannot, it says so once, and seals on."""
+    """Signs what a run of `close` seals, and remembers it; where it cannot, it says so once."""
 
     lake: Lake
     is_wanted: bool
+    own: set[str] = field(default_factory=set)  # the seals that this run made
+    is_checked: bool = False  # that the lake continues what is remembered
     is_stopped: bool = False
-    is_told: bool = False  # what is left over
+    is_told: bool = False  # that the chain is not signed
 
     def sign(self, closed: CloseResult) -> CloseResult:
-        """Sign a month that was closed; what comes back names the key, or notes why none signed."""
-        return self._sign(closed).with_notes(self._left_over() if closed.seal else [])
+        """Sign a month that this run sealed; of any other, say that nobody signed it.
 
-    def _sign(self, closed: CloseResult) -> CloseResult:
-        if not self.is_wanted or self.is_stopped or closed.seal is None:
+        What comes back names the key, or notes why none signed.
+        """
+        if self.is_stopped or closed.seal is None:
             return closed
+        if closed.is_new:
+            self.own.add(closed.seal)
         try:
-            return replace(closed, signed_by=self._key(closed.folder))
+            return self._sign(closed)
         except (ConfigError, LakeError, OSError) as error:
             self.is_stopped = True
-            return closed.with_notes([Message(_NOT_SIGNED, ERROR=text_of(error))])
+            if isinstance(error, NotProven):
+                code = "sign.doubted" if self.is_wanted else "text.error"
+                return replace(closed, doubt=Message(code, ERROR=text_of(error)))
+            code = "sign.not_signed" if self.is_wanted else "sign.not_remembered"
+            return closed.with_notes([Message(code, ERROR=text_of(error))])
 
-    def _left_over(self) -> list[Message]:
-        """Say once that the signature of a shorter chain is still there."""
-        statements = self.lake.path / seals.STATEMENTS
-        outcome, *_ = verify.outcome(verify.check_signed, statements, chain.FILE, None)
-        if self.is_told or outcome != FAILED:
-            return []
-        self.is_told = True
-        return [Message(_LEFT_OVER, signature=chain.SIGNATURE, chain=chain.FILE)]
+    def _sign(self, closed: CloseResult) -> CloseResult:
+        notes = []
+        if not self.is_checked:
+            notes = memory.check(self.lake, self.own, is_signing=self.is_wanted)
+        if closed.is_new or not self.is_checked:
+            memory.keep(self.lake)
+        self.is_checked = True
+        closed = closed.with_notes(notes)
+        return self._signed(closed) if self.is_wanted else closed
 
-    def _key(self, folder: Path) -> str | None:
-        """Sign a folder that this run has proven, unless somebody did; tell whose key it is."""
-        manifest = seals.read_manifest(folder)
-        if checkpoint_text(manifest) is None:  # an earlier release sealed it
-            return None
-        content, file = _content(folder, manifest), folder / SIGNATURE
-        by = _signer(file, content)
-        if by is None:
-            by, _ = _signed(self.lake.storage, file, content, _require_key())
-        if not _is_chain_signed(self.lake):
-            _sign_chain(self.lake, _require_key())
-        return by
-
-
-def _require_key(key: str | os.PathLike[str] | None = None) -> Path:
-    path = read_signing_key(key)
-    if path is None:
-        raise ConfigError(Message("sign.no_key"))
-    return path
-
-
-def _content(folder: Path, manifest: seals.Manifest) -> bytes:
-    """Return the checkpoint of a folder that fits its seal."""
-    _require(folder, seals.seal_violations(folder, manifest))
-    if checkpoint_text(manifest) is None:
-        raise LakeError(Message("sign.no_checkpoint", folder=folder, file=FILE))
-    return (folder / FILE).read_bytes()
+    def _signed(self, closed: CloseResult) -> CloseResult:
+        folder, manifest = closed.folder, seals.read_manifest(closed.folder)
+        by, notes = signer_of(folder, manifest), list[Message]()
+        if closed.is_new:
+            content = content_of(folder, manifest, closed.seal)
+            by, _ = put_signature(self.lake.storage, folder / SIGNATURE, content, require_key())
+            if is_vouched(self.lake, self.own, memory.keep(self.lake), by):
+                sign_chain(self.lake, require_key())
+                memory.keep(self.lake, is_signed=True)
+        elif by is None and checkpoint_text(manifest):
+            notes.append(Message("sign.nobody", name=folder.name))
+        if not (self.is_told or is_chain_signed(self.lake)):
+            self.is_told = True
+            notes.append(Message("sign.no_chain", chain=chain.FILE))
+        return replace(closed, signed_by=by).with_notes(notes)
 
 
-def _require(folder: Path, broken: list[Message]) -> None:
-    if broken:
-        raise LakeError(Message("seal.not_signed", folder=folder, FAULT=broken[0]))
+def _sign_proven(lake: Lake, folder: Path, manifest: seals.Manifest, key: Path) -> Signature:
+    """Sign and stamp a folder that is proven; the forms beside it tell of both."""
+    sealed = _require_proven(lake, folder, manifest)
+    content, file = content_of(folder, manifest, manifest["seal"]), folder / SIGNATURE
+    by, is_new = put_signature(lake.storage, file, content, key)
+    is_stamped, note = Stamper(lake.storage).stamp_folder(folder)
+    if sealed:
+        write_again(sealed, lake.storage)
+    return Signature(file, folder, manifest["seal"], by, is_new, is_stamped, note)
 
 
-def _signer(file: Path, content: bytes) -> str | None:
-    """Tell which key signed a content; None where nobody did, or signed another text."""
-    return signature.signer_of(content, file.read_bytes()) if file.is_file() else None
+def _require_proven(lake: Lake, folder: Path, manifest: seals.Manifest) -> Sealed | None:
+    """Raise `NotProven` unless all of a sealed folder is proven; return what was sealed."""
+    folder = folder.absolute()
+    foreign = seals.foreign_files(folder, manifest)
+    broken = [
+        *seals.seal_violations(folder, manifest),
+        *(Message("seal.foreign", name=name) for name in foreign),
+        *seals.altered_package(folder),
+    ]
+    if not broken and (merchant := manifest["merchant"].get("id")) != lake.merchant_id:
+        names = {"merchant": merchant, "other": lake.merchant_id, "place": lake.place}
+        broken = [Message("seal.other_lake", **names)]
+    proof = Proof(folder, manifest, lake, broken) if broken else prove(folder, manifest, lake)
+    for fault in _faults(proof):
+        raise not_signed(folder, fault)
+    return proof.sealed
 
 
-def _signed(
-    storage: Storage,
-    file: Path,
-    content: bytes,
-    key: Path,
-    put: Callable[[Storage, Path, bytes], None] = add_file,
-) -> tuple[str, bool]:
-    """Return the key that signed a content, and whether it did so now, and not before."""
-    by = _signer(file, content)
-    if by is not None and by == signature.fingerprint_of(key):
-        return by, False
-    signed = signature.sign(content, key)
-    merge_into(storage, partial(put, storage, file, signed))
-    return str(signature.signer_of(content, signed)), True
-
-
-def _is_chain_signed(lake: Lake) -> bool:
-    statements = lake.path / seals.STATEMENTS
-    if not (statements / chain.FILE).is_file():
-        return True
-    content = (statements / chain.FILE).read_bytes()
-    return _signer(statements / chain.SIGNATURE, content) is not None
-
-
-def _sign_chain(lake: Lake, key: Path) -> None:
-    """Sign the chain of a lake, if it is that of its register and its folders."""
-    statements = lake.path / seals.STATEMENTS
-    _require(statements / chain.FILE, chain_faults(lake))
-    content, file = (statements / chain.FILE).read_bytes(), statements / chain.SIGNATURE
-    _signed(lake.storage, file, content, key, _replace)
-
-
-def _replace(storage: Storage, file: Path, content: bytes) -> None:
-    with storage.write(file) as temporary:
-        temporary.write_bytes(content)
+def _faults(proof: Proof) -> Iterator[str]:
+    """Yield why not all of a sealed folder is proven."""
+    derived = compare_derived(proof.sealed) if proof.sealed else Findings()
+    yield from (*chain_faults(proof.lake), *proof.broken, *derived.broken)
+    if count := proof.table.num_rows:
+        yield Message("proof.differs", count=count)
+    yield from (*proof.unproven, *derived.unproven, *(each.text for each in proof.unmet))
+    for reason in proof.new.reasons if proof.new else ():
+        yield Message("proof.today", REASON=reason.text)
