@@ -165,7 +165,7 @@ def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(clos
 
 @pytest.mark.thorough
 def test_a_bucket_where_nothing_may_be_deleted_hinders_no_seal(closer, tmp_path, monkeypatch):
-    """The signature of the shorter chain is left over: it counts as none, until somebody signs again."""
+    """The signature of the shorter chain is left over, and counts as none."""
     closer.closed("2026-09")
     lake, key = closer.desk.lake, make_key(tmp_path, "own")
     svc.sign(lake, "2026-09", key=key)
