@@ -37,7 +37,6 @@ from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.models import count_findings
 from svc_analytics.webhooks.findings import SAYINGS, describe
 
-
 _SIGN = "svc-analytics sign --all proves them, and signs them"
 
 
@@ -54,8 +53,8 @@ def status_text(
     ]
     for stream in status.streams:
         lines += ["", *_stream_lines(stream)]
-    told = [f"  unsigned    {_unsigned_line(unsigned)}"] if unsigned else []
-    return "\n".join([*lines, "", "months", *(_month_lines(months) or ["  none"]), *told])
+    last = [f"  unsigned    {_unsigned_line(unsigned)}"] if unsigned else []
+    return "\n".join([*lines, "", "months", *(_month_lines(months) or ["  none"]), *last])
 
 
 def _unsigned_line(labels: Sequence[str]) -> str:

@@ -42,11 +42,11 @@ class Remembered:
     went_on: Sequence[dict[str, Any]] = ()  # where a person went on with another lake, and why
 
     @property
-    def told(self) -> Message:
-        """What is told of it to a person."""
+    def sentence(self) -> Message:
+        """The same in words."""
         is_signed = self.signed == self.chain["size"]
         how = Message("memory.signed" if is_signed else "memory.seen")
-        return Message("memory.chain", CHAIN=_told(self.chain), HOW=how, at=self.at)
+        return Message("memory.chain", CHAIN=_words(self.chain), HOW=how, at=self.at)
 
 
 def check(
@@ -69,7 +69,7 @@ def check(
         chain = chain_of(lake)
         known = _find(chains, lake, chain)
         if known is None:
-            return [Message("memory.first", CHAIN=_told(chain), file=file)] * is_signing
+            return [Message("memory.first", CHAIN=_words(chain), file=file)] * is_signing
         fault = _fault(lake, chain, known, own)
         if fault is None or not (is_signing or known.signed or lake.place in known.places):
             return []
@@ -78,7 +78,7 @@ def check(
         chains.remove(known)
         elsewhere = [each for each in known.places if each != lake.place]
         by, at = _person(), format_instant(now())
-        step = {"reason": reason, "by": by, "at": at, "instead_of": known.told}
+        step = {"reason": reason, "by": by, "at": at, "instead_of": known.sentence}
         steps = (*known.went_on, step)
         new = Remembered(lake.merchant_id, [lake.place], _facts(chain), at, 0, steps)
         chains += [replace(known, places=elsewhere), new]
@@ -112,7 +112,7 @@ def chain_of(lake: Lake) -> Chain:
 
 
 def _find(chains: Sequence[Remembered], lake: Lake, chain: Chain) -> Remembered | None:
-    """Return what is remembered of a lake: of its address, else of its merchant.
+    """Find the chain that is remembered of a lake: of its address, else of its merchant.
 
     A lake that was moved, or restored elsewhere, is the longest one that it continues.
     """
@@ -127,7 +127,7 @@ def _find(chains: Sequence[Remembered], lake: Lake, chain: Chain) -> Remembered 
 def _fault(lake: Lake, chain: Chain, known: Remembered, own: Collection[str]) -> Message | None:
     """Say how a lake does not continue what is remembered; None where it does."""
     if known.merchant != lake.merchant_id or not begins(chain, known.chain):
-        facts = {"place": lake.place, "KNOWN": known.told, "CHAIN": _told(chain)}
+        facts = {"place": lake.place, "KNOWN": known.sentence, "CHAIN": _words(chain)}
         return Message("memory.other_chain", **facts)
     seals: dict[tuple[object, ...], list[str]] = {}
     for each in known.chain["checkpoints"]:
@@ -135,8 +135,8 @@ def _fault(lake: Lake, chain: Chain, known: Remembered, own: Collection[str]) ->
     for folder, manifest in all_sealed(lake.path / STATEMENTS):
         before, seal = seals.get(_month(manifest), []), manifest["seal"]
         if before and seal not in (*before, *own):
-            told = {"known": before[-1], "KNOWN": known.told}
-            return Message("memory.other_seal", folder=folder, seal=seal, **told)
+            facts = {"known": before[-1], "KNOWN": known.sentence}
+            return Message("memory.other_seal", folder=folder, seal=seal, **facts)
     return None
 
 
@@ -144,7 +144,7 @@ def _month(facts: dict[str, Any]) -> tuple[object, ...]:
     return tuple(facts[name] for name in _MONTH)
 
 
-def _told(chain: Chain) -> Message:
+def _words(chain: Chain) -> Message:
     newest = chain["checkpoints"][-1]["label"] if chain["checkpoints"] else "-"
     return Message("memory.size", size=chain["size"], newest=newest, root=chain["root"])
 

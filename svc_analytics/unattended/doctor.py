@@ -17,6 +17,7 @@ from svc_analytics.closing import seals
 from svc_analytics.config import KeyClass, Settings, read_signing_key
 from svc_analytics.environment import SettingPlaces
 from svc_analytics.errors import ApiError, ConfigError, SvcError
+from svc_analytics.files import state_folder
 from svc_analytics.formatting.display import names_of
 from svc_analytics.instants import DAY, SECOND, ago, duration, now
 from svc_analytics.lake.lake import Lake
@@ -198,9 +199,18 @@ def _signing(source: SettingPlaces) -> Iterator[Point]:
         return
     if shown:
         yield Point("signing key", "well", f"{key}, {shown}")
+        yield _memory(state_folder(source.environ))
     elif key:
         mend = "give SVC_SIGNING_KEY the path of an SSH key; months are sealed, and not signed"
         yield Point("signing key", "wrong", f"ssh-keygen reads no key in {key}", mend)
+
+
+def _memory(folder: Path) -> Point:
+    """Tell whether the folder can be written in which this machine remembers chains of seals."""
+    place = next(each for each in (folder, *folder.parents) if each.exists())
+    if os.access(place, os.W_OK):
+        return Point("memory", "well", f"what was signed is remembered in {folder}")
+    return Point("memory", "wrong", f"{folder} cannot be written", "name another by SVC_STATE_DIR")
 
 
 def _stamping(source: SettingPlaces) -> Iterator[Point]:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -116,6 +117,7 @@ def install(job: ScheduledJob, manager: Manager, *, is_dry: bool = False) -> Sch
         for path, text in texts.items():
             if states[path] != "unchanged":
                 _write(path, text, is_secret=path not in units)
+        _make_state_folder(job)
         manager.run(commands)
     return ScheduleChange(job.name, states, tuple(map(" ".join, commands)), units)
 
@@ -133,6 +135,17 @@ def _write(path: Path, text: str, *, is_secret: bool) -> None:
         temporary.unlink(missing_ok=True)
         temporary.touch(mode=_SECRET if is_secret else _UNIT, exist_ok=False)
         temporary.write_text(text, encoding="utf-8")
+
+
+def _make_state_folder(job: ScheduledJob) -> None:
+    """Make the folder in which a job remembers, its user's own: a unit may write where one is."""
+    if not job.state or Path(job.state).exists():
+        return
+    folders = [Path(job.state), *Path(job.state).parents]
+    missing = [folder for folder in folders if not folder.exists()]
+    make_folder(missing[0], _SECRETS)
+    for folder in missing if job.user else ():
+        shutil.chown(folder, int(job.user) if job.user.isdigit() else job.user)
 
 
 def _starting(name: str, manager: Manager) -> list[list[str]]:

@@ -8,18 +8,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from svc_analytics.bucket.address import Address
 from svc_analytics.config import Settings
 from svc_analytics.environment import SETTINGS, SettingPlaces, command_of, why_unreadable
 from svc_analytics.errors import ConfigError, NoLake
+from svc_analytics.files import state_folder
 from svc_analytics.lake.lake import Lake
+
+if TYPE_CHECKING:
+    import pwd
 
 _PREFIX = "svc-analytics-"
 _LONGEST = 80
 _PUBLIC = {  # settings that hold no secret; any other becomes a credential
     *("SVC_BASE_URL", "SVC_PATIENCE", "SVC_MEMORY", "SVC_ENGINE_DATA", "SVC_RATES"),
-    *("SVC_CA_FILE", "SVC_METRICS_FILE", "SVC_CACHE_DIR", "SVC_TSA_URL", "SVC_LOG"),
+    *("SVC_CA_FILE", "SVC_METRICS_FILE", "SVC_CACHE_DIR", "SVC_STATE_DIR", "SVC_TSA_URL"),
+    "SVC_LOG",
 }
 _OF_STORES = ("AWS_", "AZURE_", "GOOGLE_")  # variables that may hold the key of a bucket
 
@@ -56,6 +62,7 @@ class ScheduledJob:
     settings: JobSettings
     writable: tuple[str, ...]
     has_cache: bool  # whether the settings name a folder for what can be made again
+    state: str = ""  # where it remembers chains of seals; empty where systemd gives it a folder
 
     @property
     def name(self) -> str:
@@ -109,9 +116,10 @@ def read_job(
     if not is_folder:
         _add_store(facts, source, secrets_folder(secrets, lake))
     owner = "" if is_own else _owner(Path(lake) if is_folder else source.folder)
-    writable = [lake] * is_folder + [*_other_folders(source)]
+    state = _state_place(source, owner)
+    writable = [lake] * is_folder + [*_other_folders(source), *filter(None, [state])]
     has_cache = bool(source.text("SVC_CACHE_DIR"))
-    job = ScheduledJob(lake, source.folder, owner, at, facts, tuple(writable), has_cache)
+    job = ScheduledJob(lake, source.folder, owner, at, facts, tuple(writable), has_cache, state)
     for text in (*job.words, str(job.folder), *job.writable, *facts.texts):
         _check(text)
     return job
@@ -173,6 +181,25 @@ def _other_folders(source: SettingPlaces) -> Iterator[str]:
         yield os.path.normpath(source.folder / cache)
 
 
+def _state_place(source: SettingPlaces, owner: str) -> str:
+    """Return where its user remembers chains of seals, at a terminal too; empty without a home."""
+    if chosen := source.text("SVC_STATE_DIR"):
+        return os.path.normpath(source.folder / Path(chosen).expanduser())
+    if not owner:
+        return str(state_folder(source.environ))
+    try:
+        home = _entry(owner).pw_dir
+    except KeyError:
+        return ""
+    return f"{home}/.local/state/svc-analytics" if Path(home).is_dir() else ""
+
+
+def _entry(user: str) -> "pwd.struct_passwd":
+    import pwd  # Windows has none
+
+    return pwd.getpwuid(int(user)) if user.isdigit() else pwd.getpwnam(user)
+
+
 def _owner(path: Path) -> str:
     try:
         return path.owner()
@@ -187,9 +214,7 @@ def try_as_user(job: ScheduledJob) -> None:
     """
     if not job.user or "://" in job.lake or os.geteuid() != 0:
         return
-    import pwd  # Windows has none
-
-    entry = pwd.getpwuid(int(job.user)) if job.user.isdigit() else pwd.getpwnam(job.user)
+    entry = _entry(job.user)
     facts = job.settings
     secrets = {
         name: facts.files.get(path) or _secret(path) for name, path in facts.credentials.items()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -145,6 +146,25 @@ def test_a_second_time_only_what_changed_is_written(folder, systemd, run):
     assert systemd.calls == ["daemon-reload", f"enable {name}", f"restart {name}"]
 
 
+def test_the_timer_remembers_where_its_user_does(folder, systemd, run, monkeypatch, tmp_path):
+    """In a folder that the unit may write, though homes are read-only; one of systemd without."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.delenv("SVC_STATE_DIR")
+    entry = SimpleNamespace(pw_dir=str(home))
+    monkeypatch.setattr(scheduled_job, "_entry", lambda user: entry)
+    run("schedule", "install")
+    [unit] = systemd.manager.units.glob("*.service")
+    place = home / ".local" / "state" / "svc-analytics"
+    [writable] = [line for line in unit.read_text().splitlines() if "ReadWritePaths" in line]
+    assert f"Environment=SVC_STATE_DIR={place}\n" in unit.read_text()
+    assert str(place) in writable.split() and place.stat().st_mode & 0o777 == 0o700
+    entry.pw_dir = "/nonexistent"
+    run("schedule", "install")
+    assert f"Environment=SVC_STATE_DIR=%S/{unit.stem}\n" in unit.read_text()
+    assert f"StateDirectory={unit.stem}\n" in unit.read_text()
+
+
 def test_a_removal_leaves_the_lake_and_the_secrets(folder, systemd, run, monkeypatch):
     """Once more, there is nothing to remove."""
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", SECRET)
@@ -217,6 +237,7 @@ def test_without_systemd_a_line_of_a_crontab_is_printed(folder, systemd, run, mo
     """cron ends a command at a percent sign, and has none of this environment."""
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", SECRET)
+    monkeypatch.delenv("SVC_STATE_DIR")
     done = run("schedule", "install")
     assert done.code == 3 and "put into .env what this one has: SVC_RECEIPT_SECRETS" in done.err
     times, _, command = done.out.partition("  ")
