@@ -37,7 +37,7 @@ from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.models import count_findings
 from svc_analytics.webhooks.findings import SAYINGS, describe
 
-_SIGN = "svc-analytics sign --all proves them, and signs them"
+_UNSIGNED = "  unsigned    {}: {}; svc-analytics sign --all proves them, and signs them"
 
 
 def status_text(
@@ -53,14 +53,10 @@ def status_text(
     ]
     for stream in status.streams:
         lines += ["", *_stream_lines(stream)]
-    last = [f"  unsigned    {_unsigned_line(unsigned)}"] if unsigned else []
-    return "\n".join([*lines, "", "months", *(_month_lines(months) or ["  none"]), *last])
-
-
-def _unsigned_line(labels: Sequence[str]) -> str:
-    """Count the sealed months that nobody signed, and name the first of them."""
-    more = f" and {len(labels) - LAST} more" if len(labels) > LAST else ""
-    return f"{counted(len(labels), 'sealed month')}: {', '.join(labels[:LAST])}{more}; {_SIGN}"
+    lines += ["", "months", *(_month_lines(months) or ["  none"])]
+    if unsigned:
+        lines.append(_UNSIGNED.format(counted(len(unsigned), "sealed month"), ", ".join(unsigned)))
+    return "\n".join(lines)
 
 
 def _month_lines(months: Sequence[MonthState]) -> list[str]:

@@ -198,19 +198,11 @@ def _signing(source: SettingPlaces) -> Iterator[Point]:
         yield Point("signing key", "wrong", str(error), mend)
         return
     if shown:
-        yield Point("signing key", "well", f"{key}, {shown}")
-        yield _memory(state_folder(source.environ))
+        text = f"{key}, {shown}; what it signed is remembered in {state_folder(source.environ)}"
+        yield Point("signing key", "well", text)
     elif key:
         mend = "give SVC_SIGNING_KEY the path of an SSH key; months are sealed, and not signed"
         yield Point("signing key", "wrong", f"ssh-keygen reads no key in {key}", mend)
-
-
-def _memory(folder: Path) -> Point:
-    """Tell whether the folder can be written in which this machine remembers chains of seals."""
-    place = next(each for each in (folder, *folder.parents) if each.exists())
-    if os.access(place, os.W_OK):
-        return Point("memory", "well", f"what was signed is remembered in {folder}")
-    return Point("memory", "wrong", f"{folder} cannot be written", "name another by SVC_STATE_DIR")
 
 
 def _stamping(source: SettingPlaces) -> Iterator[Point]:

@@ -139,13 +139,11 @@ def _write(path: Path, text: str, *, is_secret: bool) -> None:
 
 def _make_state_folder(job: ScheduledJob) -> None:
     """Make the folder in which a job remembers, its user's own: a unit may write where one is."""
-    if not job.state or Path(job.state).exists():
-        return
-    folders = [Path(job.state), *Path(job.state).parents]
-    missing = [folder for folder in folders if not folder.exists()]
-    make_folder(missing[0], _SECRETS)
-    for folder in missing if job.user else ():
-        shutil.chown(folder, int(job.user) if job.user.isdigit() else job.user)
+    folders = [Path(job.state), *Path(job.state).parents] if job.state else []
+    for folder in reversed([each for each in folders if not each.exists()]):
+        folder.mkdir(_SECRETS)
+        if job.user:
+            shutil.chown(folder, int(job.user) if job.user.isdigit() else job.user)
 
 
 def _starting(name: str, manager: Manager) -> list[list[str]]:

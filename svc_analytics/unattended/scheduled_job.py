@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -183,15 +184,12 @@ def _other_folders(source: SettingPlaces) -> Iterator[str]:
 
 def _state_place(source: SettingPlaces, owner: str) -> str:
     """Return where its user remembers chains of seals, at a terminal too; empty without a home."""
-    if chosen := source.text("SVC_STATE_DIR"):
-        return os.path.normpath(source.folder / Path(chosen).expanduser())
-    if not owner:
+    if source.text("SVC_STATE_DIR") or not owner:
         return str(state_folder(source.environ))
-    try:
-        home = _entry(owner).pw_dir
-    except KeyError:
-        return ""
-    return f"{home}/.local/state/svc-analytics" if Path(home).is_dir() else ""
+    with suppress(KeyError):
+        home = Path(_entry(owner).pw_dir)
+        return str(home / ".local" / "state" / "svc-analytics") if home.is_dir() else ""
+    return ""
 
 
 def _entry(user: str) -> "pwd.struct_passwd":

@@ -101,7 +101,7 @@ def test_what_signs_and_stamps_is_looked_at(points, run, monkeypatch, tmp_path):
     monkeypatch.setenv("SVC_TSA_URL", "https://tsa.example")
     lines = [line for line in run("doctor").out.splitlines() if "well s" in line]
     assert any(line.startswith("well signing key: ") and "SHA256:" in line for line in lines)
-    assert "well memory: what was signed is remembered in" in run("doctor").out
+    assert "; what it signed is remembered in /" in run("doctor").out
     assert any(line.startswith("well stamps: openssl is here; https://tsa") for line in lines)
     monkeypatch.setenv("SVC_SIGNING_KEY", __file__)
     monkeypatch.setenv("SVC_TSA_URL", "tsa.example")

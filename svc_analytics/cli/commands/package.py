@@ -1,7 +1,6 @@
 """`package`, `sign`: hand a sealed month over to an auditor, signed."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import click
 
@@ -17,14 +16,6 @@ from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.storage import statement_folder
-
-
-@dataclass(frozen=True)
-class SignOptions:
-    """By which key is signed, and why though another lake was signed before."""
-
-    key: str | None
-    reason: str
 
 
 @click.command()
@@ -85,12 +76,12 @@ def package(
     help="Why to go on with a lake that does not continue what this machine remembers; it is kept.",
 )
 @options.shared_options
-@options.as_value("how", SignOptions)
 def sign(
     month: str | None,
     is_all: bool,
     at: PeriodOptions,
-    how: SignOptions,
+    key: str | None,
+    reason: str,
     data_dir: str | None,
     as_json: bool,
 ) -> None:
@@ -106,53 +97,44 @@ def sign(
     if is_all == (month is not None):
         raise ConfigError("give a month, such as 2026-10, a sealed folder, or --all")
     if month is None:
-        _echo_all(sign_all(options.open_lake(data_dir), key=how.key, reason=how.reason), as_json)
-        return
-    folder = statement_folder(month)
-    if (folder / MANIFEST).is_file():
+        done = sign_all(options.open_lake(data_dir), key=key, reason=reason)
+    elif ((folder := statement_folder(month)) / MANIFEST).is_file():
         lake = lake_around(folder.absolute()) or options.open_lake(data_dir)
-        done = sign_folder(folder, how.key, lake, how.reason)
+        done = _alone(sign_folder(folder, key, lake, reason))
     else:
         lake = options.open_lake(data_dir)
-        done = sign_month(lake, month, **at, key=how.key, reason=how.reason)
+        done = _alone(sign_month(lake, month, **at, key=key, reason=reason))
     if as_json:
-        click.echo(to_json(_signature_document(done)))
+        documents = [_signature_document(each) for each in done.signed]
+        facts = {"signed": documents, "refused": list(done.refused), "notes": list(done.notes)}
+        click.echo(to_json(facts if is_all else documents[0]))
     else:
-        _echo_signature(done)
-    _echo_notes(done.notes)
-
-
-def _echo_all(done: SignedMonths, as_json: bool) -> None:
-    signed = [_signature_document(each) for each in done.signed]
-    if as_json:
-        facts = {"refused": list(done.refused), "notes": list(done.notes)}
-        click.echo(to_json({"signed": signed, **facts}))
-    elif not (signed or done.refused):
-        click.echo("every sealed month is signed")
-    for each in () if as_json else done.signed:
-        _echo_signature(each)
-    _echo_notes(done.notes)
+        _echo_signed(done)
+    for note in filter(None, [each.note for each in done.signed]):
+        echo_note(note, "not_stamped", "warning", reason=note)
+    for note in done.notes:
+        echo_note(note, "signing", "warning", reason=note)
     _tell_unproven(done.refused)
+
+
+def _alone(done: Signature) -> SignedMonths:
+    return SignedMonths((done,), (), done.notes)
+
+
+def _echo_signed(done: SignedMonths) -> None:
+    if not (done.signed or done.refused):
+        click.echo("every sealed month is signed")
+    for each in done.signed:
+        was = "is signed" if each.is_new else "was signed before"
+        click.echo(f"{each.folder} {was} by key {each.key}: {each.file}")
+        if each.is_stamped:
+            click.echo("it is stamped by the authority of SVC_TSA_URL")
 
 
 def _signature_document(done: Signature) -> dict[str, object]:
     names = {"file": str(done.file), "folder": str(done.folder), "seal": done.seal}
     facts = {"key": done.key, "is_new": done.is_new, "is_stamped": done.is_stamped}
     return {**names, **facts, "note": done.note, "notes": list(done.notes)}
-
-
-def _echo_signature(done: Signature) -> None:
-    was = "is signed" if done.is_new else "was signed before"
-    click.echo(f"{done.folder} {was} by key {done.key}: {done.file}")
-    if done.is_stamped:
-        click.echo("it is stamped by the authority of SVC_TSA_URL")
-    if done.note:
-        echo_note(done.note, "not_stamped", "warning", reason=done.note)
-
-
-def _echo_notes(notes: Collection[str]) -> None:
-    for text in notes:
-        echo_note(text, "signing", "warning", reason=text)
 
 
 def _tell_unproven(unproven: Collection[str]) -> None:
