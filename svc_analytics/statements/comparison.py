@@ -239,7 +239,7 @@ def compare(
     clock = as_instant("now", time.time_ns() // 1000 if now is None else now)
     earlier, later = _periods(lake, before, after, clock, options)
     # The months before either are no part of it: `trend` reads them where they are asked for.
-    basis = Basis(clock, read_assertions(lake.path), has_trend=False)
+    basis = Basis(clock, read_assertions(lake.path), has_trend=False, now=clock)
     old, new = (prepare(lake, period, basis) for period in (earlier, later))
     sides = at_same_age(lake, (side_of(old), earlier), (side_of(new), later))
     table = attach(compare_sides(*sides, figures, named), _standing(old, new))

@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import pyarrow as pa
+
 from svc_analytics.instants import format_instant
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import PAYMENTS
@@ -25,6 +27,8 @@ _GIVEN = {
     "as_of": "make_timestamptz($as_of::bigint)",
     **{name: f"${name}" for name in ("zone", "label", "months", "assertions")},
 }
+# Those that count by the statement's own clock, in place of those that do now.
+_ACCEPTED = 'select "check" as check_name, * exclude ("check") from accepted'
 BOUNDS = f"{_GIVEN['starts_at']}, {_GIVEN['ends_at']}"
 # The records of a small lake, and what takes a division each: read once, not once for each use.
 _KEPT_IF_SMALL = (
@@ -84,6 +88,11 @@ def call_of(name: str) -> str:
 def used_in(query: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters that a query names."""
     return {name: value for name, value in parameters.items() if f"${name}" in query}
+
+
+def keep_accepted(warehouse: Warehouse, accepted: pa.Table) -> None:
+    """Let the lines that count for a statement be those that all its views read."""
+    warehouse.keep("stg_accepted", _ACCEPTED, {}, "", {"accepted": accepted})
 
 
 def keep_all(

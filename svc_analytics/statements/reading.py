@@ -15,9 +15,11 @@ from svc_analytics.periods import Period, known_until
 from svc_analytics.render.bridge import TREND
 from svc_analytics.statements.balance_assertions import Assertion
 from svc_analytics.statements.finality import read_until, require_begun, require_begun_by
+from svc_analytics.statements.kept_models import keep_accepted
 from svc_analytics.statements.metadata import with_metadata
 from svc_analytics.statements.tables import count_period, read_omissions, read_tables
 from svc_analytics.statements.trend import read_trend, trend_bounds, with_own_month
+from svc_analytics.warehouse.acknowledgements import Acceptances, Sealed
 from svc_analytics.warehouse.warehouse import Warehouse
 
 
@@ -25,11 +27,13 @@ from svc_analytics.warehouse.warehouse import Warehouse
 class Basis:
     """On what a statement is prepared, beside the records: which clock, which balances."""
 
-    clock: int  # this machine's, in UTC microseconds
+    clock: int  # this machine's in UTC microseconds, or up to when a close has read
     assertions: Collection[Assertion]  # balances to compare with
     metadata: tuple[str, ...] = ()  # properties of payments to add to the lines
     as_of: int | None = None  # the instant to state; by default the end of the newest read
     has_trend: bool = True  # whether the months before are wanted beside the period's own tables
+    now: int | None = None  # what replaces this machine's clock for what people accepted
+    sealed: Sealed = frozenset()  # what the statement that is made again says was accepted
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class PeriodReading:
     read_to: int
     tables: dict[str, pa.Table]
     omissions: list[dict[str, Any]]
+    acceptances: Acceptances
 
 
 def read_period(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
@@ -55,18 +60,25 @@ def read_period(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
         require_begun_by(period, basis.as_of)
         period = replace(period, end=min(period.end, basis.as_of))
     wider = trend_bounds(period) if basis.has_trend else None
-    reading = count_period(lake, period, partial(_read, lake, period, basis, wider), wider)
+    acceptances = Acceptances.of(lake, basis.now, basis.sealed)
+    work = partial(_read, lake, period, basis, wider, acceptances)
+    reading = count_period(lake, period, work, wider)
     if not basis.has_trend:
         return reading
     trend = reading.tables.get(TREND)
     if trend is None:
-        trend = read_trend(lake, period, reading.as_of, reading.clock)
+        trend = read_trend(lake, period, reading.as_of, reading.clock, acceptances)
     own = with_own_month(trend, period, reading.tables)
     return replace(reading, tables=reading.tables | {TREND: own})
 
 
 def _read(
-    lake: Lake, period: Period, basis: Basis, wider: Span | None, warehouse: Warehouse
+    lake: Lake,
+    period: Period,
+    basis: Basis,
+    wider: Span | None,
+    acceptances: Acceptances,
+    warehouse: Warehouse,
 ) -> PeriodReading:
     """Read the tables of a period, and its trend too where all records of both are there."""
     coverage = warehouse.coverage()
@@ -76,7 +88,9 @@ def _read(
     require_begun(period, clock)
     known_to = known_until(period, read_to, clock)
     has_all = wider is not None and warehouse.is_small and warehouse.sources.holds(wider)
-    trend = {TREND: read_trend(lake, period, as_of, clock, warehouse)} if has_all else {}
+    own_trend = partial(read_trend, lake, period, as_of, clock, acceptances, warehouse)
+    trend = {TREND: own_trend()} if has_all else {}
+    keep_accepted(warehouse, acceptances.table())
     tables = read_tables(warehouse, period, as_of, known_to, basis.assertions) | trend
     tables |= {"lines": with_metadata(warehouse, tables["lines"], basis.metadata)}
     return PeriodReading(
@@ -88,4 +102,5 @@ def _read(
         read_to=read_to,
         tables=tables,
         omissions=read_omissions(warehouse, period),
+        acceptances=acceptances,
     )

@@ -317,7 +317,7 @@ def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> St
     clock = as_instant("now", time.time_ns() // 1000 if now is None else now)
     as_of = None if as_of is None else as_instant("as_of", as_of)
     period = parse_period(month, clock, options["zone"], options["calendar"])
-    basis = Basis(clock, read_assertions(lake.path), names, as_of)
+    basis = Basis(clock, read_assertions(lake.path), names, as_of, now=clock)
     return prepare(lake, period, basis, options["webhooks"], options["webhook_secrets"])
 
 
@@ -333,7 +333,7 @@ def prepare(
     tables, seen = reading.tables, basis.assertions
     options: dict[str, Any] = {"metadata": [*basis.metadata]} if basis.metadata else {}
     options["assertions"] = [each.to_json() for each in asserted_within(seen, period)]
-    options |= add_findings(tables, webhooks, webhook_secrets, lake, period)
+    options |= add_findings(tables, (webhooks, webhook_secrets), lake, period, reading.acceptances)
     is_over = period.end <= reading.clock
     coins = tables["summary"]["currency"].to_pylist()
     unread = unread_balances(seen, period, coins, reading.read_to)

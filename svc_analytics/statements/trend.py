@@ -19,7 +19,9 @@ from svc_analytics.render.compared.figures import chosen_figures
 from svc_analytics.render.face.all_coins import PRICED
 from svc_analytics.schema import MONEY
 from svc_analytics.statements.finality import read_until
+from svc_analytics.statements.kept_models import keep_accepted
 from svc_analytics.statements.months import count_months, keep_known, months_begun
+from svc_analytics.warehouse.acknowledgements import Acceptances
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import Figure, read_figures
 from svc_analytics.warehouse.models import models_used_by
@@ -91,7 +93,12 @@ def trend_bounds(period: Period) -> Span:
 
 
 def read_trend(
-    lake: Lake, period: Period, as_of: int, clock: int, warehouse: Warehouse | None = None
+    lake: Lake,
+    period: Period,
+    as_of: int,
+    clock: int,
+    acceptances: Acceptances,
+    warehouse: Warehouse | None = None,
 ) -> pa.Table:
     """Return a row per coin and each of at most 24 months that end with a statement's last.
 
@@ -104,7 +111,8 @@ def read_trend(
     if not months:
         return _schema().empty_table()
     used = models_used_by(select_figures(_figures())) or frozenset()
-    work = partial(_count, months=months, used=used, as_of=as_of, clock=clock)
+    accepted = acceptances.table()
+    work = partial(_count, months=months, used=used, as_of=as_of, clock=clock, accepted=accepted)
     bounds = (months[0].start, months[-1].end)
     table = work(warehouse) if warehouse else count(lake, used, work, period=bounds)
     return table.cast(_schema())
@@ -131,7 +139,9 @@ def _count(
     used: frozenset[str],
     as_of: int,
     clock: int,
+    accepted: pa.Table,
 ) -> pa.Table:
+    keep_accepted(warehouse, accepted)
     _keep(warehouse, used)
     keep_known(warehouse, months, as_of, clock)
     return count_months(warehouse, months, _figures(), as_of, clock)

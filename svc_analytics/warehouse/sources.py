@@ -19,7 +19,7 @@ from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
 from svc_analytics.lake.snapshot import checked_files, checked_footers
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
-from svc_analytics.warehouse.acknowledgements import ACCEPTED, write_accepted
+from svc_analytics.warehouse.acknowledgements import ACCEPTED, Acceptances
 from svc_analytics.warehouse.other_months import (
     OtherMonths,
     OtherPayments,
@@ -255,7 +255,7 @@ def _made_files(
         files["parents"] = sorted(parents_in(lake, folder, labels).iterdir())
     if "acknowledgements" in wanted:
         files["acknowledgements"] = [folder / ACCEPTED]
-        write_accepted(lake.path, folder)
+        pq.write_table(Acceptances.of(lake).table(), folder / ACCEPTED)
     return files
 
 

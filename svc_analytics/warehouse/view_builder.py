@@ -84,6 +84,8 @@ _NAMED = """(
     where payment_id in (select payment_id from stg_quarantine)
 )"""
 
+_ACCEPTED = '"check", record_id, content, accepted_at, counts_from'
+
 _NO_OTHERS = """(
     select
         kind, payment_id, reference_id, currency, amount, settled_at, extracted_at,
@@ -133,7 +135,7 @@ def lake_sources(folder: Path) -> dict[str, str]:
         for name, inside in lake_folders().items()
     }
     accepted = ", ".join(map(_accepted, read_acknowledgements(folder)))
-    rows = f"values {accepted}" if accepted else "select '', '', '', now() where false"
+    rows = f"values {accepted}" if accepted else "select '', '', '', now(), now() where false"
     return sources | {
         "all_receipt_verdicts": sources[VERDICTS_FOLDER],
         **{f"totalled_{name}": sources[name] for name in STREAMS},
@@ -141,7 +143,7 @@ def lake_sources(folder: Path) -> dict[str, str]:
         "other_payouts": fill(_NO_OTHERS, sources),
         "footers": fill(_STATED, sources),
         "parents": _NAMED,
-        "acknowledgements": f'({rows}) as accepted ("check", record_id, content, accepted_at)',
+        "acknowledgements": f"(from ({rows}) as accepted ({_ACCEPTED}) where counts_from <= now())",
     }
 
 
@@ -158,8 +160,8 @@ def _made_in(folder: Path) -> str:
 def _accepted(mark: Acknowledgement) -> str:
     """Return the SQL of an accepted finding as a row of values."""
     content = quote(mark.content) if mark.content else "null"
-    at = f"make_timestamptz({mark.at}::bigint)"
-    return f"({quote(mark.check)}, {quote(mark.record_id)}, {content}, {at})"
+    at = (f"make_timestamptz({each}::bigint)" for each in (mark.at, mark.counts_from))
+    return f"({quote(mark.check)}, {quote(mark.record_id)}, {content}, {', '.join(at)})"
 
 
 def variables() -> dict[str, str]:

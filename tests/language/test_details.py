@@ -87,19 +87,22 @@ def test_other_findings_are_messages_too():
         assert Message.from_json(json.loads(row["message"])) == row["detail"]
     said = [row["detail"] for row in (*rows, deep_check._unchecked("2026-10"))]
     said += accepted_before()
-    assert len(said) == 8 and all(isinstance(each, Message) for each in said)
+    assert len(said) == 11 and all(isinstance(each, Message) for each in said)
     assert all(Language("fa").translation(each) for each in said)
 
 
 def accepted_before() -> list[Message]:
-    """Return the details of findings of which another content was accepted."""
+    """Return the details of findings of which their content, or another one, was accepted."""
     mark = Acknowledgement(
         "amounts_are_not_zero", "1", "a test", "Mina", month("2026-10").end, "0" * 64
     )
     row = {"content": "1" * 64, "seen_at": None, "detail": "amount 0", "message": None}
     seen = row | {"seen_at": datetime(2026, 11, 2, tzinfo=UTC)}
     old = replace(mark, content="")
-    return [mark.unlike(row), old.unlike(row), old.unlike(seen)]
+    ahead = replace(mark, counts_from=mark.at + 1)
+    said = [each.unlike(row, mark.at) for each in (mark, old, ahead)]
+    held = replace(mark, check="kind_is_known")
+    return [*said, old.unlike(seen, mark.at), mark.accepting(row), held.accepting(row)]
 
 
 def test_every_reason_against_a_record_is_a_message():

@@ -116,7 +116,7 @@ def test_whichever_amount_is_too_large_its_records_are_named(desk):
 def test_the_records_can_be_accepted(desk, make):
     """Then the month is final, and the sum is as unknown as before."""
     named = findings(make("2026-09"))
-    accepted = [f"{RULE},{record_id},a test coin,Mina,2026-11-30" for record_id in named]
+    accepted = [f"{RULE},{record_id},a test coin,Mina,2026-11-25" for record_id in named]
     lines = ["check,record_id,reason,by,at", *accepted]
     (desk.lake.path / "acknowledgements.csv").write_text("\n".join(lines) + "\n")
     made = statement(desk.lake, "2026-09")

@@ -95,7 +95,7 @@ def test_what_a_person_accepted_is_no_longer_unknown(make, desk):
     """Accepted as no money of ours, the record is left out of figures that are known again."""
     make("2026-10", DOLLARS, ETHER)
     accepted = [f"record_could_be_held,{record['id']},test,Mina," for record in (DOLLARS, ETHER)]
-    lines = ["check,record_id,reason,by,at", *(f"{line}2999-01-01" for line in accepted)]
+    lines = ["check,record_id,reason,by,at", *(f"{line}2026-12-03T12:01:00Z" for line in accepted)]
     (desk.lake.path / "acknowledgements.csv").write_text("\n".join(lines) + "\n")
     october = make("2026-10")
     assert positions(october)[:2] == [10, 30]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from svc_analytics.instants import format_instant, now
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.statement import Statement, statement
 from tests.receipts.test_verify_lake import KEPT, PAYMENTS, receipted
@@ -59,7 +60,8 @@ def test_a_wrong_receipt_blocks_until_a_person_accepts_it(made, desk):
     wrong = [PAYMENTS[name]["id"] for name in ("facts_mismatch", "bad_signature", "malformed")]
     assert made.status == "provisional"
     lines = "".join(
-        f"receipt_proves_its_payment,{id_},the shop was moved,Mina,2999-01-01\n" for id_ in wrong
+        f"receipt_proves_its_payment,{id_},the shop was moved,Mina,{format_instant(now())}\n"
+        for id_ in wrong
     )
     path = desk.lake.path / "acknowledgements.csv"
     path.write_text("check,record_id,reason,by,at\n" + lines)

@@ -10,9 +10,10 @@ import pytest
 from svc_analytics.closing.close import close, close_all_due
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.extraction.plan import ExtractionResult, Request, Seen
+from svc_analytics.instants import MINUTE, format_instant, now, to_micros
 from svc_analytics.periods import month
 from tests.support.desks import Desk
-from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
+from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, NOW, PAYOUT_KEY
 from tests.support.prepared import prepared
 
 LEDGER = """
@@ -75,7 +76,9 @@ class Closer:
 
     def accept(self, check: str, record_id: str, reason: str = "known") -> None:
         """Write the one accepted finding of the lake, whenever its content was read."""
-        rows = ["check,record_id,reason,by,at", f"{check},{record_id},{reason},Mina,2999-01-01"]
+        at = max(now(), to_micros(self.desk.service.now or NOW) + MINUTE)
+        line = f"{check},{record_id},{reason},Mina,{format_instant(at)}"
+        rows = ["check,record_id,reason,by,at", line]
         self.desk.lake.path.mkdir(exist_ok=True)
         path = self.desk.lake.path / "acknowledgements.csv"
         path.write_text("\n".join(rows) + "\n")

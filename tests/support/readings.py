@@ -14,6 +14,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.statements import statement
 from svc_analytics.statements.reading import Basis, PeriodReading, read_period
+from svc_analytics.warehouse.acknowledgements import Acceptances
 
 # Made of the lake, or of those who write it: no reading looks at them.
 _APART = {"statements", "analytics.duckdb", ".views.json", "secret", ".ids", ".lock"}
@@ -32,8 +33,9 @@ def _known(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
     if lake.engine or not lake.path.is_dir():
         return read_period(lake, period, basis)
     is_over = basis.as_of is not None or period.end <= basis.clock
-    asked = replace(basis, clock=0, assertions=()) if is_over else replace(basis, assertions=())
-    key = (_bytes_of(lake), period, asked, repr([*basis.assertions]))
+    asked = replace(basis, clock=0, now=0, assertions=()) if is_over else replace(basis, assertions=())
+    ahead = Acceptances.of(lake, basis.now, basis.sealed).ahead if lake.exists else ()
+    key = (_bytes_of(lake), period, asked, repr([*basis.assertions, *ahead]))
     if key not in _read:
         _read[key] = made = read_period(lake, period, basis)
         if is_over and made.as_of == made.read_to >= period.end:

@@ -14,7 +14,7 @@ from tests.support.fake_service import payment
 from tests.support.prepared import extracted
 
 ODD = payment(9, "2026-10-15T12:00:00Z", "5", "0") | {"amount": "9.x"}
-SAID = "payments: amount: not a plain decimal amount: '9.x'"
+SAID = "payment of 9.x usdt: amount: not a plain decimal amount: '9.x'"
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_record_that_was_set_aside_keeps_its_reason_as_a_message(odd):
     checks = statement(odd.lake, "2026-10").tables["checks"].to_pylist()
     [found] = [row["message"] for row in checks if row["detail"] == SAID]
     codes = [*Message.from_json(json.loads(found)).codes()]
-    assert codes == ["finding.rejected", "record.wrong", "amount.not_plain"]
+    assert codes == ["finding.rejected_of", "record.wrong", "amount.not_plain"]
 
 
 def test_a_quarantine_of_an_earlier_release_is_read_as_before(odd):

@@ -114,7 +114,7 @@ def test_other_tools_read_what_a_person_accepted(desk):
     assert seen() == [(None,)]
     lines = [
         "check,record_id,reason,by,at",
-        f"record_could_be_held,{odd['id']},test,Mina,2999-01-01",
+        f"record_could_be_held,{odd['id']},test,Mina,2026-11-25",
     ]
     (desk.lake.path / "acknowledgements.csv").write_text("\n".join(lines) + "\n")
     assert seen() == [(Decimal(10),)]

@@ -22,11 +22,14 @@ from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
+from svc_analytics.warehouse.acknowledgements import Acceptances, Sealed
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
 # They hold no figures; the reasons of a statement name what matters of them.
 WITHOUT_FIGURES = ("checks", "reading")
+_CHECKS = ("checks.csv", "checks.parquet")
+_ACCEPTED = ("check_name", "record_id", "acknowledged_reason", "acknowledged_by", "content")
 
 
 def read_until(lake: Lake) -> int | None:
@@ -39,8 +42,25 @@ def rederive(lake: Lake, manifest: seals.Manifest) -> Statement:
     """Make a statement again, with the period, options and balances of its manifest."""
     names, sealed = check_names(seals.chosen_metadata(manifest)), seals.sealed_assertions(manifest)
     balances = read_assertions(lake.path) if sealed is None else sealed
-    basis = Basis(now(), balances, names, parse_bound(manifest["as_of"]))
-    return prepare(lake, seals.stated_period(manifest), basis)
+    period, accepted = seals.stated_period(manifest), _sealed_acceptances(lake, manifest)
+    basis = Basis(now(), balances, names, parse_bound(manifest["as_of"]), sealed=accepted)
+    return prepare(lake, period, basis)
+
+
+def _sealed_acceptances(lake: Lake, manifest: seals.Manifest) -> Sealed:
+    """Return what was sealed as accepted, where a line of the lake lies ahead of the clock.
+
+    What such a line accepted at the sealing, it still accepts of that month.
+    """
+    if not Acceptances.of(lake).ahead:
+        return frozenset()
+    first = lake.path / seals.STATEMENTS / seals.stated_period(manifest).folder
+    folder = seals.version_folder(first, manifest["version"])
+    files = {each: manifest["files"][each] for each in _CHECKS if each in manifest["files"]}
+    if seals.broken_files(folder, {**manifest, "files": files}):
+        return frozenset()
+    rows = [row for each in read_tables(folder, files).values() for row in each.to_pylist()]
+    return frozenset(tuple(row[name] for name in _ACCEPTED) for row in rows)
 
 
 def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Statement) -> pa.Table:

@@ -73,6 +73,7 @@ from svc_analytics.render.folder import MANIFEST, printed
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.tables import tables_of
+from svc_analytics.warehouse.acknowledgements import without_later
 
 CHECKS = "checks"
 _WORDS = {"detail", "message", "note"}  # columns in the words of a release
@@ -352,8 +353,9 @@ def _compare_with_lake(proof: Proof, tables: Tables) -> None:
     proof.notes += proof.verdicts
     proof.doubt(*lost)
     old, now = map(without_verdicts, both)
+    findings = without_later(old[CHECKS], now[CHECKS]) if CHECKS in old else ()
     reworded = [name for name in old.keys() - {CHECKS} if _is_reworded(proof, name, old, now)]
-    if CHECKS in old and _compare_findings(proof, old[CHECKS], now[CHECKS]):
+    if findings and _compare_findings(proof, *findings):
         reworded.append(CHECKS)
     if reworded:
         _leave_out_texts(proof, sorted(reworded))

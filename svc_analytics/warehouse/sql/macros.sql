@@ -25,6 +25,10 @@ create macro power_of_ten(n) as
 -- places(x): how many decimal places of an amount are in use.
 create macro places(x) as length(rtrim(split_part(x::varchar, '.', 2), '0'));
 
+-- plain(x): an amount as text, without zeros behind the last place in use.
+create macro plain(x) as split_part(x::varchar, '.', 1) || case
+    when places(x) > 0 then '.' || rtrim(split_part(x::varchar, '.', 2), '0') else '' end;
+
 -- bit_division(a, b, c): quotient and remainder of a * b by c for a < c, whatever its size: it goes
 -- through b bit by bit, so that no rest outgrows 128 bits without a sign.
 create macro bit_division(a, b, c) as list_transform(
@@ -238,6 +242,17 @@ create macro member_text(body, name) as list_transform(
         then nullif(record ->> ('$.' || name), '')
     end
 )[1];
+
+-- amount_as_sent(body): the amount in the bytes of a JSON object as it was sent, no digit rounded,
+-- even where it is a number and no text; NULL where it is not certain which it is.
+create macro amount_as_sent(body) as coalesce(member_text(body, 'amount'), list_transform(
+    [try(decode(body)::json)],
+    lambda record: case
+        when json_type(record, '$.amount') in ('UBIGINT', 'BIGINT', 'DOUBLE')
+            and length(regexp_extract_all(record::varchar, '"amount"\s*:')) = 1
+        then regexp_extract(record::varchar, '"amount"\s*:\s*([-+.0-9eE]+)', 1)
+    end
+)[1]);
 
 -- customer_in(metadata): the merchant's own id of a customer, if it wrote it into the metadata of a
 -- payment, under customer.id; else NULL.

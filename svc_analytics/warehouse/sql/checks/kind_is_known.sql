@@ -8,7 +8,10 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'finding.kind' as code,
+    'finding.kind_of' as code,
+    'payout record' as record,
+    plain(amount) as amount,
+    currency as coin,
     kind,
     content,
     extracted_at as seen_at

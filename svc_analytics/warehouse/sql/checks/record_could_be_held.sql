@@ -8,8 +8,11 @@ select
     booked_from as occurred_at,
     booked_to as last_at,
     currency,
-    'finding.rejected' as code,
-    stream,
+    'finding.rejected_of' as code,
+    case when stream = 'payments' then 'payment'
+        when kind in ('payout', 'refund') then kind else 'payout record' end as record,
+    coalesce(amount, 'an unknown amount of') as amount,
+    coalesce(currency, '(unknown coin)') as coin,
     reason,
     reason_message,
     sha256 as content,

@@ -6,7 +6,10 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'finding.status' as code,
+    'finding.status_of' as code,
+    'payment' as record,
+    plain(amount) as amount,
+    currency as coin,
     status,
     content,
     extracted_at as seen_at
@@ -17,7 +20,10 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'finding.status' as code,
+    'finding.status_of' as code,
+    case when kind in ('payout', 'refund') then kind else 'payout record' end as record,
+    plain(amount) as amount,
+    currency as coin,
     status,
     content,
     extracted_at as seen_at

@@ -39,6 +39,7 @@ stated as (
         *,
         occurred_at as own_at,
         member_text(body, 'currency') as currency,
+        left(amount_as_sent(body), 60) as amount,
         member_text(body, 'kind') as kind,
         member_text(body, 'payment_id') as payment_id,
         instant_of(member_text(body, 'settled_at')) as settled_at
@@ -65,6 +66,7 @@ select
     coalesce(booked_at, coalesce(own_at, window_to)
         + case when stream = 'payments' then interval 0 day else interval 1 day end) as booked_to,
     currency,  -- coin slug; NULL when unreadable
+    amount,  -- its amount as it was sent, at most 60 signs; NULL when unreadable
     kind,  -- payout or refund, as stated; NULL when unreadable
     payment_id,  -- the refunded payment, as stated; NULL when unreadable
     reason,  -- why it cannot be held
