@@ -30,6 +30,7 @@ SETTINGS = (
 # Below SVC_NAME_ lie the options of a command, which only the command itself knows.
 COMMANDS = (
     *(
+        "accept",
         "assert",
         "books",
         "bundle",

@@ -37,6 +37,7 @@ _SETTINGS = f"{__name__}.settings"  # where a context keeps the options that var
 _OBJECTS = 50_000  # new ones between searches for unused ones: nearly all live until the end
 # The first line of each command's help, which need not be loaded for it: a test compares them.
 COMMANDS = {
+    "accept": "Accept a finding, with a reason and a name.",
     "assert": "Write down a coin's balance, as the console shows it.",
     "backup": "Back up the lake into a folder or a bucket.",
     "books": "Write a sealed month as entries for the accounting software.",

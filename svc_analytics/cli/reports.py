@@ -9,6 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from svc_analytics.closing.acceptances import Finding
 from svc_analytics.closing.states.month_states import LAST
 from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.errors import install
@@ -23,6 +24,7 @@ from svc_analytics.proofs.marks import LACKING
 from svc_analytics.proofs.statuses import Status
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.figures import figures_table
+from svc_analytics.render.findings import describe_accepted
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.render.standing import (
@@ -34,14 +36,16 @@ from svc_analytics.render.standing import (
 )
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.statement import Statement
-from svc_analytics.warehouse.models import count_findings
-from svc_analytics.webhooks.findings import SAYINGS, describe
+from svc_analytics.webhooks.findings import describe
 
 _UNSIGNED = "  unsigned    {}: {}; svc-analytics sign --all proves them, and signs them"
 
 
 def status_text(
-    status: LakeStatus, months: Sequence[MonthState], unsigned: Sequence[str] = ()
+    status: LakeStatus,
+    months: Sequence[MonthState],
+    unsigned: Sequence[str] = (),
+    accepted: Sequence[Finding] = (),
 ) -> str:
     """Describe the state of a lake, and of each of its months, to a person."""
     merchant = status.merchant
@@ -53,6 +57,8 @@ def status_text(
     ]
     for stream in status.streams:
         lines += ["", *_stream_lines(stream)]
+    left_out = [f"  {single_line(each.record_id)}: {single_line(each.detail)}" for each in accepted]
+    lines += ["", "accepted as not counted", *left_out] if left_out else []
     lines += ["", "months", *(_month_lines(months) or ["  none"])]
     if unsigned:
         lines.append(_UNSIGNED.format(counted(len(unsigned), "sealed month"), ", ".join(unsigned)))
@@ -133,7 +139,10 @@ def _confirmed_lines(stream: StreamStatus) -> list[str]:
 
 
 def status_document(
-    status: LakeStatus, months: Sequence[MonthState], unsigned: Sequence[str] = ()
+    status: LakeStatus,
+    months: Sequence[MonthState],
+    unsigned: Sequence[str] = (),
+    accepted: Sequence[Finding] = (),
 ) -> dict[str, Any]:
     """Describe the state of a lake, and of each of its months, to a program."""
     streams = [
@@ -159,7 +168,11 @@ def status_document(
     ]
     clocks = {name: format_instant(at) for name, at in status.clocks.items()}
     document = {"data_dir": status.path, "merchant": status.merchant, "streams": streams}
-    more = {"clocks": clocks, "unsigned": [*unsigned]}
+    left_out = [
+        {"check_name": each.check, "record_id": each.record_id, "detail": each.detail}
+        for each in accepted
+    ]
+    more = {"clocks": clocks, "unsigned": [*unsigned], "not_counted": left_out}
     return document | more | _months_document(months)
 
 
@@ -211,7 +224,7 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
         *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
         *(f"  {single_line(text)}" for text in new.unread_sentences),
         *_readings(new),
-        *_accepted(new),
+        *(f"  {single_line(text)}" for text in describe_accepted(new.tables)),
         *(f"  {single_line(text)}" for text in describe_balances(new.tables)),
         *([f"webhooks: {single_line(describe(log))}"] if log else []),
     ]
@@ -224,17 +237,6 @@ def _readings(new: Statement) -> list[str]:
     single = [STREAMS[row["stream"]].words for row in rows if row["reading"] == "single"]
     text = "were read only once: closing reads them again and compares"
     return [f"  {' and '.join(single)} {text}"] if single else []
-
-
-def _accepted(new: Statement) -> list[str]:
-    """List the findings that a person accepted, with the reason and the name."""
-    rows = [row for row in new.tables["checks"].to_pylist() if row["acknowledged_by"]]
-    facts = "{record}: {acknowledged_reason} ({acknowledged_by})"
-    return [
-        f"  accepted: {count_findings(row['check_name'], 1, SAYINGS)}, "
-        + single_line(facts.format(record=row["record_id"] or "no record", **row))
-        for row in rows
-    ]
 
 
 def what_next(new: Statement, data_dir: str | None, merchant: str = "") -> str:

@@ -25,6 +25,7 @@ from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import TABLE_FORMATS, Note, Output
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.statement import Statement
+from svc_analytics.warehouse.acknowledgements import Acceptances
 
 Read = Callable[[Request], ExtractionResult]
 
@@ -92,7 +93,8 @@ def start(job: Job, options: JobOptions) -> Job:
     """Bring the lake up to date; return the run with its clock."""
     has_own = options["read"] is not None
     done = job.read(Request()) if has_own else update.extract(job.lake, job.settings, Request())
-    notes = (*done.retractions, *done.notes)
+    ahead = (mark.ahead for mark in Acceptances.of(job.lake).ahead)
+    notes = (*done.retractions, *done.notes, *ahead)
     lists = tuple(done.short_lists.values())
     return replace(job, clock=done.read_to, notes=notes, short_lists=lists)
 

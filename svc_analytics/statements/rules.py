@@ -5,7 +5,7 @@ at once than a query gets; no rule alone does.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow as pa
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.periods import month
 from svc_analytics.statements.explain import fill, instant_literal
-from svc_analytics.warehouse.models import read_all_models, read_statement_checks
+from svc_analytics.warehouse.models import read_all_models, read_checks, read_statement_checks
 from svc_analytics.warehouse.view_builder import FINDINGS, findings_within
 from svc_analytics.warehouse.warehouse import Warehouse
 
@@ -22,17 +22,23 @@ _ALWAYS = ("'0001-01-02'", "'9999-12-30'")
 # What several rules read of all records: the sums of each file, and the fee tiers of each day.
 _SHARED = {"stg_contents", "int_fee_rates_within"}
 _EXCEPTIONS = """
-    select check_name, severity, record_id, month, currency, detail, content
-    from exceptions
+    select check_name, severity, record_id, month, currency, detail, content, seen_at, message
+    from {source}
     order by severity desc, check_name, occurred_at, record_id, content
 """
 
 
-def find_exceptions(warehouse: Warehouse) -> pa.Table:
-    """Return the rows of a lake that break a rule, over all time."""
-    if warehouse.is_large:
+def find_exceptions(warehouse: Warehouse, rules: Collection[str] = ()) -> pa.Table:
+    """Return the rows of a lake that break a rule, or one of these `rules`, over all time."""
+    if warehouse.is_large and not rules:
         keep_all_findings(warehouse)
-    return warehouse.query(_EXCEPTIONS)
+    chosen = [
+        fill(findings_within(each), _places(_ALWAYS))
+        for each in read_checks()
+        if each.name in rules
+    ]
+    source = f"({' union all '.join(chosen)})" if rules else "exceptions"
+    return warehouse.query(_EXCEPTIONS.format(source=source))
 
 
 def keep_all_findings(warehouse: Warehouse) -> None:

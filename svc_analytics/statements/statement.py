@@ -45,6 +45,7 @@ from svc_analytics.render.external import convert
 from svc_analytics.render.face.pricing import describe_pricing
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.figures import figures_table
+from svc_analytics.render.findings import describe_accepted
 from svc_analytics.render.folder import FORMAT, Note, Output, write_folder
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.render.standing import (
@@ -166,6 +167,7 @@ class Statement(Document, Displayable):
             *proof_lines(self),
         ]
         lines += [unknown.text for unknown in self.unknown]
+        lines += describe_accepted(self.tables)
         lines += describe_pricing(self.tables) + describe_balances(self.tables)
         table = figures_table(self)
         title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")

@@ -53,7 +53,7 @@ _DAY = len("2026-11-28")
 # So far ahead a line may lie: clocks differ, and a day begins in Kiribati 14 hours before UTC's.
 _AHEAD, _DAY_AHEAD = 5 * MINUTE, 14 * HOUR
 # What a line adds to the words of a finding.
-_REMARKS = {
+REMARKS = {
     f"finding.{each}"
     for each in ("accepted", "left_out", "ahead", "other_content", "later", "undated")
 }
@@ -83,16 +83,22 @@ class Acknowledgement:
         seen_at = finding["seen_at"]
         return seen_at is not None and to_micros(seen_at) <= self.at
 
+    @property
+    def ahead(self) -> Message:
+        """Say of its line that it lies ahead of the clock."""
+        named = {"by": single_line(self.by), "at": format_instant(self.at)}
+        return Message("finding.line_ahead", file=FILE, line=self.line, **named)
+
     def accepting(self, finding: Row) -> Message:
         """Say of a finding who accepted it, when and why, and whether its record is left out."""
-        code = "finding.left_out" if self.check in LEFT_OUT else "finding.accepted"
-        return Message(code, **self._values(finding) | {"at": format_instant(self.at)[:_DAY]})
+        by = Message("finding.by", by=single_line(self.by), at=format_instant(self.at)[:_DAY])
+        return accepted_detail(finding, by, self.reason)
 
     def unlike(self, finding: Row, clock: int) -> Message:
         """Say of a finding how it differs from what was accepted, behind what it says."""
         values = self._values(finding)
         if self.counts_from > clock:
-            return Message("finding.ahead", **values, file=FILE, line=self.line)
+            return Message("finding.ahead", DETAIL=values["DETAIL"], AHEAD=self.ahead)
         if self.content:
             old, new = self.content[:_SHOWN], str(finding["content"])[:_SHOWN]
             return Message("finding.other_content", **values, old=old, new=new)
@@ -103,7 +109,7 @@ class Acknowledgement:
 
     def _values(self, finding: Row) -> dict[str, str]:
         return {
-            "DETAIL": stored_text(finding["detail"], finding["message"]),
+            "DETAIL": _detail(finding),
             "by": single_line(self.by),
             "at": format_instant(self.at),
             "reason": single_line(self.reason),
@@ -180,6 +186,24 @@ class Acceptances:
         return checks.drop_columns(["seen_at"])
 
 
+def without_remark(detail: str) -> str:
+    """Return what a finding says without what a line of the file adds to it."""
+    if not isinstance(detail, Message) or detail.code not in REMARKS:
+        return detail
+    own = detail.values["DETAIL"]
+    return own if isinstance(own, Message) else str(own)
+
+
+def accepted_detail(finding: Row, by: str, reason: str) -> Message:
+    """Say of a finding that a person accepted it, and whether figures leave its record out."""
+    code = "finding.left_out" if finding["check_name"] in LEFT_OUT else "finding.accepted"
+    return Message(code, DETAIL=_detail(finding), BY=single_line(by), reason=single_line(reason))
+
+
+def _detail(finding: Row) -> str:
+    return stored_text(finding["detail"], finding.get(KEPT))
+
+
 def content_of(*facts: object) -> str:
     """Return the digest of what a finding is about, as the macros `fact` and `digest` make it.
 
@@ -209,11 +233,8 @@ def _unaccepted(checks: pa.Table, named: Collection[tuple[str, ...]]) -> pa.Tabl
     rows = checks.to_pylist()
     for row in filter(lambda row: _named(row) in named, rows):
         row |= {name: "" for name in row if name.startswith("acknowledged_")}
-        message = stored_text(row["detail"], row.get(KEPT))
-        if isinstance(message, Message) and message.code in _REMARKS:
-            detail = message.values["DETAIL"]
-            kept = json_of(detail) if isinstance(detail, Message) else ""
-            row |= {"detail": str(detail), KEPT: kept}
+        detail = without_remark(_detail(row))
+        row |= {"detail": str(detail), KEPT: json_of(detail) or ""}
     return pa.Table.from_pylist(rows, checks.schema)
 
 

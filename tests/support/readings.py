@@ -33,7 +33,9 @@ def _known(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
     if lake.engine or not lake.path.is_dir():
         return read_period(lake, period, basis)
     is_over = basis.as_of is not None or period.end <= basis.clock
-    asked = replace(basis, clock=0, now=0, assertions=()) if is_over else replace(basis, assertions=())
+    asked = (
+        replace(basis, clock=0, now=0, assertions=()) if is_over else replace(basis, assertions=())
+    )
     ahead = Acceptances.of(lake, basis.now, basis.sealed).ahead if lake.exists else ()
     key = (_bytes_of(lake), period, asked, repr([*basis.assertions, *ahead]))
     if key not in _read:

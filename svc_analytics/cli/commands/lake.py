@@ -19,6 +19,7 @@ from svc_analytics.cli.options import (
     wide_option,
 )
 from svc_analytics.cli.several_lakes import beside, open_each
+from svc_analytics.closing.acceptances import ahead_findings, left_out
 from svc_analytics.closing.handover.sign import unsigned_months
 from svc_analytics.closing.neighbours import unmet_findings
 from svc_analytics.closing.states.month_states import judged_months
@@ -30,12 +31,16 @@ from svc_analytics.instants import now
 from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.queries import query_lakes
+from svc_analytics.messages import KEPT
+from svc_analytics.render.findings import shown_findings
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.statements.rules import find_exceptions
+from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
 
+_ACCEPTED = ("acknowledged_reason", "acknowledged_by")
 _DBT_HEAD = """\
 # Written by svc-analytics views --dbt. DuckDB's profile names analytics.duckdb or a bundle.
 version: 2
@@ -52,12 +57,18 @@ sources:
 def status(data_dir: tuple[str, ...], as_json: bool) -> None:
     """Show what the lake holds and how complete it is.
 
-    Shows rows, coverage, gaps, freshness and quarantine of each stream, and the state of each
-    month: running, due, late, blocked and why, sealed or changed since; where months are signed,
-    those that nobody signed; with --data-dir several times, of each merchant.
+    Shows rows, coverage, gaps, freshness and quarantine of each stream, the records that a
+    person accepted as not counted, and the state of each month: running, due, late, blocked
+    and why, sealed or changed since; where months are signed, those that nobody signed; with
+    --data-dir several times, of each merchant.
     """
     statuses = [
-        (lake_status(lake), judged_months(lake, now(), echo_progress), unsigned_months(lake))
+        (
+            lake_status(lake),
+            judged_months(lake, now(), echo_progress),
+            unsigned_months(lake),
+            left_out(lake),
+        )
         for lake in open_each(LakeOptions(data_dir))
     ]
     if as_json:
@@ -83,19 +94,23 @@ def check(is_deep: bool, lakes: LakeOptions, is_wide: bool, as_json: bool) -> No
     """Check the lake against every rule.
 
     Lists each row that breaks a rule. A blocking finding keeps a statement from being
-    final; an advisory one informs. A statement reads the rows of its month and the totals
-    of all others; --deep makes every month's figures from all rows too, and compares. Of
-    sealed months in a row, each must open with what the one before closed with. With
-    --data-dir several times, it lists the findings of each merchant.
+    final, unless a person accepted it; an advisory one informs. A statement reads the rows
+    of its month and the totals of all others; --deep makes every month's figures from all
+    rows too, and compares. Of sealed months in a row, each must open with what the one
+    before closed with. With --data-dir several times, it lists the findings of each merchant.
     """
     opened = open_each(lakes)
     findings = beside(opened, [_findings(lake, is_deep) for lake in opened])
     if as_json:
-        click.echo(tables.to_json({"findings": tables.to_objects(findings)}))
+        objects = tables.to_objects(findings.drop_columns([KEPT]))
+        click.echo(tables.to_json({"findings": objects}))
+    elif len(findings):
+        shown = shown_findings(findings).drop_columns([KEPT, *_ACCEPTED])
+        click.echo(table_text(shown, is_wide=is_wide))
     else:
-        click.echo(table_text(findings, is_wide=is_wide) if len(findings) else "every rule holds")
-    blocking = findings["severity"].to_pylist().count("blocking")
-    rules = len(read_checks()) + 1 + is_deep  # one of sealed statements
+        click.echo("every rule holds")
+    blocking = len(blocking_findings(findings))
+    rules = len(read_checks()) + 2 + is_deep  # of sealed statements, and of what was accepted
     line = f"{rules} rules, {counted(len(findings), 'finding')}, {blocking} of them blocking"
     echo_note(line, "rules", rules=rules, findings=len(findings), blocking=blocking)
     if blocking:
@@ -103,12 +118,12 @@ def check(is_deep: bool, lakes: LakeOptions, is_wide: bool, as_json: bool) -> No
 
 
 def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:
-    """Return the rows of a lake that break a rule."""
+    """Return the rows of a lake that break a rule, and who accepted them."""
     findings = count(lake, None, find_exceptions, as_written=True)
-    findings = pa.concat_tables([findings, unmet_findings(lake, findings.schema)])
+    parts = [findings, *(of(lake, findings.schema) for of in (unmet_findings, ahead_findings))]
     if is_deep:
-        return pa.concat_tables([findings, check_deeply(lake, findings, note=echo_progress)])
-    return findings
+        parts.append(check_deeply(lake, findings, note=echo_progress))
+    return Acceptances.of(lake).applied_to(pa.concat_tables(parts))
 
 
 @click.command()

@@ -11,6 +11,7 @@ from svc_analytics.arguments import PeriodOptions
 from svc_analytics.books.export import Books
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
+from svc_analytics.closing.acceptances import Finding, acknowledge, findings_in
 from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.handover.books import books_file, books_of
@@ -32,7 +33,6 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message, clauses
 from svc_analytics.notebook.agreement import Claim, compared
-from svc_analytics.notebook.desk.findings import Finding, accept, findings_of
 from svc_analytics.notebook.desk.looks import Looks
 from svc_analytics.notebook.desk.records import MonthRecords
 from svc_analytics.notebook.desk.runs import CloseRun, Tell
@@ -137,11 +137,11 @@ class DeskMonths:
     @property
     def findings(self) -> list[Finding]:
         """The findings of the month that is shown."""
-        return [] if self.statement is None else findings_of(self.statement)
+        return [] if self.statement is None else findings_in(self.statement.tables["checks"])
 
     def accept(self, finding: Finding, reason: str, by: str) -> None:
         """Accept a finding of the month that is shown, which is then judged again."""
-        accept(self.lake, finding, reason, by)
+        acknowledge(self.lake, finding, reason, by)
         self.choose(self.tile.label)
 
     @contextmanager

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from svc_analytics.closing.acceptances import COLUMNS_SHOWN, Finding, last_name
 from svc_analytics.errors import SvcError
 from svc_analytics.formatting.display import text_table
 from svc_analytics.messages import Message
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN, Finding, last_name
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
+from svc_analytics.warehouse.acknowledgements import LEFT_OUT
 
 MOST_FINDINGS = 500  # in the table; the statement has them all
+# What the reason of an acceptance is: of a record that is then left out, and of any other.
+_WHY = {True: "why this may be left out of the figures", False: "why nothing is wrong with it"}
 _NONE = "No findings. Every record passed every check."
 _BLOCKING = {0: "none blocks the close", 1: "1 blocks the close"}
 _COUNTED = "{FOUND}, {WEIGHT}"
@@ -28,18 +31,18 @@ class FindingBox:
         self._desk, self._show_record, self._done = desk, show_record, done
         self._findings: list[Finding] = []
         self._place = 0  # of the chosen one
-        self.head, self.answer = controls.html(), controls.html()
+        self.head, self.effect, self.answer = (controls.html() for _ in range(3))
         self.table = PressTable(lambda row, _: self._choose(row))
         self.table.box.add_class("svc-findings")
         self._looks, say = desk.looks, desk.looks.text
-        self.reason = controls.field(say("accept, because"), say("why nothing is wrong with it"))
+        self.reason = controls.field(say("accept, because"), say(_WHY[False]))
         printed = say("the statement prints it")
         self.name = controls.field(say("your name"), printed, last_name(desk.lake))
         self.reason.layout.flex, self.reason.layout.min_width = "1 1 24em", "16em"
         self.accept = controls.button(say("accept this finding"), self._accept)
         self.record = controls.button(say("show its record"), self._open)
         actions = controls.row(self.reason, self.name, self.accept, self.record)
-        self._parts = controls.column(self.table.box, actions)
+        self._parts = controls.column(self.table.box, self.effect, actions)
         self.box = controls.column(self.head, self._parts, self.answer)
         self.show()
 
@@ -65,8 +68,10 @@ class FindingBox:
         shown = text_table("", COLUMNS_SHOWN, (each.cells for each in self._findings))
         self.table.show(content_of(shown, "findings", self._looks, chosen=self._place))
         chosen = self.chosen
-        self.accept.disabled = chosen is None or bool(chosen.accepted)
+        effect = chosen.effect if chosen and not chosen.accepted else ""
+        self.accept.disabled, self.effect.value = not effect, self._looks.line(effect)
         self.record.disabled = chosen is None or not chosen.record_id
+        self.reason.placeholder = self._looks.text(_WHY[bool(chosen and chosen.check in LEFT_OUT)])
 
     def _choose(self, row: int) -> None:
         """Choose a finding, and lead the keys to the reason."""

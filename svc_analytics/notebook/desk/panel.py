@@ -7,6 +7,7 @@ from threading import Thread
 from typing import Any
 
 from svc_analytics.arguments import check
+from svc_analytics.closing.acceptances import COLUMNS_SHOWN
 from svc_analytics.config import Settings
 from svc_analytics.errors import install
 from svc_analytics.formatting.display import Display, text_table
@@ -22,7 +23,6 @@ from svc_analytics.notebook.desk.close_box import CloseBox
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.figure_box import FigureBox
 from svc_analytics.notebook.desk.finding_box import FindingBox
-from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN
 from svc_analytics.notebook.desk.hand_over import HandOver
 from svc_analytics.notebook.desk.month_tiles import MonthTiles
 from svc_analytics.notebook.desk.record_box import RecordBox

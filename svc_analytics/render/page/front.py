@@ -14,6 +14,7 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.language.isolation import isolate
 from svc_analytics.messages import Message, joined
 from svc_analytics.render.document import Document
+from svc_analytics.render.findings import describe_accepted
 from svc_analytics.render.standing import status_word
 
 SEVERITIES = ("blocking", "advisory")
@@ -27,13 +28,17 @@ _UNSAFE = re.compile(r"[\\\"'<>;{}\x00-\x1f\u2066-\u2069]")
 def front_lines(statement: Document) -> Iterator[Message]:
     """Yield in a sentence each which findings are open, and how many receipts are proven."""
     checks = statement.tables["checks"]
-    accepted, opened = (checks.filter(mask) for mask in _accepted(checks))
+    is_open = pc.is_null(checks["acknowledged_by"])
+    opened = checks.filter(is_open)
     if opened.num_rows:
         yield Message("Open: {FINDINGS}.", FINDINGS=severities(opened))
     else:
         yield Message("No finding is open.")
-    if accepted.num_rows:
-        yield Message("Accepted: {FINDINGS}.", FINDINGS=severities(accepted))
+    if count := checks.num_rows - opened.num_rows:
+        found = Message("{count} finding" if count == 1 else "{count} findings", count=f"{count:,}")
+        yield Message("Accepted: {FINDINGS}.", FINDINGS=found)
+    left_out = describe_accepted(statement.tables, is_short=True)
+    yield from (Message("{LINE}.", LINE=line) for line in left_out)
     summary = statement.tables["summary"]
     if receipts := receipts_of(summary):
         total = max(receipts[0], sum(filter(None, summary["payments_count"].to_pylist())))
@@ -41,12 +46,6 @@ def front_lines(statement: Document) -> Iterator[Message]:
         yield Message("{valid} of {total} receipts are proven.", **counts)
     elif summary.num_rows:
         yield Message("No receipt was verified.")
-
-
-def _accepted(checks: pa.Table) -> tuple[pa.Array, pa.Array]:
-    """Return of each finding whether a person accepted it, and whether nobody did."""
-    is_open = pc.is_null(checks["acknowledged_by"])
-    return pc.invert(is_open), is_open
 
 
 def severities(checks: pa.Table) -> str:

@@ -16,6 +16,7 @@ from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.face.pricing import describe_pricing
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.figures import definition_groups
+from svc_analytics.render.findings import CHECKS, shown_findings
 from svc_analytics.render.page.band import Band
 from svc_analytics.render.page.external import external_part
 from svc_analytics.render.page.face import FigureTables
@@ -119,7 +120,7 @@ def _lines(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
     read_to = Message("Data as of {instant}.", instant=instant_text(facts["as_of"]))
     return {
         "front": joined("list.sentences", [*front_lines(statement), read_to]),
-        "checks": severities(statement.tables["checks"]),
+        "checks": severities(shown_findings(statement.tables[CHECKS])),
         "coverage": {name: _spans(spans) for name, spans in facts["coverage"].items()},
         "notes": describe_pricing(statement.tables) + describe_balances(statement.tables),
         "receipts": receipts_of(statement.tables["summary"]),
@@ -171,7 +172,7 @@ def _tables(tables: PageTables, own: FigureTables) -> dict[str, list[Any]]:
             for name in FURTHER
             if name in known and known[name].num_rows
         ],
-        "findings": [tables.table("checks", FINDING_COLUMNS)],
+        "findings": [tables.table(CHECKS, FINDING_COLUMNS)],
         "lines": [tables.table("lines", LINE_COLUMNS)],
         "reading": [tables.table("reading")],
     }

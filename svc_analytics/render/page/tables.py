@@ -27,6 +27,7 @@ from svc_analytics.render.figures import (
     meaning,
     unknown_reason,
 )
+from svc_analytics.render.findings import CHECKS, shown_findings
 from svc_analytics.warehouse.definitions import label_of
 from svc_analytics.warehouse.figures import read_figures
 
@@ -110,6 +111,7 @@ class PageTables:
     def table(self, name: str, only: Sequence[str] = ()) -> PageTable:
         """Return one of the statement's tables, or some of its columns."""
         table = self.statement.tables[name]
+        table = shown_findings(table) if name == CHECKS else table
         columns = [each for each in only if each in table.column_names] or table.column_names
         columns = [each for each in columns if each != KEPT]
         return self._of_rows(name, table, label(name), columns)

@@ -24,6 +24,7 @@ from svc_analytics.language.catalogue import (
 from svc_analytics.language.words import name_keys
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Document, unknown_lines
+from svc_analytics.render.findings import CHECKS, shown_findings
 from svc_analytics.render.page.front import running_head
 from svc_analytics.render.standing import document_standing, proof_statuses, status_word
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
@@ -35,7 +36,7 @@ from svc_analytics.warehouse.definitions import definitions_table
 
 SHEET_ROWS = 1_048_574  # below the caption and the head
 # The tables that a reader wants first, by the names of their sheets.
-_FIRST = {"checks": "Findings", "daily": "Days", "lines": "Movements"}
+_FIRST = {CHECKS: "Findings", "daily": "Days", "lines": "Movements"}
 # What of a movement is printed; its other columns stand behind.
 _PRINTED = (
     *("line_no", "occurred_at_local", "kind", "reference_id", "receipt_no", "currency"),
@@ -83,6 +84,8 @@ def _write_tables(
 
 def _in_order(name: str, table: pa.Table) -> tuple[pa.Table, int | None]:
     """Return a table with the columns to print first, and how many these are."""
+    if name == CHECKS:
+        return shown_findings(table), None
     if name != "lines":
         return table, None
     first = [column for column in _PRINTED if column in table.column_names]

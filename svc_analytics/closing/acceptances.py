@@ -1,0 +1,212 @@
+"""Accept a finding: what it is of, what accepting it does to the money, and who does and why.
+
+The desk and the command do the same: the line that they write names the digest of what was seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.engines.connect import count
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import label
+from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.instants import format_instant, now
+from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.lake.typed_files import append_row
+from svc_analytics.messages import KEPT, Message, stored_text
+from svc_analytics.statements.rules import find_exceptions
+from svc_analytics.warehouse.acknowledgements import (
+    COLUMNS,
+    FILE,
+    LEFT_OUT,
+    OPTIONAL,
+    Acceptances,
+    read_acknowledgements,
+    without_remark,
+)
+from svc_analytics.warehouse.models import models_used_by, read_checks
+
+COLUMNS_SHOWN = ["state", "rule", "record", "finding"]
+AHEAD = "acceptance_is_of_the_past"  # the rule that such a line breaks
+_WEIGHTS = {True: "blocks the close", False: "note"}
+_LEFT_OUT = (
+    "This {RECORD} of {AMOUNT} {COIN} will not be counted. Accept only if it is not your money."
+)
+_NO_FIGURE = (
+    "No figure changes by it: the finding stays listed, as accepted, and no longer keeps a month "
+    "from being final."
+)
+_UNKNOWN = {"RECORD": "record", "AMOUNT": "an unknown amount of", "COIN": "(unknown coin)"}
+_BY_RECEIPT = "select payment_id from payments where receipt_no = $record"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A row that breaks a rule: `check` is the rule, `record_id` what breaks it, `detail` how.
+
+    `effect` says what accepting it does to the money.
+    """
+
+    check: str
+    record_id: str  # empty where it is of no single record
+    is_blocking: bool
+    detail: str
+    accepted: str = ""  # why and by whom; empty while nobody accepted it
+    content: str = ""  # the digest of what it is about, which accepting it names
+
+    @property
+    def state(self) -> str:
+        """Whether it blocks the close, is only a note, or was accepted, why and by whom."""
+        accepted = Message("accepted: {why}", why=self.accepted)
+        return accepted if self.accepted else Message(_WEIGHTS[self.is_blocking])
+
+    @property
+    def is_open_block(self) -> bool:
+        """Whether it blocks the close, and nobody accepted it."""
+        return self.is_blocking and not self.accepted
+
+    @property
+    def effect(self) -> Message:
+        """What accepting it does to the money: its record is left out, or nothing changes."""
+        if self.check not in LEFT_OUT:
+            return Message(_NO_FIGURE)
+        known = getattr(without_remark(self.detail), "values", {})
+        named = {name: single_line(str(known.get(name, text))) for name, text in _UNKNOWN.items()}
+        return Message(_LEFT_OUT, **named)
+
+    @property
+    def cells(self) -> list[str]:
+        """Its row in a table: `COLUMNS_SHOWN` are the columns."""
+        texts = (self.state, Message(label(self.check)), self.record_id, self.detail)
+        return [text if isinstance(text, Message) else single_line(text) for text in texts]
+
+
+def findings_in(checks: pa.Table) -> list[Finding]:
+    """Return the findings of a table: those that block a close first, accepted ones last."""
+    findings = map(_finding, checks.to_pylist())
+    return sorted(findings, key=lambda each: (bool(each.accepted), not each.is_blocking))
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    reason, by = row["acknowledged_reason"], row["acknowledged_by"]
+    accepted = single_line(f"{reason} ({by})") if by else ""
+    is_blocking = row["severity"] == "blocking"
+    text = stored_text(str(row["detail"] or ""), row.get(KEPT))
+    key, content = row["record_id"] or "", row["content"] or ""
+    return Finding(row["check_name"], key, is_blocking, text, accepted, content)
+
+
+def left_out(lake: Lake) -> list[Finding]:
+    """Return the records of a lake that no figure counts because a person accepted that."""
+    if not any(mark.check in LEFT_OUT for mark in read_acknowledgements(lake.path)):
+        return []
+    return [each for each in findings_in(_found(lake, *sorted(LEFT_OUT))) if each.accepted]
+
+
+def ahead_findings(lake: Lake, schema: pa.Schema) -> pa.Table:
+    """Return a finding for each line of a lake that lies ahead of the clock."""
+    rows = [
+        {
+            "check_name": AHEAD,
+            "severity": "advisory",
+            "record_id": mark.record_id,
+            "detail": mark.ahead,
+        }
+        for mark in Acceptances.of(lake).ahead
+    ]
+    return pa.Table.from_pylist(rows, schema)
+
+
+def find(lake: Lake, rule: str, record: str) -> list[Finding]:
+    """Return the findings of a rule on a record: one, or each content of it that was set aside.
+
+    Raises `ConfigError` for a rule that there is none of, and where there is no such finding.
+    """
+    rules = [each.name for each in read_checks()]
+    if rule not in rules:
+        what = f"no finding of {rule!r:.60} can be accepted"
+        raise ConfigError(f"{what}{_near(rule, rules)}; svc-analytics check lists what can be")
+    found = [each for each in findings_in(_found(lake, rule)) if each.content]
+    names = {record, canonical_id(record), *_of_receipt(lake, record)}
+    if chosen := [each for each in found if each.record_id in names]:
+        return chosen
+    near = _near(record, [each.record_id for each in found])
+    what = f"{rule} finds nothing wrong with {record!r:.60}"
+    raise ConfigError(f"{what}{near}; svc-analytics check lists what it finds")
+
+
+def _near(word: str, known: list[str]) -> str:
+    near = [each for each in known if each.startswith(word)] or get_close_matches(word, known)
+    return f": did you mean {near[0]}?" if near else ""
+
+
+def _of_receipt(lake: Lake, record: str) -> list[str]:
+    """Return the id of the payment with a receipt number, if there is one."""
+    models, values = models_used_by(_BY_RECEIPT), {"record": record}
+    answer = count(lake, models, lambda views: views.query(_BY_RECEIPT, values))
+    ids: list[str] = answer["payment_id"].to_pylist()
+    return ids
+
+
+def _found(lake: Lake, *rules: str) -> pa.Table:
+    """Return what breaks these rules, with who accepted it."""
+    findings = count(lake, None, partial(find_exceptions, rules=rules), as_written=True)
+    return Acceptances.of(lake).applied_to(findings)
+
+
+def accept(lake: Lake, rule: str, record: str, *, reason: str, by: str) -> list[Finding]:
+    """Accept what a rule finds wrong with a record: with the digest of what is there now.
+
+    The line is added to `acknowledgements.csv` of the lake. `rule` and `record` are as `check`
+    names them; a payment may be named by its receipt number. What was accepted stays as it was.
+    A month that nothing else keeps open may then become final. A record that could not be read, or
+    whose kind or status is unknown, is counted in no figure: `effect` of each finding says so.
+
+    Returns:
+        The findings, as they were before.
+
+    Raises:
+        ConfigError: for an unknown rule, where nothing is found, and without a reason or a name.
+        LakeError: when there is no lake, or a file of it was altered.
+
+    Examples:
+        >>> named = {"reason": "a test", "by": "Mina"}
+        >>> svc.accept(lake, "status_is_known", "5b1f...", **named)  # doctest: +SKIP
+    """
+    check_lake(lake)
+    found = find(lake, rule, record)
+    for each in found:
+        if not each.accepted:
+            acknowledge(lake, each, reason, by)
+    return found
+
+
+def acknowledge(lake: Lake, finding: Finding, reason: str, by: str) -> None:
+    """Write down that a person accepts a finding, and why.
+
+    Raises `ConfigError` without a reason or a name; then nothing is written.
+    """
+    reason, by = single_line(reason).strip(), single_line(by).strip()
+    if not reason:
+        raise ConfigError("say why it is accepted: the statement prints it")
+    if not by:
+        raise ConfigError("write your name: the statement prints who accepted it")
+    read_acknowledgements(lake.path)  # a line that is wrong is told before another is added
+    cells = (finding.check, finding.record_id, reason, by, format_instant(now()), finding.content)
+    append_row(lake.storage, FILE, COLUMNS, dict(zip(COLUMNS, cells, strict=True)), OPTIONAL)
+
+
+def last_name(lake: Lake) -> str:
+    """Return who accepted a finding last, to offer it as the name; empty if nobody did."""
+    try:
+        accepted = read_acknowledgements(lake.path)
+    except ConfigError:  # it is told when a statement is made
+        return ""
+    return accepted[-1].by if accepted else ""
