@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from svc_analytics.backups.backup import verify_backup as verify_backup
     from svc_analytics.backups.restore import Restored as Restored
     from svc_analytics.backups.restore import restore as restore
+    from svc_analytics.closing.acceptances import Finding as Finding
+    from svc_analytics.closing.acceptances import accept as accept
     from svc_analytics.closing.close import close as close
     from svc_analytics.closing.close import close_all_due as close_all_due
     from svc_analytics.closing.differences import StatementDiff as StatementDiff
@@ -101,6 +103,7 @@ if TYPE_CHECKING:
     from svc_analytics.webhooks.reconcile import verify_webhooks as verify_webhooks
 
 _FUNCTIONS = {
+    "accept": "closing.acceptances",
     "backup": "backups.backup",
     "close": "closing.close",
     "close_all_due": "closing.close",
@@ -144,6 +147,7 @@ _TYPES = {
     "Coverage": "coverage",
     "Explanation": "statements.explain",
     "ExtractionResult": "extraction.plan",
+    "Finding": "closing.acceptances",
     "Lakehouse": "lakehouse",
     "Lakes": "lakes.lakes",
     "LineProof": "closing.handover.prove",

@@ -68,7 +68,8 @@ COMMANDS = {
 }
 # Where a command is that shares a module, or has another name there.
 _HOMES = {
-    "assert": "cli.commands.balance:assert_",
+    "accept": "cli.commands.typed_lines:accept",
+    "assert": "cli.commands.typed_lines:assert_",
     "check": "cli.commands.lake:check",
     "notebook": "cli.commands.lab:notebook",
     "restore": "cli.commands.backup:restore",

@@ -52,6 +52,9 @@ class Finding:
     """A row that breaks a rule: `check` is the rule, `record_id` what breaks it, `detail` how.
 
     `effect` says what accepting it does to the money.
+
+    Examples:
+        >>> [each.effect for each in svc.accept(lake, rule, record, **why)]  # doctest: +SKIP
     """
 
     check: str
@@ -107,7 +110,7 @@ def left_out(lake: Lake) -> list[Finding]:
     """Return the records of a lake that no figure counts because a person accepted that."""
     if not any(mark.check in LEFT_OUT for mark in read_acknowledgements(lake.path)):
         return []
-    return [each for each in findings_in(_found(lake, *sorted(LEFT_OUT))) if each.accepted]
+    return [each for each in findings_in(_breaches(lake, *sorted(LEFT_OUT))) if each.accepted]
 
 
 def ahead_findings(lake: Lake, schema: pa.Schema) -> pa.Table:
@@ -133,11 +136,11 @@ def find(lake: Lake, rule: str, record: str) -> list[Finding]:
     if rule not in rules:
         what = f"no finding of {rule!r:.60} can be accepted"
         raise ConfigError(f"{what}{_near(rule, rules)}; svc-analytics check lists what can be")
-    found = [each for each in findings_in(_found(lake, rule)) if each.content]
+    findings = [each for each in findings_in(_breaches(lake, rule)) if each.content]
     names = {record, canonical_id(record), *_of_receipt(lake, record)}
-    if chosen := [each for each in found if each.record_id in names]:
+    if chosen := [each for each in findings if each.record_id in names]:
         return chosen
-    near = _near(record, [each.record_id for each in found])
+    near = _near(record, [each.record_id for each in findings])
     what = f"{rule} finds nothing wrong with {record!r:.60}"
     raise ConfigError(f"{what}{near}; svc-analytics check lists what it finds")
 
@@ -155,8 +158,8 @@ def _of_receipt(lake: Lake, record: str) -> list[str]:
     return ids
 
 
-def _found(lake: Lake, *rules: str) -> pa.Table:
-    """Return what breaks these rules, with who accepted it."""
+def _breaches(lake: Lake, *rules: str) -> pa.Table:
+    """Return the rows that break these rules, with who accepted them."""
     findings = count(lake, None, partial(find_exceptions, rules=rules), as_written=True)
     return Acceptances.of(lake).applied_to(findings)
 
@@ -181,11 +184,11 @@ def accept(lake: Lake, rule: str, record: str, *, reason: str, by: str) -> list[
         >>> svc.accept(lake, "status_is_known", "5b1f...", **named)  # doctest: +SKIP
     """
     check_lake(lake)
-    found = find(lake, rule, record)
-    for each in found:
+    findings = find(lake, rule, record)
+    for each in findings:
         if not each.accepted:
             acknowledge(lake, each, reason, by)
-    return found
+    return findings
 
 
 def acknowledge(lake: Lake, finding: Finding, reason: str, by: str) -> None:

@@ -137,9 +137,9 @@ class Acceptances:
         """
         marks, clock = read_acknowledgements(lake.path), now() if clock is None else clock
         clock = max(clock, lake.clocks.get("judged", clock)) if marks else clock
-        found = cls(marks, clock)
-        kept = (each for mark in found.ahead for each in mark.as_sealed(sealed))
-        return replace(found, marks=(*kept, *marks))
+        acceptances = cls(marks, clock)
+        settled = (each for mark in acceptances.ahead for each in mark.as_sealed(sealed))
+        return replace(acceptances, marks=(*settled, *marks))
 
     @property
     def ahead(self) -> list[Acknowledgement]:
@@ -282,6 +282,13 @@ def _read_row(row: TypedRow) -> Acknowledgement:
         at = parse_bound(cells["at"])
     except ConfigError as error:
         raise row.refused(f"at: {error}") from error
-    named = cells["check"], canonical_id(cells["record_id"]), cells["reason"], cells["by"]
-    early = _DAY_AHEAD if len(cells["at"]) == _DAY else _AHEAD
-    return Acknowledgement(*named, at, content, row.line, at - early)
+    return Acknowledgement(
+        cells["check"],
+        canonical_id(cells["record_id"]),
+        cells["reason"],
+        cells["by"],
+        at,
+        content,
+        row.line,
+        at - (_DAY_AHEAD if len(cells["at"]) == _DAY else _AHEAD),
+    )

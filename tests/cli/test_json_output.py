@@ -43,6 +43,7 @@ CALLS = [
     ["figures"],
     ["assert", "{month}-15", "usdt", "0.31"],
     ["check"],
+    ["accept", "{rule}", "{found}", "--reason", "a test", "--yes"],
     ["close", "--all-due"],
     ["close", "{month}"],
     ["statement-verify", "data/statements/{month}"],
@@ -129,11 +130,20 @@ def test_a_document_is_as_its_schema_says(call, run):
     lake = svc.open_lake("data")
     month = svc.last_full_month(lake)
     record = lake.sql(f"select first(record_id) as id from ledger_entries where month = '{month}'")
-    words = [word.format(month=month, record=record["id"][0]) for word in call]
+    values = {"month": month, "record": record["id"][0]}
+    if call[0] == "accept":
+        [values["rule"], values["found"]] = of_finding(lake)
+    words = [word.format(**values) for word in call]
     done = run(*words, "--json")
     assert done.code in (0, 3), done.err
     errors = [each.message for each in validator(words_of(call)).iter_errors(json.loads(done.out))]
     assert errors == []
+
+
+def of_finding(lake: svc.Lakehouse) -> list[str]:
+    """Return the rule and the record of a finding."""
+    query = "select check_name, record_id from exceptions where record_id is not null limit 1"
+    return list(lake.sql(query).iloc[0])
 
 
 def test_every_command_that_prints_json_has_a_schema():

@@ -48,7 +48,7 @@ def rederive(lake: Lake, manifest: seals.Manifest) -> Statement:
 
 
 def _sealed_acceptances(lake: Lake, manifest: seals.Manifest) -> Sealed:
-    """Return what was sealed as accepted, where a line of the lake lies ahead of the clock.
+    """Return the acceptances that were sealed, where a line of the lake lies ahead of the clock.
 
     What such a line accepted at the sealing, it still accepts of that month.
     """

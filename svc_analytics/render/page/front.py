@@ -35,8 +35,8 @@ def front_lines(statement: Document) -> Iterator[Message]:
     else:
         yield Message("No finding is open.")
     if count := checks.num_rows - opened.num_rows:
-        found = Message("{count} finding" if count == 1 else "{count} findings", count=f"{count:,}")
-        yield Message("Accepted: {FINDINGS}.", FINDINGS=found)
+        words = "{count} finding" if count == 1 else "{count} findings"
+        yield Message("Accepted: {FINDINGS}.", FINDINGS=Message(words, count=f"{count:,}"))
     left_out = describe_accepted(statement.tables, is_short=True)
     yield from (Message("{LINE}.", LINE=line) for line in left_out)
     summary = statement.tables["summary"]

@@ -219,9 +219,19 @@ def _told(stream: str, row: Row) -> Row:
         "stream": stream,
         "record_id": row["record_id"] or f"sha256 {row['sha256'][:12]}",
         "reason": row["reason"],
+        "amount": _sent_amount(row["body"]),
         "booked_from": first if booked is None else booked,
         "booked_to": last + late if booked is None else booked,
     }
+
+
+def _sent_amount(body: bytes) -> str | None:
+    """Return the amount of a rejected record as it was sent, as a text or a number."""
+    try:
+        sent = json.loads(body, parse_float=str, parse_int=str).get("amount")
+    except ValueError:
+        return None
+    return sent[:60] or None if isinstance(sent, str) else None
 
 
 def _text(body: Row, name: str) -> str | None:

@@ -40,6 +40,18 @@ def _record(row: Row, detail: str) -> Found:
     return row["id"], row["settled_at"], row["currency"], detail
 
 
+def noun(row: Row) -> str:
+    """Name a payment, a payout or a refund; a payout record of any other kind as that."""
+    if "kind" not in row or row.get("stream") == "payments":
+        return "payment"
+    return row["kind"] if row["kind"] in ("payout", "refund") else "payout record"
+
+
+def shortest(amount: Decimal) -> str:
+    """Write an amount without zeros behind its last place."""
+    return f"{amount:f}".rstrip("0").rstrip(".") if "." in f"{amount:f}" else f"{amount:f}"
+
+
 def _all(view: View) -> Iterator[tuple[Row, Callable[[Row, str], Found]]]:
     """Yield the payments and the payout records, each with what tells of it."""
     yield from ((row, _payment) for row in view.books.payments)
@@ -140,7 +152,8 @@ def implied_rate_is_near_its_days_median(view: View) -> Iterator[Found]:
 def kind_is_known(view: View) -> Iterator[Found]:
     for row in view.books.records:
         if row["kind"] not in ("payout", "refund"):
-            yield _record(row, f"kind {row['kind']}")
+            named = f"payout record of {shortest(row['amount'])} {row['currency']}"
+            yield _record(row, f"{named}: kind {row['kind']}")
 
 
 def optional_facts_could_be_held(view: View) -> Iterator[Found]:
@@ -227,7 +240,9 @@ def receipt_proves_its_payment(view: View) -> Iterator[Found]:
 def record_could_be_held(view: View) -> Iterator[Found]:
     for row in view.books.rejected:
         if row["booked_from"] < view.end and row["booked_to"] >= view.start:
-            detail = f"{row['stream']}: {row['reason']}"
+            amount = row["amount"] or "an unknown amount of"
+            named = f"{noun(row)} of {amount} {row['currency'] or '(unknown coin)'}"
+            detail = f"{named}: {row['reason']}"
             yield row["record_id"], row["booked_from"], row["currency"], detail
 
 
@@ -327,7 +342,8 @@ def settled_in_the_month_created(view: View) -> Iterator[Found]:
 def status_is_known(view: View) -> Iterator[Found]:
     for row, of in _all(view):
         if row["status"] != "completed":
-            yield of(row, f"status {row['status']}")
+            named = f"{noun(row)} of {shortest(row['amount'])} {row['currency']}"
+            yield of(row, f"{named}: status {row['status']}")
 
 
 def time_was_read_without_gap(view: View) -> Iterator[Found]:

@@ -1,15 +1,20 @@
-"""`assert`: write down the balance of a coin, and say what the records explain of it."""
+"""`accept`, `assert`: what a person writes down: why a finding is right, and a coin's balance."""
 
 import re
+import sys
 from datetime import date
+from getpass import getuser
 from typing import Any
 
 import click
 
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import open_lake, shared_options, zone_option
+from svc_analytics.closing.acceptances import Finding, acknowledge, find
+from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.numbers import paddings, plain_spaces
+from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import format_instant, now, parse_bound
 from svc_analytics.money import format_amount
 from svc_analytics.periods import midnight
@@ -84,4 +89,82 @@ def _as_object(wallet: WalletBalance) -> dict[str, Any]:
         "asserted_balance": format_amount(wallet.balance),
         "explained": None if wallet.explained is None else format_amount(wallet.explained),
         "outside_movement": None if wallet.outside is None else format_amount(wallet.outside),
+    }
+
+
+@click.command()
+@click.argument("rule")
+@click.argument("record")
+@click.option("--reason", required=True, help="Why it is accepted; the statement prints it.")
+@click.option("--by", help="Who accepts it; the statement prints it.  [default: your account]")
+@click.option("--yes", "is_agreed", is_flag=True, help="Accept it without asking.")
+@shared_options
+def accept(
+    rule: str,
+    record: str,
+    reason: str,
+    by: str | None,
+    is_agreed: bool,
+    data_dir: str | None,
+    as_json: bool,
+) -> None:
+    """Accept a finding, with a reason and a name.
+
+    RULE and RECORD are as check prints them; a payment may be named by its receipt number.
+    Says first what accepting it does to the money, and asks. The finding then no longer keeps
+    a month from being final: until its record changes, or another one comes under its id.
+
+    \b
+    svc-analytics accept status_is_known 5b1f8f0e-0000-4000-8000-000000000000 --reason "a test"
+    """
+    lake, name = open_lake(data_dir), _account() if by is None else by
+    findings = find(lake, rule, record)
+    _announce([each for each in findings if not each.accepted], is_agreed=is_agreed)
+    for each in findings:
+        if not each.accepted:
+            acknowledge(lake, each, reason, name)
+    if as_json:
+        facts = {"reason": reason, "by": name, "findings": [*map(_finding_object, findings)]}
+        click.echo(tables.to_json(facts))
+        return
+    for each in findings:
+        done = f"was accepted before: {each.detail}" if each.accepted else f"accepted by {name}"
+        click.echo(single_line(f"{_named(each)}: {done}"))
+
+
+def _announce(findings: list[Finding], *, is_agreed: bool) -> None:
+    """Say what accepting findings does to the money, and ask whether to, unless it is agreed."""
+    for each in findings:
+        echo_note(f"{_named(each)}: {each.detail}", "finding", check=each.check)
+        echo_note(each.effect, "finding", check=each.check)
+    if is_agreed or not findings:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise ConfigError("nobody is at a terminal to be asked: with --yes it is accepted as it is")
+    if not click.confirm("Accept it?", err=True):
+        echo_note("nothing was accepted", "not_accepted")
+        raise SystemExit(1)
+
+
+def _named(finding: Finding) -> str:
+    return f"{finding.check}, {finding.record_id}"
+
+
+def _account() -> str:
+    """Return the name of whoever runs the command."""
+    try:
+        return getuser()
+    except (OSError, KeyError) as error:  # an account without a name, as in a container
+        raise ConfigError("this account has no name: say who accepts it, with --by NAME") from error
+
+
+def _finding_object(finding: Finding) -> dict[str, Any]:
+    """Return a finding as an object for JSON: as it was before, and what accepting it did."""
+    return {
+        "check_name": finding.check,
+        "record_id": finding.record_id or None,
+        "detail": finding.detail,
+        "content": finding.content,
+        "effect": finding.effect,
+        "was_accepted": finding.accepted or None,
     }
