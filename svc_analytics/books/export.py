@@ -21,9 +21,8 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.external_rates import ExternalRates
 from svc_analytics.files import atomic_write
 from svc_analytics.formatting.sanitize import single_line
-from svc_analytics.instants import from_micros
 from svc_analytics.money import format_amount
-from svc_analytics.periods import Period, load_zone
+from svc_analytics.periods import Period
 
 
 @dataclass(frozen=True)
@@ -39,11 +38,8 @@ class BooksSource:
     @property
     def days(self) -> tuple[date, date]:
         """The first and the last day, in the zone of the period."""
-        zone = load_zone(self.period.zone)
-        first, end = (
-            from_micros(at).astimezone(zone).date() for at in (self.period.start, self.period.end)
-        )
-        return first, end - timedelta(days=1)
+        first, behind = self.period.days
+        return first, behind - timedelta(days=1)
 
 
 @dataclass(frozen=True)

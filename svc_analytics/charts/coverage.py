@@ -1,7 +1,6 @@
 """Calendar chart of what was read of a stream."""
 
-from datetime import UTC, date, datetime, timedelta
-from zoneinfo import ZoneInfo
+from datetime import date, datetime, timedelta
 
 from svc_analytics.charts.axes import (
     Axes,
@@ -15,7 +14,9 @@ from svc_analytics.charts.axes import (
 )
 from svc_analytics.charts.palette import BLUE, SOFT
 from svc_analytics.charts.words import apart
+from svc_analytics.instants import from_micros, to_micros
 from svc_analytics.messages import Message
+from svc_analytics.periods import clock_of
 
 _DAY = timedelta(days=1)
 UNREAD = "not read"
@@ -70,7 +71,7 @@ def _months_before(last: datetime | None, months: int, zone: str) -> list[date]:
     """Return the first days of the months up to the one that holds an instant."""
     if last is None:
         return []
-    last = last.astimezone(ZoneInfo(zone))
+    last = clock_of(zone).local(to_micros(last))
     index = last.year * 12 + last.month - 1
     return [date(n // 12, n % 12 + 1, 1) for n in range(index - months + 1, index + 1)]
 
@@ -93,4 +94,4 @@ def _state(spans: list[Row], day: date, zone: str) -> str:
 
 
 def _midnight(day: date, zone: str) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    return from_micros(clock_of(zone).midnight(day))

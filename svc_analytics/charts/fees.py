@@ -5,7 +5,6 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from svc_analytics.charts.axes import (
     Axes,
@@ -21,7 +20,9 @@ from svc_analytics.charts.axes import (
     rows_of,
 )
 from svc_analytics.charts.palette import SERIES
+from svc_analytics.instants import to_micros
 from svc_analytics.messages import Message
+from svc_analytics.periods import clock_of
 
 ALL_COINS = "All coins"
 _STYLES = ("-", "--", "-.", ":")
@@ -85,7 +86,7 @@ def _widest(steps: Sequence[Sequence[Row]]) -> list[Row]:
 
 def _place(instant: datetime, zone: str) -> float:
     """Return an instant's place on an axis of days."""
-    local = instant.astimezone(ZoneInfo(zone))
+    local = clock_of(zone).local(to_micros(instant))
     return local.toordinal() + (local.hour * 60 + local.minute) / 1440
 
 
@@ -96,6 +97,6 @@ def _subtitle(groups: Sequence[Sequence[Row]], zone: str) -> str:
     [steps] = groups
     newest = percent(steps[-1]["rate"])
     for before, after in list(pairwise(steps))[-1:]:
-        day = f"{after['first_at'].astimezone(ZoneInfo(zone)):%Y-%m-%d}"
+        day = f"{clock_of(zone).local(to_micros(after['first_at'])):%Y-%m-%d}"
         return Message("chart.newest_tier", rate=newest, day=day, before=percent(before["rate"]))
     return Message("chart.one_tier", rate=newest)

@@ -49,6 +49,7 @@ from svc_analytics.errors import ConfigError, NoService, Unavailable
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period, parse_period
+from svc_analytics.proofs.sealed_zones import bound_notes, lake_zone
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
 from svc_analytics.render.face.restated import RESTATEMENT
@@ -125,11 +126,12 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
         >>> svc.close(lake, "2026-10").state  # doctest: +SKIP
         'sealed'
     """
-    zone, calendar = options["zone"], options["calendar"]
-    period = parse_period(month, time.time_ns() // 1000, zone, calendar)
+    beside = [Path(out).absolute().parent] if (out := options["out"]) else []
+    zone = lake_zone(lake, options["zone"], *beside)
+    period = parse_period(month, time.time_ns() // 1000, zone, options["calendar"])
     require_sealable(period)
     check_currency(options["currency"], options["formats"])
-    job = prepare_job(lake, options, options["out"])
+    job = prepare_job(lake, options, out)
     job = with_rates(job, options["currency"], options["rates"])
     try:
         job = start(job, options)
@@ -295,7 +297,7 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     folder = sealed[-1]
     manifest = seals.read_manifest(folder)
     proof = require_unaltered(job.lake, folder, manifest)
-    new, table = proof.new or rederive(job.lake, manifest), proof.table
+    new, table = proof.new or rederive(job.lake, manifest, folder), proof.table
     label, seal = period.folder, manifest["seal"]
     job.proven.add(seal)
     reasons = (*new.reasons, *map(Reason, proof.unproven_files))
@@ -346,7 +348,7 @@ def _write(
         "previous_seal": before[1]["seal"] if before else None,
     }
     warnings = {} if sealed else warnings_of(job.lake, target, period)
-    notes = name_empty(new.tables["lines"], period.noun)
+    notes = [*bound_notes(period), *name_empty(new.tables["lines"], period.noun)]
     make_seal = partial(seal_folder, job.lake) if new.status == "final" else None
     shown = job.converted(new)  # before it is sealed: a day without a rate ends it here
     output, notes = job.output.fitting(new), [*notes, *forms_left_out(job.output, new)]

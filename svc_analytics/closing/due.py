@@ -15,6 +15,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN, QUARTER, YEAR, Period, month_of
+from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.render.document import Reason
 from svc_analytics.schema import STREAMS
 
@@ -28,7 +29,7 @@ _WHY_IN_TURN = "each seal names that of the month before"
 def lake_months(lake: Lake, clock: int, zone: str, calendar: str | None) -> Iterator[Period]:
     """Yield the months of a lake, oldest first, from its first record to the one that runs."""
     first = min(_first_record(lake, clock), clock)
-    period = month_of(first, zone, calendar or GREGORIAN)
+    period = month_of(first, lake_zone(lake, zone), calendar or GREGORIAN)
     while period.start <= clock:
         yield period
         period = period.shift(1)

@@ -17,6 +17,7 @@ from svc_analytics.closing.restatement.rederive import rederive
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import Sealed
 from svc_analytics.errors import text_of
+from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import Period
@@ -38,6 +39,7 @@ class Ends:
     """The positions that a statement opens and closes with."""
 
     name: str  # of the statement, in sentences
+    period: Period
     opening: Positions
     closing: Positions
     again: Message | None = None  # how to close it again, if it is sealed
@@ -45,7 +47,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A coin in which a statement closes with another position than the next one opens with."""
+    """Where a statement ends, or closes a coin, otherwise than the next one begins or opens."""
 
     text: Message
     is_known: bool  # whether both positions are known
@@ -73,7 +75,7 @@ def summary_of(sealed: Sealed) -> list[dict[str, str]]:
 def ends_of(new: Statement) -> Ends:
     """Return the positions of a statement that was made just now."""
     texts = as_texts({"summary": new.tables["summary"]})
-    return _ends(new.period.folder, texts["summary"].to_pylist())
+    return _ends(new.period.folder, new.period, texts["summary"].to_pylist())
 
 
 def sealed_ends(sealed: Sealed | None, lake: Lake | None) -> Ends | None:
@@ -86,7 +88,8 @@ def sealed_ends(sealed: Sealed | None, lake: Lake | None) -> Ends | None:
     if not is_whole or seals.broken_files(folder, {**manifest, "files": files}):
         return None
     name = f"{manifest['label']} version {manifest['version']}"
-    return _ends(name, summary_of(sealed), close_again(sealed, lake) if lake else None)
+    period, again = seals.stated_period(manifest), close_again(sealed, lake) if lake else None
+    return _ends(name, period, summary_of(sealed), again)
 
 
 def held_to(before: Sealed | None, new: Statement, lake: Lake) -> Statement:
@@ -97,30 +100,35 @@ def held_to(before: Sealed | None, new: Statement, lake: Lake) -> Statement:
     return replace(new, reasons=tuple(dict.fromkeys([*new.reasons, *reasons])))
 
 
-def _ends(name: str, rows: list[dict[str, str]], again: Message | None = None) -> Ends:
+def _ends(
+    name: str, period: Period, rows: list[dict[str, str]], again: Message | None = None
+) -> Ends:
     opening, closing = (
         {row["currency"]: row.get(column, "") for row in rows}
         for column in ("opening_position", "closing_position")
     )
-    return Ends(name, opening, closing, again)
+    return Ends(name, period, opening, closing, again)
 
 
 def mismatches(
     before: Ends | None, after: Ends | None, now: Positions | None
 ) -> Iterator[Mismatch]:
-    """Yield the coins in which two statements in a row do not meet.
+    """Yield where two statements in a row do not meet: their bounds, and the coins.
 
     The one that has another position than the lake gives `now` is to be closed again.
     """
     if before is None or after is None:
         return
+    names = {"closed": before.name, "opened": after.name}
+    if (end := before.period.end) != (start := after.period.start):
+        instants = {"end": format_instant(end), "start": format_instant(start)}
+        yield Mismatch(Message("reason.unmet_bounds", **names, **instants), is_known=True)
     for coin in sorted(before.closing.keys() | after.opening.keys()):
         closing, opening = (_position(each, coin) for each in (before.closing, after.opening))
         if closing is None or opening is None or closing == opening:
             continue
-        values = {"closed": before.name, "opened": after.name}
         positions = {"CLOSING": closing or UNKNOWN, "OPENING": opening or UNKNOWN}
-        text = Message("reason.unmet", coin=coin, **values, **positions)
+        text = Message("reason.unmet", coin=coin, **names, **positions)
         current = closing if now is None else _position(now, coin)
         sides = ((before, closing), (after, opening))
         stale = [
@@ -198,7 +206,7 @@ def _findings(before: Sealed, after: Sealed, lake: Lake) -> Iterator[dict[str, s
     """Yield the findings of two sealed periods; the lake is asked only where there is one."""
     closing, opening = sealed_ends(before, lake), sealed_ends(after, lake)
     if any(mismatches(closing, opening, None)):
-        now = ends_of(rederive(lake, after[1])).opening
+        now = ends_of(rederive(lake, after[1], after[0])).opening
         for each in mismatches(closing, opening, now):
             severity = "blocking" if each.is_known else "advisory"
             yield {

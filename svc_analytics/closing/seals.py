@@ -5,7 +5,6 @@ the month before, and the seal of the version it supersedes. A sealed folder nev
 changes: a restatement is a folder next to it, `2026-10-v2`.
 """
 
-import hashlib
 import json
 from pathlib import Path
 from types import NoneType
@@ -14,8 +13,10 @@ from typing import Any
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
 from svc_analytics.messages import Message
-from svc_analytics.periods import GREGORIAN, Period, read_label
+from svc_analytics.periods import GREGORIAN, Period
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
+from svc_analytics.proofs.sealed_zones import seal_of as seal_of
+from svc_analytics.proofs.sealed_zones import sealed_period
 from svc_analytics.proofs.verify import ADDED, OF_PROGRAMS
 from svc_analytics.render.folder import FORMAT, MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
@@ -42,17 +43,6 @@ _REQUIRED: dict[str, type | tuple[type, ...]] = {
     "content_digest": str,
     "seal": (str, NoneType),
 }
-
-
-def seal_of(manifest: Manifest) -> str:
-    """Return the hash of a manifest's canonical JSON, its own seal left out.
-
-    >>> seal_of({"b": 1, "a": "é", "seal": "x"}) == seal_of({"a": "é", "b": 1})
-    True
-    """
-    bare = {name: value for name, value in manifest.items() if name != "seal"}
-    canonical = json.dumps(bare, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -145,7 +135,7 @@ def usual_months(statements: Path) -> tuple[str, str]:
 
 def stated_period(manifest: Manifest) -> Period:
     """Return the period that a manifest is of, or raise `ConfigError` where it names none."""
-    return read_label(manifest["label"].partition("@")[0], manifest["zone"], manifest["calendar"])
+    return sealed_period(manifest)
 
 
 def period_key(manifest: Manifest) -> tuple[str, str, str]:

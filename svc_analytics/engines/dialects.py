@@ -52,13 +52,8 @@ def write(tree: Tree, dialect: str) -> str:
 
 
 def _at_zone(node: Tree) -> Tree:
-    """Shift an instant to a clock: the session is in UTC, whose clocks are the instants."""
-    if not isinstance(node, exp.AtTimeZone):
-        return node
-    zone = node.args["zone"]
-    if isinstance(zone, exp.Literal) and zone.name == "UTC":
-        return exp.paren(node.this)
-    return exp.Anonymous(this="from_utc_timestamp", expressions=[node.this, zone])
+    """Take an instant for a clock of UTC, as the session does: of other zones is `local_time`."""
+    return exp.paren(node.this) if isinstance(node, exp.AtTimeZone) else node
 
 
 def _clock_is_utc(node: Tree) -> Tree:

@@ -31,6 +31,13 @@ _SPARK = _MIDDLES | {
     "whole_days": (("a", "b"), "(unix_micros(b) - unix_micros(a)) div 86400000000"),
     "text_hash": (("x",), "xxhash64(x)"),
     "micros": (("moment",), "unix_micros(moment)"),
+    "local_time": (
+        ("moment", "zone"),
+        "case when zone like '[%' then timestamp_micros(unix_micros(moment) + aggregate("
+        "from_json(zone, 'array<struct<since:bigint,ahead:bigint>>'), cast(0 as bigint), "
+        "(found, each) -> case when each.since <= unix_micros(moment) then each.ahead "
+        "else found end)) else from_utc_timestamp(moment, zone) end",
+    ),
     "fact": (
         ("x",),
         "coalesce(concat(cast(length(cast(x as string)) as string), ':', cast(x as string)), '-')",
@@ -65,6 +72,13 @@ _TRINO = _MIDDLES | {
     "whole_days": (("a", "b"), "date_diff('millisecond', a, b) / 86400000"),
     "text_hash": (("x",), "xxhash64(to_utf8(x))"),
     "micros": (("moment",), "cast(round(to_unixtime(moment) * 1000000) as bigint)"),
+    "local_time": (
+        ("moment", "zone"),
+        "case when zone like '[%' then date_add('millisecond', reduce("
+        "cast(json_parse(zone) as array(row(since bigint, ahead bigint))), cast(0 as bigint), "
+        "(found, each) -> case when each.since <= to_unixtime(moment) * 1000000 then each.ahead "
+        "else found end, found -> found) / 1000, moment) else moment at time zone zone end",
+    ),
     "fact": (
         ("x",),
         "coalesce(cast(length(cast(x as varchar)) as varchar) || ':' || cast(x as varchar), '-')",

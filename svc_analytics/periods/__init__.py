@@ -16,7 +16,7 @@ from svc_analytics.periods.period import (
     read_label,
     utc_months,
 )
-from svc_analytics.periods.zones import load_zone, midnight
+from svc_analytics.periods.zones import Clock, Zone, clock_of, load_zone
 
 __all__ = [
     "CALENDARS",
@@ -27,11 +27,13 @@ __all__ = [
     "TO_DATE",
     "YEAR",
     "Calendar",
+    "Clock",
     "Period",
+    "Zone",
+    "clock_of",
     "find_calendar",
     "known_until",
     "load_zone",
-    "midnight",
     "month",
     "month_of",
     "noun_of",

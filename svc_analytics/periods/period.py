@@ -5,15 +5,15 @@ a float or on a local clock setting.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.instants import format_instant, from_micros
+from svc_analytics.instants import format_instant
 from svc_analytics.messages import Message
 from svc_analytics.periods.calendar import LENGTHS, MONTH, TO_DATE, noun_of
 from svc_analytics.periods.calendars import GREGORIAN, find_calendar
-from svc_analytics.periods.zones import load_zone, midnight
+from svc_analytics.periods.zones import Change, Clock, clock_of
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,9 @@ class Period:
     @classmethod
     def of_months(cls, kind: str, first: int, count: int, zone: str, calendar: str) -> "Period":
         """Return the period of so many months, from the first on."""
-        first_day = find_calendar(calendar).first_day
-        start, end = (
-            midnight(first_day(place // 12, place % 12 + 1), zone)
-            for place in (first, first + count)
-        )
-        return cls(kind, first, count, start, end, zone, calendar)
+        period = cls(kind, first, count, 0, 0, zone, calendar)
+        start, end = map(period.clock.midnight, period.days)
+        return replace(period, start=start, end=end)
 
     @property
     def label(self) -> str:
@@ -63,6 +60,23 @@ class Period:
         """The months that it is made of, oldest first; of a month, itself."""
         places = range(self.first, self.first + self.count)
         return [self.of_months(MONTH, place, 1, self.zone, self.calendar) for place in places]
+
+    @property
+    def days(self) -> tuple[date, date]:
+        """Its first day, and the first day behind it."""
+        first_day, behind = find_calendar(self.calendar).first_day, self.first + self.count
+        return first_day(*_month(self.first)), first_day(*_month(behind))
+
+    @property
+    def clock(self) -> Clock:
+        """What clocks show in its zone."""
+        return clock_of(self.zone, self.calendar)
+
+    @property
+    def changes(self) -> list[Change]:
+        """How far these are ahead of UTC, since the first record of the lake and to its end."""
+        since = getattr(self.zone, "since", 0)
+        return self.clock.changes(min(since, self.start), self.end)
 
     @property
     def title(self) -> str:
@@ -95,14 +109,13 @@ class Period:
     def day_name(self, micros: int) -> Message:
         """Write the day of an instant without its year, such as `1 November` or `8 Aban`."""
         calendar = find_calendar(self.calendar)
-        local = from_micros(micros).astimezone(load_zone(self.zone))
-        _, number, place = calendar.split(local.date())
+        _, number, place = calendar.split(self.clock.local(micros).date())
         return Message("part.day", day=place, MONTH=calendar.months[number - 1])
 
     def moment(self, micros: int) -> Message:
         """Write an instant for people, such as `1 November 2026 00:00`."""
         calendar = find_calendar(self.calendar)
-        local = from_micros(micros).astimezone(load_zone(self.zone))
+        local = self.clock.local(micros)
         year, number, place = calendar.split(local.date())
         named = {"MONTH": calendar.months[number - 1], "year": calendar.year_text(year)}
         return Message("part.moment", day=place, **named, time=f"{local:%H:%M}")
@@ -161,16 +174,18 @@ def month_of(micros: int, zone: str = "UTC", calendar: str = GREGORIAN) -> Perio
 
     Raises `ConfigError` for an instant that is in none of the calendar's months.
     """
-    at = from_micros(micros)
     try:
-        day = at.astimezone(load_zone(zone)).date()
+        day = clock_of(zone, calendar).local(micros).date()
         year, number, _ = find_calendar(calendar).split(day)
-        period = Period.of_months(MONTH, year * 12 + number - 1, 1, zone, calendar)
+        return Period.of_months(MONTH, year * 12 + number - 1, 1, zone, calendar)
     except (ValueError, OverflowError) as error:
         message = f"{format_instant(micros)} is in no month of the {calendar} calendar"
         raise ConfigError(f"{message}: is a clock wrong?") from error
-    # Where clocks go back over midnight on a first, they show the old month once more.
-    return period if micros < period.end else period.shift(1)
+
+
+def _month(place: int) -> tuple[int, int]:
+    """Return the year and the number of a month that is counted from the year 0."""
+    return place // 12, place % 12 + 1
 
 
 def utc_months(start: int, end: int) -> Iterator[Period]:

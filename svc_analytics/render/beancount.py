@@ -12,7 +12,7 @@ from typing import Any
 
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.values import value_text
-from svc_analytics.periods import load_zone
+from svc_analytics.instants import to_micros
 from svc_analytics.render.document import unknown_lines
 from svc_analytics.render.journal import ACCOUNTS, WALLET, LedgerJournal, Transaction
 
@@ -23,7 +23,7 @@ USD = "USD"
 def write_beancount(journal: LedgerJournal, facts: dict[str, Any], path: Path) -> None:
     """Write the journal as a file that `bean-check` accepts."""
     transactions = (line for entry in journal.entries for line in _transaction(journal, entry))
-    ends = chain(_balances(journal), _prices(journal, facts["zone"]))
+    ends = chain(_balances(journal), _prices(journal))
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"{line}\n" for line in chain(_head(journal, facts), transactions, ends))
 
@@ -96,10 +96,10 @@ def _balances(journal: LedgerJournal) -> Iterator[str]:
             yield f"{mark}{journal.end_day} balance {WALLET}  {amount} ~ 0 {commodity}"
 
 
-def _prices(journal: LedgerJournal, zone: str) -> Iterator[str]:
+def _prices(journal: LedgerJournal) -> Iterator[str]:
     for row in journal.summary:
         commodity = journal.commodities.get(row["currency"])
         rate: Decimal | None = row["implied_rate"]
         if rate is not None and commodity not in (None, USD):
-            day = row["implied_rate_at"].astimezone(load_zone(zone)).date()
+            day = journal.clock.local(to_micros(row["implied_rate_at"])).date()
             yield f"{day} price {commodity}  {value_text(rate)} {USD}"

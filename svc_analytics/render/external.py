@@ -19,7 +19,6 @@ from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.instants import from_micros
 from svc_analytics.money import EXACT, SCALE, format_amount
 from svc_analytics.periods import Period
-from svc_analytics.periods.zones import load_zone
 from svc_analytics.render.bridge import TREND, month_before
 
 WORTH = "usd_exposure"  # of a position; every other figure in USD is of what moved
@@ -85,9 +84,8 @@ class _Days:
     @classmethod
     def of(cls, period: Period, as_of: int) -> "_Days":
         """Return the days of a period; while it is running, it closes when it was last read."""
-        zone = load_zone(period.zone)
         ends = (max(min(period.end, as_of), period.start + 1), period.start)
-        closing, opening = (from_micros(end - 1).astimezone(zone).date() for end in ends)
+        closing, opening = (period.clock.local(end - 1).date() for end in ends)
         return cls(closing, opening)
 
 

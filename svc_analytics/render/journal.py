@@ -26,9 +26,8 @@ from svc_analytics.errors import LakeError
 from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.tables import csv_line
 from svc_analytics.formatting.values import value_text
-from svc_analytics.instants import from_micros
 from svc_analytics.money import EXACT
-from svc_analytics.periods import load_zone
+from svc_analytics.periods import Clock
 from svc_analytics.render.document import Document
 
 WALLET = "Assets:Wallet"
@@ -95,6 +94,7 @@ class LedgerJournal:
     end_day: date
     entries: tuple[Transaction, ...]
     summary: list[dict[str, Any]]
+    clock: Clock
 
     @cached_property
     def amounts(self) -> list[tuple[str, Decimal]]:
@@ -123,15 +123,13 @@ class LedgerJournal:
 
 def make_journal(statement: Document) -> LedgerJournal:
     """Return the journal of a statement: opening positions, then its movements."""
-    zone = load_zone(statement.period.zone)
-    first, end = (
-        from_micros(at).astimezone(zone).date()
-        for at in (statement.period.start, statement.period.end)
-    )
+    period = statement.period
+    first, end = period.days
     summary = statement.tables["summary"].to_pylist()
     batches = statement.tables["lines"].select(list(_LINE)).to_batches(max_chunksize=10_000)
     lines = (line for batch in batches for line in batch.to_pylist())
-    return LedgerJournal(first, end, (*_openings(summary, first), *map(_entry, lines)), summary)
+    entries = (*_openings(summary, first), *map(_entry, lines))
+    return LedgerJournal(first, end, entries, summary, period.clock)
 
 
 def check_balanced(journal: LedgerJournal) -> None:

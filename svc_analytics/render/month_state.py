@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from svc_analytics.instants import from_micros
 from svc_analytics.messages import Message
-from svc_analytics.periods import Period, load_zone
+from svc_analytics.periods import Period
 
 if TYPE_CHECKING:
     from svc_analytics.proofs.statuses import Status
@@ -108,6 +107,6 @@ class MonthState:
         return {"kind": self.kind, "version": self.version, "text": str(self.word)}
 
     def _local(self, micros: int) -> str:
-        at = from_micros(micros).astimezone(load_zone(self.period.zone))
+        at = self.period.clock.local(micros)
         day = self.period.day_text(at.date())
         return f"{day} {at:%H:%M}" if (at.hour, at.minute) != (0, 0) else day

@@ -11,7 +11,7 @@ from svc_analytics.formatting.standing import Standing
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message, clauses
-from svc_analytics.periods import GREGORIAN, load_zone, month_of
+from svc_analytics.periods import GREGORIAN, month_of
 from svc_analytics.proofs.statuses import Status
 from svc_analytics.render.document import Document
 from svc_analytics.render.month_state import MonthState
@@ -26,12 +26,12 @@ _AMOUNTS = ("currency", "gross", "fee", "net")  # of a line: the places of its c
 
 def document_standing(statement: Document, language: Language = ENGLISH) -> Standing:
     """Return the standing that every table and picture of a statement carries."""
-    period, at = statement.period, from_micros(statement.as_of)
+    period = statement.period
     lines = statement.tables["lines"]
     amounts = lines.select([name for name in _AMOUNTS if name in lines.column_names])
     return Standing(
         text=standing_text(statement),
-        first_open_day=f"{at.astimezone(load_zone(period.zone)):%Y-%m-%d}",
+        first_open_day=f"{period.clock.local(statement.as_of):%Y-%m-%d}",
         first_open_month=month_of(statement.as_of, period.zone, period.calendar).label,
         scales=coin_scales([statement.tables["summary"], amounts]),
         calendar=period.calendar,

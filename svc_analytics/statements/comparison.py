@@ -30,6 +30,7 @@ from svc_analytics.lake.lake import Lake, check_lake, last_full_month
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import Period, parse_period
+from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.render.compared.figures import (
     Side,
     change_table,
@@ -250,7 +251,7 @@ def _periods(
     lake: Lake, before: str | None, after: str | None, clock: int, options: PeriodOptions
 ) -> tuple[Period, Period]:
     """Return the periods that are named: the later one alone is compared with the one before."""
-    zone, calendar = options["zone"], options["calendar"]
+    zone, calendar = lake_zone(lake, options["zone"]), options["calendar"]
     is_a_year = before == PREVIOUS_YEAR
     newest = after or (None if is_a_year else before) or last_full_month(lake, zone, calendar)
     later = parse_period(newest, clock, zone, calendar)

@@ -22,6 +22,7 @@ from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.money import EXACT
 from svc_analytics.periods import Period, known_until, parse_period
+from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.statements.balance_assertions import Assertion, Parameter, read_assertions
 from svc_analytics.statements.records import (
     order_of,
@@ -127,7 +128,7 @@ def explain(
     Raises `ConfigError` for a figure, a month or a coin that the statement does not have.
     """
     now = time.time_ns() // 1000
-    period = parse_period(month, now, zone, calendar)
+    period = parse_period(month, now, lake_zone(lake, zone), calendar)
     bounds = None if find_figure(figure).is_of_history else (period.start, period.end)
 
     def work(warehouse: Warehouse) -> Explanation:

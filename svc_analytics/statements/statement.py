@@ -39,6 +39,7 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import KEPT
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.proofs.marks import WITHIN
+from svc_analytics.proofs.sealed_zones import lake_zone, offsets_of
 from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Document, Hashes, reason_facts
 from svc_analytics.render.external import convert
@@ -219,6 +220,7 @@ class Statement(Document, Displayable):
             "version": 1,
             "calendar": period.calendar,
             "zone": period.zone,
+            **offsets_of(period),
             "start": format_instant(period.start),
             "end": format_instant(period.end),
             "as_of": format_instant(self.as_of),
@@ -318,7 +320,8 @@ def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> St
     now, as_of = options["now"], options["as_of"]
     clock = as_instant("now", time.time_ns() // 1000 if now is None else now)
     as_of = None if as_of is None else as_instant("as_of", as_of)
-    period = parse_period(month, clock, options["zone"], options["calendar"])
+    zone = lake_zone(lake, options["zone"])
+    period = parse_period(month, clock, zone, options["calendar"])
     basis = Basis(clock, read_assertions(lake.path), names, as_of, now=clock)
     return prepare(lake, period, basis, options["webhooks"], options["webhook_secrets"])
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection
+from datetime import timedelta
 from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -13,6 +15,7 @@ import pyarrow.compute as pc
 from svc_analytics.coverage import Span
 from svc_analytics.engines.connect import count
 from svc_analytics.formatting.mapped_tables import drop_pages
+from svc_analytics.instants import SECOND
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.render.bridge import TREND
@@ -73,7 +76,7 @@ def read_tables(
         "start": period.start,
         "end": period.end,
         "as_of": as_of,
-        "zone": period.zone,
+        "zone": _clock_text(period),
         "label": period.label,
         "assertions": [assertion.to_parameter() for assertion in assertions] or None,
     }
@@ -81,7 +84,10 @@ def read_tables(
     months = read_months(warehouse, period, as_of, known_to)
     tables = _answers(warehouse, everything)
     tables |= {MONTHS: months} if period.is_longer else {}
-    footings = warehouse.query(_footings(tables), tables=tables, is_short=True)
+    first, behind = period.days
+    days = pa.table({"first_day": [first], "last_day": [behind - timedelta(days=1)]})
+    known = tables | {"period_days": days}
+    footings = warehouse.query(_footings(tables), tables=known, is_short=True)
     drop_pages()
     checks, coins = tables["checks"], tables["summary"]["currency"].to_pylist()
     unplaced = pa.Table.from_pylist(unplaced_balances(assertions, period, coins), checks.schema)
@@ -89,6 +95,12 @@ def read_tables(
     tables["lines"] = _flagged(warehouse, tables["lines"], tables["checks"])
     drop_pages()
     return tables
+
+
+def _clock_text(period: Period) -> str:
+    """Write what clocks of a period's zone show, as the macro `local_time` reads it."""
+    spans = [{"since": since, "ahead": ahead * SECOND} for since, ahead in period.changes]
+    return json.dumps([spans[0] | {"since": 0}, *spans[1:]])
 
 
 def _answers(warehouse: Warehouse, everything: dict[str, Any]) -> dict[str, pa.Table]:

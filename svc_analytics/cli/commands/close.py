@@ -28,6 +28,7 @@ from svc_analytics.instants import HOUR
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import QUARTER, YEAR, parse_period
+from svc_analytics.proofs.sealed_zones import lake_zone
 
 MOST_ROWS = 40
 
@@ -236,7 +237,8 @@ def _planned(
         over = [*due.months_over(lake, time, grace, *at)] if lake.exists else []
         months = [*over, *due.longer_over(over, due.check_kinds(which.longer))]
     else:
-        months = [parse_period(which.name, time, *at)]
+        zone, calendar = at
+        months = [parse_period(which.name, time, lake_zone(lake, zone), calendar)]
         require_sealable(months[0])
         due.check_is_over(months[0], time, grace)
     planned = plan_months(lake, settings, months, out=which.out, is_named=which.name is not None)

@@ -17,7 +17,8 @@ from svc_analytics.formatting.numbers import paddings, plain_spaces
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import format_instant, now, parse_bound
 from svc_analytics.money import format_amount
-from svc_analytics.periods import midnight
+from svc_analytics.periods import GREGORIAN, clock_of
+from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.statements.balance_assertions import FILE
 from svc_analytics.statements.wallet_balance import WalletBalance, assert_balance
 
@@ -42,7 +43,7 @@ def assert_(
     svc-analytics assert 2026-11-01 btc 0.31 --note "seen by Sara"
     """
     lake = open_lake(data_dir)
-    wallet = assert_balance(lake, _read_at(at, zone), coin, balance, note)
+    wallet = assert_balance(lake, _read_at(at, lake_zone(lake, zone)), coin, balance, note)
     click.echo(tables.to_json(_as_object(wallet)) if as_json else _text(wallet))
     path = f"{lake.place}/{FILE}"
     echo_note(f"written to {path}; the statement of its month shows both", "written", path=path)
@@ -54,7 +55,7 @@ def _read_at(text: str, zone: str) -> int:
         return now()
     if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
         parse_bound(text)  # names a date that does not exist
-        return midnight(date.fromisoformat(text), zone)
+        return clock_of(zone, GREGORIAN).midnight(date.fromisoformat(text))
     return parse_bound(text)
 
 

@@ -1,5 +1,6 @@
 """Make a sealed statement again from its lake, and say what the lake now gives differently."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from svc_analytics.closing.restatement.reduction import both_name, comparable
 from svc_analytics.closing.restatement.verdicts import without_verdicts
 from svc_analytics.instants import now, parse_bound
 from svc_analytics.lake.lake import Lake
+from svc_analytics.proofs.sealed_zones import OFFSETS, by_its_lines
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.metadata import check_names
@@ -28,8 +30,8 @@ from svc_analytics.warehouse.warehouse import open_warehouse
 
 # They hold no figures; the reasons of a statement name what matters of them.
 WITHOUT_FIGURES = ("checks", "reading")
-_CHECKS = ("checks.csv", "checks.parquet")
 _ACCEPTED = ("check_name", "record_id", "acknowledged_reason", "acknowledged_by", "content")
+_TIMES = {"occurred_at_utc": "UTC", "occurred_at_local": None}
 
 
 def read_until(lake: Lake) -> int | None:
@@ -38,29 +40,40 @@ def read_until(lake: Lake) -> int | None:
     return max((end for _, end in spans), default=None)
 
 
-def rederive(lake: Lake, manifest: seals.Manifest) -> Statement:
+def rederive(lake: Lake, manifest: seals.Manifest, folder: Path) -> Statement:
     """Make a statement again, with the period, options and balances of its manifest."""
     names, sealed = check_names(seals.chosen_metadata(manifest)), seals.sealed_assertions(manifest)
     balances = read_assertions(lake.path) if sealed is None else sealed
-    period, accepted = seals.stated_period(manifest), _sealed_acceptances(lake, manifest)
+    period, accepted = seals.stated_period(manifest), _sealed_acceptances(lake, manifest, folder)
+    if period.zone != "UTC" and OFFSETS not in manifest:
+        period = by_its_lines(period, _shown(folder, manifest))
     basis = Basis(now(), balances, names, parse_bound(manifest["as_of"]), sealed=accepted)
     return prepare(lake, period, basis)
 
 
-def _sealed_acceptances(lake: Lake, manifest: seals.Manifest) -> Sealed:
+def _sealed_acceptances(lake: Lake, manifest: seals.Manifest, folder: Path) -> Sealed:
     """Return the acceptances that were sealed, where a line of the lake lies ahead of the clock.
 
     What such a line accepted at the sealing, it still accepts of that month.
     """
     if not Acceptances.of(lake).ahead:
         return frozenset()
-    first = lake.path / seals.STATEMENTS / seals.stated_period(manifest).folder
-    folder = seals.version_folder(first, manifest["version"])
-    files = {each: manifest["files"][each] for each in _CHECKS if each in manifest["files"]}
-    if seals.broken_files(folder, {**manifest, "files": files}):
-        return frozenset()
-    rows = [row for each in read_tables(folder, files).values() for row in each.to_pylist()]
+    rows = _table(folder, manifest, "checks", _ACCEPTED).to_pylist()
     return frozenset(tuple(row[name] for name in _ACCEPTED) for row in rows)
+
+
+def _shown(folder: Path, manifest: seals.Manifest) -> list[tuple[int, int]]:
+    """Return the instant of each sealed line, and what a clock showed then, in microseconds."""
+    lines = _table(folder, manifest, "lines", _TIMES)
+    times = (lines[name].cast(pa.timestamp("us", zone)) for name, zone in _TIMES.items())
+    return [*zip(*(each.cast(pa.int64()).to_pylist() for each in times), strict=True)]
+
+
+def _table(folder: Path, manifest: seals.Manifest, name: str, columns: Collection[str]) -> pa.Table:
+    """Read a sealed table that is as it was sealed; else one of these columns, without rows."""
+    files = {each: facts for each, facts in manifest["files"].items() if each.split(".")[0] == name}
+    names = files.keys() - seals.broken_files(folder, {**manifest, "files": files})
+    return read_tables(folder, names).get(name, pa.table({each: [] for each in columns}))
 
 
 def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Statement) -> pa.Table:

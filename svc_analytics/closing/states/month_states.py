@@ -162,7 +162,7 @@ def _judge(lake: Lake, state: MonthState, clock: int) -> Judgement:
     if manifest is None:
         basis = Basis(clock, read_assertions(lake.path), has_trend=False)
         return _judgement(_held(lake, prepare(lake, state.period, basis)))
-    new = rederive(lake, manifest)
+    new = rederive(lake, manifest, state.versions[-1])
     table = restatement(lake, state.versions[-1], manifest, new)
     return Judgement(tuple(each.text for each in new.reasons), table.num_rows > 0)
 

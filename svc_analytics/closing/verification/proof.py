@@ -67,6 +67,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import tree_of
+from svc_analytics.proofs.sealed_zones import has_known_offsets, has_other_rules
 from svc_analytics.proofs.secret import read_secret
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import MANIFEST, printed
@@ -164,6 +165,7 @@ def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
         proof.unproven += changed_profile(manifest, lake)
         proof.notes += balance_notes(lake, manifest, period)
         _derive(proof)
+    _check_zone(proof, proof.new.period if proof.new else period)
     _check_seals(proof, period)
     _check_contents(proof, period)
     return proof
@@ -203,7 +205,15 @@ def _derive(proof: Proof) -> None:
         values = {"as_of": manifest["as_of"], "until": format_instant(read_to)}
         proof.doubt(Message("seal.read_less", place=lake.place, **values))
         return
-    proof.new = rederive(lake, manifest)
+    proof.new = rederive(lake, manifest, proof.folder)
+
+
+def _check_zone(proof: Proof, period: Period) -> None:
+    """Say where a seal keeps other rules of its zone than this machine has."""
+    if has_other_rules(period):
+        is_known = has_known_offsets(period)
+        text = Message("seal.other_rules" if is_known else "seal.unknown_rules", zone=period.zone)
+        (proof.notes if is_known else proof.unproven).append(text)
 
 
 def _check_seals(proof: Proof, period: Period) -> None:

@@ -13,7 +13,7 @@ from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.messages import Message, joined
 from svc_analytics.notebook.desk.records import Wanted
-from svc_analytics.periods import Period, midnight, month
+from svc_analytics.periods import Period, month
 from svc_analytics.render.face.all_coins import ALL_COINS
 from svc_analytics.render.figures import FigureCells, figures_table, meaning, unknown_reason
 from svc_analytics.render.page.tables import PageTables
@@ -140,7 +140,7 @@ def _of_day(period: Period, figures: dict[str, str], row: Row, column: str) -> W
     if column not in figures:
         return None
     day: date = row["day"]
-    start, end = (midnight(each, period.zone) for each in (day, day + timedelta(days=1)))
+    start, end = map(period.clock.midnight, (day, day + timedelta(days=1)))
     bounds = replace(period, start=start, end=end)
     return Wanted(figures[column], row["currency"], bounds, title=period.day_text(day))
 

@@ -198,6 +198,23 @@ create macro is_within(moment, starts_at, ends_at) as
 -- micros(moment): an instant as the microseconds since 1970.
 create macro micros(moment) as epoch_us(moment);
 
+-- local_time(moment, zone): what a clock shows at an instant. A statement gives the clock itself:
+-- from when on it is how many microseconds ahead of UTC, oldest first. So its days are of the same
+-- rule as its bounds. People may give the name of a zone, by DuckDB's own rules.
+create macro local_time(moment, zone) as case
+    when zone like '[%' then make_timestamp(
+        micros(moment) + ahead_at(micros(moment), zone::struct(since bigint, ahead bigint)[])
+    )
+    else moment at time zone zone
+end;
+
+-- ahead_at(instant, spans): how far a clock is ahead then; most instants are of its newest spans.
+create macro ahead_at(instant, spans) as case
+    when instant >= spans[-1].since then spans[-1].ahead
+    when instant >= spans[-2].since then spans[-2].ahead
+    else list_filter(spans, lambda each: each.since <= instant)[-1].ahead
+end;
+
 -- fact(x): a value as a part of a longer text, so that no other values make the same text.
 create macro fact(x) as coalesce(length(x::varchar) || ':' || x::varchar, '-');
 

@@ -4,7 +4,7 @@
 -- from: ledger_entries, int_period_known.
 
 with entries as (
-    select *, (occurred_at at time zone zone)::date as local_day
+    select *, local_time(occurred_at, zone)::date as local_day
     from ledger_entries
     where is_within(occurred_at, starts_at, ends_at)
 ),

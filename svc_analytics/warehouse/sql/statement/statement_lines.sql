@@ -36,7 +36,7 @@ select
     parent_period,  -- its UTC month
     occurred_at as occurred_at_utc,  -- when the money moved, UTC
     -- the same on a clock of the statement's zone
-    occurred_at at time zone zone as occurred_at_local,
+    local_time(occurred_at, zone) as occurred_at_local,
     label as period,  -- the period's name, as given
     currency,  -- coin slug
     gross,  -- amount, + into the wallet
@@ -61,7 +61,7 @@ select
     known(parent_paid_at >= coalesce(refunds_whole_from, parent_paid_at), refundable_left)
         as refundable_left,
     -- local days from payment to refund
-    days_between(parent_paid_at at time zone zone, occurred_at at time zone zone) as days_to_refund,
+    days_between(local_time(parent_paid_at, zone), local_time(occurred_at, zone)) as days_to_refund,
     -- pseudonym of the customer, the same on every statement: p- and 12 digits and letters a to f
     'p-' || left(sha256(payer_id), 12) as payer_ref,
     comment,  -- the merchant's note

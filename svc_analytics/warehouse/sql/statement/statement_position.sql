@@ -16,7 +16,7 @@ entries as (
         net_small,
         net_large,
         occurred_at,
-        (occurred_at at time zone zone)::date as local_day
+        local_time(occurred_at, zone)::date as local_day
     from int_movements_until(starts_at, ends_at)
 ),
 
@@ -46,8 +46,8 @@ days as (
     from bounds
     cross join unnest(
         generate_series(
-            (starts_at::timestamptz at time zone zone)::date::timestamp,
-            (last_known at time zone zone - interval 1 microsecond)::date::timestamp,
+            local_time(starts_at::timestamptz, zone)::date::timestamp,
+            local_time(last_known - interval 1 microsecond, zone)::date::timestamp,
             interval 1 day
         )
     ) as listed (midnight)
