@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from functools import cache
 from itertools import pairwise
@@ -18,6 +18,7 @@ from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.instants import SECOND
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
+from svc_analytics.periods.zones import Change
 from svc_analytics.render.bridge import TREND
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
 from svc_analytics.statements.kept_models import BOUNDS, READ_ONCE, call_of, keep_all, used_in
@@ -76,7 +77,7 @@ def read_tables(
         "start": period.start,
         "end": period.end,
         "as_of": as_of,
-        "zone": _clock_text(period),
+        "zone": clock_text(period.changes),
         "label": period.label,
         "assertions": [assertion.to_parameter() for assertion in assertions] or None,
     }
@@ -97,9 +98,9 @@ def read_tables(
     return tables
 
 
-def _clock_text(period: Period) -> str:
-    """Write what clocks of a period's zone show, as the macro `local_time` reads it."""
-    spans = [{"since": since, "ahead": ahead * SECOND} for since, ahead in period.changes]
+def clock_text(changes: Iterable[Change]) -> str:
+    """Write what clocks show as the macro `local_time` reads it; the first span holds before it."""
+    spans = [{"since": since, "ahead": ahead * SECOND} for since, ahead in changes]
     return json.dumps([spans[0] | {"since": 0}, *spans[1:]])
 
 
