@@ -46,12 +46,13 @@ def place(made, tmp_path, monkeypatch) -> Path:
 
 
 def test_a_restored_lake_has_the_same_bytes(place):
-    """Of a secret in it nobody else reads anything, in the backup neither."""
+    """Its owner's group reads it; of a secret nobody else reads anything, in the backup neither."""
     back_up(place / "data", place / "disk" / "backups")
     restore(place / "disk" / "backups", place / "new", progress=False)
     assert kept(place / "new") == kept(place / "data")
     for secret in (place / "new" / "secret", place / "disk" / "backups" / "lake" / "secret"):
         assert secret.stat().st_mode & 0o777 == 0o600
+    assert (place / "new" / "lake.json").stat().st_mode & 0o777 == 0o640
     for folder in (place / "new", place / "disk" / "backups"):
         assert not folder.stat().st_mode & 0o007
 
@@ -66,6 +67,17 @@ def test_a_restored_lake_closes_the_next_month_to_the_same_bytes(place):
         for name in ("data", "new")
     )
     assert (one / "manifest.json").read_bytes() == (other / "manifest.json").read_bytes()
+
+
+def test_a_backup_behind_a_killed_run_holds_the_statement_that_it_was_replacing(place):
+    """Its folder lay aside, in a hidden one."""
+    before = kept(place / "data")
+    folder = place / "data" / "statements" / MONTHS[0]
+    aside = folder.with_name(f".{folder.name}.0a0a0a0a.writing")
+    (aside / "new").mkdir(parents=True)
+    folder.rename(aside / "old")
+    back_up(place / "data", place / "backups")
+    assert restored(place / "backups", place / "new") == before
 
 
 def test_only_what_is_new_and_changed_is_copied(place):
@@ -199,6 +211,7 @@ def test_a_restored_lake_answers_other_tools(place, run):
         (("backup", "theirs"), 2, "holds backups of merchant somebody-else"),
         (("restore", "backups"), 1, "is not empty"),
         (("restore", "backups", "--at", "2020", "--data-dir", "new"), 2, "holds no backup 2020"),
+        (("restore", "many", "--at", "2020", "--data-dir", "new"), 2, "the newest are b, c, d\n"),
         (("restore", "none", "--data-dir", "new"), 1, "there is none"),
         (("restore", "backups", "--data-dir", "s3://bucket/lake"), 2, "is a bucket"),
     ],
@@ -208,6 +221,9 @@ def test_what_cannot_be_done_is_said_in_one_line(place, run, words, code, said):
     (place / "other").mkdir()
     (place / "other" / "mine.txt").write_text("mine")
     (place / "theirs" / "backups").mkdir(parents=True)
+    (place / "many" / "backups").mkdir(parents=True)
+    for name in "abcd":
+        (place / "many" / "backups" / f"{name}.json").touch()
     strange = Inventory(0, "somebody-else", "0.1.0", {})
     (place / "theirs" / "backups" / "a.json").write_bytes(strange.to_bytes())
     back_up(place / "data", place / "backups")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from svc_analytics.instants import parse_bound
+from svc_analytics.statements.finality import unread_again
 from svc_analytics.statements.statement import Statement, statement
 from tests.support.fake_service import Record, payment, payout, refund
 from tests.support.prepared import extracted
@@ -56,6 +57,15 @@ def usdt(made: Statement) -> dict[str, Any]:
 def positions(made: Statement) -> list[Any]:
     found = usdt(made)
     return [found[name] for name in ("opening_position", "closing_position", "usd_exposure")]
+
+
+def test_streams_that_could_not_be_read_again_are_named_in_one_order():
+    """Whichever of them failed first: a month that waits says the same each night."""
+    causes = {"payout_records": "no key", "payments": "an outage"}
+    assert [str(each.text) for each in unread_again(causes)] == [
+        "payments could not be read again: an outage",
+        "payout records could not be read again: no key",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,22 @@ def test_what_is_missing_or_refused_is_named(points, monkeypatch):
     assert points().keys() == {"settings"}
 
 
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_a_lake_is_asked_whose_it_is_where_it_is_there_and_a_key_tells(
+    is_refused, points, run, monkeypatch, tmp_path
+):
+    """Before the first extraction nothing is wrong; a torn lake.json is said once."""
+    monkeypatch.setenv("SVC_DATA_DIR", str(tmp_path / "new"))
+    if is_refused:
+        (tmp_path / "new").mkdir(mode=0o700)
+        (tmp_path / "new" / "lake.json").write_text("torn")
+        for name in ("checkout", "payout"):
+            key = {"checkout": "live", "payout": "payout"}[name]
+            monkeypatch.setenv(f"SVC_{name.upper()}_KEY", f"svc_{key}_" + "0" * 64)
+    assert points().keys() == ({"checkout key", "payout key", "lake"} if is_refused else set())
+    assert run("doctor").out.count(" lake: ") == 1
+
+
 def test_what_signs_and_stamps_is_looked_at(points, run, monkeypatch, tmp_path):
     """Where it is set: the key and `ssh-keygen`, the authority's address and `openssl`."""
     monkeypatch.setenv("SVC_SIGNING_KEY", str(make_key(tmp_path, "own")))

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from svc_analytics.closing.result import CloseResult
+from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import ConfigError, KeyRefused, SvcError, Unavailable
 from svc_analytics.extraction import update
 from svc_analytics.instants import HOUR, now
@@ -22,12 +24,15 @@ from svc_analytics.messages import Message
 from svc_analytics.render.document import Reason
 from svc_analytics.unattended import attachments, watch
 from svc_analytics.unattended.notice_log import read_notice_log
-from svc_analytics.unattended.notifiers import read_notifiers
+from svc_analytics.unattended.notifiers import Undelivered, read_notifiers
 from svc_analytics.unattended.settings import read_watching
+from svc_analytics.unattended.web import call as call_web
 from tests.support.fake_service import payment
+from tests.support.loopback import answering, whole
 from tests.support.post_office import PostOffice, post_office
 from tests.support.rings import rings
 
+SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signed.pem"
 CLOSE = ("close", "--all-due")
 MONTHS = ("2026-08", "2026-09", "2026-10")
 SECRETS = {
@@ -231,6 +236,19 @@ def test_what_was_sealed_before_anybody_listened_is_not_told(watched, told):
     assert events(told) == []
 
 
+@pytest.mark.parametrize(("state", "heard"), [("unchanged", []), ("sealed", ["sealed"])])
+def test_whose_memory_is_lost_in_a_run_is_told_what_it_sealed_and_no_more(
+    state, heard, watched, told
+):
+    """A month that the run found unchanged was sealed before."""
+    seal()
+    folder = Path("data/statements/2026-08").absolute()
+    with watched() as run:
+        Path("data/.told.json").unlink()
+        run.closed(CloseResult("2026-08", state, folder, 1, read_manifest(folder)["seal"]))
+    assert events(told) == heard
+
+
 @pytest.mark.thorough
 def test_a_restatement_is_told_once_and_is_no_lasting_state(call, closer, told):
     """The run ends with 3, and the next one has nothing to add."""
@@ -311,6 +329,20 @@ def test_a_service_that_is_away_is_told_after_a_day(call, told, fails, monkeypat
         [],
         ["away"],
     ]
+
+
+def test_a_webhook_of_a_companys_own_authority_is_trusted_by_the_setting(monkeypatch):
+    """SVC_CA_FILE names its certificate; without it nothing is sent."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(SELF_SIGNED)
+    with answering(whole(b""), context) as server:
+        url = f"https://localhost:{server.port}/hook"
+        with pytest.raises(Undelivered, match="certificate verify failed"):
+            call_web(url, read_watching(), b"{}")
+        monkeypatch.setenv("SVC_CA_FILE", str(SELF_SIGNED))
+        call_web(url, read_watching(), b"{}")
+    [asked] = server.asked
+    assert asked.startswith(b"POST /hook ")
 
 
 def test_a_notifier_that_fails_is_a_warning_and_is_told_by_the_next_run(

@@ -130,6 +130,13 @@ def test_no_secret_is_in_a_unit_and_those_of_the_environment_are_roots_alone(
     assert f"LoadCredential=notify:{folder}/notify".replace("%", "%%") in unit.read_text()
 
 
+def test_without_a_running_systemd_the_timer_waits_for_it(folder, systemd, run):
+    """As in an image that is being made: nothing can be asked to read the units, or to start."""
+    systemd.manager = replace(systemd.manager, is_running=False)
+    assert run("schedule", "install").code == 0
+    assert systemd.calls == [f"enable {unit_name(str(folder / 'data'))}.timer"]
+
+
 def test_a_second_time_only_what_changed_is_written(folder, systemd, run):
     """And systemd is asked to read it again."""
     run("schedule", "install")
