@@ -171,9 +171,7 @@ WORDS: dict[str, Change] = {
 @pytest.fixture(autouse=True)
 def stated_once(monkeypatch) -> None:
     """What is forged lies beside the lake: it gives the same statement of October each time."""
-    monkeypatch.setattr(
-        proof, "rederive", lambda lake, manifest: once("forged", lambda: rederive(lake, manifest))
-    )
+    monkeypatch.setattr(proof, "rederive", lambda *facts: once("forged", lambda: rederive(*facts)))
 
 
 @pytest.mark.parametrize(("what", "release"), sample(product(FORGERIES, (None, OTHER)), 15))
