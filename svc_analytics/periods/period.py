@@ -74,9 +74,9 @@ class Period:
 
     @property
     def changes(self) -> list[Change]:
-        """How far these are ahead of UTC, since the first record of the lake and to its end."""
+        """How far these are ahead of UTC, since the first record of the lake and at its end."""
         since = getattr(self.zone, "since", 0)
-        return self.clock.changes(min(since, self.start), self.end)
+        return self.clock.changes(min(since, self.start), self.end + 1)
 
     @property
     def title(self) -> str:

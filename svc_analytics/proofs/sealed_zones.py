@@ -91,7 +91,7 @@ def has_other_rules(period: Period) -> bool:
     """Whether a period has other bounds or days than by this machine's rules of its zone."""
     ours, since = ours_of(period), period.changes[0][0]
     is_same = (period.start, period.end) == (ours.start, ours.end)
-    return not is_same or period.changes != ours.clock.changes(since, period.end)
+    return not is_same or period.changes != ours.clock.changes(since, period.end + 1)
 
 
 def has_known_offsets(period: Period) -> bool:

@@ -37,12 +37,12 @@ def _known(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
         replace(basis, clock=0, now=0, assertions=()) if is_over else replace(basis, assertions=())
     )
     ahead = Acceptances.of(lake, basis.now, basis.sealed).ahead if lake.exists else ()
-    key = (_bytes_of(lake), period, asked, repr([*basis.assertions, *ahead]))
+    key = (_bytes_of(lake), (period, *period.changes), asked, repr([*basis.assertions, *ahead]))
     if key not in _read:
         _read[key] = made = read_period(lake, period, basis)
         if is_over and made.as_of == made.read_to >= period.end:
             for as_of in (None, made.as_of):  # test_as_of proves that these are the same
-                _read[key[0], period, replace(asked, as_of=as_of), key[3]] = made
+                _read[key[0], place, replace(asked, as_of=as_of), key[3]] = made
         while len(_read) > MOST:
             del _read[next(iter(_read))]
     found = _read[key]
