@@ -17,7 +17,7 @@ from svc_analytics.periods import GREGORIAN, Period
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
 from svc_analytics.proofs.sealed_zones import seal_of as seal_of
 from svc_analytics.proofs.sealed_zones import sealed_period
-from svc_analytics.proofs.verify import ADDED, OF_PROGRAMS
+from svc_analytics.proofs.verify import ADDED, left_over
 from svc_analytics.render.folder import FORMAT, MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
 
@@ -170,14 +170,13 @@ def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
     The lock files of office programs, what a file manager leaves, and what a package adds do not
     count.
     """
-    names = {path.name for path in folder.iterdir() if not path.name.startswith(OF_PROGRAMS)}
+    names = {path.name for path in folder.iterdir()} - left_over(folder)
     return sorted(names - {MANIFEST, *BESIDE, *ADDED, *manifest["files"]})
 
 
 def altered_package(folder: Path) -> list[Message]:
     """List what differs from the sums of a folder that was packed; nothing of any other folder."""
-    paths = (path for path in folder.iterdir() if not path.name.startswith(OF_PROGRAMS))
-    here = {path.name for path in paths if path.is_file()}
+    here = {path.name for path in folder.iterdir() if path.is_file()} - left_over(folder)
     if not here & ADDED:
         return []
     sums = {f"{hash_file(folder / name)}  {name}\n" for name in here - {SUMS}}

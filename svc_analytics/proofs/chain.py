@@ -1,7 +1,9 @@
 """The chain of checkpoints: one small file that lists all months a lake sealed, in their order.
 
 A reader who keeps it sees later that no month was taken out, put in before, or sealed anew: each
-later chain begins with it. Its tree lets them prove that by its root and size alone.
+later chain begins with it. Its tree lets them prove that by its root and size alone. A leaf of the
+tree is all that an entry says; in earlier releases it was its checkpoint alone, and a chain gets
+another tree when it grows.
 """
 
 import json
@@ -35,11 +37,11 @@ def require_beginning(known: Chain) -> None:
 
 def chain_text(merchant_id: object, entries: Sequence[Entry], before: Chain | None) -> str:
     """Write the chain of these checkpoints, which proves that it begins with the one before."""
-    leaves = [chain_leaf(each["checkpoint"], each["seal"]) for each in entries]
+    leaves, size = [chain_leaf(each) for each in entries], before["size"] if before else 0
     earlier = None
-    if before and list(entries[: before["size"]]) == before["checkpoints"]:
-        proof = [each.hex() for each in consistency(leaves, before["size"])]
-        earlier = {"size": before["size"], "root": before["root"], "proof": proof}
+    if before and list(entries[:size]) == before["checkpoints"]:
+        proof = [each.hex() for each in consistency(leaves, size)]
+        earlier = {"size": size, "root": root_of(leaves[:size]).hex(), "proof": proof}
     chain = {
         "origin": f"svc-analytics/{merchant_id}/chain",
         "size": len(entries),

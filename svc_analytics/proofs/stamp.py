@@ -22,6 +22,7 @@ SETTING = "SVC_TSA_URL"
 _TIMEOUT = 20  # seconds for a connection, and for each part of the reply
 _PATIENCE = 60  # seconds for all of it
 _LONGEST = 1 << 20  # bytes of a reply: one with its certificates has some thousands
+_UNTRUSTED = 3  # a stamp of the text is there, and nobody was named who may stamp
 _NO_OPENSSL = "stamp.no_program"
 _HEADERS = {"Content-Type": "application/timestamp-query", "User-Agent": "svc-analytics"}
 
@@ -105,8 +106,8 @@ class Authority:
 
 def has_stamp(folder: Path) -> bool:
     """Whether a sealed folder has a stamp of its checkpoint, by whatever authority."""
-    outcome, *_ = verify.outcome(verify.check_stamp, folder, None)
-    return bool(outcome != "FAILED" and (folder / STAMP).is_file())
+    *_, code = verify.outcome(verify.check_stamp, folder, None)
+    return bool(code == _UNTRUSTED)
 
 
 def _check(place: Path) -> None:
@@ -124,6 +125,8 @@ def _check(place: Path) -> None:
     _openssl("pkcs7", "-inform", "DER", "-in", token, "-print_certs", "-out", known)
     asked = ("-queryfile", str(place / QUERY), "-CAfile", known, "-partial_chain")
     _openssl("ts", "-verify", "-in", reply, *asked)
+    if not has_stamp(place):
+        raise ConfigError(Message("stamp.other_reply", reason="its form is not strict"))
 
 
 def _openssl(*words: str) -> str:

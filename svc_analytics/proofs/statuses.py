@@ -84,7 +84,7 @@ def statuses_of(folder: Path, trust: Trust) -> list[Status]:
         ("files", verify.check_files, folder, facts),
         ("lines", verify.check_lines, folder, facts),
         ("checkpoint", verify.check_checkpoint, folder, facts),
-        ("chain", verify.check_chain, folder, place, facts, trust.earlier),
+        ("chain", verify.check_chain, folder, place, facts, trust.earlier, trust.signers),
     ]
     stamped: list[Check] = [("stamp", verify.check_stamp, folder, trust.authority)]
     named = {"sealed": sealed, "signed": signed, "stamped": stamped}
@@ -92,10 +92,12 @@ def statuses_of(folder: Path, trust: Trust) -> list[Status]:
 
 
 def _status(name: str, checks: Sequence[Check]) -> Status:
-    """Join checks: one that failed says why; else what held; else why nothing was checked."""
+    """Join checks: one that failed says why; else what held, and what of it was not checked."""
     by_outcome: dict[str, list[str]] = {FAILED: [], HELD: [], UNCHECKED: []}
+    left = []
     for label, check, *facts in checks:
-        outcome, text, _ = verify.outcome(check, *facts)
+        outcome, text, code = verify.outcome(check, *facts)
         by_outcome[outcome].append(text if label == checks[0][0] else f"{label}: {text}")
+        left += [f"not checked: {label}: {text}"] if outcome == UNCHECKED and code else []
     outcome = next(outcome for outcome, texts in by_outcome.items() if texts)
-    return Status(name, outcome, "; ".join(by_outcome[outcome]))
+    return Status(name, outcome, "; ".join(by_outcome[outcome] + left * (outcome == HELD)))

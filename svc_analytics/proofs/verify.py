@@ -4,41 +4,41 @@
 
 It opens nothing outside FOLDER (by default its own) but the files that you name, and no network.
 Each line says that something held, FAILED, or was not checked, and why. It ends with 0 where all
-held, with 1 where something failed, and with 3 where something that is there was not checked.
+held, 1 where something failed, 3 where something was not checked, and 4 where it cannot run here.
 A key that comes with a statement proves nothing: bring those that you trust in --signers, a file
 of "allowed signers" as ssh-keygen reads it, and the certificates of a stamp in --authority.
 """
-
-from __future__ import annotations
-
-import argparse, base64, csv, fnmatch, hashlib, json, re, shutil, subprocess, sys, tempfile
-from datetime import datetime, timezone
-from decimal import Context, Decimal
+import sys
+if sys.version_info < (3, 9):  # an older one gets here, for it can read all that follows
+    sys.exit(sys.stdout.write("not checked  this needs Python 3.9 or newer\n") and 4)
+import argparse, base64, calendar, csv, json, os, re, shutil, subprocess, tempfile, time
+from hashlib import new, sha256, sha512
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterable, Iterator, Optional
 
 ADDED = {"README.txt", "SHA256SUMS", "EVIDENCE.txt", "verify.py", "chain.json", "chain.json.sig"}
 BESIDE = {"manifest.json", "checkpoint", "checkpoint.sig", "checkpoint.tsq", "checkpoint.tsr"}
-# How names begin that office programs, file managers, and a signing that was killed leave.
-OF_PROGRAMS = (".DS_Store", "~$", ".~lock.", ".checkpoint.")
-OURS = "svc-analytics-seal"  # the namespace of signatures
-HASH = "[0-9a-f]{64}"
+OURS, HASH = "svc-analytics-seal", "[0-9a-f]{64}"  # the namespace of signatures; a hash
+MONTH = ("label", "calendar", "zone", "version")  # of an entry of a chain
 CHECKPOINT = (
-    rf"svc-analytics/([^\n]+)\n(0|[1-9][0-9]*)\n({HASH})\nseal {HASH}\n"
-    rf"version [1-9][0-9]*\nprevious (?:{HASH}|none)\nsalt hmac-sha256/1\n(?:header ({HASH})\n)?"
-)
-SIGNER = r'(?m)^("[^"]*"|[^\s#]\S*)\s+(?:((?:[^\s"]|"[^"]*")+)\s+)??(?:ssh|ecdsa|sk)-\S+\s+(\S+)'
+    rf"svc-analytics/([^\n]+)\n(0|[1-9][0-9]*)\n({HASH})\nseal {HASH}\nversion [1-9][0-9]*\n"
+    rf"previous (?:{HASH}|none)\nsalt hmac-sha256/1\n(?:header ({HASH})\n)?")
 # The hash of the names of all columns of lines.csv, but for those that begin with "metadata.":
 # for months that were sealed before a checkpoint had the hash of the header.
 COLUMNS = "61bf3cea9ee625a5d4dd791ac11a573378f660d5af5806520c6d7fb41db91662"
-SUMS = {  # figures of the summary: the kind of line, its column and the sign that add up to each
-    "payments_count": ("payment", "", 1), "refunds_count": ("refund", "", 1),
-    "payouts_count": ("payout", "", 1), "gross_sales": ("payment", "gross", 1),
-    "charged_total": ("payment", "charged", 1), "net_sales": ("payment", "net", 1),
-    "refunds_debited": ("refund", "net", -1), "payouts_debited": ("payout", "net", -1),
-    "rail_movement": ("", "net", 1), "closing_position": ("", "net", 1),
-}
-EXACT, sha256 = Context(prec=100), hashlib.sha256
+# Figures of the summary, and which lines add up to each: what they are, the sign and the column.
+SUMS = re.findall(r"(\S+)=(\S+) ([+-])(\S+)", """
+    payments_count=payment +one gross_sales=payment +gross charged_total=payment +charged
+    payment_fees=payment -fee net_sales=payment +net refunds_count=refund +one
+    refunds_paid=refund -gross refunds_debited=refund -net refunds_same_period=refund:same -gross
+    refunds_prior_period=refund:prior -gross refunds_unresolved=refund:lost -gross
+    payouts_count=payout +one payouts_sent=payout -gross payout_fees=payout -fee
+    payouts_debited=payout -net total_fees_borne=payment/merchant -fee total_fees_borne=refund -fee
+    total_fees_borne=payout -fee net_settlement=payment +net net_settlement=refund +net
+    rail_movement=line +net closing_position=line +net usd_gross=payment +usd
+    usd_refunds=refund +usd usd_payouts=payout +usd receipts_checked=payment +one
+    receipts_checked=payment.not_checked -one receipts_valid=payment.valid +one""")
+VALID = dict.fromkeys(("valid_previous_secret", "proven_by_record"), "valid")  # receipts too
 csv.field_size_limit(1 << 30)
 
 class Result(Exception):
@@ -48,7 +48,11 @@ def require(is_right: object, text: str) -> None:
     if not is_right:
         raise Result("FAILED", text, 1)
 
-# Files, manifest, seal and lines.
+def listed(names: Iterable[str]) -> str:
+    known = list(names)
+    return ", ".join(known[:20]) + f" and {len(known) - 20} more" * (len(known) > 20)
+
+# Files, manifest and seal.
 
 def place(folder: Path, name: str) -> Path:
     path = folder / name
@@ -71,24 +75,40 @@ def parse_json(content: bytes) -> Any:
         return dict(pairs)
     return json.loads(content.decode(), object_pairs_hook=once_each)
 
+def compact(facts: dict[str, Any]) -> bytes:
+    return json.dumps(facts, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+
 def check_seal(folder: Path, manifest: dict[str, Any]) -> str:
     manifest.update(parse_json(read(folder, "manifest.json")))
-    bare = {name: value for name, value in manifest.items() if name != "seal"}
-    text = json.dumps(bare, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    require(sha256(text.encode()).hexdigest() == manifest["seal"], "manifest.json is not as sealed")
+    text = compact({name: value for name, value in manifest.items() if name != "seal"})
+    require(sha256(text).hexdigest() == manifest["seal"], "manifest.json is not as sealed")
     return f"{manifest['seal']}: compare it with the one that you were given"
+
+def left_over(folder: Path) -> set[str]:
+    """Return the names of files that programs leave beside others, or a signing that was killed."""
+    here = {each.name for each in folder.iterdir() if each.is_file() and not each.is_symlink()}
+    known = {form % n for form in ("~$%s", ".~lock.%s#", ".%s.writing") for n in here | BESIDE}
+    return here & (known | {f"~${n[2:]}" for n in here} | {".DS_Store", "Thumbs.db", "desktop.ini"})
+
+def unsealed(folder: Path) -> list[str]:
+    """Name the files in a folder that neither seal nor signature covers."""
+    here = {each.name for each in folder.iterdir()} & ADDED
+    return sorted(here - {"chain.json", "chain.json.sig"} | left_over(folder))
 
 def check_files(folder: Path, manifest: dict[str, Any]) -> str:
     files = {name: facts["sha256"] for name, facts in manifest["files"].items()}
-    here = sorted(each.name for each in folder.iterdir() if not each.name.startswith(OF_PROGRAMS))
-    sums = {name: hash_of(folder, name) for name in here}
+    known, form = {*files, *ADDED, *BESIDE}, r"[a-z0-9][a-z0-9_.-]*[a-z0-9]"
+    require(all(re.fullmatch(form, name) for name in files), "a name is none of a statement's")
+    here = {each.name for each in folder.iterdir()} - left_over(folder)
+    sums = {name: hash_of(folder, name) for name in here & known}
     wrong = {f"{name} is not as sealed" for name in files if files[name] != sums.get(name)}
-    wrong |= {f"{name} is not of it" for name in set(sums) - set(files) - ADDED - BESIDE}
-    if set(sums) & ADDED:
-        lines = read(folder, "SHA256SUMS").decode("utf-8", "replace").splitlines(keepends=True)
-        sums_now = [f"{sums[name]}  {name}\n" for name in here if name != "SHA256SUMS"]
-        wrong |= {f"{line[66:-1]} is not as in SHA256SUMS" for line in {*lines} ^ {*sums_now}}
-    require(not wrong, ", ".join(sorted(wrong)))
+    wrong |= {f"{name} is not of it" for name in here - known}
+    if here & ADDED:
+        lines = {*read(folder, "SHA256SUMS").decode("utf-8", "replace").splitlines(keepends=True)}
+        lines ^= {f"{sums[name]}  {name}\n" for name in sums if name != "SHA256SUMS"}
+        others = {line[66:-1] for line in lines} - (here - known)
+        wrong |= {f"{name} is not as in SHA256SUMS" for name in others}
+    require(not wrong, listed(sorted(wrong)))
     return f"{len(files)} of {len(files)} are as sealed"
 
 def check_checkpoint(folder: Path, manifest: dict[str, Any]) -> str:
@@ -96,47 +116,80 @@ def check_checkpoint(folder: Path, manifest: dict[str, Any]) -> str:
     if tree is None:
         require(not (folder / "checkpoint").exists(), "it is of no tree of the manifest")
         raise Result("not checked", "no tree: sealed before there were trees", 0)
-    text = (
-        f"svc-analytics/{manifest['merchant']['id']}/{manifest['label']}\n{tree['size']}\n"
+    text = (f"svc-analytics/{manifest['merchant']['id']}/{manifest['label']}\n{tree['size']}\n"
         f"{tree['root']}\nseal {manifest['seal']}\nversion {manifest['version']}\n"
         f"previous {manifest['previous_seal'] or 'none'}\nsalt {tree['salt']}\n"
-        + (f"header {tree['header']}\n" if "header" in tree else "")
-    )
+        + (f"header {tree['header']}\n" if "header" in tree else ""))
     require(read(folder, "checkpoint") == text.encode(), "it is not that of the manifest")
-    return f"{tree['size']} lines, root {tree['root']}"
+    return f"{tree['size']} lines; root {tree['root']} not computed (it needs the lake's secret)"
+
+# Lines. Amounts are whole numbers, in units of 18 places.
 
 def rows(folder: Path, name: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of a table; no heading stands twice, and no row is longer or shorter."""
     with place(folder, name).open(encoding="utf-8-sig", newline="") as file:
-        yield from csv.DictReader(file, strict=True)
+        table = csv.reader(file, strict=True)
+        names = next(table, [])
+        known = {n for n in names if re.fullmatch(r"[a-z0-9_]+|metadata\..*", n, re.DOTALL)}
+        require(len(known) == len(names), f"{name} has a heading twice, or a strange one")
+        for row in table:
+            require(len(row) == len(names), f"{name} has a row of {len(row)} cells")
+            yield dict(zip(names, row))
 
-def header_of(folder: Path) -> str:
-    """Return the hash of the headings of lines.csv; one in quotes may hold newlines."""
-    text = ""
-    with place(folder, "lines.csv").open(encoding="utf-8-sig", newline="") as file:
-        while not text or text.count('"') % 2:
-            text += next(file)
-    return sha256(text[:-1].encode()).hexdigest()
+def amount(text: str) -> int:
+    form = re.fullmatch(r"(-?(?:0|[1-9][0-9]{0,59}))(?:\.([0-9]{1,18}))?", text)
+    require(form, f"{text[:40]!r} is no plain decimal")
+    return int(form[1] + (form[2] or "").ljust(18, "0"))  # type: ignore[index]
+
+def stated(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the figures of the summary, by coin and name; one that is empty is unknown: None."""
+    coins: dict[str, dict[str, Any]] = {}
+    for row in rows(folder, "summary.csv"):
+        coin, texts = row.pop("currency"), (row.pop("period"), "implied_rate_at")
+        require(coin not in coins, f"{coin} stands twice in the summary")
+        coins[coin] = {n: amount(row[n]) if row[n] and n not in texts else None for n in row}
+    return coins
+
+def take_off(coins: dict[str, dict[str, Any]], folder: Path, start: str) -> int:
+    """Take each line off the figures that it adds to, and return how many lines there are."""
+    size, ids = 0, set[str]()
+    for size, line in enumerate(rows(folder, "lines.csv"), 1):
+        coin, kind, paid = line["currency"], line["kind"], line["parent_paid_at"]
+        entry = f"{kind}:{line['record_id']}"
+        is_own = (line["entry_id"], line["line_no"]) == (entry, str(size)) and entry not in ids
+        is_one = is_own and kind in ("payment", "refund", "payout") and coin in coins
+        require(is_one, f"line {size} stands twice, or is not in its place, or of no coin")
+        ids.add(entry)
+        age = "lost" if not paid else "prior" if paid[:19] < start[:19] else "same"
+        words = {"line", kind, f"{kind}:{age}", f"{kind}/{line['fee_bearer']}"}
+        words.add(f"{kind}.{VALID.get(line['receipt_verdict'], line['receipt_verdict'])}")
+        names = ("gross", "fee", "net", "charged")[: 4 if kind == "payment" else 3]
+        cells = {"usd": amount(line["usd_value"] or "0"), **{n: amount(line[n]) for n in names}}
+        for figure, word, sign, cell in SUMS:
+            if word in words and coins[coin].get(figure) is not None:
+                coins[coin][figure] -= int(sign + "1") * cells.get(cell, 10**18)
+    return size
 
 def check_lines(folder: Path, manifest: dict[str, Any]) -> str:
     if not {"lines.csv", "summary.csv"} <= set(manifest["files"]):
         raise Result("not checked", "the tables are not here as CSV", 3)
-    left: dict[str, dict[str, Decimal]] = {}  # of each figure; what is empty, is unknown
-    for row in rows(folder, "summary.csv"):
-        known = {name: Decimal(row[name] or "NaN") for name in (*SUMS, "opening_position")}
-        moved = EXACT.subtract(known["closing_position"], known["opening_position"])
-        left[row["currency"]] = {**known, "closing_position": moved}
-    size = 0
-    for size, line in enumerate(rows(folder, "lines.csv"), 1):
-        coin = left[line["currency"]]
-        for name, (kind, column, sign) in SUMS.items():
-            if kind in ("", line["kind"]):
-                amount = Decimal(line[column] if column else 1)
-                coin[name] = EXACT.fma(amount, Decimal(-sign), coin[name])
-    tree, header = manifest.get("tree", {"size": size}), header_of(folder)
+    coins, sums = stated(folder), {each[0] for each in SUMS}
+    size = take_off(coins, folder, manifest["start"])
+    with place(folder, "lines.csv").open(encoding="utf-8-sig", newline="") as file:
+        [names] = re.findall(r'\A(?:[^"\n]+|"[^"]*")*', file.read(1 << 24))  # to their newline
+    header, tree = sha256(names.encode()).hexdigest(), manifest.get("tree", {"size": size})
     require((tree["size"], tree.get("header", header)) == (size, header), "the tree is of others")
-    wrong = [f"{name} of {coin}" for coin in left for name in SUMS if left[coin][name].is_normal()]
-    require(not wrong, f"they do not add up to the summary: {', '.join(wrong)}")
-    return f"{size} add up to the summary of {len(left)} coins"
+    gaps = {f"{n} of {c}" for e in manifest["unknown"] for n in e["figures"] for c in e["coins"]}
+    wrong, others = [], dict[str, None]()
+    for coin, name, rest in [(c, n, coins[c][n]) for c in coins for n in coins[c]]:
+        may_lack = f"{name} of {coin}" in gaps or name.startswith(("usd_", "receipts_"))
+        if name not in sums or (rest is None and may_lack):
+            others[name] = None
+        elif rest != (name == "closing_position") * (coins[coin]["opening_position"] or 0):
+            wrong.append(f"{name} of {coin}")
+    require(not wrong, f"they do not add up to the summary: {listed(wrong)}")
+    said = f"{size} add up to the summary of {len(coins)} coin{'s' * (len(coins) != 1)}"
+    return f"{said}; not checked, for no sums of lines give them: {', '.join(others)}"
 
 # Signatures: SSHSIG, with Ed25519 by RFC 8032 and other keys by ssh-keygen.
 
@@ -158,14 +211,12 @@ def add(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
     return x * pow(1 + product, -1, P) % P, y * pow(1 - product, -1, P) % P
 
 def times(scalar: int, base: tuple[int, int]) -> tuple[int, int]:
-    product = (0, 1)
-    for bit in bin(scalar)[2:]:
-        product = add(add(product, product), base if bit == "1" else (0, 1))
-    return product
+    half = times(scalar >> 1, add(base, base)) if scalar else (0, 1)
+    return add(half, base) if scalar & 1 else half
 
 def is_ed25519(key: bytes, message: bytes, signature: bytes) -> bool:
     r, s = signature[:32], int.from_bytes(signature[32:], "little")
-    k = int.from_bytes(hashlib.sha512(r + key + message).digest(), "little") % ORDER
+    k = int.from_bytes(sha512(r + key + message).digest(), "little") % ORDER
     x, y = add(times(s, point(BASE)), times(ORDER - k, point(key)))
     return s < ORDER and signature == ((s << 256) + (y | (x & 1) << 255)).to_bytes(64, "little")
 
@@ -178,18 +229,23 @@ def strings(content: bytes) -> Iterator[bytes]:
 def packed(*parts: bytes) -> bytes:
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
+def run(name: str, *words: str, content: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    if shutil.which(name) is None:
+        raise Result("not checked", f"this needs {name}, which is not here", 3)
+    return subprocess.run([shutil.which(name) or name, *words], input=content, capture_output=True)
+
 def signing_key(armour: bytes, message: bytes) -> bytes:
     """Return the key that signed a message, or fail: whose it is, is not known yet."""
     head, end = b"-----BEGIN SSH SIGNATURE-----\n", b"-----END SSH SIGNATURE-----\n"
     blob = base64.b64decode(armour[len(head) : -len(end)])
-    text = re.sub(b".{1,70}", rb"\g<0>\n", base64.b64encode(blob))
     key, namespace, reserved, hashing, signature = parts = list(strings(blob[10:]))
-    is_strict = armour == head + text + end and blob == b"SSHSIG\0\0\0\1" + packed(*parts)
+    text = base64.b64encode(b"SSHSIG\0\0\0\1" + packed(*parts))
+    is_strict = armour == head + re.sub(b".{1,70}", rb"\g<0>\n", text) + end
     is_ours = namespace == OURS.encode() and not reserved and hashing in (b"sha256", b"sha512")
     require(is_strict and is_ours, "it is not in the only form of an SSH signature of statements")
-    signed = packed(namespace, reserved, hashing, hashlib.new(hashing.decode(), message).digest())
-    if (kind := b"ssh-ed25519") in key[:15]:
-        [_, public], [_, value] = strings(key), strings(signature)
+    signed = packed(namespace, reserved, hashing, new(hashing.decode(), message).digest())
+    if key.startswith(packed(b"ssh-ed25519")):
+        [kind, public], [_, value] = strings(key), strings(signature)
         is_right = (key, signature) == (packed(kind, public), packed(kind, value))
         is_right = is_right and is_ed25519(public, b"SSHSIG" + signed, value)
     else:
@@ -200,12 +256,28 @@ def signing_key(armour: bytes, message: bytes) -> bytes:
     require(is_right, "it is not of this text by this key")
     return key
 
-def run(name: str, *words: str, content: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    if shutil.which(name) is None:
-        raise Result("not checked", f"this needs {name}, which is not here", 3)
-    return subprocess.run([shutil.which(name) or name, *words], input=content, capture_output=True)
+def signer_of(signers: bytes, key: bytes, armour: bytes, message: bytes) -> tuple[str, str]:
+    """Return who signs with a key by the lines of a file, as ssh-keygen reads them, or why not."""
+    why, kind, text = "", next(strings(key)).decode(), base64.b64encode(key).decode()
+    own = rf'([\w.@+-]+)[ \t]+(?:namespaces="{OURS}"[ \t]+)?{kind}[ \t]+{re.escape(text)}(?:\s.*)?'
+    for line in signers.decode("utf-8", "surrogateescape").split("\n"):
+        known = re.fullmatch(own, line, re.ASCII)
+        if known:  # this needs no ssh-keygen
+            return known[1], ""
+        with tempfile.TemporaryDirectory() as folder:
+            files = (f"{folder}/signature", f"{folder}/signers")
+            Path(files[0]).write_bytes(armour)
+            Path(files[1]).write_bytes(line.encode("utf-8", "surrogateescape"))
+            [names] = re.findall(r'\A[ \t\r]*([^ \t\r"]*(?:"[^"]*")?)', line)
+            for name in names.replace('"', "").split(",") if text in line else ():
+                one = ("-I", re.sub("[*?]", "x", name), "-n", OURS, "-s", files[0], "-f", files[1])
+                done = run("ssh-keygen", "-Y", "verify", *one, content=message)
+                if not done.returncode:
+                    return name, ""
+                why = done.stderr.decode("utf-8", "replace").replace(f"{folder}/", ": ").strip()
+    return "", why
 
-def check_signature(armour: bytes | None, message: bytes, signers: bytes | None) -> str:
+def check_signature(armour: Optional[bytes], message: bytes, signers: Optional[bytes]) -> str:
     if armour is None:
         require(signers is None, "not signed, and you named whose you trust")
         raise Result("not checked", "not signed", 0)
@@ -213,43 +285,52 @@ def check_signature(armour: bytes | None, message: bytes, signers: bytes | None)
     shown = "SHA256:" + base64.b64encode(sha256(key).digest()).decode().rstrip("=")
     if signers is None:
         raise Result("not checked", f"it fits the key {shown}; whom do you trust? (--signers)", 3)
-    people = [who for who, known in trusted(signers) if known == base64.b64encode(key).decode()]
-    require(people, f"it is by the key {shown}, which --signers does not allow")
-    return f"by {people[0]}, key {shown}"
+    who, why = signer_of(signers, key, armour, message)
+    require(who, f"it is by the key {shown}, which --signers does not allow{why}")
+    return f"by {who}, key {shown}"
 
-def trusted(signers: bytes) -> Iterator[tuple[str, str]]:
-    """Yield whose keys may sign statements now, as ssh-keygen reads allowed signers."""
-    for person, options, key in re.findall(SIGNER, signers.decode("utf-8", "replace")):
-        if all(is_allowed(*each) for each in re.findall(r'([a-z-]+)(?:="([^"]*)")?', options)):
-            yield person.strip('"'), key
-
-def is_allowed(option: str, value: str) -> bool:
-    if option in ("valid-after", "valid-before"):
-        at = datetime.strptime(value.rstrip("Z").ljust(14, "0"), "%Y%m%d%H%M%S")
-        at = at.replace(tzinfo=timezone.utc) if value.endswith("Z") else at.astimezone()
-        return option == ("valid-before" if datetime.now(timezone.utc) < at else "valid-after")
-    names = [name for name in value.split(",") if fnmatch.fnmatchcase(OURS, name.lstrip("!"))]
-    return option == "namespaces" and bool(names) and not any(name[0] == "!" for name in names)
-
-def check_signed(folder: Path, name: str, signers: bytes | None) -> str:
+def check_signed(folder: Path, name: str, signers: Optional[bytes]) -> str:
     armour = read(folder, f"{name}.sig") if (folder / f"{name}.sig").exists() else None
     return check_signature(armour, read(folder, name) if armour else b"", signers)
 
-def check_stamp(folder: Path, authority: str | None) -> str:
-    """Let openssl decide a stamp by RFC 3161."""
+# Stamps of RFC 3161.
+
+def parts(content: bytes, *path: int) -> list[bytes]:
+    """Return the parts of a value in DER, found by its place in those around it."""
+    values = []
+    while content:
+        start, size = 2, content[1]
+        if size > 127:
+            start, size = size - 126, int.from_bytes(content[2 : size - 126], "big")
+        values.append(content[start : start + size])
+        content = content[start + size :]
+    require(not path or path[0] or len(values) == 1, "something stands behind it")
+    return parts(values[path[0]], *path[1:]) if path else values
+
+def check_stamp(folder: Path, authority: Optional[str]) -> str:
+    """Compare the imprint of a stamp with the checkpoint; openssl decides whose stamp it is."""
     query, reply = folder / "checkpoint.tsq", folder / "checkpoint.tsr"
     if not reply.exists():
         require(authority is None, "no stamp, and you named whose you trust")
         raise Result("not checked", "no stamp", 0)
-    known = b"\4\x20" + sha256(read(folder, "checkpoint")).digest()
-    require(all(known in read(folder, p.name) for p in (query, reply)), "it is of another text")
-    stated = run("openssl", "ts", "-reply", "-in", str(reply), "-text").stdout
-    [at] = re.findall("Time stamp: (.*)", stated.decode("utf-8", "replace"))
+    digest = hash_of(folder, "checkpoint")
+    _, asked, *_ = parts(read(folder, query.name), 0)
+    _, _, stamped, _, at, *_ = parts(read(folder, reply.name), 0, 1, 1, 0, 2, 1, 0, 0)
+    heads = ("300d06096086480165030402010500", "300b0609608648016503040201")  # both of SHA-256
+    imprints = {bytes.fromhex(f"{head}0420{digest}") for head in heads}
+    require({asked, stamped} <= imprints, "it is of another text")
+    then = time.strptime(re.sub(r"\.[0-9]+", "", at.decode("ascii")), "%Y%m%d%H%M%SZ")
+    said = time.strftime("%Y-%m-%d %H:%M:%S UTC", then)
     if authority is None:
-        raise Result("not checked", f"it says {at}; whom do you trust? (--authority)", 3)
-    words = ("ts", "-verify", "-in", str(reply), "-queryfile", str(query), "-CAfile", authority)
-    require(not run("openssl", *words).returncode, "it is no stamp of this authority")
-    return f"the checkpoint was there at {at}"
+        raise Result("not checked", f"it says {said}; whom do you trust? (--authority)", 3)
+    Path(authority).read_bytes()  # or it cannot be read here
+    for what in (("-digest", digest), ("-queryfile", str(query))):
+        trusted = ("-CAfile", authority, "-attime", str(calendar.timegm(then)))
+        answer = run("openssl", "ts", "-verify", "-in", str(reply), *what, *trusted)
+        if b"Verification: " not in answer.stdout:
+            raise Result("not checked", "this openssl cannot judge a stamp at its own time", 3)
+        require(not answer.returncode, "it is no stamp of this authority")
+    return f"the checkpoint was there at {said}; whether a certificate was revoked is not checked"
 
 # Trees of RFC 9162: the chain of all checkpoints, and one line alone.
 
@@ -272,15 +353,20 @@ def root_by(path: list[bytes], leaf: bytes, index: int, size: int) -> bytes:
         return node(root_by(path[:-1], leaf, index, at), path[-1])
     return node(path[-1], root_by(path[:-1], leaf, index - at, size - at))
 
-def chain_leaf(checkpoint: str | None, seal: str) -> bytes:
-    said = bytes.fromhex(checkpoint) if checkpoint else f"none {seal}".encode()
-    return sha256(b"\0" + said).digest()
+def chain_leaf(entry: dict[str, Any], is_old: bool = False) -> bytes:
+    """Return a leaf of a chain: all that an entry says, or in earlier releases its checkpoint."""
+    old = bytes.fromhex(entry["checkpoint"] or "") or f"none {entry['seal']}".encode()
+    return sha256(b"\0" + (old if is_old else compact(entry))).digest()
 
-def begins(chain: dict[str, Any], old: dict[str, Any]) -> bool:
-    """Whether a chain begins with another, of which all is known, or its size and root alone."""
+def begins(chain: dict[str, Any], old: dict[str, Any]) -> int:
+    """Tell whether a chain begins with another, of which all is known, or its size and root alone.
+
+    It is 2 where that root is of all that the entries say, 1 where it is of their checkpoints.
+    """
     listed = chain["checkpoints"][: old["size"]]
-    root = root_of([chain_leaf(each["checkpoint"], each["seal"]) for each in listed]).hex()
-    return (old["size"], old["root"], old.get("checkpoints", listed)) == (len(listed), root, listed)
+    roots = [root_of([chain_leaf(e, is_old) for e in listed]).hex() for is_old in (True, False)]
+    is_same = (old["size"], old.get("checkpoints", listed)) == (len(listed), listed)
+    return 1 + roots.index(old["root"]) if is_same and old["root"] in roots else 0
 
 def read_chain(content: bytes) -> dict[str, Any]:
     """Return a chain, which fits its own root and begins with the one that it names as earlier."""
@@ -290,19 +376,36 @@ def read_chain(content: bytes) -> dict[str, Any]:
     require(begins(chain, chain["earlier"] or chain), "it lacks the chain before")
     return dict(chain)
 
-def check_chain(folder: Path, at: Path, manifest: dict[str, Any], older: bytes | None) -> str:
+def check_months(chain: dict[str, Any], size: int, month: list[Any]) -> None:
+    """Refuse another seal of what the first entries are of; tell of two, and of a later version."""
+    pairs = [(tuple(e[name] for name in MONTH), e["seal"]) for e in chain["checkpoints"]]
+    old, every = {*pairs[:size]}, dict(pairs)
+    again = {of[0] for of, _ in {*pairs} - old if of in dict(old)}
+    require(not again, f"the earlier one has another seal of {listed(sorted(again))}")
+    newest = max(version for *of, version in every if of == month[:3])
+    if newest > month[3]:
+        raise Result("not checked", f"version {newest} of it was sealed: ask for that", 3)
+    twice = {of[0] for of, seal in pairs if every[of] != seal}
+    if twice:
+        raise Result("not checked", f"a version of {listed(sorted(twice))} has two seals", 3)
+
+def check_chain(folder: Path, at: Path, manifest: dict[str, Any],
+        older: Optional[bytes], signers: Optional[bytes] = None) -> str:
     if not (at / "chain.json").exists():
         require(older is None, "there is no chain.json, and you have an earlier one")
-        raise Result("not checked", "there is no chain.json", 0)
+        raise Result("not checked", "there is no chain.json", 0 if signers is None else 3)
     chain = read_chain(read(at, "chain.json"))
     origin = f"svc-analytics/{manifest['merchant']['id']}/chain"
-    facts = {name: manifest[name] for name in ("label", "calendar", "zone", "version", "seal")}
+    facts = {name: manifest[name] for name in (*MONTH, "seal")}
     checkpoint = "tree" in manifest and sha256(read(folder, "checkpoint")).hexdigest()
-    listed = chain["checkpoints"].count({**facts, "checkpoint": checkpoint or None})
-    require(chain["origin"] == origin and listed == 1, "it does not list this statement once")
+    count = chain["checkpoints"].count({**facts, "checkpoint": checkpoint or None})
+    require(chain["origin"] == origin and count == 1, "it does not list this statement once")
     old = chain if older is None else parse_json(older)
     require(begins(chain, old) and old["origin"] == origin, "the earlier one was cut or rewritten")
-    return f"{chain['size']} checkpoints" + ("" if older is None else ", the earlier ones first")
+    check_months(chain, old["size"], [*facts.values()])
+    is_bound = begins(chain, old) == 2 or (older and "checkpoints" in old)
+    said = f"{chain['size']} checkpoints" + ", the earlier ones first" * (older is not None)
+    return said + "; their labels and seals are not under the root" * (not is_bound)
 
 def check_proof(content: bytes) -> str:
     """Check the proof of one line, but for its signature."""
@@ -316,64 +419,81 @@ def check_proof(content: bytes) -> str:
     require(root_by(path, leaf, at, int(size)).hex() == root, f"line {at + 1} is not in the tree")
     [names], [values] = (list(csv.reader([proof[part]])) for part in ("header", "line"))
     text = proof["header"] if header else ",".join(n for n in names if n[:9] != "metadata.")
-    known = sha256(text.encode()).hexdigest() == (header or COLUMNS) and len(names) == len(values)
-    receipt = known and (dict(zip(names, values))["receipt_sha256"] or "0" * 64)
+    facts = dict(zip(names, values)) if len({*names}) == len(names) == len(values) else {}
+    is_known = sha256(text.encode()).hexdigest() == (header or COLUMNS)
+    receipt = facts and is_known and (facts["receipt_sha256"] or "0" * 64)
     require(receipt == proof["receipt"], "its header or receipt is not that of the line")
-    return f"line {at + 1} of {size} of {label}: {', '.join(filter(None, values))}"
+    said = ", ".join(f"{name} {facts[name]}" for name in facts if facts[name])
+    return f"line {at + 1} of {size} of {label}: {said}"
 
-def check_proof_signature(content: bytes, signers: bytes | None) -> str:
+def check_proof_signature(content: bytes, signers: Optional[bytes]) -> str:
     proof = parse_json(content)
     armour = proof["signature"] and proof["signature"].encode()
     return check_signature(armour, proof["checkpoint"].encode(), signers)
 
 # What is printed.
 
-def outcome(find: Callable[..., str], *facts: Any) -> tuple[Any, ...]:
+def outcome(check: Callable[..., str], *facts: Any) -> tuple[Any, ...]:
     """Return the status of a check, its text, and what this program ends with."""
     try:
-        return "held", find(*facts), 0
+        return "held", check(*facts), 0
     except Result as result:
         return result.args
+    except OSError as error:  # of this machine
+        return "not checked", f"it cannot be read here: {error}", 4
     except Exception as error:  # whatever a forger wrote: it is not as it was made
-        return "FAILED", f"it cannot be read: {error!r}", 1
+        why = "it lacks" if isinstance(error, KeyError) else "it cannot be read:"
+        return "FAILED", f"{why} {error}", 1
 
 def check_all(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
     """Yield the name of each check with its outcome."""
-    folder, signers, manifest = options.folder, options.signers, dict[str, Any]()
-    if options.proof is not None:
-        yield "proof", *outcome(check_proof, options.proof)
-        yield "proof's signature", *outcome(check_proof_signature, options.proof, signers)
+    folder, signers, proof, facts = options.folder, options.signers, options.proof, dict[str, Any]()
+    if proof is not None:
+        yield ("proof", *outcome(check_proof, proof))
+        yield ("proof's signature", *outcome(check_proof_signature, proof, signers))
     if folder is not None:
-        yield "seal of manifest.json", *outcome(check_seal, folder, manifest)
-        yield "files", *outcome(check_files, folder, manifest)
-        yield "lines", *outcome(check_lines, folder, manifest)
-        yield "checkpoint", *outcome(check_checkpoint, folder, manifest)
-        yield "signature", *outcome(check_signed, folder, "checkpoint", signers)
-        yield "stamp", *outcome(check_stamp, folder, options.authority)
-        yield "chain", *outcome(check_chain, folder, folder, manifest, options.earlier)
+        yield ("seal of manifest.json", *outcome(check_seal, folder, facts))
+        yield ("files", *outcome(check_files, folder, facts))
+        yield ("lines", *outcome(check_lines, folder, facts))
+        yield ("checkpoint", *outcome(check_checkpoint, folder, facts))
+        yield ("signature", *outcome(check_signed, folder, "checkpoint", signers))
+        yield ("stamp", *outcome(check_stamp, folder, options.authority))
+        yield ("chain", *outcome(check_chain, folder, folder, facts, options.earlier, signers))
         if (folder / "chain.json").exists():
-            yield "chain's signature", *outcome(check_signed, folder, "chain.json", signers)
+            yield ("chain's signature", *outcome(check_signed, folder, "chain.json", signers))
+        forms = Path(f"{folder.absolute()}-forms")
+        names = listed(unsealed(folder) + [forms.name] * forms.exists())
+        yield from [(names, "not checked", "no seal covers them", 0)] * bool(names)
 
-def file(path: str) -> bytes:
-    [known] = filter(Path.is_file, [Path(path)])  # else "invalid file value"
-    return known.read_bytes()
+def content_of(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
-def arguments(words: list[str] | None) -> argparse.Namespace:
+def arguments(words: Optional[list[str]]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, help="[default: where verify.py lies]")
-    parser.add_argument("--signers", type=file, help="whose keys you trust: allowed signers")
+    parser.add_argument("--signers", type=content_of, help="whose keys you trust: allowed signers")
     parser.add_argument("--authority", help="whose stamps you trust: certificates (PEM)")
-    parser.add_argument("--earlier", type=file, help="a chain.json that you kept, or its root")
-    parser.add_argument("--proof", type=file, help="the proof of one line")
+    parser.add_argument("--earlier", type=content_of, help="a chain.json you kept, or its root")
+    parser.add_argument("--proof", type=content_of, help="the proof of one line")
     options = parser.parse_args(words)
     options.folder = options.folder or (None if options.proof else Path(__file__).absolute().parent)
     return options
 
-def main(words: list[str] | None = None) -> int:
+def main(words: Optional[list[str]] = None) -> int:
     outcomes = list(check_all(arguments(words)))
-    for name, status, text, _ in outcomes:
-        print(f"{status}  {name}: {''.join(c if c.isprintable() else '?' for c in text)}")
-    return min((code for *_, code in outcomes if code), default=0)
+    code = min((code for *_, code in outcomes if code), default=0)
+    try:
+        getattr(sys.stdout, "reconfigure", dict)(errors="backslashreplace")  # if it lacks a letter
+        for name, status, text, _ in outcomes:
+            line = (c if c.isprintable() else "?" for c in f"{status}  {name}: {text:.5000}")
+            print("".join(line), flush=True)
+    except OSError:  # nobody reads on, or there is no room
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return code or 4
+    return code
 
 if __name__ == "__main__":
     sys.exit(main())

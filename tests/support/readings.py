@@ -37,7 +37,8 @@ def _known(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
         replace(basis, clock=0, now=0, assertions=()) if is_over else replace(basis, assertions=())
     )
     ahead = Acceptances.of(lake, basis.now, basis.sealed).ahead if lake.exists else ()
-    key = (_bytes_of(lake), (period, *period.changes), asked, repr([*basis.assertions, *ahead]))
+    place = (period, *period.changes)
+    key = (_bytes_of(lake), place, asked, repr([*basis.assertions, *ahead]))
     if key not in _read:
         _read[key] = made = read_period(lake, period, basis)
         if is_over and made.as_of == made.read_to >= period.end:

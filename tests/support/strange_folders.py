@@ -14,6 +14,7 @@ from svc_analytics.closing.handover import package as packing
 from svc_analytics.closing.handover.prove import prove_in_folder
 from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.proofs.chain import chain_text
 from svc_analytics.proofs.checkpoint import write_checkpoint
 from svc_analytics.proofs.stamp import Authority
 from tests.support.closings import Closer, table
@@ -107,6 +108,25 @@ class Strange:
         manifest["seal"] = seal_of(manifest)
         self.write("manifest.json", json.dumps(manifest, ensure_ascii=False, indent=2))
         write_checkpoint(self.folder, manifest)
+
+    def signed_again(self) -> None:
+        """Let the owner of the key do the same: the chain lists it, both are signed, no stamp is."""
+        self.sealed_again()
+        path = self.folder / "chain.json"
+        entries = json.loads(path.read_text("utf-8"))["checkpoints"]
+        seal = read_manifest(self.folder)["seal"]
+        entries[-1] |= {"seal": seal, "checkpoint": self.hash("checkpoint")}
+        self.chained(entries)
+        self.sign("checkpoint")
+        for name in ("checkpoint.tsq", "checkpoint.tsr"):
+            (self.folder / name).unlink(missing_ok=True)
+        self.sums()
+
+    def chained(self, entries: list[dict[str, Any]]) -> None:
+        """Write a chain of these entries, and sign it."""
+        merchant = read_manifest(self.folder)["merchant"]["id"]
+        self.write("chain.json", chain_text(merchant, entries, None))
+        self.sign("chain.json")
 
     def sums(self) -> None:
         """Write the sums of a package again, as a forger would."""

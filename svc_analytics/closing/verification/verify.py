@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -23,8 +17,8 @@ from svc_analytics.closing.sealing import chain_faults
 from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings
 from svc_analytics.closing.verification.proof import prove
+from svc_analytics.closing.verification.zip_file import beside, unpacked
 from svc_analytics.config import read_data_dir
-from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.messages import Message
@@ -38,8 +32,8 @@ from svc_analytics.proofs.statuses import (
     signed_by,
     statuses_of,
 )
+from svc_analytics.proofs.verify import listed, unsealed
 from svc_analytics.render.document import Reason
-from svc_analytics.render.folder import MANIFEST
 from svc_analytics.storage import statement_folder
 
 if TYPE_CHECKING:
@@ -134,9 +128,17 @@ def verify_statement(
     trust = Trust.read(signers, authority, earlier)
     path = statement_folder(folder).absolute()
     if not path.is_file():
-        return _with_statuses(_verify(path, lake), trust)
+        return _with_unsealed(_with_statuses(_verify(path, lake), trust), unsealed(path))
     with unpacked(path) as sealed:
-        return replace(_with_statuses(_verify(sealed, lake), trust), folder=path)
+        names = [*unsealed(sealed), *beside(sealed)]
+        checked = _with_unsealed(_with_statuses(_verify(sealed, lake), trust), names)
+        return replace(checked, folder=path)
+
+
+def _with_unsealed(checked: SealVerification, names: list[str]) -> SealVerification:
+    """Add a note of the files that no seal covers."""
+    notes = [Message("seal.uncovered", names=listed(names))] if names else []
+    return replace(checked, notes=(*checked.notes, *notes))
 
 
 def _with_statuses(checked: SealVerification, trust: Trust) -> SealVerification:
@@ -213,36 +215,3 @@ def _find_lake(
         names = {"merchant": sealed, "other": lake.merchant_id}
         return None, (Message("seal.other_lake", place=lake.place, **names),)
     return lake, ()
-
-
-@contextmanager
-def unpacked(path: Path) -> Iterator[Path]:
-    """Yield the sealed folder of a package; raise `LakeError` where a file is none."""
-    with TemporaryDirectory() as place:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                name = _sealed_folder(path, archive, shutil.disk_usage(place).free)
-                archive.extractall(place)
-        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
-            raise LakeError(_refusal(path, str(error))) from error
-        yield Path(place) / name
-
-
-def _sealed_folder(path: Path, archive: zipfile.ZipFile, room: int) -> str:
-    """Tell which folder is the statement; refuse what two programs may unpack differently."""
-    entries = archive.infolist()
-    names = [PurePosixPath(entry.filename) for entry in entries]
-    folders = [name.parts[0] for name in names if name.parts[1:] == (MANIFEST,)]
-    if len(folders) != 1:
-        raise LakeError(_refusal(path, f"it holds {len(folders)} statements"))
-    plain = {entry.filename for entry in entries}
-    if len(plain) < len(entries) or any(".." in name.parts or name.is_absolute() for name in names):
-        raise LakeError(_refusal(path, "it names a file twice, or one outside of its folder"))
-    if sum(entry.file_size for entry in entries) > room:
-        raise LakeError(f"there is no room to unpack {path}: unpack it elsewhere, name its folder")
-    return folders[0]
-
-
-def _refusal(path: Path, reason: str) -> str:
-    advice = "ask for it again, or unzip it and run python verify.py in its folder"
-    return f"{path} is no package of a statement ({reason}): {advice}"
