@@ -48,9 +48,16 @@ def require(is_right: object, text: str) -> None:
     if not is_right:
         raise Result("FAILED", text, 1)
 
+def leave_if(is_so: object, text: str, code: int = 3) -> None:
+    if is_so:
+        raise Result("not checked", text, code)
+
 def listed(names: Iterable[str]) -> str:
     known = list(names)
     return ", ".join(known[:20]) + f" and {len(known) - 20} more" * (len(known) > 20)
+
+def counted(size: int, noun: str) -> str:
+    return f"{size} {noun}{'s' * (size != 1)}"
 
 # Files, manifest and seal.
 
@@ -112,16 +119,16 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> str:
     return f"{len(files)} of {len(files)} are as sealed"
 
 def check_checkpoint(folder: Path, manifest: dict[str, Any]) -> str:
-    tree = manifest.get("tree")
-    if tree is None:
-        require(not (folder / "checkpoint").exists(), "it is of no tree of the manifest")
-        raise Result("not checked", "no tree: sealed before there were trees", 0)
+    tree: Any = manifest.get("tree")
+    require(tree or not (folder / "checkpoint").exists(), "it is of no tree of the manifest")
+    leave_if(tree is None, "no tree: sealed before there were trees", 0)
     text = (f"svc-analytics/{manifest['merchant']['id']}/{manifest['label']}\n{tree['size']}\n"
         f"{tree['root']}\nseal {manifest['seal']}\nversion {manifest['version']}\n"
         f"previous {manifest['previous_seal'] or 'none'}\nsalt {tree['salt']}\n"
         + (f"header {tree['header']}\n" if "header" in tree else ""))
     require(read(folder, "checkpoint") == text.encode(), "it is not that of the manifest")
-    return f"{tree['size']} lines; root {tree['root']} not computed (it needs the lake's secret)"
+    said = "not computed again here (it needs the lake's secret)"
+    return f"{counted(tree['size'], 'line')}; root {tree['root']} {said}"
 
 # Lines. Amounts are whole numbers, in units of 18 places.
 
@@ -157,8 +164,8 @@ def take_off(coins: dict[str, dict[str, Any]], folder: Path, start: str) -> int:
         coin, kind, paid = line["currency"], line["kind"], line["parent_paid_at"]
         entry = f"{kind}:{line['record_id']}"
         is_own = (line["entry_id"], line["line_no"]) == (entry, str(size)) and entry not in ids
-        is_one = is_own and kind in ("payment", "refund", "payout") and coin in coins
-        require(is_one, f"line {size} stands twice, or is not in its place, or of no coin")
+        is_known = kind in ("payment", "refund", "payout") and coin in coins
+        require(is_own and is_known, f"line {size} stands twice, or where none of its kind does")
         ids.add(entry)
         age = "lost" if not paid else "prior" if paid[:19] < start[:19] else "same"
         words = {"line", kind, f"{kind}:{age}", f"{kind}/{line['fee_bearer']}"}
@@ -171,8 +178,7 @@ def take_off(coins: dict[str, dict[str, Any]], folder: Path, start: str) -> int:
     return size
 
 def check_lines(folder: Path, manifest: dict[str, Any]) -> str:
-    if not {"lines.csv", "summary.csv"} <= set(manifest["files"]):
-        raise Result("not checked", "the tables are not here as CSV", 3)
+    leave_if({"lines.csv", "summary.csv"} - {*manifest["files"]}, "the tables are not here as CSV")
     coins, sums = stated(folder), {each[0] for each in SUMS}
     size = take_off(coins, folder, manifest["start"])
     with place(folder, "lines.csv").open(encoding="utf-8-sig", newline="") as file:
@@ -188,8 +194,8 @@ def check_lines(folder: Path, manifest: dict[str, Any]) -> str:
         elif rest != (name == "closing_position") * (coins[coin]["opening_position"] or 0):
             wrong.append(f"{name} of {coin}")
     require(not wrong, f"they do not add up to the summary: {listed(wrong)}")
-    said = f"{size} add up to the summary of {len(coins)} coin{'s' * (len(coins) != 1)}"
-    return f"{said}; not checked, for no sums of lines give them: {', '.join(others)}"
+    said = f"{size} add up to the summary of {counted(len(coins), 'coin')}; not checked"
+    return f"{said} (unknown, or no sum of lines): {', '.join(others) or 'nothing'}"
 
 # Signatures: SSHSIG, with Ed25519 by RFC 8032 and other keys by ssh-keygen.
 
@@ -304,15 +310,14 @@ def parts(content: bytes, *path: int) -> list[bytes]:
             start, size = size - 126, int.from_bytes(content[2 : size - 126], "big")
         values.append(content[start : start + size])
         content = content[start + size :]
-    require(not path or path[0] or len(values) == 1, "something stands behind it")
+    require((path[:1] != (0,) or not values[1:]) and len(values[-1]) == size, "it is not whole")
     return parts(values[path[0]], *path[1:]) if path else values
 
 def check_stamp(folder: Path, authority: Optional[str]) -> str:
     """Compare the imprint of a stamp with the checkpoint; openssl decides whose stamp it is."""
     query, reply = folder / "checkpoint.tsq", folder / "checkpoint.tsr"
-    if not reply.exists():
-        require(authority is None, "no stamp, and you named whose you trust")
-        raise Result("not checked", "no stamp", 0)
+    require(reply.exists() or authority is None, "no stamp, and you named whose you trust")
+    leave_if(not reply.exists(), "no stamp", 0)
     digest = hash_of(folder, "checkpoint")
     _, asked, *_ = parts(read(folder, query.name), 0)
     _, _, stamped, _, at, *_ = parts(read(folder, reply.name), 0, 1, 1, 0, 2, 1, 0, 0)
@@ -327,8 +332,7 @@ def check_stamp(folder: Path, authority: Optional[str]) -> str:
     for what in (("-digest", digest), ("-queryfile", str(query))):
         trusted = ("-CAfile", authority, "-attime", str(calendar.timegm(then)))
         answer = run("openssl", "ts", "-verify", "-in", str(reply), *what, *trusted)
-        if b"Verification: " not in answer.stdout:
-            raise Result("not checked", "this openssl cannot judge a stamp at its own time", 3)
+        leave_if(b"Verification: " not in answer.stdout, "this openssl cannot do it for that time")
         require(not answer.returncode, "it is no stamp of this authority")
     return f"the checkpoint was there at {said}; whether a certificate was revoked is not checked"
 
@@ -383,17 +387,15 @@ def check_months(chain: dict[str, Any], size: int, month: list[Any]) -> None:
     again = {of[0] for of, _ in {*pairs} - old if of in dict(old)}
     require(not again, f"the earlier one has another seal of {listed(sorted(again))}")
     newest = max(version for *of, version in every if of == month[:3])
-    if newest > month[3]:
-        raise Result("not checked", f"version {newest} of it was sealed: ask for that", 3)
+    leave_if(newest > month[3], f"version {newest} of it was sealed: ask for that")
     twice = {of[0] for of, seal in pairs if every[of] != seal}
-    if twice:
-        raise Result("not checked", f"a version of {listed(sorted(twice))} has two seals", 3)
+    leave_if(twice, f"a version of {listed(sorted(twice))} has two seals")
 
 def check_chain(folder: Path, at: Path, manifest: dict[str, Any],
         older: Optional[bytes], signers: Optional[bytes] = None) -> str:
-    if not (at / "chain.json").exists():
-        require(older is None, "there is no chain.json, and you have an earlier one")
-        raise Result("not checked", "there is no chain.json", 0 if signers is None else 3)
+    is_here = (at / "chain.json").exists()
+    require(is_here or older is None, "there is no chain.json, and you have an earlier one")
+    leave_if(not is_here, "there is no chain.json", 0 if signers is None else 3)
     chain = read_chain(read(at, "chain.json"))
     origin = f"svc-analytics/{manifest['merchant']['id']}/chain"
     facts = {name: manifest[name] for name in (*MONTH, "seal")}
@@ -404,7 +406,7 @@ def check_chain(folder: Path, at: Path, manifest: dict[str, Any],
     require(begins(chain, old) and old["origin"] == origin, "the earlier one was cut or rewritten")
     check_months(chain, old["size"], [*facts.values()])
     is_bound = begins(chain, old) == 2 or (older and "checkpoints" in old)
-    said = f"{chain['size']} checkpoints" + ", the earlier ones first" * (older is not None)
+    said = counted(chain["size"], "checkpoint") + ", the earlier ones first" * bool(older)
     return said + "; their labels and seals are not under the root" * (not is_bound)
 
 def check_proof(content: bytes) -> str:

@@ -42,12 +42,29 @@ def chain_of(lake: Path) -> dict[str, Any]:
 
 
 def root_by_hand(chain: dict[str, Any], size: int) -> str:
-    """The root over the first checkpoints, each the hash of a file; "none" and a seal without."""
+    """The root over the first entries, each as JSON without blanks, its names sorted."""
+    texts = [
+        json.dumps(each, sort_keys=True).replace('": ', '":').replace(", ", ",")
+        for each in chain["checkpoints"][:size]
+    ]
+    return plain_root([sha256(b"\0" + text.encode()).digest() for text in texts]).hex()
+
+
+def old_root(chain: dict[str, Any], size: int) -> str:
+    """That of an earlier release: of the hashes of the checkpoints, or of "none" and a seal."""
     contents = [
         bytes.fromhex(each["checkpoint"]) if each["checkpoint"] else f"none {each['seal']}".encode()
         for each in chain["checkpoints"][:size]
     ]
     return plain_root([sha256(b"\0" + content).digest() for content in contents]).hex()
+
+
+def as_earlier_release(statements: Path) -> dict[str, Any]:
+    """Write the chain of a lake as an earlier release did."""
+    chain = chain_of(statements.parent)
+    chain |= {"root": old_root(chain, chain["size"]), "earlier": None}
+    (statements / FILE).write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
+    return chain
 
 
 def sealed_status(folder: Path, earlier: Path) -> tuple[str, str]:
@@ -112,6 +129,79 @@ def test_months_of_an_earlier_release_are_listed_by_their_seals(old_lake):
     kept = path.stat().st_mtime_ns
     keep_chain(old_lake)
     assert path.stat().st_mtime_ns == kept and chain_faults(old_lake) == []
+
+
+def test_the_chain_of_an_earlier_release_is_read_as_it_is_and_gets_another_tree_when_it_grows(
+    closer, tmp_path
+):
+    """Whoever kept it, all of it or its root, finds it in the later one; it says what is bound."""
+    folder, lake = closer.closed("2026-09")[0].folder, closer.desk.lake
+    kept, known = as_earlier_release(folder.parent), (tmp_path / "all", tmp_path / "root")
+    keep_chain(lake)
+    assert chain_of(lake.path) == kept and chain_faults(lake) == []
+    assert verify_chain(folder) == "chain: 1 checkpoint; their labels and seals are not under the root"
+    known[0].write_text(json.dumps(kept))
+    known[1].write_text(json.dumps({name: kept[name] for name in ("origin", "size", "root")}))
+    [closed] = closer.closed("2026-10")
+    chain = chain_of(lake.path)
+    assert chain["root"] == root_by_hand(chain, 2)
+    assert chain["earlier"]["root"] == root_by_hand(chain, 1) and chain_faults(lake) == []
+    said = [sealed_status(closed.folder, path) for path in known]
+    assert [outcome for outcome, _ in said] == ["held", "held"]
+    assert [text.partition("the earlier ones first")[2] for _, text in said] == [
+        "",
+        "; their labels and seals are not under the root",
+    ]
+
+
+@pytest.mark.parametrize("fact", ["label", "seal", "version", "calendar", "zone", "checkpoint"])
+def test_a_root_that_was_kept_fixes_all_that_the_chain_says_of_other_months(closer, tmp_path, fact):
+    """The key's owner rewrites one, with a root that fits; the reader kept size and root alone."""
+    folder, earlier = closer.closed("2026-09", "2026-10")[1].folder, tmp_path / "root.json"
+    path = folder.parent / FILE
+    earlier.write_text(json.dumps(bare(path)))
+    assert sealed_status(folder, earlier)[0] == "held"
+    chain = chain_of(closer.desk.lake.path)
+    chain["checkpoints"][0][fact] = 7 if fact == "version" else "0" * 64
+    chain |= {"root": root_by_hand(chain, 2), "earlier": None}
+    path.write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
+    outcome, text = sealed_status(folder, earlier)
+    assert outcome == "FAILED" and "chain: the earlier one was cut or rewritten" in text
+
+
+@pytest.mark.parametrize("kept", ["all", "root", "root of an earlier release", "nothing"])
+def test_a_second_seal_of_a_month_is_refused_by_who_kept_the_first(closer, tmp_path, kept):
+    """It is appended, so the chain begins as it did. Without an earlier one, two are told of."""
+    folder, earlier = closer.closed("2026-09", "2026-10")[1].folder, tmp_path / "kept.json"
+    lake = closer.desk.lake
+    chain = as_earlier_release(folder.parent) if "release" in kept else chain_of(lake.path)
+    earlier.write_text(json.dumps(chain if kept == "all" else bare(folder.parent / FILE)))
+    again = read_manifest(folder) | {"as_of": "2026-12-01T00:00:00Z"}
+    again["seal"] = seal_of(again)
+    register_seal(lake.storage, again, again["seal"])
+    (folder / "manifest.json").write_text(json.dumps(again))
+    write_checkpoint(folder, again)
+    keep_chain(lake)
+    reader = None if kept == "nothing" else earlier.read_bytes()
+    facts = (folder, folder.parent, read_manifest(folder), reader)
+    outcome, text, code = verify.outcome(verify.check_chain, *facts)
+    if kept == "nothing":
+        assert (outcome, code, text) == ("not checked", 3, "a version of 2026-10 has two seals")
+        assert f"not checked: chain: {text}" in statuses_of(folder, Trust())[0].text
+    else:
+        assert (outcome, text) == ("FAILED", "the earlier one has another seal of 2026-10")
+        assert sealed_status(folder, earlier)[0] == "FAILED"
+
+
+def test_a_month_of_which_a_later_version_was_sealed_says_so(closer):
+    """verify.py ends with 3; statement-verify says it too, and the version itself holds."""
+    folder = closer.sealed("2026-10")
+    new = seal_next(closer.desk.lake, folder)
+    facts = (folder.parent, read_manifest(folder), None)
+    told = ("not checked", "version 2 of it was sealed: ask for that", 3)
+    assert verify.outcome(verify.check_chain, folder, *facts) == told
+    assert f"not checked: chain: {told[1]}" in statuses_of(folder, Trust())[0].text
+    assert verify_chain(new) == "chain: 2 checkpoints"
 
 
 def test_a_lake_that_was_cut_or_rewritten_does_not_begin_as_the_kept_chain(closer, tmp_path):
@@ -205,7 +295,7 @@ def test_a_run_that_was_killed_while_it_sealed_is_made_good_by_the_next(step, cl
     rows = (folder.parent / "seals.csv").read_text().splitlines()[1:]
     assert [each["seal"] for each in chain_of(lake.path)["checkpoints"]] == [x[:64] for x in rows]
     assert chain_faults(lake) == []
-    assert verify_chain(folder) == verify_chain(new) == f"chain: {len(rows)} checkpoints"
+    assert verify_chain(new) == f"chain: {len(rows)} checkpoints"
 
 
 def verify_chain(folder: Path) -> str:

@@ -264,9 +264,10 @@ def test_a_month_is_stamped_when_it_is_closed(closer, counter, authority, monkey
     assert stamped.outcome == "held" and stamped.text.startswith("the checkpoint was there at ")
 
 
-def test_without_openssl_a_month_is_not_stamped(stamped, counter, monkeypatch):
-    """The note says what to install; a stamp that is there is not checked."""
+def test_without_openssl_a_month_is_not_stamped(stamped, counter, authority, monkeypatch):
+    """The note says what to install; whose a stamp is that is there, is not checked."""
     monkeypatch.setenv("PATH", "")
     with pytest.raises(ConfigError, match="openssl is not installed: install it"):
         Authority(counter.url).stamp(b"a checkpoint\n")
-    assert status(stamped, None) == ("not checked", "this needs openssl, which is not here")
+    assert status(stamped, authority) == ("not checked", "this needs openssl, which is not here")
+    assert status(stamped, None)[0] == "not checked" and has_stamp(stamped)

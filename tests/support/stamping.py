@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,17 @@ CN = {name}
 [certificate]
 extendedKeyUsage = critical,timeStamping
 keyUsage = critical,digitalSignature
+[ca]
+default_ca = briefly
+[briefly]
+database = index.txt
+new_certs_dir = .
+rand_serial = yes
+default_md = sha256
+policy = anybody
+x509_extensions = certificate
+[anybody]
+commonName = supplied
 [stamps]
 serial = {place}/serial
 default_policy = 1.2.3.4
@@ -34,10 +46,10 @@ ess_cert_id_alg = sha256
 class StampAuthority:
     """Replies to queries; `certificate` is what a reader who trusts it brings.
 
-    Where openssl is missing, its tests are skipped.
+    It is good for ten years, or until an instant. Where openssl is missing, its tests are skipped.
     """
 
-    def __init__(self, place: Path, name: str) -> None:
+    def __init__(self, place: Path, name: str, until: datetime | None = None) -> None:
         if not shutil.which("openssl"):
             pytest.skip("openssl is not installed")
         self.place, self.certificate = place / name, place / name / "certificate.pem"
@@ -47,7 +59,14 @@ class StampAuthority:
         (self.place / "openssl.cnf").write_text(config)
         curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
         files = ("-keyout", "key.pem", "-out", "certificate.pem")
-        self._run("req", "-x509", *curve, *files, "-days", "3650", "-config", "openssl.cnf")
+        config_file = ("-config", "openssl.cnf")
+        self._run("req", "-x509", *curve, *files, "-days", "3650", *config_file)
+        if until:
+            self._run("req", "-new", "-key", "key.pem", "-out", "request", *config_file)
+            (self.place / "index.txt").write_text("")
+            end = ("-enddate", f"{until:%Y%m%d%H%M%SZ}", "-in", "request", "-keyfile", "key.pem")
+            words = ("-selfsign", "-batch", "-notext", "-out", "certificate.pem")
+            self._run("ca", *words, *end, *config_file)
 
     def reply(self, query: bytes) -> bytes:
         (self.place / "query").write_bytes(query)
