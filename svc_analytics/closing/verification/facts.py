@@ -145,11 +145,9 @@ def wrong_facts(
 
 def _no_program(manifest: seals.Manifest) -> Iterator[Message]:
     """Say where what wrote a statement is named by a text of another kind: forms print it."""
-    for name in PROGRAM:
-        value = manifest.get(name)
-        is_absent = value is None and name != PROGRAM[0]  # an earlier release had no digests
-        is_one = version_of(manifest) == value or _DIGEST.fullmatch(str(value)) or is_absent
-        if not is_one:
+    for name in (name for name in PROGRAM if name in manifest):
+        value = manifest[name]
+        if value != version_of(manifest) and not _DIGEST.fullmatch(str(value)):
             yield Message("seal.no_program", name=name, value=_shown(value))
 
 
