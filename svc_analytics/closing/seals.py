@@ -45,12 +45,15 @@ _REQUIRED: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of JSON; raise `ValueError` where a name stands twice in it."""
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a name stands twice")
-    return members
+def parse_json(content: bytes) -> Any:
+    """Read a JSON document; raise `ValueError` for none, or where it says a thing twice."""
+
+    def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("a name stands twice")
+        return dict(pairs)
+
+    return json.loads(content.decode(), object_pairs_hook=once_each)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -212,7 +215,7 @@ def parse_manifest(content: bytes, folder: Path) -> Manifest | None:
     Raises `LakeError` for one in a format that only a newer release reads.
     """
     try:
-        manifest = json.loads(content.decode(), object_pairs_hook=once_each)
+        manifest = parse_json(content)
     except ValueError:
         return None
     number = manifest.get("format") if isinstance(manifest, dict) else None

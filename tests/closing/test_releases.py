@@ -12,7 +12,11 @@ import pytest
 from svc_analytics import verify_statement
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification import tables as sealed_tables
-from svc_analytics.closing.verification.facts import is_this_release, wrong_facts
+from svc_analytics.closing.verification.facts import (
+    has_other_words,
+    is_this_release,
+    wrong_facts,
+)
 from svc_analytics.messages import Message
 from svc_analytics.render import folder as forms
 from svc_analytics.render.document import Unknown
@@ -241,8 +245,11 @@ def test_a_seal_from_before_messages_holds_and_a_forged_message_does_not():
     unknown = Unknown(("gross_sales",), ("btc",), Message("unknown.too_large")).to_json()
     other = unknown | {"message": Message("unknown.or_undefined").to_json()}
     older = {name: value for name, value in unknown.items() if name != "message"}
-    for kept, wrong in ((unknown, 0), (older, 0), (other, 1)):
-        assert len(wrong_facts({"unknown": [kept]}, {"unknown": [unknown]})) == wrong
+    for kept, wrong, has_words in ((unknown, 0, False), (older, 1, False), (other, 1, True)):
+        manifest, expected = {"unknown": [kept]}, {"unknown": [unknown]}
+        assert len(wrong_facts(manifest, expected)) == wrong
+        assert wrong_facts(manifest, expected, is_own=False) == []
+        assert has_other_words(manifest, expected) is has_words
 
 
 def test_another_release_may_give_other_reasons_and_no_other_unknowns():
@@ -251,8 +258,9 @@ def test_another_release_may_give_other_reasons_and_no_other_unknowns():
     in_other_words = unknown | {"because": "who knows", "message": {"code": "who.knows"}}
     of_another = in_other_words | {"figures": ["net_sales"]}
     for sealed, wrong in ((in_other_words, 0), (of_another, 1)):
-        found = wrong_facts({"unknown": [sealed]}, {"unknown": [unknown]}, is_own=False)
-        assert len(found) == wrong
+        manifest, expected = {"unknown": [sealed]}, {"unknown": [unknown]}
+        assert len(wrong_facts(manifest, expected, is_own=False)) == wrong
+        assert has_other_words(manifest, expected)
 
 
 def test_an_entry_that_nobody_expects_is_no_fact():

@@ -5,70 +5,62 @@ figure had in an earlier release is its own still.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from svc_analytics.closing.restatement.diff import read_csv
-from svc_analytics.closing.seals import once_each
+from svc_analytics.closing.seals import parse_json
 from svc_analytics.render.described.datapackage import DATA_PACKAGE
 from svc_analytics.render.folder import DEFINITIONS
-from svc_analytics.warehouse.definitions import GLOSSARY, SIGNS, label_of, labels_of
-from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.definitions import GLOSSARY, definitions_table, label_of, labels_of
 
 DESCRIPTIONS = (DEFINITIONS, DATA_PACKAGE)
-_WORDS = {"description"}  # what is a sentence in a data package
-_PARTS = {"resources", "fields"}  # what is described one by one
+_LEFT_OUT = {"description", "resources", "fields"}  # sentences, and what is compared one by one
 
 
-def strange_names(again: Path, file: Path) -> Iterator[str]:
-    """Yield where a description has a name, a unit or a sign that this release does not know.
+def names_the_same(again: Path, file: Path) -> bool:
+    """Whether a description has the names, units and signs that this release gives.
 
     Raises `ValueError`, `LookupError`, `TypeError` or `AttributeError` for what is none.
     """
     if file.name == DEFINITIONS:
-        return _strange_figures(file)
-    return _strange_columns(*map(read_json, (again, file)))
+        return _names_figures(file)
+    return _names_columns(*(parse_json(path.read_bytes()) for path in (again, file)))
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON document; raise `ValueError` where an object of it names a thing twice."""
-    return json.loads(path.read_bytes().decode(), object_pairs_hook=once_each)
-
-
-def _strange_figures(path: Path) -> Iterator[str]:
-    table, figures = read_csv(path), read_figures()
+def _names_figures(path: Path) -> bool:
+    """Whether each row has a label, a unit and a sign of its figure; others may have no row."""
+    table = read_csv(path)
     if len(set(table.column_names)) < len(table.column_names):
         raise ValueError("a column stands twice in its head")
-    yield from sorted({*table.column_names} - GLOSSARY.keys())
-    for row in table.to_pylist():
-        name, label, *rest = (row[column] for column in ("name", "label", "unit", "sign"))
-        figure = figures.get(name)
-        own = [figure.unit, SIGNS[figure.sign]] if figure else []
-        if label not in labels_of(name) or rest != own:
-            yield ", ".join((name, label, *rest))
+    own = {row["name"]: (row["unit"], row["sign"]) for row in definitions_table().to_pylist()}
+    return {*table.column_names} <= GLOSSARY.keys() and all(
+        row["label"] in labels_of(row["name"])
+        and own.get(row["name"]) == (row["unit"], row["sign"])
+        for row in table.to_pylist()
+    )
 
 
-def _strange_columns(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:
-    """Yield the tables, and the columns in the order of their table, that are not as today's."""
+def _names_columns(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
+    """Whether all tables and columns, in the order of their table, are described as today."""
     known = {each["name"]: each for each in ours["resources"]}
-    if _bare(theirs) != _bare(ours):
-        yield theirs["name"]
-    for table in theirs["resources"]:
-        own = known.get(table["name"], {"schema": {"fields": []}})
-        if _bare(table) != _bare(own):
-            yield table["name"]
-        rest = iter([_bare(each) for each in own["schema"]["fields"]])
-        for each in table["schema"]["fields"]:
-            if _bare(each) not in rest:  # what is before it was passed: order counts
-                yield f"{table['name']}.{each['name']}"
+    return _bare(ours) == _bare(theirs) and all(
+        _bare(table) == _bare(known.get(table["name"]))
+        and _has_columns(known[table["name"]], table)
+        for table in theirs["resources"]
+    )
+
+
+def _has_columns(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
+    columns = iter([_bare(each) for each in ours["schema"]["fields"]])
+    return all(_bare(each) in columns for each in theirs["schema"]["fields"])  # passes those before
 
 
 def _bare(part: Any) -> Any:
-    """Return a part of a data package without its sentences, and without its own parts."""
+    """Return a part of a data package as it must be, without its own parts."""
     if not isinstance(part, dict):
-        return json.dumps(part, sort_keys=True)
-    bare = {key: _bare(part[key]) for key in part.keys() - _WORDS - _PARTS}
+        return json.dumps(part)
+    bare = {key: _bare(part[key]) for key in part.keys() - _LEFT_OUT}
     if part.get("title") in labels_of(str(part.get("name"))):
         bare["title"] = label_of(part["name"])
     return bare

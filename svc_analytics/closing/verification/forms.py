@@ -9,7 +9,7 @@ import csv
 import filecmp
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -20,17 +20,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.closing.neighbours import command_to_close
-from svc_analytics.closing.seals import Manifest
-from svc_analytics.closing.verification.descriptions import (
-    DESCRIPTIONS,
-    read_json,
-    strange_names,
-)
+from svc_analytics.closing.seals import Manifest, parse_json
+from svc_analytics.closing.verification.descriptions import DESCRIPTIONS, names_the_same
 from svc_analytics.closing.verification.facts import version_of
 from svc_analytics.errors import ConfigError, LakeError, text_of
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message
-from svc_analytics.periods import Period
 from svc_analytics.render.described.datapackage import DATA_PACKAGE
 from svc_analytics.render.document import Document
 from svc_analytics.render.folder import TABLE_FORMATS, Output, write_files
@@ -41,10 +36,18 @@ _UNREADABLE = (
     *(csv.Error, pa.ArrowException),
 )
 _DRAWING = re.compile(rb"<svg.*?</svg>", re.DOTALL)  # a chart: a library draws it
-_OTHER_BYTES = "other libraries wrote {files}: the same content in other bytes"
-_IN_OTHER_WORDS = (
-    "svc-analytics {version}, another release, wrote the words of {files}: these were not compared"
-)
+_CONTRADICTS, _LEFT_OUT = "seal.contradicts", "seal.not_compared"
+# What is said of a file, or of several in one line, by its outcome.
+_OUTCOMES = {
+    "seal.strange_file": "broken",
+    _CONTRADICTS: "broken",
+    "seal.other_words": "unproven",
+    "seal.other_look": "unproven",
+    _LEFT_OUT: "not_compared",
+    "seal.other_names": "not_compared",
+    "seal.words_left_out": "notes",
+    "seal.other_bytes": "notes",
+}
 
 
 @dataclass
@@ -55,11 +58,14 @@ class Findings:
     unproven: list[Message] = field(default_factory=list)
     not_compared: list[Message] = field(default_factory=list)  # forms that another release made
     notes: list[Message] = field(default_factory=list)  # worth knowing, though nothing is wrong
-    # Names of files: of pages that another release laid out, of tables in its words, and of those
-    # that other libraries wrote.
-    foreign: list[str] = field(default_factory=list)
-    reworded: list[str] = field(default_factory=list)
-    rewritten: list[str] = field(default_factory=list)
+
+    def tell(self, codes: Mapping[str, list[str]], **values: object) -> None:
+        """Add what is to be said of files by its code; what is no fault, in one line."""
+        for code, names in codes.items():
+            texts = names if _OUTCOMES[code] in ("broken", "unproven") else [", ".join(names)]
+            getattr(self, _OUTCOMES[code]).extend(
+                Message(code, name=text, **values) for text in texts
+            )
 
 
 def compare_forms(
@@ -87,31 +93,19 @@ def compare_forms(
         except Exception as error:  # forged tables and facts can be anything
             findings.broken.append(Message("seal.not_rendered", error=str(error)))
             return findings
+        codes = _strange(manifest, {*rows, *left_out}, is_own=is_own)
         for name, count in _owed(rows, manifest, is_own=is_own).items():
             if name not in manifest["files"]:
                 findings.broken.append(Message("seal.no_entry", name=name))
             elif name not in skip:
-                _compare(Path(place) / name, folder / name, findings, is_own=is_own)
+                if code := _difference(Path(place) / name, folder / name, is_own=is_own):
+                    codes.setdefault(code, []).append(name)
                 rows_of_it = count if is_own or not _is_laid_out(name) else None
                 findings.broken += _wrong_entry(name, manifest["files"][name], rows_of_it)
-    _note_strange(manifest, {*rows, *left_out}, findings, is_own=is_own)
-    _tell(findings, manifest, sealed.period)
+    forms = dict.fromkeys(form.name for form in map(form_of, codes.get(_LEFT_OUT, ())) if form)
+    command = f"{command_to_close(sealed.period)} --format {','.join(forms or ['html'])}"
+    findings.tell(codes, version=version_of(manifest), command=command)
     return findings
-
-
-def _tell(findings: Findings, manifest: Manifest, period: Period) -> None:
-    """Say in a line each which files were not compared, and which were not by their bytes."""
-    version = version_of(manifest)
-    if findings.foreign:
-        names = dict.fromkeys(form.name for form in map(form_of, findings.foreign) if form)
-        command = f"{command_to_close(period)} --format {','.join(names or ['html'])}"
-        values = {"files": ", ".join(findings.foreign), "version": version, "command": command}
-        findings.not_compared.append(Message("seal.not_compared", **values))
-    if findings.reworded:
-        values = {"files": ", ".join(findings.reworded), "version": version}
-        findings.notes.append(Message(_IN_OTHER_WORDS, **values))
-    if findings.rewritten:
-        findings.notes.append(Message(_OTHER_BYTES, files=", ".join(findings.rewritten)))
 
 
 def _owed(rows: dict[str, int], manifest: Manifest, *, is_own: bool) -> dict[str, int]:
@@ -124,13 +118,10 @@ def _unwritable(place: str, error: OSError) -> LakeError:
     return LakeError(f"cannot render the statement again in {place}: {error.strerror or error}")
 
 
-def _note_strange(manifest: Manifest, known: set[str], findings: Findings, *, is_own: bool) -> None:
-    """Name the files that no statement has which this release makes."""
+def _strange(manifest: Manifest, known: set[str], *, is_own: bool) -> dict[str, list[str]]:
+    """Return the files that no statement of this release has, by what is to be said of them."""
     strange = sorted(manifest["files"].keys() - known)
-    if not is_own:
-        findings.foreign += strange
-    else:
-        findings.broken += [Message("seal.strange_file", name=name) for name in strange]
+    return {"seal.strange_file" if is_own else _LEFT_OUT: strange} if strange else {}
 
 
 def _is_laid_out(name: str) -> bool:
@@ -174,45 +165,38 @@ def _leave_out_unprintable(formats: list[str], findings: Findings, *, is_own: bo
     return files
 
 
-def _compare(again: Path, file: Path, findings: Findings, *, is_own: bool) -> None:
-    """Compare a file with the same made again; another release makes its forms in its own way."""
-    name, form = file.name, form_of(file.name)
+def _difference(again: Path, file: Path, *, is_own: bool) -> str | None:
+    """Return what is to be said of a file beside the same made again; None where it is the same."""
+    form = form_of(file.name)
     if filecmp.cmp(again, file, shallow=False):
-        return
-    if not is_own and _is_form(name):
-        findings.foreign.append(name)
-    elif form and form.is_worded:
-        _compare_look(again, file, findings)
-    else:
-        try:
-            _compare_content(again, file, findings, is_own=is_own)
-        except _UNREADABLE:
-            findings.broken.append(Message("seal.contradicts", name=name))
+        return None
+    if not is_own and _is_form(file.name):
+        return _LEFT_OUT
+    if form and form.is_worded:  # nothing tells which library, or who, changed a byte
+        return "seal.other_words" if file.suffix != ".html" else _look(again, file)
+    try:
+        return _content(again, file, is_own=is_own)
+    except _UNREADABLE:
+        return _CONTRADICTS
 
 
-def _compare_look(again: Path, file: Path, findings: Findings) -> None:
-    """Compare a form that people read: nothing tells which library, or who, changed a byte."""
-    if file.suffix != ".html":
-        findings.unproven.append(Message("seal.other_words", name=file.name))
-    elif _DRAWING.sub(b"", again.read_bytes()) == _DRAWING.sub(b"", file.read_bytes()):
-        findings.unproven.append(Message("seal.other_look", name=file.name))
-    else:
-        findings.broken.append(Message("seal.contradicts", name=file.name))
+def _look(again: Path, file: Path) -> str:
+    """Compare two pages but for the drawings of their charts."""
+    pages = [_DRAWING.sub(b"", path.read_bytes()) for path in (again, file)]
+    return "seal.other_look" if pages[0] == pages[1] else _CONTRADICTS
 
 
-def _compare_content(again: Path, file: Path, findings: Findings, *, is_own: bool) -> None:
+def _content(again: Path, file: Path, *, is_own: bool) -> str:
     """Compare a table value by value; of a description in other words, all but its sentences."""
-    name, is_table = file.name, file.suffix == ".parquet"
-    if (is_same := _SAME.get(file.suffix)) and is_same(again, file):
-        findings.rewritten.append(name)
-    elif not is_own and is_table and _is_same_table(again, file, has_words=False):
-        findings.reworded.append(name)
-    elif is_own or name not in DESCRIPTIONS:
-        findings.broken.append(Message("seal.contradicts", name=name))
-    elif strange := next(strange_names(again, file), None):
-        findings.not_compared.append(Message("seal.other_names", name=name, text=strange))
-    else:
-        findings.reworded.append(name)
+    is_same, is_table = _SAME.get(file.suffix), file.suffix == ".parquet"
+    if is_same and is_same(again, file):
+        return "seal.other_bytes"
+    if is_own or not (is_table or file.name in DESCRIPTIONS):
+        return _CONTRADICTS
+    if is_table:
+        is_one = _is_same_table(again, file, has_words=False)
+        return "seal.words_left_out" if is_one else _CONTRADICTS
+    return "seal.words_left_out" if names_the_same(again, file) else "seal.other_names"
 
 
 def _is_same_table(again: Path, file: Path, *, has_words: bool = True) -> bool:
@@ -241,8 +225,8 @@ def _bounds(file: pq.ParquetFile) -> list[Any]:
 
 def _is_same_document(again: Path, file: Path) -> bool:
     """Whether two JSON documents say the same: 1, 1.0 and true are three things there."""
-    ours, theirs = (json.dumps(read_json(path), sort_keys=True) for path in (again, file))
-    return ours == theirs
+    ours, theirs = (parse_json(path.read_bytes()) for path in (again, file))
+    return json.dumps(ours, sort_keys=True) == json.dumps(theirs, sort_keys=True)
 
 
 def _has_same_cells(again: Path, file: Path) -> bool:

@@ -284,8 +284,9 @@ def _check_contents(proof: Proof, period: Period) -> None:
         _check_shape(proof, tables, proof.new)
     sealed = sealed_statement(manifest, period, tables)
     expected = expected_facts(sealed, proof.new if _is_given(proof, tables) else None)
-    proof.broken += wrong_facts(manifest, expected, is_own=proof.is_own)
-    if not proof.is_own and has_other_words(manifest, expected):
+    wrong = wrong_facts(manifest, expected, is_own=proof.is_own)
+    proof.broken += wrong
+    if not (wrong or proof.is_own) and has_other_words(manifest, expected):
         _leave_out_texts(proof, [MANIFEST])
     _check_forms(proof, sealed, expected, altered)
     if RESTATEMENT in tables and not follows(tables[RESTATEMENT], proof.folder, manifest, sealed):
