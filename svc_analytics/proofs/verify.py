@@ -19,7 +19,6 @@ from typing import Any, Callable, Iterable, Iterator, Optional
 ADDED = {"README.txt", "SHA256SUMS", "EVIDENCE.txt", "verify.py", "chain.json", "chain.json.sig"}
 BESIDE = {"manifest.json", "checkpoint", "checkpoint.sig", "checkpoint.tsq", "checkpoint.tsr"}
 OURS, HASH = "svc-analytics-seal", "[0-9a-f]{64}"  # the namespace of signatures; a hash
-MONTH = ("label", "calendar", "zone", "version")  # of an entry of a chain
 CHECKPOINT = (
     rf"svc-analytics/([^\n]+)\n(0|[1-9][0-9]*)\n({HASH})\nseal {HASH}\nversion [1-9][0-9]*\n"
     rf"previous (?:{HASH}|none)\nsalt hmac-sha256/1\n(?:header ({HASH})\n)?")
@@ -95,7 +94,8 @@ def left_over(folder: Path) -> set[str]:
     """Return the names of files that programs leave beside others, or a signing that was killed."""
     here = {each.name for each in folder.iterdir() if each.is_file() and not each.is_symlink()}
     known = {form % n for form in ("~$%s", ".~lock.%s#", ".%s.writing") for n in here | BESIDE}
-    return here & (known | {f"~${n[2:]}" for n in here} | {".DS_Store", "Thumbs.db", "desktop.ini"})
+    known |= {f"~${n[2:]}" for n in here if n[0] != "~"} | {".DS_Store", "Thumbs.db", "desktop.ini"}
+    return here & known
 
 def unsealed(folder: Path) -> list[str]:
     """Name the files in a folder that neither seal nor signature covers."""
@@ -262,11 +262,11 @@ def signing_key(armour: bytes, message: bytes) -> bytes:
     require(is_right, "it is not of this text by this key")
     return key
 
-def signer_of(signers: bytes, key: bytes, armour: bytes, message: bytes) -> tuple[str, str]:
+def signer_of(signers: str, key: bytes, armour: bytes, message: bytes) -> tuple[str, str]:
     """Return who signs with a key by the lines of a file, as ssh-keygen reads them, or why not."""
     why, kind, text = "", next(strings(key)).decode(), base64.b64encode(key).decode()
     own = rf'([\w.@+-]+)[ \t]+(?:namespaces="{OURS}"[ \t]+)?{kind}[ \t]+{re.escape(text)}(?:\s.*)?'
-    for line in signers.decode("utf-8", "surrogateescape").split("\n"):
+    for line in (each for each in signers.split("\n") if text in each):
         known = re.fullmatch(own, line, re.ASCII)
         if known:  # this needs no ssh-keygen
             return known[1], ""
@@ -275,7 +275,7 @@ def signer_of(signers: bytes, key: bytes, armour: bytes, message: bytes) -> tupl
             Path(files[0]).write_bytes(armour)
             Path(files[1]).write_bytes(line.encode("utf-8", "surrogateescape"))
             [names] = re.findall(r'\A[ \t\r]*([^ \t\r"]*(?:"[^"]*")?)', line)
-            for name in names.replace('"', "").split(",") if text in line else ():
+            for name in names.replace('"', "").split(","):
                 one = ("-I", re.sub("[*?]", "x", name), "-n", OURS, "-s", files[0], "-f", files[1])
                 done = run("ssh-keygen", "-Y", "verify", *one, content=message)
                 if not done.returncode:
@@ -284,14 +284,13 @@ def signer_of(signers: bytes, key: bytes, armour: bytes, message: bytes) -> tupl
     return "", why
 
 def check_signature(armour: Optional[bytes], message: bytes, signers: Optional[bytes]) -> str:
-    if armour is None:
-        require(signers is None, "not signed, and you named whose you trust")
-        raise Result("not checked", "not signed", 0)
-    key = signing_key(armour, message)
+    require(armour is not None or signers is None, "not signed, and you named whose you trust")
+    leave_if(armour is None, "not signed", 0)
+    key = signing_key(armour or b"", message)
     shown = "SHA256:" + base64.b64encode(sha256(key).digest()).decode().rstrip("=")
-    if signers is None:
-        raise Result("not checked", f"it fits the key {shown}; whom do you trust? (--signers)", 3)
-    who, why = signer_of(signers, key, armour, message)
+    leave_if(signers is None, f"it fits the key {shown}; whom do you trust? (--signers)")
+    text = (signers or b"").decode("utf-8", "surrogateescape")
+    who, why = signer_of(text, key, armour or b"", message)
     require(who, f"it is by the key {shown}, which --signers does not allow{why}")
     return f"by {who}, key {shown}"
 
@@ -326,11 +325,10 @@ def check_stamp(folder: Path, authority: Optional[str]) -> str:
     require({asked, stamped} <= imprints, "it is of another text")
     then = time.strptime(re.sub(r"\.[0-9]+", "", at.decode("ascii")), "%Y%m%d%H%M%SZ")
     said = time.strftime("%Y-%m-%d %H:%M:%S UTC", then)
-    if authority is None:
-        raise Result("not checked", f"it says {said}; whom do you trust? (--authority)", 3)
-    Path(authority).read_bytes()  # or it cannot be read here
+    leave_if(authority is None, f"it says {said}; whom do you trust? (--authority)")
+    Path(authority or "").read_bytes()  # or it cannot be read here
     for what in (("-digest", digest), ("-queryfile", str(query))):
-        trusted = ("-CAfile", authority, "-attime", str(calendar.timegm(then)))
+        trusted = ("-CAfile", authority or "", "-attime", str(calendar.timegm(then)))
         answer = run("openssl", "ts", "-verify", "-in", str(reply), *what, *trusted)
         leave_if(b"Verification: " not in answer.stdout, "this openssl cannot do it for that time")
         require(not answer.returncode, "it is no stamp of this authority")
@@ -380,14 +378,14 @@ def read_chain(content: bytes) -> dict[str, Any]:
     require(begins(chain, chain["earlier"] or chain), "it lacks the chain before")
     return dict(chain)
 
-def check_months(chain: dict[str, Any], size: int, month: list[Any]) -> None:
+def check_months(chain: dict[str, Any], size: int, month: dict[str, Any]) -> None:
     """Refuse another seal of what the first entries are of; tell of two, and of a later version."""
-    pairs = [(tuple(e[name] for name in MONTH), e["seal"]) for e in chain["checkpoints"]]
+    pairs = [(tuple(e[name] for name in month), e["seal"]) for e in chain["checkpoints"]]
     old, every = {*pairs[:size]}, dict(pairs)
     again = {of[0] for of, _ in {*pairs} - old if of in dict(old)}
     require(not again, f"the earlier one has another seal of {listed(sorted(again))}")
-    newest = max(version for *of, version in every if of == month[:3])
-    leave_if(newest > month[3], f"version {newest} of it was sealed: ask for that")
+    newest = max(of[-1] for of in every if of[:-1] == tuple(month.values())[:-1])
+    leave_if(newest > month["version"], f"version {newest} of it was sealed: ask for that")
     twice = {of[0] for of, seal in pairs if every[of] != seal}
     leave_if(twice, f"a version of {listed(sorted(twice))} has two seals")
 
@@ -398,13 +396,14 @@ def check_chain(folder: Path, at: Path, manifest: dict[str, Any],
     leave_if(not is_here, "there is no chain.json", 0 if signers is None else 3)
     chain = read_chain(read(at, "chain.json"))
     origin = f"svc-analytics/{manifest['merchant']['id']}/chain"
-    facts = {name: manifest[name] for name in (*MONTH, "seal")}
+    facts = {name: manifest[name] for name in ("label", "calendar", "zone", "version")}
     checkpoint = "tree" in manifest and sha256(read(folder, "checkpoint")).hexdigest()
-    count = chain["checkpoints"].count({**facts, "checkpoint": checkpoint or None})
-    require(chain["origin"] == origin and count == 1, "it does not list this statement once")
+    entry = {**facts, "seal": manifest["seal"], "checkpoint": checkpoint or None}
+    is_listed = chain["origin"] == origin and chain["checkpoints"].count(entry) == 1
+    require(is_listed, "it does not list this statement once")
     old = chain if older is None else parse_json(older)
     require(begins(chain, old) and old["origin"] == origin, "the earlier one was cut or rewritten")
-    check_months(chain, old["size"], [*facts.values()])
+    check_months(chain, old["size"], facts)
     is_bound = begins(chain, old) == 2 or (older and "checkpoints" in old)
     said = counted(chain["size"], "checkpoint") + ", the earlier ones first" * bool(older)
     return said + "; their labels and seals are not under the root" * (not is_bound)
@@ -443,9 +442,10 @@ def outcome(check: Callable[..., str], *facts: Any) -> tuple[Any, ...]:
         return result.args
     except OSError as error:  # of this machine
         return "not checked", f"it cannot be read here: {error}", 4
+    except KeyError as error:
+        return "FAILED", f"it lacks {error}", 1
     except Exception as error:  # whatever a forger wrote: it is not as it was made
-        why = "it lacks" if isinstance(error, KeyError) else "it cannot be read:"
-        return "FAILED", f"{why} {error}", 1
+        return "FAILED", f"it cannot be read: {error}", 1
 
 def check_all(options: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
     """Yield the name of each check with its outcome."""
