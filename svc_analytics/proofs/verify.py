@@ -265,8 +265,8 @@ def signing_key(armour: bytes, message: bytes) -> bytes:
 def signer_of(signers: str, key: bytes, armour: bytes, message: bytes) -> tuple[str, str]:
     """Return who signs with a key by the lines of a file, as ssh-keygen reads them, or why not."""
     why, kind, text = "", next(strings(key)).decode(), base64.b64encode(key).decode()
-    own = rf'([\w.@+-]+)[ \t]+(?:namespaces="{OURS}"[ \t]+)?{kind}[ \t]+{re.escape(text)}(?:\s.*)?'
-    for line in (each for each in signers.split("\n") if text in each):
+    own = rf'([\w.@+-]+) (?:namespaces="{OURS}" )?{kind} {re.escape(text)}\r*(?:[ \t].*)?'
+    for line in (each for each in re.sub("\0.*", "", signers).split("\n") if text in each):
         known = re.fullmatch(own, line, re.ASCII)
         if known:  # this needs no ssh-keygen
             return known[1], ""
@@ -278,7 +278,7 @@ def signer_of(signers: str, key: bytes, armour: bytes, message: bytes) -> tuple[
             for name in names.replace('"', "").split(","):
                 one = ("-I", re.sub("[*?]", "x", name), "-n", OURS, "-s", files[0], "-f", files[1])
                 done = run("ssh-keygen", "-Y", "verify", *one, content=message)
-                if not done.returncode:
+                if name and not done.returncode:
                     return name, ""
                 why = done.stderr.decode("utf-8", "replace").replace(f"{folder}/", ": ").strip()
     return "", why

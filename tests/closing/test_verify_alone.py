@@ -236,30 +236,137 @@ def test_each_flipped_bit_of_a_proof_is_refused(original, seeds):
         assert "FAILED" in found, (seed, forged)
 
 
-@pytest.mark.parametrize(
-    ("options", "is_trusted"),
-    [
-        ("", True),
-        ('namespaces="git,svc-*" ', True),
-        ('namespaces="git" ', False),
-        ('namespaces="!svc-analytics-seal,*" ', False),
-        ('valid-after="20260101Z" ', True),
-        ('valid-before="20260101Z" ', False),
-        ('valid-after="20990101",namespaces="*" ', False),
-        ("cert-authority ", False),
-    ],
-)
-def test_a_key_signs_statements_only_as_far_as_its_owner_allows(original, options, is_trusted):
-    """Options of allowed signers, as ssh-keygen reads them; a pattern with ! forbids."""
-    key, signers = original.key.with_suffix(".pub").read_text(), original.place / "allowed"
-    signers.write_text(f"# a comment\nmina@shop.example {options}{key}")
+# Lines of "allowed signers": KEY is the kind and the text of the signer's key, OTHER another's.
+LINES = [
+    *("mina KEY", "mina KEY a comment", "  mina\tKEY", "\tmina  KEY", "mina KEY\r", "# mina KEY"),
+    *(
+        " # mina KEY",
+        "mina#1 KEY",
+        "#mina KEY",
+        "KEY",
+        "mina OTHER",
+        "mina OTHER KEY",
+        "\0mina KEY",
+    ),
+    *(
+        '"mina" KEY',
+        '"mina tehrani" KEY',
+        '"mina"KEY',
+        'mi"na" KEY',
+        '"mina KEY',
+        '"" KEY',
+        "mina, KEY",
+    ),
+    *("mina,omid KEY", "!mina KEY", "!mina,* KEY", "*,!mina KEY", "*,!* KEY", "mina,!mina KEY"),
+    *("*@shop.example KEY", "m?na KEY", "[mo]ina KEY", "!!mina KEY", "*,!!mina KEY", ",mina KEY"),
+    *("مینا KEY", "m\xeena KEY", "mina cert-authority KEY", "cert-authority KEY", "mina foo KEY"),
+    *('mina namespaces="svc-analytics-seal" KEY', 'mina Namespaces="svc-*" KEY'),
+    *('mina namespaces="git" KEY', 'mina namespaces="git,svc-*" KEY', 'mina namespaces="" KEY'),
+    *('mina namespaces="!svc-analytics-seal,*" KEY', 'mina namespaces="*,!git" KEY'),
+    *('mina namespaces="svc-[a]nalytics-seal" KEY', "mina namespaces=svc-analytics-seal KEY"),
+    *('mina namespaces="svc-?nalytics-seal" KEY', 'mina namespaces="!*" KEY'),
+    *('mina namespaces="!!svc-analytics-seal,*" KEY', 'mina namespaces = "*" KEY'),
+    *(
+        'mina namespaces="*",namespaces="*" KEY',
+        'mina namespaces="*", KEY',
+        'mina ,namespaces="*" KEY',
+    ),
+    *('mina namespaces="*",,valid-after="20200101Z" KEY', 'mina namespaces="a b,svc-*" KEY'),
+    *('mina namespaces="\\"x,svc-*" KEY', 'mina namespaces="*"x KEY', "mina no-cert-authority KEY"),
+    *('mina namespaces="*" valid-after="20200101Z" KEY', 'mina namespaces="*" # KEY'),
+    *('mina valid-after="20260101Z" KEY', 'mina valid-before="20260101Z" KEY'),
+    *('mina valid-after="20260101" KEY', 'mina valid-before="20990101" KEY'),
+    *('mina valid-after="202601011200Z" KEY', 'mina valid-after="20260101120000Z" KEY'),
+    *('mina valid-after="20990101",namespaces="*" KEY', 'mina valid-before="209901011200" KEY'),
+    *('mina valid-after="2026010112Z" KEY', 'mina valid-after="20261301Z" KEY'),
+    *('mina valid-after="20260101UTC" KEY', 'mina valid-after="20260101z" KEY'),
+    *('mina valid-after="2026-01-01" KEY', 'mina valid-after="" KEY', "mina valid-after KEY"),
+    *(
+        'mina valid-after="20260101Z",valid-before="20250101Z" KEY',
+        'mina valid-after="19700101Z" KEY',
+    ),
+    *(
+        'mina valid-after="20260101Z",valid-after="20260101Z" KEY',
+        'mina VALID-AFTER="20260101Z" KEY',
+    ),
+    *(
+        'mina valid-after="20260101Z",valid-before="20990101Z" KEY',
+        'mina valid-after="٢٠٢٦٠١٠١Z" KEY',
+    ),
+    *(
+        "mina KIND KIND KEY",
+        "mina ssh-rsa TEXT",
+        "mina KIND  TEXT",
+        "mina KIND\tTEXT",
+        "mina kind TEXT",
+    ),
+    *("mina KIND TEXT=", "mina KIND TEXTA", "mina KIND =TEXT", "mina KIND TE XT", "mina KIND,TEXT"),
+    *("mina OTHER\nmina KEY", "mina foo\nmina KEY", 'mina namespaces="git" KEY\nomid KEY'),
+    *(
+        '"unclosed\nmina KEY',
+        "mina KEY\rmina KEY",
+        "mina \\\nKEY",
+        "\ufeffmina KEY",
+        "mina\u00a0KEY",
+    ),
+    *("", "\n\n", "mina", "mina ", "mina\x0bKEY", "mina KIND \x0bTEXT", "cert-authority,mina KEY"),
+]
+NAMES = [
+    "mina",
+    "omid",
+    "x",
+    "mina tehrani",
+    "x@shop.example",
+    "mina#1",
+    "مینا",
+    "!mina",
+    "[mo]ina",
+]
+
+
+@pytest.mark.parametrize("line", LINES, ids=ascii)
+def test_the_same_lines_allow_a_key_that_ssh_keygen_lets_sign_for_somebody(
+    original, tmp_path, line
+):
+    """Comments, quotes, patterns, options, dates and dirt: a key is trusted so far and no further."""
+    kind, text, *_ = original.key.with_suffix(".pub").read_text().split()
+    other = make_key(tmp_path, "other").with_suffix(".pub").read_text().rpartition(" ")[0]
+    for name, value in {"KEY": "KIND TEXT", "OTHER": other, "KIND": kind, "TEXT": text}.items():
+        line = line.replace(name, value)
+    signers = tmp_path / "allowed"
+    signers.write_bytes(f"{line}\n".encode())
     checked = verify.outcome(verify.check_signed, original.kept, "checkpoint", signers.read_bytes())
-    assert (checked[0] == "held") is is_trusted
-    words = ["-f", str(signers), "-I", "mina@shop.example", "-n", "svc-analytics-seal"]
-    words += ["-s", str(original.kept / "checkpoint.sig")]
-    content = (original.kept / "checkpoint").read_bytes()
-    done = verify.run("ssh-keygen", "-Y", "verify", *words, content=content)
-    assert (done.returncode == 0) is is_trusted
+    names = [*NAMES, *line.replace("\0", "").split(" ")[0].split(",")]
+    assert (checked[0] == "held") is any(lets_sign(original, signers, each) for each in names)
+
+
+def lets_sign(strange: Strange, signers: Path, name: str) -> bool:
+    """Whether ssh-keygen takes the signature of the checkpoint for somebody's."""
+    words = ["-f", str(signers), "-I", name, "-n", "svc-analytics-seal"]
+    words += ["-s", str(strange.kept / "checkpoint.sig")]
+    content = (strange.kept / "checkpoint").read_bytes()
+    return verify.run("ssh-keygen", "-Y", "verify", *words, content=content).returncode == 0
+
+
+def test_what_a_key_may_sign_and_when_is_told_of_the_signature_alone(original):
+    """In the words of ssh-keygen; the seal proves what it did."""
+    key = original.key.with_suffix(".pub").read_text()
+    for options, said in {
+        'valid-before="20260101Z"': "key has expired",
+        'namespaces="git"': 'not permitted for use in signature namespace "svc-analytics-seal"',
+    }.items():
+        trust = Trust(f"mina@shop.example {options} {key}".encode())
+        sealed, signed, _ = statuses_of(original.kept, trust)
+        assert sealed.outcome == "held" and signed.outcome == "FAILED" and said in signed.text
+
+
+def test_a_plain_line_needs_no_ssh_keygen(original, monkeypatch):
+    """Any other is left to it: without it nothing is refused, and nothing trusted."""
+    monkeypatch.setenv("PATH", "")
+    plain = original.signers.read_bytes()
+    for signers, outcome in ((plain, "held"), (plain.replace(b"mina@", b"*@"), "not checked")):
+        checked = verify.outcome(verify.check_signed, original.kept, "checkpoint", signers)
+        assert checked[0] == outcome
 
 
 def test_the_checkpoint_covers_the_headings_of_a_proof(original, tmp_path):

@@ -188,7 +188,9 @@ TABLES: dict[str, dict[str, Change]] = {
     "a coin without any figure": {
         "summary.csv": lambda rows: rows.append(["2026-10", "eth", *[""] * 38])
     },
-    "no figure at all": {"summary.csv": lambda rows: rows[1].__setitem__(slice(2, None), [""] * 38)},
+    "no figure at all": {
+        "summary.csv": lambda rows: rows[1].__setitem__(slice(2, None), [""] * 38)
+    },
     "a row of blanks": {"summary.csv": lambda rows: rows.append([""] * 40)},
     "an empty row": {"summary.csv": lambda rows: rows.insert(1, [])},
     "a row without its last cell": {"summary.csv": lambda rows: rows[1].pop()},
@@ -205,7 +207,9 @@ TABLES: dict[str, dict[str, Change]] = {
     },
     "a heading with a blank": {"summary.csv": cell("gross_sales", "gross_sales ", row=0)},
     "a heading of lines twice": {
-        "lines.csv": lambda rows: [row.append("gross" if at == 0 else "9") for at, row in enumerate(rows)]
+        "lines.csv": lambda rows: [
+            row.append("gross" if at == 0 else "9") for at, row in enumerate(rows)
+        ]
     },
     "a line twice": {"lines.csv": line_twice, "summary.csv": TWICE},
     "a line twice, under another entry": {
@@ -276,7 +280,14 @@ def test_headings_of_many_lines_take_no_more_time_than_of_one(strange):
 STRAYS = [
     *("~$CORRECTED.html", "~$Corrected statement.html", ".~lock.CORRECTED.html#", "~$"),
     *(".DS_Store.html", ".DS_Store2", ".checkpoint.html", ".checkpoint.sig", ".note"),
-    *("Thumbs.db.html", "thumbs.db", "desktop.ini.txt", "Summary.csv", "summary.csv ", "summary.csv."),
+    *(
+        "Thumbs.db.html",
+        "thumbs.db",
+        "desktop.ini.txt",
+        "Summary.csv",
+        "summary.csv ",
+        "summary.csv.",
+    ),
     *("EVIDENCE.pdf", "evidence.txt", "README.TXT", "su\u0308mmary.csv", "._summary.csv"),
 ]
 LEFT = [
@@ -300,7 +311,9 @@ def test_a_file_that_is_not_of_it_is_named(strange, name):
     assert foreign_files(strange.folder, read_manifest(strange.folder)) == [name]
 
 
-@pytest.mark.parametrize("name", ["notes", "__pycache__", ".DS_Store", "~$summary.csv", "audit.csv"])
+@pytest.mark.parametrize(
+    "name", ["notes", "__pycache__", ".DS_Store", "~$summary.csv", "audit.csv"]
+)
 def test_a_folder_within_it_is_named_as_no_part_of_it(strange, name):
     """It is neither missing nor a link."""
     (strange.folder / name).mkdir()
@@ -415,7 +428,9 @@ def test_whoever_reads_no_further_gets_no_traceback(original):
 def test_an_older_python_is_told_what_it_needs(original):
     """With 4, in one line: what follows could not run there, and is never reached."""
     older = "import sys; sys.version_info = (3, 8, 18); sys.argv = ['verify.py']; "
-    code, said, error = run("-c", f"{older}exec(compile(open({SOURCE!r}).read(), 'verify.py', 'exec'))")
+    code, said, error = run(
+        "-c", f"{older}exec(compile(open({SOURCE!r}).read(), 'verify.py', 'exec'))"
+    )
     assert (code, said, error) == (4, b"not checked  this needs Python 3.9 or newer\n", b"")
 
 
@@ -426,7 +441,9 @@ def test_each_python_that_is_here_runs_it_or_says_that_it_cannot(original, versi
     done = program and subprocess.run([program, "--version"], capture_output=True, text=True)
     if not done or not done.stdout.startswith(f"Python {version}."):
         pytest.skip(f"Python {version} is not installed")
-    done = subprocess.run([program, "-I", SOURCE, str(original.folder)], capture_output=True, env={})
+    done = subprocess.run(
+        [program, "-I", SOURCE, str(original.folder)], capture_output=True, env={}
+    )
     assert done.stderr == b"" and done.returncode == (3 if int(version[2:]) >= 9 else 4)
 
 
