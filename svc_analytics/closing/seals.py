@@ -229,8 +229,7 @@ def _is_manifest(document: Any) -> bool:
     if not isinstance(document, dict):
         return False
     is_typed = all(isinstance(document.get(name, ...), kind) for name, kind in _REQUIRED.items())
-    numbers = (document.get("version"), document.get("format", FORMAT))
-    is_typed = is_typed and all(type(number) is int for number in numbers)
+    is_typed = is_typed and not isinstance(document["version"], bool)
     return is_typed and all(
         isinstance(facts, dict) and isinstance(facts.get("sha256"), str)
         for facts in document["files"].values()

@@ -6,6 +6,7 @@ as if the service had just given it: nothing is lost where a file is written aga
 """
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.formatting.columns import chunked_texts
 from svc_analytics.lake.derived import with_derived
-from svc_analytics.lake.layout import data_folders, schema_of
+from svc_analytics.lake.layout import schema_of
 from svc_analytics.records.plain_json import is_plain
 from svc_analytics.records.raw_json import members
 from svc_analytics.records.record_parser import take_from_extra, write_extra
@@ -28,21 +29,17 @@ class RecordFile(pq.ParquetFile):  # type: ignore[misc]  # Arrow has no types
 
     def __init__(self, source: Any, path: Path, **options: Any) -> None:
         super().__init__(source, page_checksum_verification=True, pre_buffer=False, **options)
-        stream = STREAMS.get(path.parent.name)
-        is_other = stream and self.schema_arrow.names != stream.schema.names
-        self._stream = stream if is_other else None  # of which another release wrote the file
+        self._stream = STREAMS.get(path.parent.name)
 
-    def read_row_group(
-        self, group: int, columns: list[str] | None = None, **options: Any
-    ) -> pa.Table:
+    def read_row_group(self, group: int, columns: Any = None, **_: Any) -> pa.Table:
         """Read a row group, without threads: each of Arrow's would keep its peak memory."""
-        options = {"use_threads": False} | options
-        if self._stream is None:
-            return super().read_row_group(group, columns=columns, **options)
-        if columns and {*self.schema_arrow.names} - {"extra"} >= {*columns}:
-            return super().read_row_group(group, columns=columns, **options).select(columns)
-        table = super().read_row_group(group, **options)
-        rows = in_own_columns(table, self._stream.schema, self._stream)
+        read = partial(super().read_row_group, group, use_threads=False)
+        stream, names = self._stream, self.schema_arrow.names
+        if stream is None or names == stream.schema.names:
+            return read(columns=columns)
+        if columns and {*names} - {"extra"} >= {*columns}:
+            return read(columns=columns).select(columns)
+        rows = in_own_columns(read(), stream.schema, stream)
         return rows.select(columns) if columns else rows
 
 
@@ -62,13 +59,10 @@ def in_own_columns(table: pa.Table, schema: pa.Schema, stream: Stream | None = N
 def own_file(path: Path, snapshot: Path) -> Path:
     """Return a file of a snapshot with this release's columns: itself, or a copy made there."""
     inside = path.parent.relative_to(snapshot).as_posix()
-    if inside not in data_folders():
-        return path
-    schema, stream = schema_of(inside)
+    (schema, stream), copy = schema_of(inside), snapshot / _COPIES / inside / path.name
     with pq.ParquetFile(path) as file:
         if file.schema_arrow.names == schema.names:
             return path
-        copy = snapshot / _COPIES / inside / path.name
         copy.parent.mkdir(parents=True, exist_ok=True)
         with pq.ParquetWriter(copy, schema) as writer:
             for group in range(file.num_row_groups):
@@ -85,23 +79,23 @@ def _records(table: pa.Table, stream: Stream) -> dict[str, pa.Array]:
     strange = [name for name in names[: names.index("extra")] if name not in stream.names]
     texts = [chunked_texts(table[name], table.field(name)).to_pylist() for name in strange]
     extras = table["extra"].to_pylist()
-    for place in range(len(table) if strange else 0):
-        more = {name: text[place] for name, text in zip(strange, texts, strict=True)}
-        extras[place] = _with_members(extras[place], more)
+    if strange:
+        more = (dict(zip(strange, row, strict=True)) for row in zip(*texts, strict=True))
+        extras = [_with_members(*pair) for pair in zip(extras, more, strict=True)]
     taken = [take_from_extra(lacking, extra) for extra in extras]
-    fields = [stream.record_schema.field(name) for name in (*(c.name for c in lacking), "extra")]
-    return {
-        each.name: pa.array([row.get(each.name) for row in taken], each.type) for each in fields
-    }
+    names = [*(column.name for column in lacking), "extra"]
+    kinds = [stream.record_schema.field(name).type for name in names]
+    values = ([row.get(name) for row in taken] for name in names)
+    return dict(zip(names, map(pa.array, values, kinds), strict=True))
 
 
 def _with_members(extra: str | None, more: dict[str, str | None]) -> str | None:
-    """Add texts to the `extra` of a record, as members that it lacks."""
-    added = {name: _as_given(text) for name, text in more.items() if text is not None}
-    return write_extra((), added | (members(extra.encode()) if extra else {}))
-
-
-def _as_given(text: str) -> bytes:
-    """Return a text as JSON; one of an object or a list is that already."""
-    raw = text.encode()
-    return raw if raw[:1] in (b"{", b"[") and is_plain(raw) else json.dumps(text).encode()
+    """Add texts to the `extra` of a record, as members that it lacks; JSON is that already."""
+    added = {name: text.encode() for name, text in more.items() if text is not None}
+    given = {
+        name: raw
+        if raw[:1] in (b"{", b"[") and is_plain(raw)
+        else json.dumps(raw.decode()).encode()
+        for name, raw in added.items()
+    }
+    return write_extra((), given | (members(extra.encode()) if extra else {}))

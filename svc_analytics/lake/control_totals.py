@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
-from itertools import cycle
+from itertools import chain, cycle
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -61,15 +61,11 @@ class ControlTotals:
 
         An amount that only one of them knows, as of another release, does not count.
         """
-        rest, own, others = self - other, self._amounts, other._amounts
-        odd = own ^ others if own and others else set[str]()
-        sums = (amounts[name] for amounts in rest.sums.values() for name in amounts.keys() - odd)
+        rest = self - other
+        own, others = ({*chain(*totals.sums.values())} for totals in (self, other))
+        amounts = (own & others) or (own | others)
+        sums = (each.get(name) for each in rest.sums.values() for name in amounts)
         return not (rest.rows or rest.ids_digest or any(sums) or any(rest.counts.values()))
-
-    @property
-    def _amounts(self) -> set[str]:
-        """The columns whose sums are known."""
-        return {name for amounts in self.sums.values() for name in amounts}
 
     def __str__(self) -> str:
         return f"{self.rows:,} rows, ids {self.ids_digest:032x}"

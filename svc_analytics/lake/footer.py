@@ -51,22 +51,12 @@ class MonthFileFooter:
     ends: Mapping[Group, GroupEnds] = field(default_factory=dict)  # of each group of the totals
     without_receipt: int | None = None  # rows without a token; payments alone have any
     mark: str = ""  # of a file in a bucket, where two versions of the same bytes are one
-    columns: tuple[str, ...] = ()  # of the file, where another release wrote it with others
+    columns: frozenset[str] = frozenset()  # of the file, where another release wrote others
 
     @property
     def claimed_at(self) -> int:
         """The time that it was when the coverage was claimed."""
         return self.written_at if self.judged_at is None else self.judged_at
-
-    @property
-    def lacking(self) -> set[str]:
-        """The columns of this release that the file does not have."""
-        return {*STREAMS[self.stream].schema.names} - {*self.columns} if self.columns else set()
-
-    @property
-    def unknown(self) -> set[str]:
-        """The columns of the file that this release does not know."""
-        return {*self.columns} - {*STREAMS[self.stream].schema.names}
 
     def to_json(self) -> str:
         """Return the footer as the JSON kept in the file, its checksums not yet filled in."""
@@ -182,7 +172,7 @@ def read_footer(path: Path) -> MonthFileFooter:
     # A release of ours wrote what vouches for its footer; any other tool's types may cost digits.
     if is_odd or not find_signature(raw):
         raise damaged_file(path, remedy="file.other_types")
-    return replace(footer, columns=tuple(schema.names))
+    return replace(footer, columns=frozenset(schema.names))
 
 
 def _known_footer(raw: bytes) -> MonthFileFooter | None:

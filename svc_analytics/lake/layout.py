@@ -72,7 +72,6 @@ def tool_version() -> str:
     return version("svc-analytics")
 
 
-@cache
 def data_folders() -> list[str]:
     """Return the folders of Parquet files that views read, relative to the lake."""
     kinds = ("{}", "changes/{}", "quarantine/{}")

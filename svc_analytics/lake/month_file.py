@@ -100,7 +100,7 @@ def write_month_file(
 
 def rewrite_month_file(storage: Storage, path: Path, footer: MonthFileFooter) -> MonthFileFooter:
     """Write a month file anew: the same rows, the same time, read and judged when it was."""
-    said = replace(footer, tool_version=tool_version(), columns=())
+    said = replace(footer, tool_version=tool_version(), columns=frozenset())
     stream = STREAMS[footer.stream]
     return write_month_file(storage, path, stream, read_groups(path), said, footer.totals)
 

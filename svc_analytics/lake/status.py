@@ -82,6 +82,7 @@ def _stream_status(lake: Lake, stream: Stream) -> StreamStatus:
     first_at = min((first for first, _ in ends), default=None)
     last_at = max((last for _, last in ends), default=None)
     now = max(time.time_ns() // 1000, last_at or 0)
+    columns = frozenset[str]().union(*(footer.columns for footer in footers.values()))
     return StreamStatus(
         stream.name,
         rows=sum(footer.totals.rows for footer in footers.values()),
@@ -97,7 +98,7 @@ def _stream_status(lake: Lake, stream: Stream) -> StreamStatus:
         confirmed=union(*(footer.confirmed for footer in footers.values())),
         unlisted={label: len(each.unlisted) for label, each in footers.items() if each.unlisted},
         early=early_claims(footers.values(), now),
-        unknown=tuple(sorted({name for each in footers.values() for name in each.unknown})),
+        unknown=tuple(sorted(columns - {*stream.schema.names})),
     )
 
 

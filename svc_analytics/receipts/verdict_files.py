@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
 from svc_analytics.lake.checksums import DAMAGE, check_signature
+from svc_analytics.lake.columns import in_own_columns
 from svc_analytics.lake.layout import VERDICTS
 from svc_analytics.lake.side_files import read_about, read_side_file, replace_file
 from svc_analytics.messages import Message
@@ -20,7 +21,6 @@ from svc_analytics.storage import Storage
 
 # Not the suffix that the lake's writer deletes: it may start while this file is written.
 UNFINISHED = ".checking"
-_WITHOUT_MESSAGES = pa.schema([each for each in VERDICTS if each.name != "message"])
 _REPEATED = [name for name in VERDICTS.names if name not in ("payment_id", "receipt_sha256")]
 
 
@@ -30,16 +30,12 @@ def read_verdicts(path: Path) -> pa.Table | None:
         table = read_side_file(path)
     except LakeError:
         return None
-    if table.schema.equals(_WITHOUT_MESSAGES):
-        return _with_messages(table)
+    lacking = {*VERDICTS.names}.difference(table.column_names)
+    if lacking == {"message"}:
+        # What was proven is kept, by the service perhaps; the rest is verified again, for its code.
+        proven = table.filter(pc.is_in(table["verdict"], value_set=pa.array(PROVEN)))
+        table = in_own_columns(proven, VERDICTS)
     return table if table.schema.equals(VERDICTS) else None
-
-
-def _with_messages(table: pa.Table) -> pa.Table:
-    """Keep what was proven, by the service perhaps; the rest is verified again, for its code."""
-    proven = table.filter(pc.is_in(table["verdict"], value_set=pa.array(PROVEN)))
-    messages = pa.nulls(len(proven), pa.string())
-    return proven.add_column(VERDICTS.names.index("message"), "message", messages)
 
 
 def count_verdicts(path: Path, basis: dict[str, Any]) -> int | None:

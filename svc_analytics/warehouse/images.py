@@ -67,31 +67,34 @@ def write_database(path: Path, folder: Path) -> None:
         connection.commit()
 
 
-def _lacking_columns(folder: Path) -> dict[str, pa.Schema]:
-    """Return, by placeholder, the columns that some of a lake's files lack: older ones may.
+def _lacking_columns(folder: Path) -> dict[str, str]:
+    """Return, by placeholder, NULL for each column that some of a lake's files lack, in SQL.
 
     Month files gain them together, so the one without rows tells. Raises `LakeError` for a file
     that lacks one because it was damaged.
     """
-    lacking: dict[str, pa.Schema] = {}
+    nulls: dict[str, str] = {}
     for name, inside in lake_folders().items():
-        schema, held = schema_of(inside)[0], []
+        schema, lacking = schema_of(inside)[0], set[str]()
         for path in (folder / inside).glob(f"{ORIGIN if inside in STREAMS else '*'}.parquet"):
-            held.append({*pq.read_schema(path).names})
-            if not held[-1] >= {*schema.names}:
+            if own := {*schema.names}.difference(pq.read_schema(path).names):
                 require_whole(path)
-        lacking[name] = pa.schema([c for c in schema if any(c.name not in each for each in held)])
-    return {name: schema for name, schema in lacking.items() if schema.names}
+                lacking |= own
+        fields = (each for each in schema if each.name in lacking)
+        nulls[name] = ", ".join(f"null::{_type(each.type)} as {each.name}" for each in fields)
+    return {name: columns for name, columns in nulls.items() if columns}
 
 
-def _with_columns(sql: str, lacking: Mapping[str, pa.Schema]) -> str:
+def _type(kind: pa.DataType) -> str:
+    """Return DuckDB's name of a type: of texts and the like it is Arrow's."""
+    return (
+        "timestamptz" if pa.types.is_timestamp(kind) else str(kind).replace("decimal128", "decimal")
+    )
+
+
+def _with_columns(sql: str, lacking: Mapping[str, str]) -> str:
     """Return SQL in which the columns that some files of a placeholder lack are NULL there."""
-    for name, schema in lacking.items():
-        empty = duckdb.from_arrow(schema.empty_table())
-        nulls = ", ".join(
-            f"null::{kind} as {column}"
-            for column, kind in zip(schema.names, empty.types, strict=True)
-        )
+    for name, nulls in lacking.items():
         files = f"from read_parquet({{{name}}}, union_by_name = true)"
         tolerant = f"({files} union all by name select {nulls} where false)"
         sql = sql.replace(f"read_parquet({{{name}}})", tolerant)

@@ -126,22 +126,7 @@ def _read_sources(
             count += _add_other_months(lake, folder, name, footers, whole_months, files, share)
     if RECEIPTLESS in wanted:
         files[RECEIPTLESS] = _receiptless(files[PAYMENTS.name], footers, whole_months)
-    files = _in_own_columns(files, folder, footers)
     return Sources(lake, folder, footers, files, whole_months, count)
-
-
-def _in_own_columns(files: Files, folder: Path, footers: Footers) -> dict[str, list[Path]]:
-    """Return the files, with copies of those of another release in the columns of this one."""
-    own = {
-        folder / name / f"{label}.pq"
-        for name, of_months in footers.items()
-        for label, footer in of_months.items()
-        if not footer.columns
-    }
-    return {
-        name: [path if path in own else own_file(path, folder) for path in paths]
-        for name, paths in files.items()
-    }
 
 
 def _whole_months(period: Span, wider: Span | None, footers: Footers) -> WholeMonths:
@@ -232,11 +217,12 @@ def _files(lake: Lake, folder: Path, inside: str, whole_months: WholeMonths) -> 
     Of records and of verdicts on payments these are the files of the months that are read whole.
     """
     months = whole_months.get(PAYMENTS.name if inside == VERDICTS_FOLDER else inside)
-    if months:
-        return checked_files(lake.path, folder, inside, months | {ORIGIN})
-    if inside in STREAMS:
-        return checked_files(lake.path, folder, inside)
-    return sorted((folder / inside).iterdir())
+    if months or inside in STREAMS:
+        chosen = months and months | {ORIGIN}
+        paths = checked_files(lake.path, folder, inside, chosen)
+    else:
+        paths = sorted((folder / inside).iterdir())
+    return [own_file(path, folder) for path in paths]
 
 
 def _made_files(

@@ -346,14 +346,15 @@ def written_with(
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(STREAMS, "payments", other)
         write_month_file(desk.lake.storage, october(desk), other, [table], footer)
-        assert read_footer(october(desk)).columns == ()
+        assert not read_footer(october(desk)).columns
 
 
 def test_a_month_of_a_release_with_a_column_less_is_read(filled):
     """Its column is NULL until the next run; what vouches for itself was torn by nobody."""
     known = [column for column in PAYMENTS.columns if column.name != "session_id"]
     written_with(filled, known, lambda table: table.drop_columns(["session_id"]))
-    assert filled.lake.footers(PAYMENTS)["2026-10"].lacking == {"session_id"}
+    columns = filled.lake.footers(PAYMENTS)["2026-10"].columns
+    assert {*PAYMENTS.schema.names} - columns == {"session_id"}
     [months] = filled.lake.sql(
         "select count(distinct month) from payments where session_id is null"
     ).to_numpy()

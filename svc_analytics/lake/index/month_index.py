@@ -94,10 +94,8 @@ class MonthIndex:
 
     def column(self, label: str, column: str) -> pa.ChunkedArray:
         """Return a column of a month's file."""
-        tables = self.tables(label, [column])
-        return pa.chunked_array(
-            [part for each in tables for part in each[column].chunks], pa.string()
-        )
+        with self._open(label) as (file, _):
+            return file.read([column], use_threads=False)[column]
 
     def tables(self, label: str, columns: list[str]) -> Iterator[pa.Table]:
         """Yield columns of a month's file, a row group at a time."""

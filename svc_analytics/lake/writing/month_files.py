@@ -126,7 +126,7 @@ class MonthFiles:
     def renew(self) -> None:
         """Write the files anew that lack columns of this release."""
         for label, footer in self.footers.items():
-            if footer.lacking:
+            if footer.columns and not footer.columns >= {*self.stream.schema.names}:
                 path = self.path(label)
                 self.footers[label] = rewrite_month_file(self.lake.storage, path, footer)
                 self._index.save(label)

@@ -146,14 +146,10 @@ class LakeWriter:
         pa.default_memory_pool().release_unused()
 
     def publish_found(self) -> None:
-        """Publish what a writer that was killed left waiting on disk."""
-        for publisher in self._publishers.values():
-            self.notes += publisher.publish_found()
-
-    def renew(self) -> None:
-        """Let the month files of an earlier release gain the columns of this one."""
+        """Publish what a writer that was killed left waiting on disk, in this release's columns."""
         for publisher in self._publishers.values():
             publisher.files.renew()
+            self.notes += publisher.publish_found()
 
     def _with_finished_months(self) -> list[str]:
         publishers = self._publishers.items()
@@ -234,7 +230,6 @@ def _begin_writing(lake: Lake, merchant_id: str, now: int, unfinished: int | Non
     writer = LakeWriter(lake, merchant_id, now)
     if unfinished is not None:
         recover(lake, unfinished, now)
-    writer.renew()
     writer.publish_found()
     return writer
 
