@@ -19,8 +19,10 @@ from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake, check_lake
-from svc_analytics.lake.typed_files import append_row
+from svc_analytics.lake.typed_files import append_row, line_ahead
 from svc_analytics.messages import KEPT, Message, stored_text
+from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS
+from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.warehouse.acknowledgements import (
     COLUMNS,
@@ -34,7 +36,7 @@ from svc_analytics.warehouse.acknowledgements import (
 from svc_analytics.warehouse.models import models_used_by, read_checks
 
 COLUMNS_SHOWN = ["state", "rule", "record", "finding"]
-AHEAD = "acceptance_is_of_the_past"  # the rule that such a line breaks
+AHEAD = "typed_line_is_of_the_past"  # the rule that a line breaks whose time has not come
 _WEIGHTS = {True: "blocks the close", False: "note"}
 _LEFT_OUT = (
     "This {RECORD} of {AMOUNT} {COIN} will not be counted. Accept only if it is not your money."
@@ -115,16 +117,18 @@ def left_out(lake: Lake) -> list[Finding]:
 
 def ahead_findings(lake: Lake, schema: pa.Schema) -> pa.Table:
     """Return a finding for each line of a lake that lies ahead of the clock."""
-    rows = [
-        {
-            "check_name": AHEAD,
-            "severity": "advisory",
-            "record_id": mark.record_id,
-            "detail": mark.ahead,
-        }
-        for mark in Acceptances.of(lake).ahead
-    ]
+    rows = [{"check_name": AHEAD, "severity": "advisory", "detail": each} for each in ahead(lake)]
     return pa.Table.from_pylist(rows, schema)
+
+
+def ahead(lake: Lake) -> list[Message]:
+    """Name the lines of acceptances, and of balances, that lie ahead of the clock."""
+    acceptances = Acceptances.of(lake)
+    balances = (each for each in read_assertions(lake.path) if each.counts_from > acceptances.clock)
+    return [
+        *(line_ahead(FILE, each.line, each.at) for each in acceptances.ahead),
+        *(line_ahead(ASSERTIONS, each.line, each.at) for each in balances),
+    ]
 
 
 def find(lake: Lake, rule: str, record: str) -> list[Finding]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from svc_analytics.arguments import PeriodOptions, as_names, check
 from svc_analytics.bucket.address import local_path
 from svc_analytics.closing import seals
+from svc_analytics.closing.acceptances import ahead
 from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.config import Settings, read_rates_path, read_settings
 from svc_analytics.external_rates import ExternalRates, read_rates
@@ -25,7 +26,6 @@ from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import TABLE_FORMATS, Note, Output
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.statement import Statement
-from svc_analytics.warehouse.acknowledgements import Acceptances
 
 Read = Callable[[Request], ExtractionResult]
 
@@ -93,8 +93,7 @@ def start(job: Job, options: JobOptions) -> Job:
     """Bring the lake up to date; return the run with its clock."""
     has_own = options["read"] is not None
     done = job.read(Request()) if has_own else update.extract(job.lake, job.settings, Request())
-    ahead = (mark.ahead for mark in Acceptances.of(job.lake).ahead)
-    notes = (*done.retractions, *done.notes, *ahead)
+    notes = (*done.retractions, *done.notes, *ahead(job.lake))
     lists = tuple(done.short_lists.values())
     return replace(job, clock=done.read_to, notes=notes, short_lists=lists)
 

@@ -14,11 +14,15 @@ from pathlib import Path
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import locked
+from svc_analytics.instants import HOUR, MINUTE, format_instant
 from svc_analytics.messages import Message
 from svc_analytics.storage import Storage, merge_into
 
 _BOM = "\ufeff"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
+_DAY = len("2026-11-28")
+# So far ahead a line may lie: clocks differ, and a day begins in Kiribati 14 hours before UTC's.
+_AHEAD, _DAY_AHEAD = 5 * MINUTE, 14 * HOUR
 _MAY_STAND = {"\t", "\n", "\r"}  # of the control characters, in a text between quotes
 
 
@@ -75,6 +79,21 @@ def readable_rows(
         else:
             rows.append(TypedRow(path, each.line, dict.fromkeys(columns, "") | cells))
     return rows, refused
+
+
+def counts_from(text: str, at: int) -> int:
+    """Return the first instant at which a line that people dated so is not of the future.
+
+    >>> texts = ("1970-01-02T00:00:00Z", "1970-01-02")
+    >>> [format_instant(counts_from(text, 24 * HOUR)) for text in texts]
+    ['1970-01-01T23:55:00Z', '1970-01-01T10:00:00Z']
+    """
+    return at - (_DAY_AHEAD if len(text) == _DAY else _AHEAD)
+
+
+def line_ahead(file: str, line: int, at: int) -> Message:
+    """Say of a line that it lies ahead of the clock: what it tells of, nobody has seen yet."""
+    return Message("typed.ahead", file=file, line=line, at=format_instant(at))
 
 
 def fault_of(error: ConfigError) -> Message:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import ConfigError, DataError
-from svc_analytics.instants import format_instant, parse_bound
-from svc_analytics.lake.typed_files import TypedRow, read_rows
+from svc_analytics.instants import BEGINNING, format_instant, parse_bound
+from svc_analytics.lake.typed_files import TypedRow, counts_from, read_rows
 from svc_analytics.messages import Message, json_of
 from svc_analytics.money import format_amount, parse_amount
 from svc_analytics.periods import Period
@@ -35,6 +35,7 @@ class Assertion:
     currency: str
     balance: Decimal
     line: int = 0  # of the file
+    counts_from: int = BEGINNING  # before that instant it lies ahead of the clock
     replaced: str = ""  # balances of earlier lines of its instant and coin, in their order
 
     @property
@@ -147,7 +148,8 @@ def _month_of(period: Period, at: int) -> str:
 def _read_row(row: TypedRow) -> Assertion:
     try:
         assertion = _parse(row.cells["at"], row.cells["currency"], row.cells["balance"])
-        return replace(assertion, line=row.line)
+        first = counts_from(row.cells["at"], assertion.at)
+        return replace(assertion, line=row.line, counts_from=first)
     except (DataError, ConfigError) as error:
         raise row.refused(error) from error
 

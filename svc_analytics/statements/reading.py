@@ -49,6 +49,7 @@ class PeriodReading:
     tables: dict[str, pa.Table]
     omissions: list[dict[str, Any]]
     acceptances: Acceptances
+    assertions: Collection[Assertion]  # that are of the past
 
 
 def read_period(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
@@ -61,6 +62,8 @@ def read_period(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
         period = replace(period, end=min(period.end, basis.as_of))
     wider = trend_bounds(period) if basis.has_trend else None
     acceptances = Acceptances.of(lake, basis.now, basis.sealed)
+    past = tuple(each for each in basis.assertions if each.counts_from <= acceptances.clock)
+    basis = replace(basis, assertions=past)
     work = partial(_read, lake, period, basis, wider, acceptances)
     reading = count_period(lake, period, work, wider)
     if not basis.has_trend:
@@ -103,4 +106,5 @@ def _read(
         tables=tables,
         omissions=read_omissions(warehouse, period),
         acceptances=acceptances,
+        assertions=basis.assertions,
     )

@@ -335,7 +335,7 @@ def prepare(
 ) -> Statement:
     """Make the statement of a period on a basis, with the findings of a log of webhooks."""
     reading = read_period(lake, period, basis)
-    tables, seen = reading.tables, basis.assertions
+    tables, seen = reading.tables, reading.assertions
     options: dict[str, Any] = {"metadata": [*basis.metadata]} if basis.metadata else {}
     options["assertions"] = [each.to_json() for each in asserted_within(seen, period)]
     options |= add_findings(tables, (webhooks, webhook_secrets), lake, period, reading.acceptances)

@@ -21,17 +21,9 @@ import pyarrow.compute as pc
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.formatting.sanitize import single_line
-from svc_analytics.instants import (
-    BEGINNING,
-    HOUR,
-    MINUTE,
-    format_instant,
-    now,
-    parse_bound,
-    to_micros,
-)
+from svc_analytics.instants import BEGINNING, format_instant, now, parse_bound, to_micros
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.typed_files import TypedRow, read_rows
+from svc_analytics.lake.typed_files import TypedRow, counts_from, line_ahead, read_rows
 from svc_analytics.messages import KEPT, Message, json_of, stored_text
 from svc_analytics.schema import INSTANT
 
@@ -50,8 +42,6 @@ LEFT_OUT = frozenset({"record_could_be_held", "status_is_known", "kind_is_known"
 _DIGEST = re.compile("[0-9a-f]{64}")
 _SHOWN = 12  # letters of a digest in a sentence
 _DAY = len("2026-11-28")
-# So far ahead a line may lie: clocks differ, and a day begins in Kiribati 14 hours before UTC's.
-_AHEAD, _DAY_AHEAD = 5 * MINUTE, 14 * HOUR
 # What a line adds to the words of a finding.
 REMARKS = {
     f"finding.{each}"
@@ -83,12 +73,6 @@ class Acknowledgement:
         seen_at = finding["seen_at"]
         return seen_at is not None and to_micros(seen_at) <= self.at
 
-    @property
-    def ahead(self) -> Message:
-        """Say of its line that it lies ahead of the clock."""
-        named = {"by": single_line(self.by), "at": format_instant(self.at)}
-        return Message("finding.line_ahead", file=FILE, line=self.line, **named)
-
     def accepting(self, finding: Row) -> Message:
         """Say of a finding who accepted it, when and why, and whether its record is left out."""
         by = Message("finding.by", by=single_line(self.by), at=format_instant(self.at)[:_DAY])
@@ -98,7 +82,9 @@ class Acknowledgement:
         """Say of a finding how it differs from what was accepted, behind what it says."""
         values = self._values(finding)
         if self.counts_from > clock:
-            return Message("finding.ahead", DETAIL=values["DETAIL"], AHEAD=self.ahead)
+            return Message(
+                "finding.ahead", DETAIL=values["DETAIL"], AHEAD=line_ahead(FILE, self.line, self.at)
+            )
         if self.content:
             old, new = self.content[:_SHOWN], str(finding["content"])[:_SHOWN]
             return Message("finding.other_content", **values, old=old, new=new)
@@ -136,8 +122,7 @@ class Acceptances:
         What was `sealed` as accepted counts as it did at the sealing.
         """
         marks, clock = read_acknowledgements(lake.path), now() if clock is None else clock
-        clock = max(clock, lake.clocks.get("judged", clock)) if marks else clock
-        acceptances = cls(marks, clock)
+        acceptances = cls(marks, max(clock, lake.clocks.get("judged", clock)))
         settled = (each for mark in acceptances.ahead for each in mark.as_sealed(sealed))
         return replace(acceptances, marks=(*settled, *marks))
 
@@ -290,5 +275,5 @@ def _read_row(row: TypedRow) -> Acknowledgement:
         at,
         content,
         row.line,
-        at - (_DAY_AHEAD if len(cells["at"]) == _DAY else _AHEAD),
+        counts_from(cells["at"], at),
     )

@@ -1,0 +1,182 @@
+"""`accept`: a finding is accepted at the terminal as at the desk, and it is said what that does."""
+
+import csv
+import json
+import re
+from html import unescape
+
+import openpyxl
+import pytest
+from openpyxl.worksheet.worksheet import Worksheet
+
+from svc_analytics.closing.acceptances import Finding
+from svc_analytics.language.catalogue import Language
+from svc_analytics.statements.statement import statement
+from tests.support.desks import Desk
+from tests.support.fake_service import Record, payment, payout
+from tests.support.prepared import extracted
+
+HELD = "record_could_be_held"
+PAID = payment(1, "2026-10-05T12:00:00Z", "20", "0")
+ODD = payment(9, "2026-10-15T12:00:00Z", "5", "0")
+NOT_COUNTED = "will not be counted. Accept only if it is not your money."
+
+
+def lake_of(desk: Desk, *records: Record) -> Desk:
+    """Read these records beside one that is well."""
+    desk.service.payments = [PAID, *(each for each in records if "kind" not in each)]
+    desk.service.payouts = [each for each in records if "kind" in each]
+    return extracted(desk)
+
+
+def written(desk: Desk) -> list[dict[str, str]]:
+    path = desk.lake.path / "acknowledgements.csv"
+    return list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []
+
+
+def texts_of(sheet: Worksheet) -> list[str]:
+    return [str(cell) for row in sheet.values for cell in row if cell is not None]
+
+
+# By what is read: the rule that it breaks, and what is said of it before.
+CASES: dict[str, tuple[Record, str, str]] = {
+    "a text": (ODD | {"amount": "12.50x"}, HELD, "This payment of 12.50x usdt"),
+    "a number": (ODD | {"amount": 12.5}, HELD, "This payment of 12.5 usdt"),
+    "every digit": (
+        ODD | {"amount": "1." + "0" * 20 + "1"},
+        HELD,
+        "This payment of 1.000000000000000000001 usdt",
+    ),
+    "another amount": (ODD | {"fee_amount": "NaN", "amount": "5.0"}, HELD, "payment of 5.0 usdt"),
+    "no amount": (ODD | {"amount": None}, HELD, "This payment of an unknown amount of usdt"),
+    "no coin": (ODD | {"currency": None}, HELD, "This payment of 5 (unknown coin)"),
+    "a status": (ODD | {"status": "held"}, "status_is_known", "This payment of 5 usdt"),
+    "a kind": (
+        payout(9, "2026-10-15T12:00:00Z", "3.25", "0") | {"kind": "loan"},
+        "kind_is_known",
+        "This payout record of 3.25 usdt",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_said_what_accepting_does_to_the_money(desk, run, name):
+    """With the amount as it was sent and its coin, as far as they are known."""
+    record, rule, said = CASES[name]
+    lake_of(desk, record)
+    done = run("accept", rule, record["id"], "--reason", "a test", "--by", "Mina", "--yes")
+    assert done.code == 0 and f"{said} {NOT_COUNTED}" in done.err
+    [row] = written(desk)
+    [found] = [r for r in json.loads(run("check", "--json").out)["findings"] if r["content"]]
+    assert row["content"] == found["content"] and (row["reason"], row["by"]) == ("a test", "Mina")
+    assert statement(desk.lake, "2026-10").status == "final"
+
+
+def test_any_other_rule_changes_no_figure(desk, run):
+    """And its finding no longer keeps the month from being final."""
+    lake_of(desk, payout(9, "2026-10-15T12:00:00Z", "3", "0") | {"debited_amount": "4"})
+    before = statement(desk.lake, "2026-10")
+    rule = "payout_debited_equals_amount_plus_fee"
+    done = run("accept", rule, before.checks["record_id"][0], "--reason", "so it is", "--yes")
+    after = statement(desk.lake, "2026-10")
+    assert "No figure changes by it" in done.err and NOT_COUNTED not in done.err
+    assert (before.status, after.status) == ("provisional", "final")
+    assert before.tables["summary"].equals(after.tables["summary"])
+
+
+def test_nothing_is_accepted_where_nobody_can_be_asked(desk, run):
+    """2, with what it would do and the option; nothing is written."""
+    lake_of(desk, ODD | {"amount": "9."})
+    done = run("accept", HELD, ODD["id"], "--reason", "a test")
+    assert done.code == 2 and NOT_COUNTED in done.err and "with --yes" in done.lines[-1]
+    assert written(desk) == []
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 1), ("", 1)])
+def test_a_person_is_asked_at_a_terminal(desk, run, monkeypatch, answer, code):
+    """What is not a yes accepts nothing."""
+    lake_of(desk, ODD | {"amount": "9."})
+    for stream in ("stdin", "stderr"):
+        monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("click.termui.visible_prompt_func", lambda text: answer)
+    done = run("accept", HELD, ODD["id"], "--reason", "a test")
+    assert (done.code, len(written(desk))) == (code, 1 - code)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("record_could_be_hold", ODD["id"]), f"did you mean {HELD}?"),
+        (("sealed_months_meet", "x"), "no finding of 'sealed_months_meet' can be accepted"),
+        ((HELD, ODD["id"][:8]), f"did you mean {ODD['id']}?"),
+        ((HELD, PAID["id"]), "finds nothing wrong with"),
+        (("status_is_known", ODD["id"]), "finds nothing wrong with"),
+        ((HELD, ODD["id"], "--by", " "), "write your name"),
+    ],
+)
+def test_what_is_not_there_is_named_with_what_is(desk, run, words, said):
+    """In one line, and 2."""
+    lake_of(desk, ODD | {"amount": "9."})
+    done = run("accept", *words, "--reason", "a test", "--yes")
+    assert done.code == 2 and said in done.lines[-1] and written(desk) == []
+
+
+def test_what_was_accepted_says_by_whom_and_when(desk, run):
+    """0; no second line is written. A payment is found by its receipt number too."""
+    lake_of(desk, ODD | {"status": "held"})
+    words = ("status_is_known", ODD["receipt_no"], "--reason", "a test", "--by", "Mina", "--yes")
+    assert run("accept", *words).code == 0
+    again = run("accept", *words)
+    assert again.code == 0 and len(written(desk)) == 1
+    day = written(desk)[0]["at"][:10]
+    assert f"was accepted before: payment of 5 usdt: status held; it is not counted " \
+        f"(accepted: Mina, {day}: a test)" in again.out  # fmt: skip
+
+
+def test_every_door_names_an_accepted_record_as_not_counted(desk, run, tmp_path):
+    """With its amount, its coin, who accepted it, when and why; none calls it blocking."""
+    lake_of(desk, ODD | {"amount": "12.50x"})
+    run("accept", HELD, ODD["id"], "--reason", "a test of ours", "--by", "Mina", "--yes")
+    day = written(desk)[0]["at"][:10]
+    said = (
+        "payment of 12.50x usdt: amount: not a plain decimal amount: '12.50x'; it is not counted "
+        f"(accepted: Mina, {day}: a test of ours)"
+    )
+    printed = run(
+        "statement", "2026-10", "--out", str(tmp_path / "o"), "--format", "html,xlsx,json"
+    )
+    assert printed.code == 0
+    page = unescape(re.sub("<[^>]+>", "", (tmp_path / "o" / "statement.html").read_text("utf-8")))
+    book = openpyxl.load_workbook(tmp_path / "o" / "statement.xlsx")
+    doors = {
+        "page": page,
+        "workbook": " ".join(texts_of(book["Statement"])),
+        "findings": " ".join(texts_of(book["Findings"])),
+        "json": (tmp_path / "o" / "statement.json").read_text("utf-8"),
+        "terminal": printed.out,
+        "check": run("check").out,
+        "check --json": run("check", "--json").out,
+        "status": run("status").out,
+        "status --json": run("status", "--json").out,
+        "notebook": statement(desk.lake, "2026-10")._repr_html_(),
+    }
+    assert [door for door, text in doors.items() if said not in unescape(text)] == []
+    assert "blocking" not in doors["findings"] + doors["check"] and "accepted" in doors["findings"]
+    assert run("check").code == 0 and "0 of them blocking" in run("check").err
+
+
+def test_check_and_close_name_a_line_that_lies_ahead(desk, run):
+    """By its file and its number; it stops nothing."""
+    lake_of(desk)
+    path = desk.lake.path / "acknowledgements.csv"
+    path.write_text("check,record_id,reason,by,at\n\nkind_is_known,x,old,Mina,2999-01-01\n")
+    done = run("check")
+    assert "acknowledgements.csv, line 3: its at, 2999-01-01T00:00:00Z, lies ahead" in done.out
+    assert done.code == 0 and run("statement", "2026-10").code == 0
+
+
+def test_the_words_are_persian_too():
+    """Of a record that is left out, and of any other finding."""
+    findings = [Finding(rule, "x", True, "") for rule in (HELD, "reference_is_unique")]
+    effects = [Language("fa").translation(each.effect) for each in findings]
+    assert all(effects) and len({*effects}) == 2
