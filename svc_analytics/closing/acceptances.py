@@ -112,7 +112,7 @@ def left_out(lake: Lake) -> list[Finding]:
     """Return the records of a lake that no figure counts because a person accepted that."""
     if not any(mark.check in LEFT_OUT for mark in read_acknowledgements(lake.path)):
         return []
-    return [each for each in findings_in(_breaches(lake, *sorted(LEFT_OUT))) if each.accepted]
+    return [each for each in findings_in(breaches(lake, *sorted(LEFT_OUT))) if each.accepted]
 
 
 def ahead_findings(lake: Lake, schema: pa.Schema) -> pa.Table:
@@ -140,7 +140,7 @@ def find(lake: Lake, rule: str, record: str) -> list[Finding]:
     if rule not in rules:
         what = f"no finding of {rule!r:.60} can be accepted"
         raise ConfigError(f"{what}{_near(rule, rules)}; svc-analytics check lists what can be")
-    findings = [each for each in findings_in(_breaches(lake, rule)) if each.content]
+    findings = [each for each in findings_in(breaches(lake, rule)) if each.content]
     names = {record, canonical_id(record), *_of_receipt(lake, record)}
     if chosen := [each for each in findings if each.record_id in names]:
         return chosen
@@ -162,7 +162,7 @@ def _of_receipt(lake: Lake, record: str) -> list[str]:
     return ids
 
 
-def _breaches(lake: Lake, *rules: str) -> pa.Table:
+def breaches(lake: Lake, *rules: str) -> pa.Table:
     """Return the rows that break these rules, with who accepted them."""
     findings = count(lake, None, partial(find_exceptions, rules=rules), as_written=True)
     return Acceptances.of(lake).applied_to(findings)

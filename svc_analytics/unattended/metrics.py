@@ -1,26 +1,23 @@
 """Metrics of runs and of their lake, as a text that Prometheus reads from a file."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-import pyarrow as pa
-
+from svc_analytics.closing.acceptances import breaches
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import needs_extra
 from svc_analytics.files import atomic_write
 from svc_analytics.instants import SECOND, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.status import lake_status
+from svc_analytics.render.findings import shown_findings
 from svc_analytics.unattended.notice_log import CommandState
 from svc_analytics.unattended.notices import months_unsealed
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import Warehouse
 
 Sample = tuple[Mapping[str, str], float]  # labels, and the value
-_COUNTS = {
-    "findings": ("severity", "select severity, count(*) from exceptions group by severity"),
-    "receipts": ("verdict", "select verdict, count(*) from receipt_status group by verdict"),
-}
+_RECEIPTS = "select verdict, count(*) from receipt_status group by verdict"
 _REFUSALS = ("401", "403", "429", "503")  # those of the contract are there before they come
 _ABOUT = {
     "last_success_timestamp_seconds": "When a command last ended with 0 or 3.",
@@ -84,16 +81,13 @@ def _of_streams(lake: Lake) -> dict[str, list[Sample]]:
 
 def _of_records(lake: Lake) -> dict[str, list[Sample]]:
     """Return the counts of findings, to which every rule is applied, and of receipts."""
-    return {metric: _counted(lake, *each) for metric, each in _COUNTS.items()}
-
-
-def _counted(lake: Lake, label: str, query: str) -> list[Sample]:
-    def answer(views: Warehouse) -> pa.Table:
-        return views.query(query)
-
-    names, numbers = count(lake, models_used_by(query), answer).columns
-    pairs = zip(names.to_pylist(), numbers.to_pylist(), strict=True)
-    return [({label: name}, number) for name, number in pairs]
+    severities = Counter(shown_findings(breaches(lake))["severity"].to_pylist())
+    verdicts = count(lake, models_used_by(_RECEIPTS), lambda views: views.query(_RECEIPTS))
+    pairs = zip(*(column.to_pylist() for column in verdicts.columns), strict=True)
+    return {
+        "findings": [({"severity": name}, number) for name, number in severities.items()],
+        "receipts": [({"verdict": name}, number) for name, number in pairs],
+    }
 
 
 def _text(samples: Mapping[str, list[Sample]]) -> bytes:

@@ -217,6 +217,22 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(service, served, desk):
     assert Panel(opened._months, lambda: None).findings.name.value == "Mina"
 
 
+def test_the_form_says_what_accepting_does_to_the_money(service, served, desk):
+    """Before the button; then the finding says that the payment is not counted."""
+    service.payments[0] |= {"paid_at": "2026-10-04T09:00:00Z", "amount": "12.50x"}
+    extracted(desk)
+    panel = Panel(svc.desk(desk.lake, settings=served)._months, lambda: None)
+    panel.months.tiles[OCTOBER].click()
+    findings = panel.findings
+    coin = service.payments[0]["currency"]
+    assert f"This payment of 12.50x {coin} will not be counted." in findings.effect.value
+    assert findings.reason.placeholder == "why this may be left out of the figures"
+    findings.reason.value, findings.name.value = "a test", "Mina"
+    findings.accept.click()
+    [shown] = [each for each in panel.months._desk.findings if each.accepted]
+    assert f"payment of 12.50x {coin}" in shown.detail and "it is not counted" in shown.detail
+
+
 def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(october):
     """Two presses; the SQL is beside them, and the total below them is the figure.
 
