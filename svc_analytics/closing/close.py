@@ -19,6 +19,7 @@ from svc_analytics.arguments import option_defaults
 from svc_analytics.closing import due, neighbours, seals
 from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.chain import warnings_of
+from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.handover.readable import forms_left_out, only_forms, write_lacking
 from svc_analytics.closing.handover.sign import Signer
 from svc_analytics.closing.handover.stamps import Stamper
@@ -42,7 +43,7 @@ from svc_analytics.closing.restatement.rederive import rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
 from svc_analytics.closing.sealing import keep_chain, seal_folder
 from svc_analytics.closing.seals import Sealed
-from svc_analytics.closing.states.month_states import keep_result, with_state
+from svc_analytics.closing.states.month_states import keep_results, with_state
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.errors import ConfigError, NoService, Unavailable
@@ -141,7 +142,7 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
     with one_at_a_time(lake):
         doubts = () if period.is_longer else Readings(job).doubts(period)
         closed = neighbours.say_unmet(_close(job, period, doubts), job.places(period), lake)
-        keep_result(lake, closed)
+        keep_results(lake, job.contents, [closed])
         keep_chain(lake)
         closed = _marked(job, closed, Signer(lake, options["sign"]), Stamper(lake.storage))
         return closed.with_notes([*job.notes, *unchecked(job.settings, closed)]).logged()
@@ -185,8 +186,7 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
             marked = _marked(job, closed, signer, stamper)
             results[closed.label] = marked.with_notes(notes).logged()
             options["on_closed"](results[closed.label])
-    for closed in results.values():
-        keep_result(lake, closed)
+    keep_results(lake, job.contents, results.values())
     return [*results.values()]
 
 
@@ -291,6 +291,7 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
 
     The result has a table only when the lake now gives something else.
     """
+    job.contents[period.folder] = LakeContents.read(job.lake)
     sealed = seals.versions(job.folder(period))
     if not sealed:
         return None

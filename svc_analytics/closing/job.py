@@ -11,6 +11,7 @@ from svc_analytics.arguments import PeriodOptions, as_names, check
 from svc_analytics.bucket.address import local_path
 from svc_analytics.closing import seals
 from svc_analytics.closing.acceptances import ahead
+from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.config import Settings, read_rates_path, read_settings
 from svc_analytics.external_rates import ExternalRates, read_rates
@@ -62,6 +63,8 @@ class Job:
     rates: ExternalRates | None = None  # of another currency, where one was asked for
     # Sealed statements by their seals, until forms are written beside them.
     shown: dict[str, Sealed] = field(default_factory=dict)
+    # What the lake held before each period was compared with its seal, or stated.
+    contents: dict[str, LakeContents] = field(default_factory=dict)
 
     def note(self, text: str) -> None:
         """Report the step that begins now."""

@@ -33,7 +33,7 @@ _LABEL = b'"footer_sha256": "'
 _BODY = len(b'"body_crc32": "00000000", ')  # bytes, where it stands before the other
 _TRAILER = 8  # bytes after the footer: its length, and the magic
 _MAGIC = b"PAR1"
-_SIGNED_END = 2048  # bytes: they hold the checksums, and what Parquet writes behind them
+_SIGNED_END = 8192  # bytes: they hold the checksums, and what Parquet writes behind them
 _CHUNK = 1 << 20  # bytes
 _REMEDIES = {
     VERDICTS_FOLDER: "file.verify_again",
@@ -80,9 +80,20 @@ def signed_footer(file: BinaryIO) -> bytes:
 def read_signature(path: Path) -> str:
     """Identify a version of a file, by its end."""
     with path.open("rb") as file:
-        file.seek(max(file.seek(0, os.SEEK_END) - _SIGNED_END, 0))
-        match = find_signature(file.read())
+        match = _signature_at_end(file)
         return match["footer"].decode() if match else signature_of(signed_footer(file))
+
+
+def content_digest(path: Path) -> str:
+    """Identify what a file holds: by its own checksums if it has both, else by all its bytes."""
+    with path.open("rb") as file:
+        match = _signature_at_end(file)
+    return match["footer"].decode() if match and match["body"] else hash_file(path)
+
+
+def _signature_at_end(file: BinaryIO) -> re.Match[bytes] | None:
+    file.seek(max(file.seek(0, os.SEEK_END) - _SIGNED_END, 0))
+    return find_signature(file.read())
 
 
 def signature_of(footer: bytes) -> str:

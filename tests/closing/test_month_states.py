@@ -1,23 +1,33 @@
 """The state of a month: decided once, told alike, and compared with the lake as it is now."""
 
+import os
 from unittest.mock import Mock
 
 import pytest
 
+from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.due import GRACE_HOURS, months_over
 from svc_analytics.closing.states import month_states as states
 from svc_analytics.closing.states.judgements import Judgement
-from svc_analytics.closing.states.month_states import judged, judged_months, month_states
+from svc_analytics.closing.states.month_states import (
+    judged,
+    judged_months,
+    month_states,
+    with_statuses,
+)
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import QueryError
 from svc_analytics.instants import HOUR, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import CALENDARS, month
+from svc_analytics.proofs.statuses import HELD, UNCHECKED
 from svc_analytics.render.month_state import MonthState
+from svc_analytics.schema import PAYMENTS
 from tests.support.closings import Closer, table
 from tests.support.fake_service import payment
 from tests.support.fiscal_calendar import FISCAL
+from tests.support.flipped_bits import flip
 from tests.support.prepared import extracted
 
 OCTOBER = "2026-10"
@@ -33,7 +43,7 @@ def state(closer: Closer, label: str = OCTOBER, clock: int | None = None) -> Mon
     """The state of a month after it was compared with the lake."""
     lake, clock = closer.desk.lake, clock or now()
     found = {each.label: each for each in month_states(lake, clock, "UTC", "gregorian")}
-    return judged(lake, found[label], clock)
+    return judged(lake, found[label], clock, LakeContents.read(lake))
 
 
 @pytest.mark.parametrize(
@@ -116,6 +126,23 @@ def test_a_month_is_compared_once_while_the_lake_stays_as_it_is(closer, monkeypa
     closer.accept("amounts_are_not_zero", "p-1")
     state(closer)
     assert compared == [OCTOBER, OCTOBER]
+
+
+def test_what_is_kept_of_a_month_is_named_by_content(closer, monkeypatch, tmp_path):
+    """Neither time nor size: a copy of a lake is known, a bit that rots afterwards is seen."""
+    monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "cache"))
+    closer.serve(ALONE)
+    closer.sealed()
+    found = with_statuses(state(closer))
+    path = closer.desk.lake.month_path(PAYMENTS, OCTOBER)
+    monkeypatch.setattr(states, "_judge", Mock(side_effect=AssertionError))
+    os.utime(path, ns=(1, 1))
+    assert with_statuses(state(closer)) == found and found.statuses[-1].outcome == HELD
+    flip(path, 4)
+    os.utime(path, ns=(1, 1))
+    rotten = with_statuses(state(closer))
+    assert rotten.statuses[-1].outcome == UNCHECKED
+    assert [reason for reason in rotten.reasons if "2026-10.parquet is torn or altered" in reason]
 
 
 # ---------- which months are over is told once

@@ -10,6 +10,7 @@ import pytest
 
 from svc_analytics import statement, verify_statement
 from svc_analytics.closing.balances import balance_notes
+from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.result import CloseResult, unchecked
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.states.month_states import judged, state_of
@@ -71,8 +72,9 @@ def test_verdicts_that_come_later_restate_nothing(closer, sealed):
     assert (again.state, again.version, again.needs_attention) == ("unchanged", 1, False)
     assert again.receipts == "checked" and "2 receipts were checked after" in (again.note or "")
     assert checked.holds and "2 receipts were checked after the sealing" in checked.notes
-    october = state_of(closer.desk.lake, month("2026-10"), now())
-    assert judged(closer.desk.lake, october, now()).kind == "sealed"
+    lake, contents = closer.desk.lake, LakeContents.read(closer.desk.lake)
+    october = state_of(lake, month("2026-10"), now(), contents)
+    assert judged(lake, october, now(), contents).kind == "sealed"
 
 
 def test_a_receipt_that_contradicts_its_payment_is_a_reason_and_no_restatement(closer, sealed):

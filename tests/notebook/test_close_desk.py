@@ -18,7 +18,6 @@ from svc_analytics.closing.states import month_states
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, NoLake, Unavailable
 from svc_analytics.interrupts import check_stop
-from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.notebook.desk import desk_months
@@ -583,11 +582,11 @@ def test_a_month_that_is_chosen_does_not_wait_for_others(panel, monkeypatch):
     begun, over = Event(), Event()
     compared, known = month_states.judged, desk_months.is_judged
 
-    def long(lake: Lake, state: MonthState, clock: int) -> MonthState:
+    def long(*asked: Any) -> MonthState:
         begun.set()
         while not over.is_set():
             check_stop()
-        return compared(lake, state, clock)
+        return compared(*asked)
 
     monkeypatch.setattr(desk_months, "is_judged", lambda *_: False)
     monkeypatch.setattr(desk_months, "judged", long)

@@ -1,39 +1,54 @@
 """The state of each month of a lake, which the desk, commands, statements and notebooks repeat."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import product
 
 from svc_analytics.closing import neighbours, seals
+from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.due import closes_at, lake_months
 from svc_analytics.closing.restatement.rederive import read_until, rederive, restatement
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import Manifest
-from svc_analytics.closing.states.judgements import Judgement, find_judgement, keep_judgement
+from svc_analytics.closing.states.judgements import (
+    Judgement,
+    find_judgement,
+    keep_judgement,
+)
 from svc_analytics.errors import SvcError, text_of
+from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.lake import Lake, known_months
+from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.messages import Message
-from svc_analytics.periods import Period, read_label
+from svc_analytics.periods import Period, read_label, utc_months
 from svc_analytics.proofs.marks import Marks
 from svc_analytics.proofs.statuses import FAILED, HELD
 from svc_analytics.render.folder import Note
 from svc_analytics.render.month_state import Kind, MonthState
+from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.change.sentences import stored_sentences
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
 
+_RECORDS = (*STREAMS, VERDICTS_FOLDER)  # the folders of what a month's figures are made of
 LAST = 12  # months that are shown one by one: a year of them
 
 
-def month_states(lake: Lake, clock: int, zone: str, calendar: str) -> list[MonthState]:
+def month_states(
+    lake: Lake, clock: int, zone: str, calendar: str, contents: LakeContents | None = None
+) -> list[MonthState]:
     """Return the months of a lake, newest first, up to the one that the clock is in.
 
-    They are told as far as they are known: `judged` compares one with the lake.
+    They are told as far as they are known of its contents, by default those that it has now:
+    `judged` compares one with the lake.
     """
     # Refuses a lake into which nothing was read, and bounds the months that people look through.
     oldest = read_label(known_months(lake, zone, calendar)[-1], zone, calendar)
     months = lake_months(lake, clock, zone, calendar)
     periods = [month for month in months if month.start >= oldest.start]
-    return [state_of(lake, period, clock) for period in reversed(periods)]
+    contents = contents or LakeContents.read(lake)
+    return [state_of(lake, period, clock, contents) for period in reversed(periods)]
 
 
 def judged_months(lake: Lake, clock: int, note: Note) -> list[MonthState]:
@@ -46,46 +61,65 @@ def judged_months(lake: Lake, clock: int, note: Note) -> list[MonthState]:
     if read_until(lake) is None:
         return []
     usual = seals.usual_months(lake.path / seals.STATEMENTS)
-    states = month_states(lake, clock, *usual)
+    contents = LakeContents.read(lake)
+    states = month_states(lake, clock, *usual, contents)
     for place, state in enumerate(states):
-        if (place < LAST or not state.is_sealed) and not is_judged(lake, state):
-            note(f"looking at {state.label}")
-            states[place] = judged(lake, state, clock)
+        if place < LAST or not state.is_sealed:
+            states[place] = judged(lake, state, clock, contents, note)
         if place < LAST:
             states[place] = with_statuses(states[place])
     return states[::-1]
 
 
-def state_of(lake: Lake, period: Period, clock: int) -> MonthState:
-    """Return the state of a period, as far as it is known."""
+def state_of(lake: Lake, period: Period, clock: int, contents: LakeContents) -> MonthState:
+    """Return the state of a period, as far as it is known of these contents of the lake."""
     versions = seals.versions((lake.path / seals.STATEMENTS / period.folder).absolute())
     state = MonthState(
         period, "due", closes_at(period), version=len(versions), versions=tuple(versions)
     )
-    return _as_judged(state, find_judgement(lake, period, _manifest(state)), clock)
+    return _as_judged(state, find_judgement(contents, period, _manifest(state)), clock)
 
 
-def judged(lake: Lake, state: MonthState, clock: int) -> MonthState:
+def judged(
+    lake: Lake,
+    state: MonthState,
+    clock: int,
+    contents: LakeContents,
+    note: Note = lambda text: None,
+) -> MonthState:
     """Return the state of a month after it was compared with the lake as it is now.
 
-    What hinders the comparison is a reason too.
+    What hinders the comparison is a reason too. `note` is told which month is compared; of one
+    that was compared with these contents of the lake, only the files of its records are looked at.
     """
     if state.kind == "running":
         return state
-
-    def judge() -> Judgement:
-        return _judge(lake, state, clock)
-
     try:
-        answer = keep_judgement(lake, state.period, _manifest(state), judge)
+        answer = _answer(lake, state, clock, contents, note)
     except SvcError as error:  # not kept: at the next look it may be over, as a stopped query is
         answer = Judgement((text_of(error),))
     return _as_judged(state, answer, clock)
 
 
-def is_judged(lake: Lake, state: MonthState) -> bool:
-    """Whether the state is that of the lake as it is now."""
-    known = find_judgement(lake, state.period, _manifest(state))
+def _answer(
+    lake: Lake, state: MonthState, clock: int, before: LakeContents, note: Note
+) -> Judgement:
+    period, manifest = state.period, _manifest(state)
+    if answer := find_judgement(before, period, manifest):
+        for month, folder in product(utc_months(period.start, period.end), _RECORDS):
+            if (path := lake.path / folder / f"{month.label}.parquet").exists():
+                require_whole(path)
+        return answer
+    note(f"looking at {state.label}")
+    answer = _judge(lake, state, clock)
+    if not (manifest and seals.broken_files(state.versions[-1], manifest)):
+        keep_judgement((before, LakeContents.read(lake)), period, manifest, answer)
+    return answer
+
+
+def is_judged(contents: LakeContents, state: MonthState) -> bool:
+    """Whether a month was compared with these contents of the lake."""
+    known = find_judgement(contents, state.period, _manifest(state))
     return state.kind == "running" or known is not None
 
 
@@ -94,11 +128,12 @@ def with_state(lake: Lake, statement: Statement, clock: int) -> Statement:
 
     Of a month that waits for a close it has the reasons too for which `close` would not seal it.
     """
-    state = state_of(lake, statement.period, clock)
+    contents = LakeContents.read(lake)
+    state = state_of(lake, statement.period, clock, contents)
     said = stored_sentences(lake.path / seals.STATEMENTS, statement.period.folder)
     statement = replace(statement, sentences=said.sentences, unread_sentences=said.unread)
     if state.is_sealed:
-        return replace(statement, state=with_statuses(judged(lake, state, clock)))
+        return replace(statement, state=with_statuses(judged(lake, state, clock, contents)))
     if state.kind == "running":
         return replace(statement, state=state)
     held = _held(lake, statement)
@@ -121,19 +156,26 @@ def with_statuses(state: MonthState) -> MonthState:
     return replace(state, statuses=(sealed, *marked, proven))
 
 
-def keep_open(lake: Lake, statement: Statement) -> None:
-    """Keep what a statement of a month without a seal says of it."""
+def keep_open(lake: Lake, before: LakeContents, statement: Statement) -> None:
+    """Keep what a statement of a month without a seal, made after that moment, says of it."""
     state = statement.state
     if state and state.is_open:
-        keep_judgement(lake, statement.period, None, lambda: Judgement(state.reasons))
+        moments = (before, LakeContents.read(lake))
+        keep_judgement(moments, statement.period, None, Judgement(state.reasons))
 
 
-def keep_result(lake: Lake, closed: CloseResult) -> None:
-    """Keep what a close has found of a month that it sealed, or left as it was sealed."""
-    if closed.seal and closed.folder.parent == (lake.path / seals.STATEMENTS).absolute():
-        manifest = seals.read_manifest(closed.folder)
-        answer = Judgement(tuple(reason.text for reason in closed.reasons))
-        keep_judgement(lake, seals.stated_period(manifest), manifest, lambda: answer)
+def keep_results(
+    lake: Lake, before: Mapping[str, LakeContents], results: Iterable[CloseResult]
+) -> None:
+    """Keep which months a close has sealed, or left as they were sealed, with nothing to say.
+
+    `before` has what the lake held, by month, before it was compared or stated.
+    """
+    after, folder = LakeContents.read(lake), (lake.path / seals.STATEMENTS).absolute()
+    for each in results:
+        if each.seal and not each.reasons and each.folder.parent == folder:
+            manifest, moments = seals.read_manifest(each.folder), (before[each.label], after)
+            keep_judgement(moments, seals.stated_period(manifest), manifest, Judgement())
 
 
 def _manifest(state: MonthState) -> Manifest | None:

@@ -13,6 +13,7 @@ from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
 from svc_analytics.closing.acceptances import Finding, acknowledge, findings_in
 from svc_analytics.closing.balances import balance_notes
+from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.handover.books import books_file, books_of
 from svc_analytics.closing.handover.readable import readable_file
@@ -81,13 +82,14 @@ class DeskMonths:
         self._close_records()
         self.statement, self.problem, self.agreement = None, "", ""
         try:
+            before = LakeContents.read(self.lake)
             chosen = statement(self.lake, label, zone=self.zone, calendar=self.calendar)
         except SvcError as error:
             self.problem = self.looks.sentence(error)
         else:
             self.statement = chosen
             self.agreement = self._agreement(chosen)
-            keep_open(self.lake, chosen)
+            keep_open(self.lake, before, chosen)
         self.tiles = self._read_tiles()
         self.tile = next(tile for tile in self.tiles if tile.label == label)
         if self.statement and self.statement.state:
@@ -183,9 +185,10 @@ class DeskMonths:
 
     def _judge_one(self) -> bool:
         left = (tile for tile in self.tiles if tile.label not in self._judged)
-        state = next((tile for tile in left if not is_judged(self.lake, tile)), None)
+        contents = LakeContents.read(self.lake)
+        state = next((tile for tile in left if not is_judged(contents, tile)), None)
         if state is not None:
-            self._place(judged(self.lake, state, now()))
+            self._place(judged(self.lake, state, now(), contents))
         return state is not None
 
     def _place(self, state: MonthState) -> None:
