@@ -110,7 +110,7 @@ class Strange:
         write_checkpoint(self.folder, manifest)
 
     def signed_again(self) -> None:
-        """Let the owner of the key do the same: the chain lists it, both are signed, no stamp is."""
+        """Let the owner of the key do the same: the chain lists it, both are signed, unstamped."""
         self.sealed_again()
         path = self.folder / "chain.json"
         entries = json.loads(path.read_text("utf-8"))["checkpoints"]
