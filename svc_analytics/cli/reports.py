@@ -145,27 +145,7 @@ def status_document(
     accepted: Sequence[Finding] = (),
 ) -> dict[str, Any]:
     """Describe the state of a lake, and of each of its months, to a program."""
-    streams = [
-        {
-            "stream": stream.name,
-            "rows": stream.rows,
-            "months": stream.months,
-            "is_start_proven": stream.is_proven,
-            "first_record_at": _instant(stream.first_at),
-            "last_record_at": _instant(stream.last_at),
-            "complete": format_spans(stream.coverage.complete),
-            "provisional": format_spans(stream.coverage.provisional),
-            "confirmed": format_spans(stream.confirmed),
-            "gaps": format_spans(stream.gaps),
-            "too_early": format_spans(stream.early),
-            "read_to": _instant(stream.coverage.read[-1][1] if stream.coverage.read else None),
-            "written_at": _instant(stream.written_at),
-            "quarantined": stream.quarantined,
-            "unlisted": stream.unlisted,
-            "unknown_columns": list(stream.unknown),
-        }
-        for stream in status.streams
-    ]
+    streams = [_stream_document(stream) for stream in status.streams]
     clocks = {name: format_instant(at) for name, at in status.clocks.items()}
     document = {"data_dir": status.path, "merchant": status.merchant, "streams": streams}
     left_out = [
@@ -174,6 +154,27 @@ def status_document(
     ]
     more = {"clocks": clocks, "unsigned": [*unsigned], "not_counted": left_out}
     return document | more | _months_document(months)
+
+
+def _stream_document(stream: StreamStatus) -> dict[str, Any]:
+    return {
+        "stream": stream.name,
+        "rows": stream.rows,
+        "months": stream.months,
+        "is_start_proven": stream.is_proven,
+        "first_record_at": _instant(stream.first_at),
+        "last_record_at": _instant(stream.last_at),
+        "complete": format_spans(stream.coverage.complete),
+        "provisional": format_spans(stream.coverage.provisional),
+        "confirmed": format_spans(stream.confirmed),
+        "gaps": format_spans(stream.gaps),
+        "too_early": format_spans(stream.early),
+        "read_to": _instant(stream.coverage.read[-1][1] if stream.coverage.read else None),
+        "written_at": _instant(stream.written_at),
+        "quarantined": stream.quarantined,
+        "unlisted": stream.unlisted,
+        "unknown_columns": list(stream.unknown),
+    }
 
 
 def _months_document(months: Sequence[MonthState]) -> dict[str, Any]:

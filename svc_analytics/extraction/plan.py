@@ -16,6 +16,7 @@ from svc_analytics.coverage import (
     union,
 )
 from svc_analytics.errors import ConfigError
+from svc_analytics.extraction.holes import hole_spans
 from svc_analytics.extraction.segments import Segment
 from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.display import Display, count_table
@@ -258,11 +259,10 @@ def plan_segments(
     settings: Settings,
     request: Request,
     run: ExtractionResult,
-    holes: Mapping[str, Spans],
 ) -> list[Segment]:
     """Return a segment for each span to read, noting the streams that lack a key.
 
-    `holes`, by stream, are read again: records that the list lacked may be listed again.
+    Holes are read again: records that the list lacked may be listed again.
     """
     end = run.read_to if request.end is None else min(request.end, run.read_to)
     segments = []
@@ -275,6 +275,6 @@ def plan_segments(
         # Figures book by when a record settled: one made just before belongs to this time too.
         start = max(request.start - stream.settles_within, BEGINNING)
         spans = missing_spans(writer.coverage(stream), (start, end), request)
-        spans = union(spans, intersection(holes[name], start, end))
+        spans = union(spans, intersection(hole_spans(writer.files(stream)), start, end))
         segments += [Segment.of(stream, span) for span in spans]
     return segments

@@ -9,7 +9,6 @@ from svc_analytics.config import KeyClass, Settings
 from svc_analytics.coverage import Spans
 from svc_analytics.errors import ConfigError, NoService, Unavailable
 from svc_analytics.extraction.clock import Answer, RunClock, answer_now, judge_clock, newest_record
-from svc_analytics.extraction.holes import hole_spans
 from svc_analytics.extraction.plan import (
     ExtractionResult,
     OnPage,
@@ -135,9 +134,7 @@ def extract(
             run.notes += writer.notes
             run.retracted = _retract_early_claims(writer, service, streams, clock)
             _begin_run(writer, request, clock)
-            holes = {name: hole_spans(writer.files(STREAMS[name])) for name in request.streams}
-            spans = plan_segments(writer, settings, request, run, holes)
-            segments = SegmentQueue(spans, workers)
+            segments = SegmentQueue(plan_segments(writer, settings, request, run), workers)
             before = {name: writer.coverage(stream).complete for name, stream in STREAMS.items()}
             reading = Reading(before if request.confirms is None else None)
             WorkerPool(service, writer, segments, run, on_page, reading).work()

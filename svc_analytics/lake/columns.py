@@ -92,10 +92,10 @@ def _records(table: pa.Table, stream: Stream) -> dict[str, pa.Array]:
 def _with_members(extra: str | None, more: dict[str, str | None]) -> str | None:
     """Add texts to the `extra` of a record, as members that it lacks; JSON is that already."""
     added = {name: text.encode() for name, text in more.items() if text is not None}
-    given = {
+    members_of_it = {
         name: raw
         if raw[:1] in (b"{", b"[") and is_plain(raw)
         else json.dumps(raw.decode()).encode()
         for name, raw in added.items()
     }
-    return write_extra((), given | (members(extra.encode()) if extra else {}))
+    return write_extra((), members_of_it | (members(extra.encode()) if extra else {}))

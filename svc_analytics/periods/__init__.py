@@ -16,7 +16,7 @@ from svc_analytics.periods.period import (
     read_label,
     utc_months,
 )
-from svc_analytics.periods.zones import Clock, Zone, clock_of, load_zone
+from svc_analytics.periods.zones import Zone, ZoneClock, clock_of, load_zone
 
 __all__ = [
     "CALENDARS",
@@ -27,9 +27,9 @@ __all__ = [
     "TO_DATE",
     "YEAR",
     "Calendar",
-    "Clock",
     "Period",
     "Zone",
+    "ZoneClock",
     "clock_of",
     "find_calendar",
     "known_until",

@@ -13,7 +13,7 @@ from svc_analytics.instants import format_instant
 from svc_analytics.messages import Message
 from svc_analytics.periods.calendar import LENGTHS, MONTH, TO_DATE, noun_of
 from svc_analytics.periods.calendars import GREGORIAN, find_calendar
-from svc_analytics.periods.zones import Change, Clock, clock_of
+from svc_analytics.periods.zones import Change, ZoneClock, clock_of
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Period:
         return first_day(*_month(self.first)), first_day(*_month(behind))
 
     @property
-    def clock(self) -> Clock:
+    def clock(self) -> ZoneClock:
         """What clocks show in its zone."""
         return clock_of(self.zone, self.calendar)
 

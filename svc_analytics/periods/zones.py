@@ -46,7 +46,7 @@ class Zone(str):
 
 
 @dataclass(frozen=True)
-class Clock:
+class ZoneClock:
     """The clocks of a zone. Their days follow each other, and none comes twice.
 
     Where clocks are put back over a midnight, they are taken to run on until it comes again.
@@ -64,12 +64,12 @@ class Clock:
         """
         if self.zone.key == "UTC":
             return [(start, 0)]
-        found = [(at, ahead) for at, ahead in self._in_order(start - DAY, end) if at < end]
-        begun = [ahead for at, ahead in found if at <= start]
-        return [(start, begun[-1]), *found[len(begun) :]]
+        changes = [(at, ahead) for at, ahead in self._in_order(start - DAY, end) if at < end]
+        begun = [ahead for at, ahead in changes if at <= start]
+        return [(start, begun[-1]), *changes[len(begun) :]]
 
     def local(self, micros: int) -> datetime:
-        """Return what clocks show at an instant, without a zone."""
+        """Return the local time of an instant, without a zone."""
         [*_, (_, ahead)] = self.changes(micros, micros + 1)
         return from_micros(micros + ahead * SECOND).replace(tzinfo=None)
 
@@ -106,9 +106,11 @@ class Clock:
         return int(offset.total_seconds()) if offset else 0
 
 
-def clock_of(zone: str, calendar: str = "") -> Clock:
+def clock_of(zone: str, calendar: str = "") -> ZoneClock:
     """Return the clocks of a zone, as far as it is sealed by the seals of a calendar."""
-    return Clock(load_zone(zone), zone.pieces.get(calendar, ()) if isinstance(zone, Zone) else ())
+    return ZoneClock(
+        load_zone(zone), zone.pieces.get(calendar, ()) if isinstance(zone, Zone) else ()
+    )
 
 
 def utc_midnight(day: date) -> int:
@@ -138,7 +140,7 @@ def _names() -> frozenset[str]:
 @cache
 def _known(zone: ZoneInfo) -> frozenset[int]:
     weeks = range(0, utc_midnight(date(2038, 1, 1)), 7 * DAY)
-    return frozenset(Clock(zone).changes(at, at + 1)[0][1] for at in weeks)
+    return frozenset(ZoneClock(zone).changes(at, at + 1)[0][1] for at in weeks)
 
 
 def _zone_meant(name: str) -> str:

@@ -165,12 +165,12 @@ def _own(period: Period) -> Iterator[Piece]:
 
 
 def _between(period: Period) -> Iterator[Piece]:
-    """Yield what lies between the bounds of a sealed month and ours."""
+    """Yield the spans between the bounds of a sealed month and ours."""
     return _edges(ours_of(period), period.start, period.end)
 
 
 def _edges(ours: Period, start: int, end: int) -> Iterator[Piece]:
-    """Yield what lies between our bounds and those of a seal, where it is midnight."""
+    """Yield the spans between our bounds and those of a seal, where it is midnight."""
     for at, own, day in zip((start, end), (ours.start, ours.end), ours.days, strict=True):
         if at != own:
             yield min(at, own), max(at, own), (utc_midnight(day) - at) // SECOND

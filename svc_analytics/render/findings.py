@@ -58,7 +58,7 @@ def _has_remark(row: dict[str, Any]) -> bool:
 
 
 def _detail(row: dict[str, Any]) -> str:
-    """Return what a finding says, with who accepted it, if anybody did."""
+    """Return the text of a finding, with who accepted it, if anybody did."""
     detail = stored_text(row["detail"], row.get(KEPT))
     if not row["acknowledged_by"] or getattr(detail, "code", "") in REMARKS:
         return detail

@@ -27,7 +27,7 @@ from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.tables import csv_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.money import EXACT
-from svc_analytics.periods import Clock
+from svc_analytics.periods import ZoneClock
 from svc_analytics.render.document import Document
 
 WALLET = "Assets:Wallet"
@@ -94,7 +94,7 @@ class LedgerJournal:
     end_day: date
     entries: tuple[Transaction, ...]
     summary: list[dict[str, Any]]
-    clock: Clock
+    clock: ZoneClock
 
     @cached_property
     def amounts(self) -> list[tuple[str, Decimal]]:

@@ -75,6 +75,13 @@ def read_period(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
     return replace(reading, tables=reading.tables | {TREND: own})
 
 
+def _instants(basis: Basis, read_to: int) -> tuple[int, int]:
+    """Return as of when a period is read, and how late it was then."""
+    if basis.as_of is not None:
+        return basis.as_of, basis.as_of
+    return read_to, max(basis.clock, read_to)
+
+
 def _read(
     lake: Lake,
     period: Period,
@@ -86,8 +93,7 @@ def _read(
     """Read the tables of a period, and its trend too where all records of both are there."""
     coverage = warehouse.coverage()
     read_to = read_until(lake, coverage, basis.as_of)
-    as_of = read_to if basis.as_of is None else basis.as_of
-    clock = max(basis.clock, read_to) if basis.as_of is None else as_of
+    as_of, clock = _instants(basis, read_to)
     require_begun(period, clock)
     known_to = known_until(period, read_to, clock)
     has_all = wider is not None and warehouse.is_small and warehouse.sources.holds(wider)

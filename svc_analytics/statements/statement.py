@@ -229,9 +229,7 @@ class Statement(Document, Displayable):
                 for name, coverage in self.coverage.items()
             },
             "options": self.options,
-            "tool_version": version("svc-analytics"),
-            "program_digest": program_digest(),
-            "definitions_digest": definitions_digest(),
+            **_program_facts(),
             "files": files,
             "control": controls,
             "content_digest": combined_digest(controls),
@@ -292,6 +290,15 @@ class Statement(Document, Displayable):
         check_path("out", out, "out/2026-10")
         language, forms = Language(lang, digits), as_names("formats", formats, "csv")
         return write_folder(self, local_path("out", out), Output(forms, language, note))
+
+
+def _program_facts() -> dict[str, str]:
+    """Name the program that makes a statement, and its definitions of figures."""
+    return {
+        "tool_version": version("svc-analytics"),
+        "program_digest": program_digest(),
+        "definitions_digest": definitions_digest(),
+    }
 
 
 class StatementOptions(PeriodOptions, total=False):

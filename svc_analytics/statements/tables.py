@@ -85,9 +85,7 @@ def read_tables(
     months = read_months(warehouse, period, as_of, known_to)
     tables = _answers(warehouse, everything)
     tables |= {MONTHS: months} if period.is_longer else {}
-    first, behind = period.days
-    days = pa.table({"first_day": [first], "last_day": [behind - timedelta(days=1)]})
-    known = tables | {"period_days": days}
+    known = tables | {"period_days": days_of(period)}
     footings = warehouse.query(_footings(tables), tables=known, is_short=True)
     drop_pages()
     checks, coins = tables["checks"], tables["summary"]["currency"].to_pylist()
@@ -96,6 +94,12 @@ def read_tables(
     tables["lines"] = _flagged(warehouse, tables["lines"], tables["checks"])
     drop_pages()
     return tables
+
+
+def days_of(period: Period) -> pa.Table:
+    """Return the first and the last local day of a period, for the rule that lines lie in it."""
+    first, behind = period.days
+    return pa.table({"first_day": [first], "last_day": [behind - timedelta(days=1)]})
 
 
 def clock_text(changes: Iterable[Change]) -> str:

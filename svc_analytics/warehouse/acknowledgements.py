@@ -172,7 +172,7 @@ class Acceptances:
 
 
 def without_remark(detail: str) -> str:
-    """Return what a finding says without what a line of the file adds to it."""
+    """Return the text of a finding without what a line of the file adds to it."""
     if not isinstance(detail, Message) or detail.code not in REMARKS:
         return detail
     own = detail.values["DETAIL"]

@@ -34,8 +34,8 @@ def english_of(sql: str, values: Mapping[str, str] = _COLUMNS) -> str:
 def message_of(sql: str, values: Mapping[str, str] = _COLUMNS) -> str:
     """Return the SQL of the message of what a query states, in JSON.
 
-    >>> message_of("select 'finding.status' as code, status")
-    '\\'{"code": "finding.status", "values": {"status": \\' || json_text(status) || \\'}}\\''
+    >>> message_of("select 'finding.amount' as code, amount")
+    '\\'{"code": "finding.amount", "values": {"amount": \\' || json_text(amount) || \\'}}\\''
     """
     return _by_code(sql, values, partial(_message, columns=frozenset(_KEPT.findall(sql))))
 

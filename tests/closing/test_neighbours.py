@@ -196,7 +196,7 @@ ENDS = {
 @pytest.mark.parametrize(("closing", "opening", "known"), ENDS.values(), ids=ENDS.keys())
 def test_positions_are_compared_coin_by_coin(closing, opening, known):
     """Whether a mismatch is of known positions: only such a one keeps a month unsealed."""
-    before, after = Ends("a", {}, closing), Ends("b", opening, {})
+    before, after = Ends("a", SEPTEMBER, {}, closing), Ends("b", OCTOBER, opening, {})
     assert [each.is_known for each in mismatches(before, after, opening)] == known
 
 

@@ -102,8 +102,8 @@ def test_a_manifest_changed_by_hand_is_found(sealed):
 def test_a_manifest_whose_version_is_no_number_is_none(sealed):
     """In JSON `true` is no 1, though Python would count with it."""
     manifest = read_manifest(sealed)
-    assert parse_manifest(json.dumps(manifest).encode()) == manifest
-    assert parse_manifest(json.dumps(manifest | {"version": True}).encode()) is None
+    assert parse_manifest(json.dumps(manifest).encode(), sealed) == manifest
+    assert parse_manifest(json.dumps(manifest | {"version": True}).encode(), sealed) is None
 
 
 def test_files_that_were_added_or_lost_are_found(sealed):

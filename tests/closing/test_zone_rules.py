@@ -7,6 +7,7 @@ import pytest
 
 from svc_analytics import compare, verify_statement
 from svc_analytics.books.accounts import starter
+from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.due import lake_months
 from svc_analytics.closing.handover.books import books_of
 from svc_analytics.closing.seals import read_manifest
@@ -82,7 +83,9 @@ def test_a_month_is_not_told_as_changed_for_other_rules(closer, sealed):
     """The list of months compares it with the lake as `close` does."""
     lake, clock = closer.desk.lake, to_micros(NOW)
     period = read_label("2026-09", lake_zone(lake, ZONE))
-    assert judged(lake, state_of(lake, period, clock), clock).kind == "sealed"
+    contents = LakeContents.read(lake)
+    state = state_of(lake, period, clock, contents)
+    assert judged(lake, state, clock, contents).kind == "sealed"
 
 
 def test_each_instant_is_of_one_month_one_quarter_and_one_year(closer, sealed):

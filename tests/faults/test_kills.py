@@ -143,7 +143,7 @@ class Bench:
         return self._usual[name]
 
     def begin(self, stage: str) -> None:
-        """Copy a lake to begin with; make it first if it is not there."""
+        """Copy a lake to begin with, or make it first, on a machine that knows no other."""
         if stage in STAGES and not (self.place / stage).exists():
             before, steps = STAGES[stage]
             self.begin(before)
@@ -152,6 +152,7 @@ class Bench:
                 assert ended.code in (0, 3), ended
             shutil.copytree(self.lake.path, self.place / stage)
         shutil.rmtree(self.beside, ignore_errors=True)
+        shutil.rmtree(self.place / "server" / "state", ignore_errors=True)
         self.beside.mkdir()
         if stage in STAGES:
             shutil.copytree(self.place / stage, self.lake.path)

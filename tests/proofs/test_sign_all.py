@@ -8,8 +8,8 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.closing import memory
-from svc_analytics.closing.handover.sign import unsigned_months
-from svc_analytics.errors import NotProven
+from svc_analytics.closing.handover.signatures import unsigned_months
+from svc_analytics.errors import LakeError, NotProven
 from svc_analytics.files import state_folder
 from svc_analytics.proofs.signature import fingerprint_of
 from tests.support.closings import Closer, closer_by_commands
@@ -74,7 +74,8 @@ def test_a_sealed_page_that_was_replaced_is_signed_by_nobody(is_signed, closer, 
     forge(folder, text("statement.html", "</style>", "td.n{font-size:0}</style>", count=1))
     make_chain_anew(closer.desk.lake)
     (folder / "checkpoint.sig").unlink(missing_ok=True)
-    assert closer.close("2026-10", sign=True).signed_by is None
+    with pytest.raises(LakeError, match=r"altered after it was sealed \(statement\.html"):
+        closer.close("2026-10", sign=True)
     assert signatures(closer.desk.lake) == []
     with pytest.raises(NotProven, match=r"2026-10 is not signed: statement\.html"):
         svc.sign(closer.desk.lake, "2026-10")

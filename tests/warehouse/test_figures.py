@@ -1,5 +1,6 @@
 """The side tables of a statement: figures that an accountant can check by hand."""
 
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.render.page import page
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.statement import statement
-from svc_analytics.statements.tables import read_tables
+from svc_analytics.statements.tables import days_of, read_tables
 from svc_analytics.warehouse.models import read_footings
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.statements.test_statement import make, more
@@ -144,6 +145,7 @@ FALSIFIED = {
     "months_add_up_to_the_period": ("months", "net_settlement"),
 }
 FOOTINGS = [rule for rule in read_footings() if rule.severity == "blocking"]
+OF_DAYS = "line_day_is_in_the_period"
 
 
 @pytest.mark.parametrize("month", ["2026-10", "2026-Q4"])
@@ -151,13 +153,30 @@ def test_a_table_that_does_not_foot_is_found(make, desk, month):
     """One altered table, and the rule over it finds it; unaltered, none does."""
     made = make(month=month)
     with open_warehouse(desk.lake) as warehouse:
-        for rule in [each for each in FOOTINGS if FALSIFIED[each.name][0] in made.tables]:
+        for rule in [each for each in FOOTINGS if each.name != OF_DAYS]:
+            if FALSIFIED[rule.name][0] not in made.tables:
+                continue
             name, column = FALSIFIED[rule.name]
             table = made.tables[name]
             place = table.schema.get_field_index(column)
             turned = table.set_column(place, table.schema.field(place), pc.negate(table[column]))
             assert len(warehouse.query(rule.sql, tables=made.tables)) == 0, rule.name
             assert len(warehouse.query(rule.sql, tables=made.tables | {name: turned})) > 0
+
+
+@pytest.mark.parametrize("days", [-31, 31])
+def test_a_line_of_another_local_day_is_found(make, desk, days):
+    """Whatever cut the month and whatever named the day: a line before or behind it blocks."""
+    made = make()
+    lines, [rule] = made.tables["lines"], [each for each in FOOTINGS if each.name == OF_DAYS]
+    place = lines.schema.get_field_index("occurred_at_local")
+    moved = pc.add(lines["occurred_at_local"], timedelta(days=days)).cast(lines.field(place).type)
+    table = lines.set_column(place, lines.field(place), moved)
+    period_days = days_of(made.period)
+    with open_warehouse(desk.lake) as warehouse:
+        for each, count in ((lines, 0), (table, lines.num_rows)):
+            tables = {"lines": each, "period_days": period_days}
+            assert len(warehouse.query(rule.sql, tables=tables)) == count
 
 
 def test_a_lake_without_records_has_empty_typed_tables(make, desk):

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from svc_analytics.closing.sealing import chain_faults, keep_chain
 from svc_analytics.closing.verification.derived_forms import Sealed, compare_derived, write_again
 from svc_analytics.closing.verification.forms import Findings
 from svc_analytics.closing.verification.proof import Proof, prove
-from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError, NotProven, text_of
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.messages import Message
@@ -166,22 +164,6 @@ def sign_all(
         sign_chain(lake, path)
     memory.keep(lake, is_signed=not refused)
     return SignedMonths(tuple(signed), tuple(refused), tuple(notes))
-
-
-def unsigned_months(lake: Lake) -> list[str]:
-    """Return the labels of sealed months that nobody signed; [] where no month is signed at all.
-
-    Where SVC_SIGNING_KEY names a key, months are to be signed.
-    """
-    signers = {
-        manifest["label"]: signer_of(folder, manifest)
-        for folder, manifest in newest_versions(lake)
-        if checkpoint_text(manifest)
-    }
-    is_used = any(signers.values())
-    with suppress(ConfigError):
-        is_used = is_used or read_signing_key() is not None
-    return [label for label, signer in signers.items() if signer is None] if is_used else []
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -53,6 +54,22 @@ def signer_of(folder: Path, manifest: seals.Manifest) -> str | None:
 def _signer(file: Path, content: bytes) -> str | None:
     """Tell which key signed a content; None where nobody did, or signed another text."""
     return signature.signer_of(content, file.read_bytes()) if file.is_file() else None
+
+
+def unsigned_months(lake: Lake) -> list[str]:
+    """Return the labels of sealed months that nobody signed; [] where no month is signed at all.
+
+    Where SVC_SIGNING_KEY names a key, months are to be signed.
+    """
+    signers = {
+        manifest["label"]: signer_of(folder, manifest)
+        for folder, manifest in newest_versions(lake)
+        if checkpoint_text(manifest)
+    }
+    is_used = any(signers.values())
+    with suppress(ConfigError):
+        is_used = is_used or read_signing_key() is not None
+    return [label for label, signer in signers.items() if signer is None] if is_used else []
 
 
 def put_signature(

@@ -26,6 +26,7 @@ from svc_analytics.closing.verification.facts import version_of
 from svc_analytics.errors import ConfigError, LakeError, text_of
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message
+from svc_analytics.periods import Period
 from svc_analytics.render.described.datapackage import DATA_PACKAGE
 from svc_analytics.render.document import Document
 from svc_analytics.render.folder import TABLE_FORMATS, Output, write_files
@@ -86,12 +87,9 @@ def compare_forms(
     left_out = _leave_out_unprintable(formats, findings, is_own=is_own)
     with TemporaryDirectory() as place:
         try:
-            language = Language(**manifest.get("language", {}))
-            rows = write_files(sealed, facts, Path(place), Output(tuple(formats), language))
-        except OSError as error:
-            raise _unwritable(place, error) from error
-        except Exception as error:  # forged tables and facts can be anything
-            findings.broken.append(Message("seal.not_rendered", error=str(error)))
+            rows = _write_again(sealed, facts, manifest, Path(place), formats)
+        except _Unrenderable as error:
+            findings.broken.append(Message("seal.not_rendered", error=str(error.__cause__)))
             return findings
         codes = _strange(manifest, {*rows, *left_out}, is_own=is_own)
         for name, count in _owed(rows, manifest, is_own=is_own).items():
@@ -100,12 +98,17 @@ def compare_forms(
             elif name not in skip:
                 if code := _difference(Path(place) / name, folder / name, is_own=is_own):
                     codes.setdefault(code, []).append(name)
-                rows_of_it = count if is_own or not _is_laid_out(name) else None
-                findings.broken += _wrong_entry(name, manifest["files"][name], rows_of_it)
-    forms = dict.fromkeys(form.name for form in map(form_of, codes.get(_LEFT_OUT, ())) if form)
-    command = f"{command_to_close(sealed.period)} --format {','.join(forms or ['html'])}"
+                count_of_it = None if _is_laid_out(name) and not is_own else count
+                findings.broken += _wrong_entry(name, manifest["files"][name], count_of_it)
+    command = _command_to_write(sealed.period, codes.get(_LEFT_OUT, ()))
     findings.tell(codes, version=version_of(manifest), command=command)
     return findings
+
+
+def _command_to_write(period: Period, names: Collection[str]) -> str:
+    """Return the command that writes these forms of a period today."""
+    forms = dict.fromkeys(form.name for form in map(form_of, names) if form)
+    return f"{command_to_close(period)} --format {','.join(forms or ['html'])}"
 
 
 def _owed(rows: dict[str, int], manifest: Manifest, *, is_own: bool) -> dict[str, int]:
@@ -114,8 +117,22 @@ def _owed(rows: dict[str, int], manifest: Manifest, *, is_own: bool) -> dict[str
     return {name: count for name, count in rows.items() if name not in later}
 
 
-def _unwritable(place: str, error: OSError) -> LakeError:
-    return LakeError(f"cannot render the statement again in {place}: {error.strerror or error}")
+class _Unrenderable(Exception):
+    """Forged tables and facts can be anything."""
+
+
+def _write_again(
+    sealed: Document, facts: dict[str, Any], manifest: Manifest, place: Path, formats: list[str]
+) -> dict[str, int]:
+    """Make a statement's files again in a folder; return how many rows each has."""
+    try:
+        language = Language(**manifest.get("language", {}))
+        return write_files(sealed, facts, place, Output(tuple(formats), language))
+    except OSError as error:
+        text = f"cannot render the statement again in {place}: {error.strerror or error}"
+        raise LakeError(text) from error
+    except Exception as error:
+        raise _Unrenderable from error
 
 
 def _strange(manifest: Manifest, known: set[str], *, is_own: bool) -> dict[str, list[str]]:
@@ -166,7 +183,7 @@ def _leave_out_unprintable(formats: list[str], findings: Findings, *, is_own: bo
 
 
 def _difference(again: Path, file: Path, *, is_own: bool) -> str | None:
-    """Return what is to be said of a file beside the same made again; None where it is the same."""
+    """Return the code of how a file differs from the same made again; None where it does not."""
     form = form_of(file.name)
     if filecmp.cmp(again, file, shallow=False):
         return None
