@@ -50,6 +50,32 @@ def test_every_coin_has_the_same_days(desk):
     assert {*days["currency"]} == {*SLUGS} and days["n"].nunique() == days["d"].nunique() == 1
 
 
+def test_a_movement_is_unknown_on_its_own_day_alone_and_positions_from_then_on(desk):
+    """A payment of a status that nobody knows on the 16th; of another coin, nothing is missing."""
+    odd = payment(2, "2026-09-16T12:00:00Z", "5", "0", status="held")
+    later = payment(3, "2026-09-18T12:00:00Z", "7", "0")
+    other = payment(4, "2026-09-16T12:00:00Z", "1", "0", currency="btc")
+    hold(desk, [PAID, odd, later, other], [])
+    query = "select opening, movement, closing from position_daily where day {} order by day"
+    of_days = "between '2026-09-15' and '2026-09-18' and currency = '{}'"
+    coin = PAID["currency"]
+    found = rows(desk, query.format(of_days.format(coin)))
+    assert [row["movement"] for row in found] == [Decimal(10), None, Decimal(0), Decimal(7)]
+    assert [row["opening"] for row in found] == [Decimal(0), Decimal(10), None, None]
+    assert [row["closing"] for row in found] == [Decimal(10), None, None, None]
+    known = rows(desk, query.format(of_days.format("btc")))
+    assert [row["closing"] for row in known] == [Decimal(1)] * 3
+
+
+def test_days_behind_time_that_was_not_read_have_known_movements(desk):
+    """Payments of September were not read: October's days are whole, positions are not."""
+    hold(desk, [PAID], [refund(2, PAID, "2026-10-05T12:00:00Z", "4")], streams=("payout_records",))
+    desk.extract(streams=("payments",), start=parse_bound("2026-10-02"))
+    found = rows(desk, "from position_daily where day in ('2026-10-05', '2026-10-06') order by day")
+    assert [row["movement"] for row in found] == [Decimal(-4), Decimal(0)]
+    assert {row["closing"] for row in found} == {None}
+
+
 def test_every_completed_refund_has_a_row_and_a_finding_if_it_is_odd(desk):
     """Of a payment not completed, of another coin, of none, or of one nobody knows."""
     pending = payment(5, "2026-09-16T12:00:00Z", status="pending")

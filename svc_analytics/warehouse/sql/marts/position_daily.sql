@@ -1,7 +1,7 @@
 -- position_daily: the part of the wallet that payments, refunds and payouts explain, day by day.
--- grain: one row per currency and UTC day from its first movement to the last day read; NULL where
--- earlier time was not read.
--- from: ledger_entries, int_coins_known, int_lake.
+-- grain: one row per currency and UTC day from its first movement to the last day read. A movement
+-- is NULL on a day of which something may be missing, a position on all days behind it too.
+-- from: ledger_entries, int_coins_known, int_omissions, int_lake.
 
 with movements as (
     select
@@ -52,9 +52,19 @@ running as (
     )
 ),
 
+lacking as (
+    select distinct days.currency, day
+    from days
+    inner join int_omissions as omissions
+        on coalesce(omissions.currency, days.currency) = days.currency
+        and omitted_from < (day::timestamp + interval 1 day) at time zone 'UTC'
+        and omitted_to > day::timestamp at time zone 'UTC'
+),
+
 judged as (
     select
-        *,
+        running.*,
+        lacking.day is null as is_whole,
         first_omitted_at is null
             or first_omitted_at >= day::timestamp at time zone 'UTC' as has_opening,
         first_omitted_at is null
@@ -62,6 +72,7 @@ judged as (
             as has_closing
     from running
     inner join int_coins_known using (currency)
+    left join lacking using (currency, day)
 )
 
 select
@@ -70,7 +81,7 @@ select
     -- position at the start of the day, in currency
     known(has_opening, in_one(closing_small - small, closing_large - large)) as opening,
     -- sum of the day's movements, in currency
-    known(has_closing, in_one(small, large)) as movement,
+    known(is_whole, in_one(small, large)) as movement,
     -- position at its end; the next day's opening
     known(has_closing, in_one(closing_small, closing_large)) as closing
 from judged
