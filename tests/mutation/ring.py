@@ -1,6 +1,6 @@
 """Draw mutants, let the tests that cover them run, and write what became of each.
 
-    python -m tests.mutation.ring --count 72 --seed 1    # or: pytest -m mutants
+    python -m tests.mutation.ring --count 120 --seed 1    # or: pytest -m mutants
 
 Each mutant lies in a copy of the code. A process forked from one that has loaded the libraries
 runs the part's tests of the usual ring until one fails: the mutant is killed. Those that reach its
@@ -90,6 +90,44 @@ TARGETS: dict[str, Target] = {
             *("closing/test_releases.py", "closing/test_forgery.py", "closing/test_close.py"),
             *("closing/test_package.py", "closing/test_differences.py"),
             "closing/test_verdicts_after_seal.py",
+        ),
+    ),
+    "proofs": Target(
+        (
+            *("proofs/verify.py", "proofs/chain.py", "proofs/checkpoint.py", "proofs/stamp.py"),
+            *("proofs/statuses.py", "proofs/signature.py", "closing/memory.py"),
+            "closing/verification/zip_file.py",
+        ),
+        (
+            *("proofs/test_said_and_no_more.py", "proofs/test_statuses.py"),
+            *("proofs/test_checkpoints.py", "proofs/test_memory.py", "proofs/test_signing.py"),
+            *("proofs/test_stamps.py", "proofs/test_prove.py", "closing/test_verify_alone.py"),
+            "closing/test_package.py",
+        ),
+    ),
+    "unlisted": Target(
+        ("extraction/unlisted.py", "extraction/holes.py", "lake/unlisted.py"),
+        (
+            *("extraction/test_unlisted.py", "extraction/test_short_lists.py"),
+            *("closing/test_unlisted_months.py", "closing/test_months_behind_a_hole.py"),
+        ),
+    ),
+    "states": Target(
+        ("closing/states/*.py", "closing/contents.py"),
+        (
+            *("closing/test_month_states.py", "closing/test_kept_months.py"),
+            *("closing/test_told_alike.py", "closing/test_not_compared.py"),
+        ),
+    ),
+    "typed files": Target(
+        (
+            *("lake/typed_files.py", "warehouse/acknowledgements.py"),
+            "statements/balance_assertions.py",
+        ),
+        (
+            *("statements/test_acceptances.py", "statements/test_lines_ahead.py"),
+            *("statements/test_final.py", "statements/test_statement.py"),
+            *("closing/test_acceptances_of_seals.py", "lake/test_external_rates.py"),
         ),
     ),
     "checks": Target(
@@ -234,7 +272,7 @@ def score(rows: list[list[str]]) -> float:
 
 
 @click.command(help=__doc__)
-@click.option("--count", default=72, help="How many mutants.")
+@click.option("--count", default=120, help="How many mutants.")
 @click.option("--seed", default=1, help="Which.")
 @click.option("--out", type=Path, default=RESULTS, help="Where what became of them is written.")
 def main(count: int, seed: int, out: Path) -> None:

@@ -1,5 +1,6 @@
 """A server on a loopback port of its own, for what only bytes on a socket can show."""
 
+import re
 import ssl
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -55,6 +56,16 @@ def whole(body: bytes, *headers: bytes) -> bytes:
 Answer = bytes | Callable[[], Iterable[bytes]]  # whole, or in pieces
 
 
+def _request(connection: socket) -> bytes:
+    """Read a request with its body: who closes before it was all read cuts the answer off."""
+    asked = connection.recv(65_536)
+    if length := re.search(rb"\r\ncontent-length: (\d+)", asked, re.IGNORECASE):
+        whole_length = asked.find(b"\r\n\r\n") + 4 + int(length[1])
+        while len(asked) < whole_length and (more := connection.recv(65_536)):
+            asked += more
+    return asked
+
+
 class Answering(Loopback):
     """Answers each connection once, and keeps what it was asked.
 
@@ -69,7 +80,7 @@ class Answering(Loopback):
     def _answer(self, plain: socket) -> None:
         tls = self._tls
         with tls.wrap_socket(plain, server_side=True) if tls else plain as connection:
-            self.asked.append(connection.recv(65_536))
+            self.asked.append(_request(connection))
             answer = self.first.pop(0) if self.first else self._usual
             for piece in [answer] if isinstance(answer, bytes) else answer():
                 connection.sendall(piece)
