@@ -53,7 +53,7 @@ running as (
 ),
 
 lacking as (
-    select distinct days.currency, day
+    select distinct days.currency, day, true as is_lacking
     from days
     inner join int_omissions as omissions
         on coalesce(omissions.currency, days.currency) = days.currency
@@ -63,8 +63,8 @@ lacking as (
 
 judged as (
     select
-        running.*,
-        lacking.day is null as is_whole,
+        *,
+        is_lacking is null as is_whole,
         first_omitted_at is null
             or first_omitted_at >= day::timestamp at time zone 'UTC' as has_opening,
         first_omitted_at is null
