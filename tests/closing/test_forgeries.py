@@ -184,6 +184,32 @@ def test_no_forgery_is_silent(closer, what, release):
     assert not found.holds and found.statuses[-1].outcome != "held"
 
 
+def entry(name: str, **facts: object) -> Change:
+    """State something else of a file in the manifest."""
+
+    def change(folder: Path, manifest: Manifest) -> None:
+        manifest["files"][name] |= facts
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "facts", "release", "is_named"),
+    [
+        ("lines.csv", {"rows": 999}, None, True),
+        ("lines.csv", {"rows": 999}, OTHER, True),
+        ("lines.csv", {"audited": True}, None, True),
+        ("definitions.csv", {"rows": 999}, None, True),
+        ("definitions.csv", {"rows": 999}, OTHER, False),  # it has figures of its own
+        ("definitions.csv", {"rows": "999"}, OTHER, True),
+    ],
+)
+def test_what_is_said_of_a_file_is_compared(closer, name, facts, release, is_named):
+    """How many rows a table has, in any release; a release lists figures as many as it knows."""
+    found = forge(closer.sealed(formats=("csv",)), entry(name, **facts), release)
+    assert any("and the manifest says" in text for text in found.broken) is is_named
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("change", [NO_FORMULA, lost("datapackage.json")], ids=["sum", "columns"])
 def test_what_another_release_may_lack_is_missed_in_this_one(closer, change):

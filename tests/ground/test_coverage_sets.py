@@ -6,7 +6,15 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_analytics.coverage import Coverage, Span, difference, intersection, union
+from svc_analytics.coverage import (
+    Coverage,
+    Span,
+    describe_span,
+    difference,
+    intersection,
+    union,
+)
+from svc_analytics.instants import BEGINNING
 from tests.support.unit_material import examples
 
 edges = st.integers(-12, 12)
@@ -107,3 +115,9 @@ def test_nothing_changes_nothing(coverage):
     assert coverage.add(Coverage()) == coverage == coverage.add(coverage)
     assert coverage.remove(()) == coverage
     assert coverage.remove(coverage.read) == Coverage()
+
+
+def test_a_span_from_the_beginning_is_told_in_words():
+    """Its end is an instant, also where it is the beginning of nothing else."""
+    assert describe_span((BEGINNING, 0)) == "the beginning .. 1970-01-01T00:00:00Z"
+    assert describe_span((0, BEGINNING)).startswith("1970-01-01T00:00:00Z .. 0001-")

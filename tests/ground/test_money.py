@@ -12,6 +12,7 @@ from svc_analytics.money import (
     drop_surplus_zeros,
     format_amount,
     group_digits,
+    is_plain,
     parse_amount,
     percent_change,
 )
@@ -212,3 +213,25 @@ def test_the_largest_change_keeps_every_digit():
     """From the smallest unit to the widest amount: 40 digits before the point."""
     found = percent_change(Decimal("0.000000000000000001"), Decimal(WIDEST))
     assert found == Decimal("9" * 37 + "800")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1" * 21 + "." + "1" * 18, "too large: 21 digits before the point"),
+        ("0." + "1" * 19, "too precise: it has 19 places"),
+        ("1" * 21 + "." + "1" * 19, "too precise: it has 19 places"),
+    ],
+)
+def test_an_amount_that_cannot_be_held_says_what_is_too_much(text, said):
+    """Eighteen places are held: with them, an amount is refused for its size alone."""
+    with pytest.raises(DataError, match=said):
+        parse_amount(text)
+
+
+def test_a_plain_decimal_is_told_from_what_only_looks_like_a_number():
+    """Amounts in texts of people, of which a form in digits of its own may be made."""
+    assert [is_plain(text) for text in ("0", "-0.10", "1e3", "", "2026-10-01")] == [
+        *(True, True),
+        *(False, False, False),
+    ]
