@@ -32,6 +32,7 @@ _API = "/api/pay/v1"  # where the contract's paths begin; each request adds it
 DUCKDB = "duckdb"  # the engine that is here
 DEFAULT_PATIENCE = 60
 RATES_FILE = "rates.csv"  # in a lake's folder
+RATES_RULE = "last published day before"  # whose rate a day without one has
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,20 @@ def read_rates_path(
     """
     check("rates", rates, (*PATH, type(None)), 'a path, such as "rates.csv"')
     return Path(rates or here(environ, folder).text("SVC_RATES") or lake / RATES_FILE)
+
+
+def read_rates_gaps(
+    *, environ: Mapping[str, str] | None = None, folder: Path | None = None
+) -> bool:
+    """Tell whether a day without a rate has that of the last day before; raise `ConfigError`.
+
+    >>> read_rates_gaps(environ={"SVC_RATES_GAPS": "Last published day before"})
+    True
+    """
+    text = here(environ, folder).text("SVC_RATES_GAPS").strip()
+    if text and text.lower().replace("-", " ") != RATES_RULE:
+        raise ConfigError(f"SVC_RATES_GAPS is {text!r:.40}: the only rule is {RATES_RULE!r}")
+    return bool(text)
 
 
 def read_signing_key(

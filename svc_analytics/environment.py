@@ -25,7 +25,7 @@ SETTINGS = (
     *("SVC_DATA_DIR", "SVC_CACHE_DIR", "SVC_STATE_DIR"),
     *("SVC_MEMORY", "SVC_ENGINE", "SVC_ENGINE_DATA"),
     *("SVC_RATES", "SVC_CA_FILE", "SVC_NOTIFY", "SVC_PING_URL", "SVC_METRICS_FILE"),
-    *("SVC_LOG", "SVC_SIGNING_KEY", "SVC_TSA_URL"),
+    *("SVC_LOG", "SVC_SIGNING_KEY", "SVC_TSA_URL", "SVC_RATES_GAPS"),
 )
 # Below SVC_NAME_ lie the options of a command, which only the command itself knows.
 COMMANDS = (

@@ -79,6 +79,28 @@ def format_amount(value: Decimal) -> str:
     return "0" if text in ("-0", "") else text
 
 
+def round_half_up(value: Fraction, places: int) -> Decimal:
+    """Round an exact number once, half away from zero, to so many decimal places.
+
+    >>> round_half_up(Fraction(-1, 8), 2), round_half_up(Fraction(2, 3), 4)
+    (Decimal('-0.13'), Decimal('0.6667'))
+    """
+    steps = int(abs(value) * 10**places + Fraction(1, 2))
+    return Decimal(-steps if value < 0 else steps).scaleb(-places, EXACT)
+
+
+def as_decimal(value: Fraction) -> Decimal:
+    """Write an exact number as a decimal: every digit, or 18 places of one that has no end.
+
+    >>> as_decimal(Fraction(483, 500)), as_decimal(Fraction(2, 3))
+    (Decimal('0.966'), Decimal('0.666666666666666667'))
+    """
+    try:
+        return EXACT.divide(Decimal(value.numerator), Decimal(value.denominator))
+    except Inexact:
+        return round_half_up(value, SCALE)
+
+
 def percent_change(old: Decimal, new: Decimal) -> Decimal | None:
     """Reckon the change of a figure, in per cent of `old` without its sign.
 
@@ -92,8 +114,7 @@ def percent_change(old: Decimal, new: Decimal) -> Decimal | None:
     if not old or (new and old.is_signed() != new.is_signed()):
         return None
     exact = 100 * (Fraction(new) - Fraction(old)) / abs(Fraction(old))
-    steps = int(abs(exact) * 10**PERCENT_SCALE + Fraction(1, 2))
-    return Decimal(-steps if exact < 0 else steps).scaleb(-PERCENT_SCALE, EXACT)
+    return round_half_up(exact, PERCENT_SCALE)
 
 
 def is_plain(text: str) -> bool:

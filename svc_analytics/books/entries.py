@@ -58,8 +58,8 @@ class Booking:
 
     def in_cents(self, usd: Decimal, day: date) -> Fraction:
         """Return an amount of US dollars in the smallest unit of the books' currency, exactly."""
-        amount = self.rates.on(day).convert(usd) if self.rates else usd
-        return Fraction(amount) * Fraction(10**self.places)
+        amount = self.rates.on(day).convert(usd) if self.rates else Fraction(usd)
+        return amount * Fraction(10**self.places)
 
     def rates_of(self, day: date | None) -> str:
         """Say that rates came from outside, and which where an entry is of one day."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ from svc_analytics.books.presets.preset import Preset, rows
 from svc_analytics.books.refusals import refusals
 from svc_analytics.books.rollforward import COLUMNS, roll_forward
 from svc_analytics.errors import ConfigError
-from svc_analytics.external_rates import ExternalRates
+from svc_analytics.external_rates import QUOTED, ExternalRates
 from svc_analytics.files import atomic_write
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.sanitize import escape_formula, single_line
 from svc_analytics.money import format_amount
 from svc_analytics.periods import Period
 
@@ -81,14 +82,15 @@ class Books:
         }
         if rates := self.booking.rates:
             days = {day for day, _, _ in self.movements.sums}
-            days |= rates.by_day.keys() & {self.journal.last_day, _before(self.journal.first_day)}
-            used = [tuple(each.to_json().values()) for each in rates.of(days)]
-            lists["rates.csv"] = _csv([("date", "currency", "rate", "source"), *used])
+            ends = (self.journal.last_day, _before(self.journal.first_day))
+            days |= {day for day in ends if rates.find(day)}
+            used = [line for each in rates.of(days) for line in each.lines]
+            lists["rates.csv"] = _csv([QUOTED, *used])
         return lists
 
 
 def _csv(lines: list[tuple[str, ...]]) -> str:
-    return rows([[single_line(cell).lstrip("=+@\t") for cell in line] for line in lines], end="\n")
+    return rows([[escape_formula(single_line(cell)) for cell in line] for line in lines], end="\n")
 
 
 def make_books(source: BooksSource, way: Way) -> Books:
@@ -121,13 +123,12 @@ def _positions(
     before, day = source.period.shift(-1).label, _before(first_day)
     trend = source.tables["trend"].to_pylist() if "trend" in source.tables else []
     worth = {row["currency"]: row["usd_exposure"] for row in trend if row["month"] == before}
-    rate = rates.by_day.get(day) if rates else None
+    rate = rates.find(day) if rates else None
     rows: list[dict[str, Any]] = source.tables["summary"].to_pylist()
     for row in rows:
         usd = Decimal(0) if row["opening_position"] == 0 else worth.get(row["currency"])
-        if usd and rates:
-            usd = rate.convert(usd) if rate else None
-        row["opening_value"] = usd
+        value = None if usd is None else Fraction(usd)
+        row["opening_value"] = rate and rate.convert(usd) if usd and rates else value
     return rows
 
 

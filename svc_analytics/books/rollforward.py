@@ -9,6 +9,7 @@ and no tax lots: which unit was sold is not known.
 from collections.abc import Iterable, Mapping
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from svc_analytics.books.movements import (
@@ -22,7 +23,7 @@ from svc_analytics.books.movements import (
     Movements,
 )
 from svc_analytics.external_rates import ExternalRates
-from svc_analytics.money import EXACT, format_amount
+from svc_analytics.money import as_decimal, format_amount
 
 # Each step of the wallet, and the figures whose other side it is.
 STEPS = {
@@ -38,7 +39,7 @@ COLUMNS = (
     *("unrealised_difference_of_movements", "opening_value", "unrealised_difference_of_position"),
     "rates",  # external, or those that the service recorded
 )
-_ZERO = Decimal(0)
+_ZERO = Fraction(0)
 
 
 def roll_forward(
@@ -66,50 +67,40 @@ def _row(
     price, unpriced = _end_price(figures, last_day, rates), _unpriced(movements, coin)
     closing = figures["closing_position"]
     moved = movements.units(WALLET, coin)
-    gained = (
-        None
-        if price is None or unpriced
-        else EXACT.subtract(EXACT.multiply(moved, price), _sum(values.values()))
-    )
-    closing_value = None if price is None or closing is None else EXACT.multiply(closing, price)
+    all_moved = sum(values.values(), _ZERO)
+    gained = None if price is None or unpriced else Fraction(moved) * price - all_moved
+    closing_value = None if price is None or closing is None else Fraction(closing) * price
     opened = figures.get("opening_value")
     of_position = (
         None
         if closing_value is None or opened is None or unpriced
-        else EXACT.subtract(closing_value, EXACT.add(opened, _sum(values.values())))
+        else closing_value - opened - all_moved
     )
     at = figures["implied_rate_at"]
     cells = [
         *(figures["opening_position"], *units.values(), closing, *values.values()),
-        *(Decimal(unpriced), price, None, closing_value, gained, opened, of_position),
+        *(unpriced, price, None, closing_value, gained, opened, of_position),
     ]
-    texts = ["" if cell is None else format_amount(cell) for cell in cells]
+    texts = ["" if cell is None else format_amount(as_decimal(Fraction(cell))) for cell in cells]
     texts[COLUMNS.index("closing_rate_at") - 2] = at.isoformat() if at and price else ""
     currency, source = (rates.currency, "external") if rates else ("USD", "recorded")
     return dict(zip(COLUMNS, [coin, currency, *texts, source], strict=True))
 
 
-def _sum(values: Iterable[Decimal]) -> Decimal:
-    total = _ZERO
-    for value in values:
-        total = EXACT.add(total, value)
-    return total
-
-
-def _units(movements: Movements, figures: Iterable[str], coin: str) -> Decimal:
+def _units(movements: Movements, figures: Iterable[str], coin: str) -> Fraction:
     """Return the units that the wallet gained by some figures."""
-    return EXACT.minus(_sum(movements.units(figure, coin) for figure in figures))
+    return -sum((Fraction(movements.units(figure, coin)) for figure in figures), _ZERO)
 
 
 def _value(
     movements: Movements, figures: Iterable[str], coin: str, rates: ExternalRates | None
-) -> Decimal:
+) -> Fraction:
     worths = (
-        rates.on(day).convert(each.usd) if rates else each.usd
+        rates.on(day).convert(each.usd) if rates else Fraction(each.usd)
         for (day, figure, of), each in movements.sums.items()
         if of == coin and figure in figures
     )
-    return EXACT.minus(_sum(worths))
+    return -sum(worths, _ZERO)
 
 
 def _unpriced(movements: Movements, coin: str) -> int:
@@ -118,9 +109,10 @@ def _unpriced(movements: Movements, coin: str) -> int:
 
 def _end_price(
     figures: Mapping[str, Any], last_day: date, rates: ExternalRates | None
-) -> Decimal | None:
+) -> Fraction | None:
     """Return the worth of one unit at the end; None where no record or no rate says."""
     usd: Decimal | None = figures["implied_rate"]
     if usd is None or rates is None:
-        return usd
-    return rates.on(last_day).convert(usd) if last_day in rates.by_day else None
+        return None if usd is None else Fraction(usd)
+    rate = rates.find(last_day)
+    return rate.convert(usd) if rate else None

@@ -1,13 +1,15 @@
 """CSV files that people type into the lake's folder: read strictly, and added to by commands.
 
 A line that could be meant in two ways is refused by its number, never guessed: `500,25` without
-quotes is two cells, and whoever read the first alone would take 500 for 500.25.
+quotes is two cells, and whoever read the first alone would take 500 for 500.25. What spreadsheets
+make of such a file is read: semicolons or tabs between cells, names of columns with capitals, and
+empty cells behind the last.
 """
 
 import csv
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -23,6 +25,7 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
 _DAY = len("2026-11-28")
 # So far ahead a line may lie: clocks differ, and a day begins in Kiribati 14 hours before UTC's.
 _AHEAD, _DAY_AHEAD = 5 * MINUTE, 14 * HOUR
+_SEPARATORS = (",", ";", "\t")
 _MAY_STAND = {"\t", "\n", "\r"}  # of the control characters, in a text between quotes
 
 
@@ -46,6 +49,12 @@ class _CsvRecord:
     line: int
     text: str
     cells: list[str]
+    surplus: int = 0  # empty cells of the text behind these
+
+    def cut(self, count: int) -> "_CsvRecord":
+        """Return it without empty cells behind the last of so many, as spreadsheets add them."""
+        end = max(count, max((n for n, cell in enumerate(self.cells, 1) if cell), default=0))
+        return replace(self, cells=self.cells[:end], surplus=len(self.cells[end:]))
 
 
 def read_rows(path: Path, columns: Sequence[str], optional: Collection[str] = ()) -> list[TypedRow]:
@@ -96,6 +105,12 @@ def line_ahead(file: str, line: int, at: int) -> Message:
     return Message("typed.ahead", file=file, line=line, at=format_instant(at))
 
 
+def read_head(path: Path) -> list[str]:
+    """Return the names of the columns of a typed file; none where it is empty or not there."""
+    text = _text_of(path).removeprefix(_BOM)
+    return next(_records(path, text)).cut(0).cells if text.strip() else []
+
+
 def fault_of(error: ConfigError) -> Message:
     """Return the fault that an error of this module names: its line and the reason, no path."""
     fault: Message = error.args[0].values["FAULT"]
@@ -131,22 +146,30 @@ def _append_row(
     old = _text_of(path)
     mark = _BOM if old.startswith(_BOM) else ""
     end = "\r\n" if "\r\n" in old else "\n"
-    first = _CsvRecord(1, ",".join(columns), [*columns])
+    separator = _separator(old)
+    first = _CsvRecord(1, _line([*columns], separator, ""), [*columns])
     head, *records = _read(path, old, columns, optional) or [first]
     new = [name for name in columns if row.get(name) and name not in head.cells]
-    lines = [_widened(head, new, end)]
-    lines += [_widened(each, [""] * len(new), end) for each in records]
-    line = StringIO(newline="")
-    csv.writer(line, lineterminator=end).writerow([row.get(name, "") for name in head.cells + new])
+    lines = [_widened(head, new, separator, end)]
+    lines += [_widened(each, [""] * len(new), separator, end) for each in records]
+    lines.append(_line([row.get(name, "") for name in head.cells + new], separator, end))
     with storage.write(path) as temporary:
-        temporary.write_bytes((mark + "".join(lines) + line.getvalue()).encode())
+        temporary.write_bytes((mark + "".join(lines)).encode())
 
 
-def _widened(record: _CsvRecord, more: list[str], end: str) -> str:
+def _line(cells: Sequence[str], separator: str, end: str) -> str:
+    line = StringIO(newline="")
+    csv.writer(line, delimiter=separator, lineterminator=end).writerow(cells)
+    return line.getvalue()
+
+
+def _widened(record: _CsvRecord, more: list[str], separator: str, end: str) -> str:
     """Return the text of a record with more cells behind its own; a blank line stays one."""
     text = record.text.rstrip("\r\n")
     own_end = record.text[len(text) :] or end
-    return ",".join([text, *more] if text.strip() else [text]) + own_end
+    if more and record.surplus:
+        text = text.rsplit(separator, record.surplus)[0]
+    return separator.join([text, *more] if text.strip() else [text]) + own_end
 
 
 def _text_of(path: Path) -> str:
@@ -171,9 +194,17 @@ def _read(
     text = text.removeprefix(_BOM)
     if not text.strip():
         return []
-    records = list(_records(path, text))
-    _check_head(path, records[0], columns, optional)
-    return records
+    head, *records = _records(path, text)
+    names = {name.casefold(): name for name in columns}
+    head = replace(head.cut(0), cells=[names.get(c.casefold(), c) for c in head.cut(0).cells])
+    _check_head(path, head, columns, optional)
+    return [head, *(each.cut(len(head.cells)) for each in records)]
+
+
+def _separator(text: str) -> str:
+    """Return the sign between the cells of a file: a comma, or the one of its first line."""
+    first = text.removeprefix(_BOM).lstrip("\r\n").partition("\n")[0]
+    return next((sign for sign in _SEPARATORS if sign in first), ",")
 
 
 def _records(path: Path, text: str) -> Iterator[_CsvRecord]:
@@ -184,7 +215,7 @@ def _records(path: Path, text: str) -> Iterator[_CsvRecord]:
             taken.append(line)
             yield line
 
-    reader, number = csv.reader(lines(), strict=True), 1
+    reader, number = csv.reader(lines(), delimiter=_separator(text), strict=True), 1
     try:
         for cells in reader:
             yield _CsvRecord(number, "".join(taken), [_clean(path, number, cell) for cell in cells])

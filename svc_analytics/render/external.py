@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -17,7 +18,7 @@ import pyarrow as pa
 from svc_analytics.errors import DataError
 from svc_analytics.external_rates import ExternalRate, ExternalRates
 from svc_analytics.instants import from_micros
-from svc_analytics.money import EXACT, SCALE, format_amount
+from svc_analytics.money import EXACT, SCALE, as_decimal, format_amount
 from svc_analytics.periods import Period
 from svc_analytics.render.bridge import TREND, month_before
 
@@ -189,4 +190,4 @@ def _trend(tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
 def _sum(parts: Mapping[date, Decimal], by_day: Mapping[date, ExternalRate]) -> Decimal:
     """Convert the USD of each day at the rate of that day, and add up."""
     amounts = (by_day[day].convert(usd) for day, usd in parts.items() if usd)
-    return reduce(EXACT.add, amounts, Decimal())
+    return as_decimal(sum(amounts, Fraction(0)))

@@ -160,8 +160,15 @@ def typed(folder: Path, content: bytes) -> Path:
         TYPED.replace("seen", '"seen"').encode(),
         TYPED.replace("\n\n", "\n,,\n").encode(),
         b"coin,at,note\nbtc,1,seen\n\neth,2,\n",
+        TYPED.replace(",", ";").encode("utf-8-sig"),
+        TYPED.replace(",", "\t").encode(),
+        TYPED.replace("at,coin,note", "At,COIN,Note").encode(),
+        TYPED.replace("\n", ",, \n").encode(),
     ],
-    ids=["plain", "mark", "CRLF", "CR", "no end", "spaces", "quotes", "empty cells", "order"],
+    ids=[
+        *("plain", "mark", "CRLF", "CR", "no end", "spaces", "quotes", "empty cells", "order"),
+        *("semicolons", "tabs", "capitals", "empty cells behind the last"),
+    ],
 )
 def test_what_has_one_meaning_is_read(tmp_path, content):
     """The same two rows, with the lines that they stand in."""
@@ -191,12 +198,13 @@ def test_a_column_that_is_optional_may_lack(tmp_path):
         ("at,coin,note\n1,btc,x\n2,eth\n", "line 3: 2 cells, and the first line names 3"),
         ('at,coin,note\n1,btc,"a\nb"\n2\n', "line 4: 1 cells, and the first line names 3"),
         ("at,coin,note,who\n", "line 1: no column 'who' is known: the first line must be at,coin"),
-        ("at,coin,note,\n", "line 1: no column '' is known"),
         ("at,coin,at,note\n", "line 1: at stands twice"),
         ("at,note\n", "line 1: the column coin is missing"),
-        ("at;coin;note\n1;btc;x\n", "line 1: no column 'at;coin;note' is known"),
-        ("At,coin,note\n", "line 1: no column 'At' is known"),
         ("1,btc,x\n", "line 1: no column '1' is known"),
+        ("at,,coin,note\n", "line 1: no column '' is known"),
+        ("At,AT,coin,note\n", "line 1: at stands twice"),
+        ("at,coin,note,\n1,btc,x,y\n", "line 2: 4 cells, and the first line names 3"),
+        ("at;coin;note\n1,btc,x\n", "line 2: 1 cells, and the first line names 3"),
         ('at,coin,note\n1,btc,x\n2,"eth,x\n3,sol,x\n', "line 3: a quote is opened and never"),
         ('at,coin,note\n1,"b"tc,x\n', "line 2: it is no CSV: ',' expected after '\"'"),
         ("at,coin,note\n1,b\0tc,x\n", r"line 2: it holds the control character U\+0000"),
@@ -224,6 +232,7 @@ def test_what_could_mean_two_things_is_refused(tmp_path, content, told):
         ("at,coin,note\nx,eth,", f"at,coin,note\nx,eth,\n{ADDED}\n"),
         ("\ufeffat,coin,note\r\nx,eth,\r\n", f"\ufeffat,coin,note\r\nx,eth,\r\n{ADDED}\r\n"),
         ("note,coin,at\n", 'note,coin,at\n"seen, by Sara",btc,2026-11-01\n'),
+        ("At;coin;note\n1;eth;\n", "At;coin;note\n1;eth;\n2026-11-01;btc;seen, by Sara\n"),
     ],
 )
 def test_a_row_is_added_and_all_else_stays(tmp_path, before, after):
@@ -233,6 +242,12 @@ def test_a_row_is_added_and_all_else_stays(tmp_path, before, after):
         path.write_bytes(before.encode())
     append_row(LocalStorage(tmp_path), path.name, COLUMNS, ROW)
     assert path.read_bytes().decode() == after
+
+
+def test_a_column_is_added_before_the_empty_cells_that_a_spreadsheet_left(tmp_path):
+    path = typed(tmp_path, b"at;coin;;\n1;eth;;\n")
+    append_row(LocalStorage(tmp_path), path.name, COLUMNS, ROW, {"note"})
+    assert path.read_text() == "at;coin;note\n1;eth;\n2026-11-01;btc;seen, by Sara\n"
 
 
 def test_a_column_that_a_row_needs_is_added(tmp_path):

@@ -29,8 +29,8 @@ EUR = """date,currency,rate,source
 2026-10-01,EUR,0.8,ECB
 2026-10-05,EUR,0.9,ECB
 2026-10-07,EUR,0.7,ECB
-2026-10-09,EUR,1.1,ECB
-2026-10-10,EUR,1.25,"ECB, by phone"
+2026-10-09,EUR,0.98,ECB
+2026-10-10,EUR,0.85,"ECB, by phone"
 2026-10-31,EUR,0.6,ECB
 """
 
@@ -55,8 +55,8 @@ def test_what_moved_is_taken_at_the_rate_of_its_day(make, rates):
     assert amounts["btc", "usd_fees"] == Decimal("1040")
     assert amounts["btc", "usd_net_sales"] == Decimal("102960")
     assert amounts["btc", "usd_refunds"] == Decimal("22400")  # 32000 * 0.7
-    assert amounts["sol", "usd_payouts"] == Decimal("1750")  # 1400 * 1.25
-    assert amounts["usdt", "usd_payouts"] == Decimal("55")
+    assert amounts["sol", "usd_payouts"] == Decimal("1190")  # 1400 * 0.85
+    assert amounts["usdt", "usd_payouts"] == Decimal("49")
 
 
 def test_a_position_is_taken_at_the_rate_of_the_day_that_it_closes(make, rates):
@@ -86,8 +86,8 @@ def test_all_coins_stand_beside_the_usd_in_the_order_of_the_statement(make, rate
     assert found["net_sales"] == sales
     assert found["net_settlement"] == sales - 22400
     assert found["refunds_prior_period"] == Decimal("-22400")
-    assert found["payouts_sent"] == Decimal("-1805")
-    assert found["payout_fees"] == Decimal("-18.05")  # 14 * 1.25, and 0.5 * 1.1
+    assert found["payouts_sent"] == Decimal("-1239")
+    assert found["payout_fees"] == Decimal("-12.39")  # 14 * 0.85, and 0.5 * 0.98
     assert found["opening_position"] == Decimal("44100")
 
 

@@ -10,6 +10,7 @@ from svc_analytics.formatting.cells import Cell, CellMaker
 from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import exact_text
 from svc_analytics.messages import Message
+from svc_analytics.money import as_decimal
 from svc_analytics.render.page.face import FigureTables
 from svc_analytics.render.page.tables import PageTable, page_table
 
@@ -33,8 +34,9 @@ def external_part(tables: FigureTables) -> ExternalPart | None:
     days = pa.array([each.day for each in external.rates.by_day.values()], pa.date32())
     maker = CellMaker(pa.schema([("day", days.type)]), standing=tables.standing)
     rows = [
-        [*maker.row([each.day]), Cell(exact_text(each.rate), is_number=True), Cell(each.source)]
+        [*maker.row([each.day]), Cell(exact_text(rate), is_number=True), Cell(each.said_by)]
         for each in external.rates.by_day.values()
+        for rate in [as_decimal(each.per_usd)]
     ]
     head = ["Day", Message("1 USD in {CURRENCY}", CURRENCY=external.rates.name), "Source"]
     shown = DisplayTable(

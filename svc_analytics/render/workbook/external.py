@@ -12,6 +12,7 @@ from svc_analytics.formatting.numbers import COIN, USD
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import value_text
 from svc_analytics.messages import Message
+from svc_analytics.money import as_decimal
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
 from svc_analytics.render.face.face import Face
@@ -106,10 +107,11 @@ def _write_rates(pen: CellWriter, sheet: Any, external: ExternalFigures, row: in
         pen.instant(sheet, place, 0, each.day)
         if pen.language.has_jalali:
             pen.jalali(sheet, place, 1, each.day)
-        places = len(value_text(each.rate).partition(".")[2])
-        _write_number(pen, sheet, (place, _USD), each.rate, places)
-        pen.text(sheet, place, _OTHER, each.source)
-        exact = pen.language.number(value_text(each.rate))
+        rate = as_decimal(each.per_usd)
+        places = len(value_text(rate).partition(".")[2])
+        _write_number(pen, sheet, (place, _USD), rate, places)
+        pen.text(sheet, place, _OTHER, each.said_by)
+        exact = pen.language.number(value_text(rate))
         pen.text(sheet, place, _BEHIND, exact, **pen.left_to_right | {"align": "right"})
 
 
