@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"\b(?:starts_at|ends_at)\b|(?<=:= )\w+|\{currency\}")
 
+_UNDEFINED = "undefined: what it is divided by is zero"
 _TOO_LARGE = "unknown: it has more digits than can be held"
 
 
@@ -76,8 +77,11 @@ class Explanation:
     def totals(self) -> dict[str, Decimal]:
         """The sums of its records: of a ratio both of its parts; {} if it is no sum of them.
 
-        Of a sum it is the figure itself.
+        Of a sum it is the figure itself. What is unknown has none: sums of what was read would
+        look known. A ratio that is divided by zero has its parts.
         """
+        if self.value is None and self.why_none != _UNDEFINED:
+            return {}
         columns = {name: self.table[name] for name in summed_columns(find_figure(self.figure))}
         return {name: _exact_sum(column) for name, column in columns.items()}
 
@@ -196,7 +200,7 @@ def _why_no_ratio(figure: Figure, parts: dict[str, Any]) -> str:
     if lacking:
         return f"unknown: {' and '.join(lacking)} of the period cannot be stated"
     if parts.get(figure.operands[1]) == 0:
-        return "undefined: what it is divided by is zero"
+        return _UNDEFINED
     return _TOO_LARGE
 
 

@@ -17,9 +17,11 @@ import pytest
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.external_rates import ExternalRate, ExternalRates, read_rates
 from svc_analytics.instants import from_micros
+from svc_analytics.money import format_amount
 from svc_analytics.render.external import FIGURES, MOVED, WORTH, convert
-from svc_analytics.render.face.face import Face
+from svc_analytics.render.face.face import IN_USD, Face
 from svc_analytics.statements.statement import Statement
+from svc_analytics.warehouse.definitions import label_of
 from tests.support.full_scan.quotients import share
 from tests.support.full_scan.rows import Books, Entry
 from tests.support.seeded_lakes import make_seeded_lake, state
@@ -240,3 +242,9 @@ def test_the_workbook_has_both_currencies_beside_each_other(make, rates, tmp_pat
     sales = next(row for row in rows if row[:2] == ["USD sales after fees", "usdt"])
     assert sales[5:7] == ["108.0000000099999999", "97.20000000899999991"]
     assert ["ECB, by phone"] in [row[3:4] for row in rows]
+    shown = {row[0]: row[6] for row in rows if row[1] == "All coins"}
+    face = Face(make().in_currency("EUR", rates))
+    for figure in (row for group in face.groups.values() for row in group if row.name in IN_USD):
+        text = None if figure.external is None else format_amount(figure.external.copy_abs())
+        assert (shown[label_of(figure.usd)] or "").lstrip("-") == (text or ""), figure.name
+    assert shown[label_of("usd_net_settlement")]

@@ -95,3 +95,9 @@ def test_what_is_not_there_cannot_be_explained(lake, currency, figure, message):
     """One line that names the figure or the coin; a quote in a name ends no literal."""
     with pytest.raises(ConfigError, match=message):
         lake.explain("2026-10", currency, figure)
+
+
+def test_a_figure_that_is_unknown_has_no_sums_that_look_known(lake):
+    """No receipt was checked: 0 of all would read as none of them being good."""
+    explained = lake.explain("2026-10", "btc", "attested_ratio")
+    assert (explained.value, explained.totals) == (None, {})

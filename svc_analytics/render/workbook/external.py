@@ -15,7 +15,7 @@ from svc_analytics.messages import Message
 from svc_analytics.money import as_decimal
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
-from svc_analytics.render.face.face import Face
+from svc_analytics.render.face.face import IN_USD, Face
 from svc_analytics.render.workbook.cells import (
     CellWriter,
     hides_digits,
@@ -59,14 +59,20 @@ def write_external(pen: CellWriter, statement: Document, standing: Standing) -> 
 
 
 def _amounts(statement: Document, external: ExternalFigures) -> Iterator[_Amounts]:
-    """Yield each figure of each coin, then that of all coins."""
+    """Yield each figure of each coin, then that of all coins; and those of all coins alone."""
     face = Face(statement)
+    alone = dict.fromkeys(name for name in IN_USD.values() if name not in FIGURES)
     for name in (each for each in FIGURES if each in statement.tables["summary"].column_names):
         for row in face.coins.rows:
             coin = str(row["currency"])
             yield _Amounts(name, coin, row[name], external.amounts.get((coin, name)))
-        other = face.in_currency.usd(name) if face.in_currency else None
-        yield _Amounts(name, "", face.coins.usd(name), other)
+        yield _of_all(face, name)
+    yield from (_of_all(face, name) for name in alone if face.coins.has(name))
+
+
+def _of_all(face: Face, name: str) -> _Amounts:
+    other = face.in_currency.usd(name) if face.in_currency else None
+    return _Amounts(name, "", face.coins.usd(name), other)
 
 
 def _write_amounts(
