@@ -10,6 +10,7 @@ from difflib import get_close_matches
 import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.receipts.texts.token_rows import Cells
 from svc_analytics.receipts.token_files import (
     TokenFile,
     read_columns,
@@ -17,7 +18,6 @@ from svc_analytics.receipts.token_files import (
     rereadable,
     source_of,
 )
-from svc_analytics.receipts.token_texts import Cells
 
 INPUT = "input."  # before a column whose name is one of the answer's own
 Wanted = bool | Collection[str]  # every column, none, or those of these names

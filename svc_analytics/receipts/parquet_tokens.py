@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.formatting.values import value_text
 from svc_analytics.receipts.parquet_pages import ROWS, plan_reading
-from svc_analytics.receipts.token_texts import Row, require_one
+from svc_analytics.receipts.texts.token_rows import Row, require_one
+from svc_analytics.receipts.texts.worded_tokens import every_token, tokens_in
 from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH
 
 _BUFFER = 1 << 20
@@ -28,23 +29,24 @@ def read_parquet(
     names: tuple[str, ...],
     keep: tuple[str, ...] = (),
 ) -> Iterator[Row]:
-    """Yield the number, the token and the kept cells of each row; None where it holds no text.
+    """Yield the number, the tokens and the kept cells of each row; None where it holds no text.
 
-    Without a `column` it is the one of `names`, or the only one of texts. A token too long
-    for a receipt is cut just beyond that length; cells are whole.
+    Without a `column` it is the one of `names`, or the only one of texts. Of a text too long for
+    a receipt only the tokens in it are held, or its beginning; cells are whole.
     """
     with _errors_named(source), ExitStack() as closing:
         data = file if file.seekable() else closing.enter_context(_spooled(file))
         with pq.ParquetFile(data) as plain:
             schema = plain.schema_arrow
         name = _column_of(schema, column, source, names)
-        tokens = _values(data, name, source, _tokens)
+        texts = _values(data, name, source, _texts)
         cells = (
             _values(data, each, source, _cells) if each in schema.names else repeat(None)
             for each in keep
         )
-        for number, (token, *others) in enumerate(zip(tokens, *cells, strict=False), 1):
-            yield number, token, tuple(others)
+        for number, (token, *others) in enumerate(zip(texts, *cells, strict=False), 1):
+            for each in tokens_in(token) if token else (token,):
+                yield number, each, tuple(others)
 
 
 def columns_of(file: BinaryIO, source: str) -> list[str]:
@@ -133,21 +135,22 @@ def _chunks(group: Any, name: str) -> Iterator[Any]:
             yield chunk
 
 
-def _tokens(values: pa.Array) -> list[str | None]:
-    """Return texts, cut where they are too long, and None for everything else."""
+def _texts(values: pa.Array) -> list[str | None]:
+    """Return texts, of long ones the tokens in them, and None for everything else."""
     kind = values.type
     if pa.types.is_dictionary(kind):
-        return _numbered(values, _tokens)
-    if _is_bytes(kind):
-        return [_decoded(value) for value in values.to_pylist()]
-    if not _is_text(kind):
+        return _numbered(values, _texts)
+    if not _is_bytes(kind) and not _is_text(kind):
         return [None] * len(values)
-    if pa.types.is_string_view(kind):
-        values = values.cast(pa.large_string())  # no view can be cut
-    if _longest(values) > MAX_TOKEN_LENGTH:
-        values = pc.utf8_slice_codeunits(values, 0, MAX_TOKEN_LENGTH + 1)
-    texts = values.to_pylist()
-    return list(texts)
+    return [_short(value.as_py()) for value in values]  # one by one: together they may be large
+
+
+def _short(value: str | bytes | None) -> str | None:
+    """Return a text, of a long one the tokens in it; bytes that are none yield one without any."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if text is None or len(text) <= MAX_TOKEN_LENGTH:
+        return text
+    return " ".join(every_token(text)) or text[: MAX_TOKEN_LENGTH + 1]
 
 
 def _cells(values: pa.Array) -> list[str | None]:
@@ -203,8 +206,3 @@ def _is_bytes(kind: pa.DataType) -> bool:
         pa.types.is_fixed_size_binary,
     )
     return any(check(kind) for check in checks)
-
-
-def _decoded(value: bytes | None) -> str | None:
-    """Return bytes as the text that they are; others yield a text that is no token."""
-    return None if value is None else value[: MAX_TOKEN_LENGTH + 1].decode("utf-8", "replace")

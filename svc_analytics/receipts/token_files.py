@@ -1,4 +1,4 @@
-"""Read receipt tokens from files: CSV, Parquet, NDJSON, plain text, or stdin.
+"""Read receipt tokens from files: CSV, Parquet, JSON, NDJSON, plain text, or stdin.
 
 The length of a line is limited, and wrong encodings are tolerated. Other columns of a file
 can be read beside its tokens, to be kept in the answer.
@@ -18,15 +18,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.receipts.csv_records import LONGEST_LINE
-from svc_analytics.receipts.token_texts import (
-    NAMES,
-    Cells,
-    Row,
-    TokenFormat,
-    form_of,
-    is_like_token,
-)
+from svc_analytics.receipts.texts.csv_records import LONGEST_LINE
+from svc_analytics.receipts.texts.json_tokens import LONGEST_DOCUMENT, begins_json
+from svc_analytics.receipts.texts.token_rows import NAMES, Cells, Row, holds_none
+from svc_analytics.receipts.texts.token_texts import TokenFormat, form_of
+from svc_analytics.receipts.texts.worded_tokens import is_like_token
 
 BATCH = 50_000
 # Files that people take for a table, by how they begin.
@@ -37,8 +33,6 @@ _OTHER_FILES = {
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
     b"\x1f\x8b": "a gzip file: unpack it",
-    b"<!DO": "a web page: save its table as CSV",
-    b"<htm": "a web page: save its table as CSV",
 }
 BATCH_TEXT = 1 << 25  # characters in a batch: 50,000 tokens of ordinary length have fewer
 
@@ -104,7 +98,7 @@ def read_sources(
         source = source_of(each) if isinstance(each, str) else each
         with _opened(source.path) as file:
             rows = _rows_of(file, source, column, keep)
-            for batch in _batches(rows, None if column else source.name):
+            for batch in _batches(rows, source.name, column):
                 lines, tokens, cells = zip(*batch, strict=True)
                 yield Batch(source.name, list(lines), list(tokens), cells if keep else ())
 
@@ -120,11 +114,15 @@ def read_columns(source: TokenFile, column: str | None = None) -> list[str]:
         return form.columns(lines, source.name, column)
 
 
-def _batches(rows: Iterator[Row], name: str | None) -> Iterator[list[Row]]:
-    """Yield rows in batches; refuse the file of this `name` where all of one batch has no token."""
+def _batches(rows: Iterator[Row], name: str, column: str | None) -> Iterator[list[Row]]:
+    """Yield rows in batches; refuse a file without a token, or with none in its first 50,000 rows.
+
+    In a column that was named they may come later.
+    """
     first, second = _next_batch(rows), _next_batch(rows)
-    if name and first and not second and not any(is_like_token(row[1]) for row in first):
-        raise _holds_none(name)
+    is_enough = not second or (len(first) == BATCH and column is None)
+    if first and is_enough and not any(is_like_token(row[1]) for row in first):
+        raise holds_none(name, f" in column {column!r}" if column else "")
     yield from filter(None, (first, second))
     while batch := _next_batch(rows):
         yield batch
@@ -168,17 +166,12 @@ def _rows_of(
     return form.rows(lines, source.name, column, keep)
 
 
-def _holds_none(name: str, why: str = "") -> ConfigError:
-    what = "give a table, a list or a text of them (v1.…), or name their column with --column"
-    return ConfigError(f"{name} holds no receipt tokens{why}: {what}")
-
-
 def _is_parquet(file: BinaryIO, source: TokenFile) -> bool:
     return source.suffix in (".parquet", ".pq") or _head(file).startswith(b"PAR1")
 
 
 def _head(file: BinaryIO) -> bytes:
-    return file.peek(4) if isinstance(file, io.BufferedReader) else b""
+    return file.peek(64) if isinstance(file, io.BufferedReader) else b""
 
 
 def _lines_of(
@@ -187,23 +180,25 @@ def _lines_of(
     """Return the form of a text file and its lines."""
     head = _head(file)
     if kind := next((kind for magic, kind in _OTHER_FILES.items() if head.startswith(magic)), None):
-        raise _holds_none(source.name, f" that can be read; it is {kind}")
-    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))  # Excel's "Unicode text"
-    lines = _bounded(file, "utf-16" if is_utf16 else "utf-8-sig")
-    first = next(lines, "")
-    if not first:
-        raise _holds_none(source.name, "; it is empty")
-    return form_of(source.suffix, first, column), chain([first], lines)
+        raise holds_none(source.name, f" that can be read; it is {kind}")
+    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    # What ends within a line that is cut is no JSON: a document may be one line.
+    is_json = begins_json(head.decode(encoding, "ignore"))
+    lines = _bounded(file, encoding, LONGEST_DOCUMENT if is_json else LONGEST_LINE)
+    opening = list(islice(lines, 2))
+    if not opening:
+        raise holds_none(source.name, "; it is empty")
+    return form_of(source.suffix, opening, column), chain(opening, lines)
 
 
-def _bounded(file: BinaryIO, encoding: str) -> Iterator[str]:
-    """Yield lines, cutting those that are longer than `LONGEST_LINE`."""
+def _bounded(file: BinaryIO, encoding: str, longest: int) -> Iterator[str]:
+    """Yield lines, cutting those that are longer than the longest one."""
     text = io.TextIOWrapper(file, encoding, errors="replace")
     try:
-        while line := text.readline(LONGEST_LINE):
+        while line := text.readline(longest):
             yield line
-            while not line.endswith("\n") and len(line) == LONGEST_LINE:
-                line = text.readline(LONGEST_LINE)
+            while not line.endswith("\n") and len(line) == longest:
+                line = text.readline(longest)
     finally:
         with suppress(ValueError):  # whoever opened it has already closed it
             text.detach()

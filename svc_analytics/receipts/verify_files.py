@@ -28,8 +28,9 @@ from svc_analytics.receipts.duplicates import DuplicateFinder
 from svc_analytics.receipts.kept_columns import KeptColumns, Wanted, choose, open_kept
 from svc_analytics.receipts.lake_months import differences_text
 from svc_analytics.receipts.pieces import notes_on_pieces
+from svc_analytics.receipts.texts.token_rows import NAMES, require_one
+from svc_analytics.receipts.texts.worded_tokens import tokens_in
 from svc_analytics.receipts.token_files import BATCH, Batch, read_sources
-from svc_analytics.receipts.token_texts import NAMES, require_one
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import Verdict, parse_receipt
 from svc_analytics.signing.secrets import Secrets, parse_ring
@@ -222,18 +223,23 @@ def _inputs(
 def _batches(tokens: Iterable[Any], name: str) -> Iterator[Batch]:
     if not isinstance(tokens, Iterable):
         check_path("tokens", tokens, "tickets.csv")
-    values = [value if isinstance(value, str) else None for value in tokens]
-    for start in range(0, len(values), BATCH):
-        part = values[start : start + BATCH]
-        yield Batch(name, list(range(start + 1, start + 1 + len(part))), part)
+    rows = (
+        (number, token)
+        for number, value in enumerate(tokens, 1)
+        for token in (tokens_in(value) if isinstance(value, str) else [None])
+    )
+    while batch := list(islice(rows, BATCH)):
+        lines, texts = zip(*batch, strict=True)
+        yield Batch(name, list(lines), list(texts))
 
 
 def _with_columns(verdicts: pd.DataFrame, tokens: Any, kept_columns: KeptColumns) -> pd.DataFrame:
     """Return verdicts with columns of the frame that was given, of their own types."""
     labels = {str(label): label for label in tokens.columns} if kept_columns.names else {}
+    places = (verdicts["line_no"] - 1).to_numpy("int64")
     for name, new in zip(kept_columns.names, kept_columns.renamed, strict=True):
         values = tokens[labels[name]]
-        verdicts[new] = getattr(values, "array", values)
+        verdicts[new] = getattr(values, "array", values)[places]
     return verdicts
 
 

@@ -374,16 +374,23 @@ def test_a_frame_keeps_its_own_types(tmp_path):
         verify_receipts([A], secrets, lake=lake, keep=True)
 
 
-def test_a_wrapped_token_is_told_by_its_pieces(tmp_path):
-    """Two lines of a mail were one token; a cut one among others is no piece."""
-    lines = [A, B[:300], B[300:], A[:-20], "a word"]
-    path = written(tmp_path / "a.txt", "\n".join(lines))
-    found = verify_receipts(str(path), [SECRET], lake=tmp_path / "none", progress=False)
+def test_a_token_in_pieces_is_told_by_them(tmp_path):
+    """Two rows of a frame were one token; a cut one among others is no piece."""
+    rows = [A, B[:300], B[300:], A[:-20], "a word"]
+    found = verify_receipts(rows, [SECRET], lake=tmp_path / "none", progress=False)
     reasons = list(found["reason"])
     assert reasons[1].endswith("; joined with what follows up to line 3 it has the form")
     assert reasons[2].endswith("; a piece of the token that begins in line 2")
     assert reasons[3] == "the signature is cut short: 23 of 43 characters"
     assert list(found["verdict"]) == ["not_checked", *["malformed"] * 4]
+
+
+def test_a_wrapped_token_is_whole(tmp_path):
+    """Two lines of a file are one token, and a word in a list is a row as before."""
+    path = written(tmp_path / "a.txt", "\n".join([A, B[:300], B[300:], A[:-20], "a word"]))
+    found = verify_receipts(str(path), [SECRET], lake=tmp_path / "none", progress=False)
+    assert list(found["line_no"]) == [1, 2, 4, 5]
+    assert list(found["verdict"]) == [*["not_checked"] * 2, *["malformed"] * 2]
 
 
 def test_half_a_character_stops_nothing(tmp_path):

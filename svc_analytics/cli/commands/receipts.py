@@ -191,11 +191,12 @@ def verify(
 ) -> None:
     """Verify the receipts of the lake, or the tokens in FILEs.
 
-    FILEs are CSV, Parquet, NDJSON or text; - is stdin. Prints source, line_no, verdict,
-    reason, payment_id, receipt_no and differences as CSV: of files, a row for each
-    token, with the columns of --keep behind; of the lake, the payments that are not
-    proven. The lake keeps the verdicts, and a later run checks only new and changed
-    payments. Works offline without --online. Exits 3 when a receipt is not proven.
+    FILEs are CSV, Parquet, JSON, NDJSON or text; - is stdin. Tokens may stand among words.
+    Prints source, line_no, verdict, reason, payment_id, receipt_no and differences as CSV:
+    of files, a row for each token, with the columns of --keep behind; of the lake, the
+    payments that are not proven. The lake keeps the verdicts, and a later run checks only
+    new and changed payments. Works offline without --online. Exits 3 when a receipt is not
+    proven.
     """
     if report.out:
         check_form(report.out)

@@ -5,14 +5,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
+from typing import TypeVar
 
 LONGEST_LINE = 1 << 20
+SEPARATORS = ",;\t"
 OPENING = 100  # records of a file in which its columns are looked for
 _OPENING_TEXT = 1 << 22  # characters and cells of them, at most
 _TITLE_LINES = 10  # above a header, at most: they may hold no separator
-_SEPARATOR_TOLD = re.compile(r'"?sep=([,;\t])"?\s*\Z')
+_SEPARATOR_TOLD = re.compile(r'"?sep=([,;\t|])"?\s*\Z')
 _MOST_LINES_OF_A_ROW = 50  # a quote that never closes must not swallow the rest of a file
 
+Cells = TypeVar("Cells", bound=Sequence[str])  # of a record; or a line
 Record = tuple[int, list[str]]  # the number of its first line, and its cells
 
 
@@ -24,12 +27,34 @@ def split_records(lines: Iterator[str]) -> tuple[str, Iterator[Record]]:
     if match := _SEPARATOR_TOLD.match(first):  # as Excel reads it
         return match[1], ((number + 1, cells) for number, cells in _records(lines, match[1]))
     opening = [first, *islice(lines, _TITLE_LINES)]
-    separator = max(",;\t", key=lambda each: max(line.count(each) for line in opening))
+    separator = separator_of(opening)
     return separator, _records(chain(opening, lines), separator)
 
 
-def opening_of(records: Iterator[Record]) -> Iterator[Record]:
-    """Take the first records: fewer where they are long, to limit memory."""
+def separator_of(opening: Sequence[str]) -> str:
+    """Return what separates cells; a bar, as Markdown and databases print, where nothing else does.
+
+    >>> [separator_of([line]) for line in ("id;receipt", "| id | receipt |", "id,a|b|c")]
+    [';', '|', ',']
+    """
+    header = next((line for line in opening if line.strip()), "")
+    if "|" in header and not any(each in header for each in SEPARATORS):
+        return "|"
+    return max(SEPARATORS, key=lambda each: _fitness(each, header, opening))
+
+
+def _fitness(separator: str, header: str, opening: Sequence[str]) -> tuple[int, bool, int]:
+    """Rank a separator: by how many lines have as many of it, whether the first has any, how many.
+
+    A page within a cell has more semicolons than any header has commas.
+    """
+    counts = Counter(line.count(separator) for line in opening)
+    del counts[0]
+    return max(counts.values(), default=0), separator in header, max(counts, default=0)
+
+
+def opening_of(records: Iterator[tuple[int, Cells]]) -> Iterator[tuple[int, Cells]]:
+    """Take the first records or lines: fewer where they are long, to limit memory."""
     room = _OPENING_TEXT
     for number, cells in islice(records, OPENING):
         yield number, cells
