@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.json_values import LONGEST_DOCUMENT, begins_json
 from svc_analytics.receipts.texts.csv_records import LONGEST_LINE
-from svc_analytics.receipts.texts.json_tokens import LONGEST_DOCUMENT, begins_json
 from svc_analytics.receipts.texts.token_rows import NAMES, Cells, Row, holds_none
 from svc_analytics.receipts.texts.token_texts import TokenFormat, form_of
 from svc_analytics.receipts.texts.worded_tokens import is_like_token

@@ -8,24 +8,22 @@ import base64
 import binascii
 import hashlib
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.json_values import UNREADABLE, decode_pairs
 from svc_analytics.instants import parse_instant
 from svc_analytics.messages import Message, clauses
 from svc_analytics.signing.secrets import SigningSecret, valid_until
 from svc_analytics.signing.webhooks import WEBHOOK_TOLERANCE, verify_webhook
+from svc_analytics.webhooks.log_files import LONGEST_LINE, read_log
 
 MAX_BODY = 10 * 1000 * 1000
-LONGEST_LINE = 16 * 1000 * 1000  # holds such a body in base64, and the other fields
-PIECE = 1 << 16  # to skip the rest of a longer line
 LONGEST_SIGNATURE = 8192
 LONGEST_ID = 128
 # Contract, Event types: what each type names, and the property with its id.
@@ -50,6 +48,9 @@ class _LogLine(msgspec.Struct):
     received_at: str
     body_base64: str
     signature: str | None = None
+
+
+_FIELDS = _LogLine.__struct_fields__
 
 
 class _Event(msgspec.Struct):
@@ -81,12 +82,16 @@ class WebhookDelivery:
 def read_deliveries(source: Lines, ring: Sequence[SigningSecret]) -> Iterator[WebhookDelivery]:
     """Yield the webhook deliveries of a file (`-` is stdin) or of lines, with verdicts.
 
-    Raises `ConfigError` without a webhook secret, and for a file that cannot be read.
+    Raises `ConfigError` without a webhook secret, and for a file that is no such log.
     """
     if not ring:
         raise ConfigError("SVC_WEBHOOK_SECRETS is not set: no delivery can be verified without it")
     seen: dict[bytes, bytes] = {}
-    for number, line in enumerate(_lines_of(source), 1):
+    if isinstance(source, (str, os.PathLike)):
+        entries = read_log(os.fspath(source))
+    else:
+        entries = enumerate(map(_as_bytes, source), 1)
+    for number, line in entries:
         if line is None or line.strip():
             yield _mark_repeated(_classify(number, line, ring), seen)
 
@@ -103,35 +108,6 @@ def ring_at(ring: Sequence[SigningSecret], at: int) -> tuple[SigningSecret, ...]
         if (entry.valid_from is None or entry.valid_from <= at + WEBHOOK_TOLERANCE)
         and ((until := valid_until(entry, ring)) is None or at <= until + WEBHOOK_TOLERANCE)
     )
-
-
-# ---------- lines
-
-
-def _lines_of(source: Lines) -> Iterator[bytes | None]:
-    """Yield each line as bytes, or None for one that is too long or not text."""
-    if not isinstance(source, (str, os.PathLike)):
-        yield from map(_as_bytes, source)
-    elif os.fspath(source) == "-":
-        yield from _bounded(sys.stdin.buffer)
-    else:
-        try:
-            with Path(source).open("rb") as file:
-                yield from _bounded(file)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "not a file name"
-            raise ConfigError(f"cannot read {os.fspath(source)!r:.200}: {reason}") from error
-
-
-def _bounded(file: BinaryIO) -> Iterator[bytes | None]:
-    mark = b"\xef\xbb\xbf"
-    while line := file.readline(LONGEST_LINE):
-        if line.endswith(b"\n") or len(line) < LONGEST_LINE:
-            yield line.removeprefix(mark)
-            continue
-        yield None
-        while line and not line.endswith(b"\n"):
-            line = file.readline(PIECE)
 
 
 def _as_bytes(line: Any) -> bytes | None:
@@ -165,6 +141,8 @@ def _parse_line(line: bytes | None) -> tuple[_LogLine, int, bytes]:
     """Return the fields of a line, the instant it was received, and the raw body."""
     if line is None:
         raise DataError(Message("webhook.long_line"))
+    if _names_one_twice(line):
+        raise DataError(Message("webhook.member_twice"))
     try:
         entry = msgspec.json.decode(line, type=_LogLine)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -174,12 +152,24 @@ def _parse_line(line: bytes | None) -> tuple[_LogLine, int, bytes]:
     except DataError as error:
         raise DataError(Message("webhook.no_instant")) from error
     try:
-        body = base64.b64decode(entry.body_base64, validate=True)
+        # MIME's base64 has lines of 76 characters, and some libraries write no other.
+        body = base64.b64decode("".join(entry.body_base64.split()), validate=True)
     except (binascii.Error, ValueError) as error:
         raise DataError(Message("webhook.not_base64")) from error
     if len(body) > MAX_BODY:
         raise DataError(Message("webhook.long_body"))
     return entry, at, body
+
+
+def _names_one_twice(line: bytes) -> bool:
+    """Tell whether a field stands in a line twice: nobody chooses which of them is meant."""
+    if all(line.count(f'"{name}"'.encode()) < 2 for name in _FIELDS):
+        return False
+    try:
+        names = [name for name, _ in decode_pairs(line.decode())]
+    except (*UNREADABLE, TypeError):
+        return False
+    return any(names.count(name) > 1 for name in _FIELDS)
 
 
 def _signature_fault(

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.receipts.texts import json_tokens
+from svc_analytics.formatting import json_values
 from svc_analytics.receipts.texts.worded_tokens import tokens_in
 from svc_analytics.receipts.token_files import read_sources
 from svc_analytics.receipts.verify_files import verify_receipts
@@ -175,7 +175,7 @@ def test_members_that_hold_different_tokens_are_not_chosen_among(tmp_path):
 
 def test_a_document_too_long_to_hold_is_refused_once(tmp_path, monkeypatch):
     """With what to do; a long line of NDJSON is none."""
-    monkeypatch.setattr(json_tokens, "LONGEST_DOCUMENT", 2_000)
+    monkeypatch.setattr(json_values, "LONGEST_DOCUMENT", 2_000)
     content = json.dumps([{"token": A}] * 9, indent=1)
     with pytest.raises(ConfigError, match="one long JSON document: write each record in a line"):
         rows(tmp_path / "a.json", content)

@@ -1,6 +1,8 @@
 """A saved log of deliveries: what is authentic, what repeats, and what the lake lacks."""
 
 import base64
+import gzip
+import io
 import json
 import tracemalloc
 from collections.abc import Iterator
@@ -60,6 +62,17 @@ def line(
     } | more
 
 
+def mime(body: Any) -> str:
+    """A body in base64 as Ruby, `base64` and MIME write it."""
+    return base64.encodebytes(json.dumps(body).encode()).decode()
+
+
+def doubled(name: str) -> str:
+    """A line that has one member twice."""
+    other = json.dumps({name: line(paid(LOST))[name]})
+    return f"{other[:-1]}, {json.dumps(line(paid()))[1:]}"
+
+
 def verdicts(*lines: Any, secrets: str = SECRET) -> list[str]:
     return list(svc.verify_webhooks(lines, secrets=[secrets])["verdict"])
 
@@ -112,6 +125,11 @@ def filled(desk, service, monkeypatch) -> Desk:
         ([line(paid(), received_at="yesterday")], ["malformed"]),
         ([line(paid(), received_at=1)], ["malformed"]),
         ([line(paid(), body_base64="%%%")], ["malformed"]),
+        ([doubled("signature")], ["malformed"]),
+        ([doubled("body_base64")], ["malformed"]),
+        ([line(paid(), headers={"signature": "x"})], ["valid"]),
+        ([line(paid()) | {"body_base64": mime(paid())}], ["valid"]),
+        ([line(paid()) | {"body_base64": mime(paid()).replace("\n", "\r\n")}], ["valid"]),
         ([line(paid(), signature="v1=a," * 5000)], ["malformed"]),
         ([{}, "null", "[1]", b"\xff\xfe", "[" * 9000, line(paid())], ["malformed"] * 5 + ["valid"]),
     ],
@@ -310,7 +328,7 @@ def test_a_delivery_soon_after_midnight_stands_in_both_months(filled):
         ([], 0),
         ([line(paid(LOST))], 3),
         ([line(paid(), secret="forged")], 3),
-        (["not json"], 3),
+        (["not json", line(paid())], 3),
     ],
 )
 def test_exit_code_says_whether_a_person_should_look(filled, run, lines, code):
@@ -354,6 +372,86 @@ def test_a_log_that_is_not_there_is_2(run, monkeypatch):
     monkeypatch.setenv("SVC_WEBHOOK_SECRETS", SECRET)
     done = run("webhooks", "verify", "nowhere.ndjson")
     assert done.code == 2 and "nowhere.ndjson" in done.lines[-1] and not done.out
+
+
+# ---------- files of other forms
+
+
+def deliveries(content: bytes) -> list[tuple[int, str]]:
+    Path("log").write_bytes(content)
+    found = svc.verify_webhooks("log", secrets=[SECRET])
+    return list(zip(found["line_no"], found["verdict"], strict=True))
+
+
+TWO = [line(paid()), line(paid(LOST, "e-2"))]
+NDJSON = "".join(f"{json.dumps(each)}\n" for each in TWO)
+LOGS: dict[str, tuple[bytes, list[int]]] = {
+    "a list in a line": (json.dumps(TWO).encode(), [1, 1]),
+    "a list over lines": (json.dumps(TWO, indent=2).encode(), [2, 7]),
+    "a list in each line": ("".join(f"[{json.dumps(each)}]\n" for each in TWO).encode(), [1, 2]),
+    "objects over lines": ("\n".join(json.dumps(each, indent=1) for each in TWO).encode(), [1, 6]),
+    "gzip": (gzip.compress(NDJSON.encode()), [1, 2]),
+    "gzip of a list": (gzip.compress(json.dumps(TWO).encode()), [1, 1]),
+    "two parts of gzip": (b"".join(gzip.compress(x.encode()) for x in (NDJSON, "")), [1, 2]),
+    "UTF-16": (NDJSON.encode("utf-16"), [1, 2]),
+    "UTF-16 with the other end first": (b"\xfe\xff" + NDJSON.encode("utf-16-be"), [1, 2]),
+    "a BOM": (b"\xef\xbb\xbf" + NDJSON.encode(), [1, 2]),
+    "CR LF and blank lines": (("\n\n" + NDJSON).replace("\n", "\r\n").encode(), [3, 4]),
+}
+
+
+@pytest.mark.parametrize(("content", "lines"), LOGS.values(), ids=LOGS.keys())
+def test_a_log_of_another_form_is_read_whole(content, lines):
+    """Each delivery in the line where it begins."""
+    assert deliveries(content) == [(number, "valid") for number in lines]
+
+
+NO_LOGS: dict[str, bytes] = {
+    "text": b"not json\n",
+    "many lines of text": b"GET /hook 204\n" * 3_000,
+    "CSV": b"received_at,signature,body_base64\n2026-11-10T00:00:00Z,t=1,e30=\n",
+    "a form of Lambda": json.dumps({"headers": {"x-pay-signature": "t=1"}, "body": "{}"}).encode(),
+    "a list of headers": json.dumps([{"headers": [["x-pay-signature", "t=1"]]}] * 4).encode(),
+    "an archive of a browser": json.dumps({"log": {"entries": [TWO[0]]}}, indent=2).encode(),
+    "events": b'{"event_id":"e-1","type":"test.ping"}\n' * 4,
+    "a list of texts": b'["a", "b"]\n[]\n',
+    "a workbook": b"PK\x03\x04\n\n\n",
+    "bytes": bytes(range(256)) * 9,
+    "gzip of text": gzip.compress(b"not json"),
+    "torn gzip": gzip.compress(NDJSON.encode())[:-9],
+    "gzip of nothing that can be unpacked": b"\x1f\x8b\x08\x00 and words",
+}
+
+
+@pytest.mark.parametrize("content", NO_LOGS.values(), ids=NO_LOGS.keys())
+def test_a_file_that_is_no_log_is_refused_once(content, filled, run):
+    """With its name and exit code 2, and no row on stdout."""
+    Path("other.ndjson").write_bytes(content)
+    done = run("webhooks", "verify", "other.ndjson")
+    assert (done.code, done.out, len(done.lines)) == (2, "", 1), done.err
+    assert "other.ndjson" in done.err
+    assert "is no log of webhook deliveries" in done.err or "cannot read" in done.err
+    with pytest.raises(ConfigError, match=r"other\.ndjson"):
+        reconcile_log("other.ndjson", filled.lake, month("2026-11"), parse_secrets(SECRET))
+
+
+def test_a_log_with_a_broken_line_is_one_all_the_same(monkeypatch):
+    """Whether it comes first or last; also from stdin."""
+    content = f"torn\n{NDJSON}{NDJSON[:40]}".encode()
+    assert [each for _, each in deliveries(content)] == [
+        *("malformed", "valid", "valid", "malformed")
+    ]
+    buffer = io.BufferedReader(io.BytesIO(gzip.compress(content)))  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": buffer}))
+    assert len(svc.verify_webhooks("-", secrets=[SECRET])) == 4
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"[]\n", gzip.compress(b"")])
+def test_an_empty_log_says_so(content, filled, run):
+    """A receiver that saves nothing is no receiver to which nothing was sent."""
+    Path("log.ndjson").write_bytes(content)
+    done = run("webhooks", "verify", "log.ndjson")
+    assert done.code == 0 and "log.ndjson is empty: it holds no delivery" in done.err
 
 
 # ---------- the sandbox

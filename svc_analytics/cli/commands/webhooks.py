@@ -31,8 +31,9 @@ def webhooks() -> None:
 def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> None:
     """Verify a log of deliveries; list the payments and payouts the lake lacks.
 
-    FILE is NDJSON, or - for stdin; each line holds received_at, signature (the header
-    x-pay-signature) and body_base64 (the exact raw body). Prints line_no, event_id,
+    FILE is NDJSON or a JSON list, packed with gzip or not, or - for stdin; each object holds
+    received_at, signature (the header x-pay-signature) and body_base64 (the exact raw body).
+    A file that is no such log is refused. Prints line_no, event_id,
     event_type, verdict, reason, subject, record_id, in_lake and differences as CSV. Exits 3
     when a delivery is not valid or contradicts its record (another order, kind or status), or
     the lake lacks a record of time that was read.
@@ -44,6 +45,9 @@ def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> N
     counts = _DeliveryCounts()
     batches = reconcile(file, lake, settings.webhook_secrets)
     _write(counts.count(batches), counts, out, as_json)
+    if not counts.verdicts:
+        name = "stdin" if file == "-" else file
+        echo_note(f"{name} is empty: it holds no delivery", "empty_log", "warning", file=name)
     if not lake.exists:
         line = f"no lake in {lake.place}: in_lake is unknown for every delivery"
         echo_note(line, "no_lake", place=lake.place)

@@ -3,8 +3,6 @@
 A record that cannot be read has no token but never ends the run.
 """
 
-import json
-import re
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
@@ -12,34 +10,19 @@ from typing import Any
 import msgspec
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.json_values import (
+    UNREADABLE,
+    Members,
+    begins_document,
+    decode_pairs,
+    document_values,
+    items_of,
+    whole_document,
+)
 from svc_analytics.receipts.texts.token_rows import NAMES, Cells, Row, holds_none, require_one
 from svc_analytics.receipts.texts.worded_tokens import every_token, is_like_token, tokens_in
 
 MOST_COLUMNS = 1_000  # of records, which may name others in each line
-LONGEST_DOCUMENT = 1 << 26  # characters
-_BEGINNING = re.compile(r'\s*(?:[\[{]\s*\Z|\{\s*"|\[\s*[\[{"])')
-_VALUE = re.compile(r"\S")
-_UNREADABLE = (ValueError, RecursionError)  # msgspec's errors are of the first kind
-
-
-class _Members(list[tuple[str, Any]]):
-    """The members of an object: each one, where several have the same name."""
-
-
-def _no_text(_: str) -> None:
-    """A number holds no token, however many digits it has."""
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_Members, parse_int=_no_text, parse_float=_no_text)
-
-
-def begins_json(text: str) -> bool:
-    """Tell whether a file that begins with this text is JSON.
-
-    >>> [begins_json(text) for text in ('[{"a": 1},', "{", "[2026-10-05] paid")]
-    [True, True, False]
-    """
-    return _BEGINNING.match(text) is not None
 
 
 def json_rows(
@@ -83,56 +66,23 @@ def _values(lines: Iterator[str], source: str) -> Iterator[tuple[int, str]]:
     """Yield each value with the number of its first line: one in a line, or over several."""
     numbered = enumerate(lines, 1)
     number, first = next(((each, line) for each, line in numbered if line.strip()), (1, ""))
-    if not begins_json(first) or _is_json(first):
-        rest = ((each, line.strip()) for each, line in chain([(number, first)], numbered))
-        yield from ((each, line) for each, line in rest if line)
+    if begins_document(first):
+        why = " that can be read; it is one long JSON document: write each record in a line"
+        text = whole_document(chain([first], lines), holds_none(source, why))
+        yield from document_values(text, number)
         return
-    text = _whole_text(chain([first], lines), source)
-    place = 0
-    while match := _VALUE.search(text, place):
-        number, place = number + text.count("\n", place, match.start()), match.start()
-        end = _end_of_value(text, place)
-        yield number, text[place:end]
-        number, place = number + text.count("\n", place, end), end
-
-
-def _whole_text(lines: Iterator[str], source: str) -> str:
-    """Return a document as one text; refuse one that is too long to be held."""
-    parts, room = [], LONGEST_DOCUMENT
-    for line in lines:
-        parts.append(line)
-        room -= len(line)
-        if room <= 0:
-            why = " that can be read; it is one long JSON document: write each record in a line"
-            raise holds_none(source, why)
-    return "".join(parts)
-
-
-def _end_of_value(text: str, start: int) -> int:
-    """Return where a value ends; where it is torn, its line does."""
-    try:
-        return _DECODER.raw_decode(text, start)[1]
-    except _UNREADABLE:
-        end = text.find("\n", start)
-        return end if end > 0 else len(text)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        msgspec.json.decode(text)
-    except _UNREADABLE:
-        return False
-    return True
+    rest = ((each, line.strip()) for each, line in chain([(number, first)], numbered))
+    yield from ((each, line) for each, line in rest if line)
 
 
 def _parts(value: str, *, is_whole: bool) -> list[str]:
     """Return the records of a value: of a list, of the list that an object is about, or itself."""
     try:
         if value.startswith("["):
-            return _items(value)
+            return items_of(value)
         if is_whole and (listed := _list_of_tokens(value)):
-            return [item for item in _items(listed) if _tokens_within(item) or _is_named(item)]
-    except _UNREADABLE:
+            return [item for item in items_of(listed) if _tokens_within(item) or _is_named(item)]
+    except UNREADABLE:
         pass
     return [value]
 
@@ -146,11 +96,7 @@ def _list_of_tokens(document: str) -> str | None:
 
 
 def _tokens_within(value: str) -> list[str]:
-    return [token for _, text in _texts(_DECODER.decode(value)) for token in every_token(text)]
-
-
-def _items(text: str) -> list[str]:
-    return [bytes(raw).decode() for raw in msgspec.json.decode(text, type=list[msgspec.Raw])]
+    return [token for _, text in _texts(decode_pairs(value)) for token in every_token(text)]
 
 
 def _is_named(record: str) -> bool:
@@ -163,9 +109,9 @@ def _is_named(record: str) -> bool:
 def _tokens_of(record: str, column: str | None, source: str) -> list[str | None]:
     """Return the tokens of a record; refuse to choose where members hold different ones."""
     try:
-        texts = list(_texts(_DECODER.decode(record)))
+        texts = list(_texts(decode_pairs(record)))
         "".join(text for _, text in texts).encode()  # refuses half a character
-    except _UNREADABLE:
+    except UNREADABLE:
         return [None]
     if column is not None:
         texts = [each for each in texts if f"{each[0]}.".startswith(f"{column}.")]
@@ -190,7 +136,7 @@ def _texts(value: Any, above: str = "") -> Iterator[tuple[str, str]]:
     """Yield each text within a value, with the names that lead to it: `custom_fields.value`."""
     if isinstance(value, str):
         yield above, value
-    elif isinstance(value, _Members):
+    elif isinstance(value, Members):
         for name, member in value:
             yield from _texts(member, f"{above}.{name}".lstrip("."))
     elif isinstance(value, list):
@@ -210,7 +156,7 @@ def _members(record: str) -> dict[str, msgspec.Raw]:
     """Return an object's members as they are written; none where the record is no object."""
     try:
         return msgspec.json.decode(record, type=dict[str, msgspec.Raw])
-    except _UNREADABLE:
+    except UNREADABLE:
         return {}
 
 

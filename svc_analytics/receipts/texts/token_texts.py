@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.json_values import begins_json
 from svc_analytics.receipts.texts.csv_records import (
     column_names,
     fit_cells,
@@ -17,7 +18,7 @@ from svc_analytics.receipts.texts.csv_records import (
     separator_of,
     split_records,
 )
-from svc_analytics.receipts.texts.json_tokens import begins_json, json_columns, json_rows
+from svc_analytics.receipts.texts.json_tokens import json_columns, json_rows
 from svc_analytics.receipts.texts.token_rows import NAMES, Row, holds_none, require_one
 from svc_analytics.receipts.texts.worded_tokens import (
     AROUND,
