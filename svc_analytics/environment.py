@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from dotenv import dotenv_values
+from dotenv.main import DotEnv
 
 from svc_analytics.errors import ConfigError
 
@@ -89,24 +89,35 @@ class SettingPlaces:
             is_in_file = setting.origin.endswith(".env")
             raise ConfigError(f"{message} (in .env)" if is_in_file else message) from error
 
-    @cached_property
+    @property
     def as_written(self) -> Mapping[str, str | None]:
         """The variables of `.env`, also those that nothing reads."""
+        return dict(self._lines)
+
+    @cached_property
+    def _lines(self) -> list[tuple[str, str | None]]:
+        """The variables of `.env`, each as often as it stands there."""
         file = self.folder / ".env"
         try:
             if not file.is_file():
-                return {}
-            return dotenv_values(file, interpolate=False, encoding="utf-8-sig")
+                return []
+            return list(DotEnv(file, interpolate=False, encoding="utf-8-sig").parse())
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"cannot read {file}: {why_unreadable(error)}") from error
 
     @cached_property
     def dotenv(self) -> Mapping[str, str]:
-        """The variables of `.env` that have a value; refuse those of ours that nothing reads."""
-        for name in self.as_written:
+        """The variables of `.env` that have a value.
+
+        Of ours, what nothing reads is refused, and what has two values.
+        """
+        file, written = self.folder / ".env", self.as_written
+        for name, value in self._lines:
             if name.startswith(PREFIX) and not is_known(name):
-                raise ConfigError(f"in {self.folder / '.env'}: {unread(name)}")
-        return {name: value for name, value in self.as_written.items() if value}
+                raise ConfigError(f"in {file}: {unread(name)}")
+            if name.startswith(PREFIX) and value and value != written[name]:
+                raise ConfigError(f"in {file}: {name} stands twice: keep the line that counts")
+        return {name: value for name, value in written.items() if value}
 
     def _read(self, name: str, path: str) -> str:
         try:

@@ -5,6 +5,7 @@ It lies in a file, in an agent or on a hardware key.
 
 import base64
 import os
+import re
 import shutil
 import subprocess
 from hashlib import sha256
@@ -19,6 +20,8 @@ from svc_analytics.proofs.verify import Result, signing_key
 
 _SILENT = {"SSH_ASKPASS_REQUIRE": "never"}  # no window, where nobody is at a terminal
 _PATIENCE = 60  # seconds for an agent or a hardware key, where nobody is at a terminal
+# How each key in a file begins: a private one, or the public half of one in an agent.
+_KEYS = re.compile(rb"^(?:-----BEGIN [A-Z ]*PRIVATE KEY-----|(?:sk-)?(?:ssh|ecdsa)-\S+ AAAA)", re.M)
 _PRIVATE = b"-----BEGIN"  # how the file of a private key begins
 
 
@@ -29,6 +32,8 @@ def sign(content: bytes, key: Path) -> bytes:
     """
     if not key.is_file():
         raise ConfigError(Message("sign.no_file", path=key))
+    if (count := len(_KEYS.findall(key.read_bytes()))) > 1:  # ssh-keygen would take the first
+        raise ConfigError(Message("sign.many_keys", path=key, count=count))
     with TemporaryDirectory() as place:
         path = Path(place) / "content"
         path.write_bytes(content)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.formatting.values import value_text
 from svc_analytics.receipts.parquet_pages import ROWS, plan_reading
-from svc_analytics.receipts.texts.token_rows import Row, require_one
+from svc_analytics.receipts.texts.token_rows import Row, require_one, require_unique
 from svc_analytics.receipts.texts.worded_tokens import every_token, tokens_in
 from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH
 
@@ -178,13 +178,13 @@ def _numbered(values: pa.Array, read: Callable[[pa.Array], list[str | None]]) ->
 
 def _column_of(schema: pa.Schema, column: str | None, source: str, names: tuple[str, ...]) -> str:
     if column is not None and column in schema.names:
-        return column
+        return require_unique(schema.names, column, source)
     texts = [field.name for field in schema if _is_text(field.type)]
     encoded = [field.name for field in schema if _is_bytes(field.type)]
     named = [name for name in names if name in (*texts, *encoded)] if column is None else []
     require_one(named, source)
     if named or (column is None and len(texts or encoded) == 1):
-        return str((named or texts or encoded)[0])
+        return require_unique(schema.names, str((named or texts or encoded)[0]), source)
     wanted = f"no column {column!r}" if column is not None else "no column of receipt tokens"
     raise ConfigError(f"{source} has {wanted}; name one of: {', '.join(schema.names)[:200]}")
 

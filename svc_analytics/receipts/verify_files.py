@@ -28,7 +28,7 @@ from svc_analytics.receipts.duplicates import DuplicateFinder
 from svc_analytics.receipts.kept_columns import KeptColumns, Wanted, choose, open_kept
 from svc_analytics.receipts.lake_months import differences_text
 from svc_analytics.receipts.pieces import notes_on_pieces
-from svc_analytics.receipts.texts.token_rows import NAMES, require_one
+from svc_analytics.receipts.texts.token_rows import NAMES, require_one, require_unique
 from svc_analytics.receipts.texts.worded_tokens import tokens_in
 from svc_analytics.receipts.token_files import BATCH, Batch, read_sources
 from svc_analytics.schema import PAYMENTS
@@ -253,7 +253,7 @@ def _column_of_frame(names: list[str], column: str | None) -> str:
     named = [name for name in ([column] if column else NAMES) if name in names]
     require_one(named, "the frame")
     if named:
-        return named[0]
+        return require_unique(names, named[0], "the frame")
     raise ConfigError(f"the frame has no column of tokens; name one of: {', '.join(names)}")
 
 

@@ -105,6 +105,20 @@ def test_what_nothing_reads_in_dotenv_is_refused_with_the_near_miss(run, lake, l
     assert len(done.lines) == 1 and not (value and value in done.err)
 
 
+def test_a_variable_with_two_values_in_dotenv_is_refused(run):
+    """The last line counted, in silence: a key that was rotated below would hide the one above.
+
+    The same value twice is one; so is what another program reads.
+    """
+    write("SVC_DATA_DIR=a\nSVC_PATIENCE=3\nSVC_DATA_DIR=b")
+    done = run("status")
+    assert done.code == 2 and done.lines[0].endswith(
+        "SVC_DATA_DIR stands twice: keep the line that counts"
+    )
+    write("SVC_DATA_DIR=\nSVC_DATA_DIR=a\nexport SVC_DATA_DIR='a'\nHOUSE=green\nHOUSE=red")
+    assert svc.read_settings().data_dir == Path("a")
+
+
 def test_a_name_like_no_other_is_refused_without_a_guess(run):
     write("SVC_HOUSE=green")
     assert run("status").lines[0].endswith("nothing reads SVC_HOUSE")

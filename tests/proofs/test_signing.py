@@ -53,6 +53,16 @@ def alone(closer, tmp_path) -> Path:
     return shutil.copytree(closer.sealed("2026-10"), tmp_path / "alone" / "2026-10")
 
 
+@pytest.mark.parametrize("suffix", ["", ".pub"])
+def test_a_file_of_two_keys_signs_nothing(keys, tmp_path, suffix):
+    """ssh-keygen would take the first, and nobody would know which."""
+    both, files = tmp_path / f"both{suffix}", (f"{keys.own}{suffix}", f"{keys.other}{suffix}")
+    both.write_bytes(b"".join(Path(each).read_bytes() for each in files))
+    both.chmod(0o600)
+    with pytest.raises(ConfigError, match=r"there are 2 keys at .*both"):
+        signature.sign(b"content", both)
+
+
 def test_a_reader_who_knows_the_key_finds_the_checkpoint_signed(closer, keys):
     """By ssh-keygen; no other file changes. What a killed run had begun is nobody's."""
     folder = closer.sealed("2026-10")

@@ -203,6 +203,16 @@ def test_a_cell_of_more_than_one_is_as_many_rows(tmp_path):
     assert found["id"].dtype == frame["id"].dtype
 
 
+def test_two_columns_of_one_name_name_none(tmp_path):
+    """In Parquet and in a frame too."""
+    table = pa.Table.from_arrays([pa.array([A]), pa.array([B])], names=["receipt", "receipt"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    frame = pd.DataFrame([[A, B]], columns=["receipt", "receipt"])
+    for tokens in (str(tmp_path / "a.parquet"), frame):
+        with pytest.raises(ConfigError, match="2 columns named 'receipt'"):
+            verify_receipts(tokens, [SECRET], lake=tmp_path / "no", progress=False)
+
+
 SEPARATED: dict[str, str] = {
     "bars": f"id|receipt\n1|{A}\n",
     "Markdown": f"| id | receipt |\n| -- | :-----: |\n| 1 | {A} |\n",

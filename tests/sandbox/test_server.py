@@ -45,6 +45,15 @@ def test_route_without_a_good_key_is_unauthorized(client, route, header):
     assert answer.json() == {"statusCode": 401, "errors": {"error": ["UNAUTHORIZED"]}}
 
 
+def test_two_keys_in_one_request_are_no_key(client):
+    """Though the first is right: nobody chooses between them."""
+    good = client.headers["authorization"]
+    for second in (good, "Bearer x"):
+        headers = [("authorization", good), ("authorization", second)]
+        answer = httpx.get(f"{client.base_url}me", headers=headers)
+        assert answer.status_code == 401
+
+
 def test_failure_of_the_service_has_the_envelope(store, service, monkeypatch, caplog):
     """A bug answers 500 INTERNAL_SERVER_ERROR, and its traceback goes to the log."""
     monkeypatch.setattr(Service, "me", lambda *_: 1 / 0)

@@ -16,6 +16,14 @@ def require_one(names: list[str], source: str) -> None:
         raise ConfigError(f"{source} has receipt tokens in {shown}: name one with --column")
 
 
+def require_unique(names: list[str], name: str, source: str) -> str:
+    """Return the name of a column; refuse one that two columns have."""
+    if names.count(name) > 1:
+        message = f"{source} has {names.count(name)} columns named {name!r}"
+        raise ConfigError(f"{message}: give one another name, and name it with --column")
+    return name
+
+
 def holds_none(source: str, why: str = "") -> ConfigError:
     """Return the refusal of a file without a token."""
     what = "give a table, a list or a text of them (v1.…), or name their column with --column"

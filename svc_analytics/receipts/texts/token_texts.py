@@ -19,7 +19,13 @@ from svc_analytics.receipts.texts.csv_records import (
     split_records,
 )
 from svc_analytics.receipts.texts.json_tokens import json_columns, json_rows
-from svc_analytics.receipts.texts.token_rows import NAMES, Row, holds_none, require_one
+from svc_analytics.receipts.texts.token_rows import (
+    NAMES,
+    Row,
+    holds_none,
+    require_one,
+    require_unique,
+)
 from svc_analytics.receipts.texts.worded_tokens import (
     AROUND,
     every_token,
@@ -165,7 +171,7 @@ def _table_of(opening: list[list[str]], column: str | None, source: str) -> _Tab
     holding = _holding(body)
     is_headed = top is not None or not any(map(every_token, body[0]))
     if column is not None:
-        place = _only(header, column.lower(), source)
+        place = header.index(require_unique(header, column.lower(), source))
     else:
         require_one([_shown(body, each, is_headed=is_headed) for each in holding], source)
         place = holding[0] if holding else _named(header, source)
@@ -201,14 +207,6 @@ def _titles(opening: list[list[str]], place: int) -> int:
 def _shown(opening: list[list[str]], place: int, *, is_headed: bool) -> str:
     names = column_names(opening, is_headed=is_headed)
     return names[place] if place < len(names) else f"column {place + 1}"
-
-
-def _only(header: list[str], name: str, source: str) -> int:
-    """Return the place of a column; refuse a name that two columns have."""
-    if header.count(name) > 1:
-        message = f"{source} has {header.count(name)} columns named {name!r}"
-        raise ConfigError(f"{message}: give one another name, and name it with --column")
-    return header.index(name)
 
 
 def _named(header: list[str], source: str) -> int:

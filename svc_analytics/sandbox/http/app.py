@@ -57,7 +57,8 @@ def _description(service: Service) -> Endpoint:
 
 
 def _presented(request: Request) -> PresentedKey:
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    headers = request.headers.getlist("authorization")
+    scheme, _, key = (headers[0] if len(headers) == 1 else "").partition(" ")
     address = request.client.host if request.client else ""
     return PresentedKey(key.strip() if scheme.lower() == "bearer" else None, address)
 
