@@ -28,9 +28,12 @@ Exit codes are those of the command line; callers in Python branch on the class
 and on the attributes, never on the message. Messages never hold a key or secret.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 EXIT_ATTENTION = 3  # done, but a person should look
 EXIT_INTERRUPTED = 130  # by Ctrl-C, as shells have it
@@ -194,5 +197,37 @@ def needs_extra(name: str) -> Iterator[None]:
 
 
 def install(extras: str) -> str:
-    """Return the command that installs optional extras, in a clone and beside a wheel alike."""
-    return f'pip install "svc-analytics[{extras}]"'
+    """Return the command that installs optional extras for the place where this package is."""
+    return _install(extras, _origin())
+
+
+def _install(extras: str, origin: Mapping[str, Any]) -> str:
+    """Return it for an origin as PEP 610 describes it; none is an index, or a place that is gone.
+
+    >>> git = {"url": "https://x.example/r", "vcs_info": {"vcs": "git", "commit_id": "0a"}}
+    >>> for origin in ({}, git, {"url": "https://x.example/a.whl"}):
+    ...     print(_install("pdf", origin))
+    pip install "svc-analytics[pdf]"
+    pip install "svc-analytics[pdf] @ git+https://x.example/r@0a"
+    pip install "svc-analytics[pdf] @ https://x.example/a.whl"
+    """
+    url, vcs = origin.get("url", ""), origin.get("vcs_info")
+    path = Path(unquote(urlsplit(url).path)) if url.startswith("file:") else None
+    if path and path.exists() and not vcs:
+        option = "-e " if origin.get("dir_info", {}).get("editable") else ""
+        return f'pip install {option}"{"." if path == Path.cwd() else path}[{extras}]"'
+    if vcs:
+        url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
+    place = f" @ {url}" if url and path is None else ""
+    return f'pip install "svc-analytics[{extras}]{place}"'
+
+
+def _origin() -> dict[str, Any]:
+    """Return where this package was installed from; nothing where it came from an index."""
+    from importlib.metadata import PackageNotFoundError, distribution  # saves start-up time
+
+    try:
+        text = distribution("svc-analytics").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return {}
+    return dict(json.loads(text)) if text else {}

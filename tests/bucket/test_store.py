@@ -1,5 +1,6 @@
 """What a store refuses is told in one line, with the exit code of what a person should do."""
 
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +17,7 @@ from svc_analytics.bucket.store import (
     check_size,
     replace_object,
 )
-from svc_analytics.errors import ConfigError, StoreError, StoreUnavailable
+from svc_analytics.errors import ConfigError, StoreError, StoreUnavailable, install
 from svc_analytics.lake.lake import Lake
 from svc_analytics.statements.statement import statement
 from tests.benchmarks.growth_lakes import END, NEWEST, Shape, make_lake
@@ -66,7 +67,7 @@ def test_a_store_that_is_away_is_tried_later(url, monkeypatch):
 
 def test_without_the_extra_its_name_is_told(url, monkeypatch):
     monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with pytest.raises(ConfigError, match=r'pip install "svc-analytics\[bucket\]"'):
+    with pytest.raises(ConfigError, match=re.escape(install("bucket"))):
         ObjectStore(url).list()
 
 

@@ -1,7 +1,9 @@
 """The environment JupyterLab starts with, errors in one line, and the month to begin with."""
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
@@ -148,3 +150,25 @@ def test_the_sql_that_is_named_instead_is_exact(held):
         "from payments"
     )
     assert str(held.lake.sql(query).loc[0, "difference"]) == "0.999999999999999999"
+
+
+ORIGINS: dict[str, tuple[Any, str]] = {
+    "a clone": ({"url": "file://{here}", "dir_info": {"editable": True}}, '-e "{here}[lab]"'),
+    "a clone that is gone": ({"url": "file:///gone", "dir_info": {}}, '"svc-analytics[lab]"'),
+    "a wheel": ({"url": "file://{here}/a%20b.whl", "archive_info": {}}, '"{here}/a b.whl[lab]"'),
+    "an index": ({}, '"svc-analytics[lab]"'),
+}
+
+
+@pytest.mark.parametrize(("origin", "command"), ORIGINS.values(), ids=ORIGINS.keys())
+def test_an_extra_is_installed_from_where_the_package_is(tmp_path, monkeypatch, origin, command):
+    """No index has it for everybody: a clone or a wheel is named as pip takes it."""
+    (tmp_path / "a b.whl").touch()
+    text = json.dumps(origin).replace("{here}", str(tmp_path))
+    monkeypatch.setattr("svc_analytics.errors._origin", lambda: json.loads(text))
+    monkeypatch.chdir("/")
+    assert install("lab") == f"pip install {command}".replace("{here}", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert install("lab") == f"pip install {command}".replace("{here}[", ".[").replace(
+        "{here}", str(tmp_path)
+    )

@@ -16,7 +16,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.closing.states import month_states
 from svc_analytics.config import Settings
-from svc_analytics.errors import ConfigError, NoLake, Unavailable
+from svc_analytics.errors import ConfigError, NoLake, Unavailable, install
 from svc_analytics.interrupts import check_stop
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
@@ -558,7 +558,7 @@ def test_a_desk_without_its_widgets_says_what_to_install(opened, monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     opened._ipython_display_()
     (page,) = map(repr, shown)
-    assert 'need ipywidgets and anywidget: pip install "svc-analytics[lab]"' in page
+    assert f"need ipywidgets and anywidget: {install('lab')}" in page
     assert "2026-10" in page
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.tables import to_objects
 from svc_analytics.messages import Message
 from svc_analytics.render import formats
@@ -63,7 +63,7 @@ def test_a_form_asked_for_twice_is_written_once(save):
 def test_without_its_printer_pdf_is_refused_before_anything_is_made(make, tmp_path, monkeypatch):
     """The message is the command that helps."""
     monkeypatch.setattr(formats.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r'pip install "svc-analytics\[pdf\]"'):
+    with pytest.raises(ConfigError, match=re.escape(install("pdf"))):
         make().save(tmp_path / "out", ("csv", "pdf"))
     assert not (tmp_path / "out").exists()
 

@@ -32,7 +32,7 @@ from svc_analytics.render.standing import proof_lines
 from svc_analytics.statements.statement import Statement
 
 MOST_FINDINGS = 50  # on the page without a kernel
-LACK = f"the buttons of this desk need ipywidgets and anywidget: {install('lab')}"
+LACK = "the buttons of this desk need ipywidgets and anywidget: "
 
 
 class Judging:
@@ -125,7 +125,7 @@ class Desk:
         """Display the page to read, and in a running notebook the panel in its place."""
         if self._panel is None and hasattr(ipython_shell(), "kernel"):
             self._panel = panel_of(self._months, self._keep)
-            self._lack = LACK if self._panel is None else ""
+            self._lack = LACK + install("lab") if self._panel is None else ""
         self._handle = display(self._to_read(), raw=True, display_id=True)
         if self._panel is not None:
             display(self._panel.box)
