@@ -44,7 +44,10 @@ def option_defaults(**defaults: Any) -> Callable[[F], F]:
             for strange in options.keys() - known.parameters.keys():
                 text = f"{function.__name__}() got an unexpected keyword argument {strange!r}"
                 raise TypeError(f"{text}: its options are {', '.join(defaults)}")
-            bound = known.bind(*values, **options)
+            try:
+                bound = known.bind(*values, **options)
+            except TypeError as error:  # which names no function
+                raise TypeError(f"{function.__name__}(): {error}") from None
             bound.apply_defaults()
             return function(*bound.args, **bound.kwargs)
 
@@ -52,6 +55,19 @@ def option_defaults(**defaults: Any) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return with_defaults
+
+
+def options_of(other: Callable[..., Any]) -> Callable[[F], F]:
+    """Let `help` and Tab list the options of a function that hands them all to another.
+
+    Its type stays its own: what checks types tells a wrong keyword by its name.
+    """
+
+    def with_options(function: F) -> F:
+        function.__signature__ = signature(other)  # type: ignore[attr-defined]
+        return function
+
+    return with_options
 
 
 def check(name: str, value: object, kinds: type | tuple[type, ...], wanted: str) -> None:

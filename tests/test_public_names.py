@@ -95,6 +95,13 @@ def test_an_option_that_does_not_exist_is_refused(name):
         FUNCTIONS[name](*WITH_OPTIONS[name], zome="UTC")
 
 
+def test_arguments_that_do_not_fit_are_told_with_the_function():
+    """Too few or too many: the error begins with its name."""
+    for function, values in ((svc.close, ()), (svc.close_all_due, ("data", "2026-10"))):
+        with pytest.raises(TypeError, match=rf"^{function.__name__}\(\)"):
+            function(*values)
+
+
 def test_the_help_of_a_statement_answers_the_first_questions():
     """What do I get, which columns, in which unit, what can go wrong."""
     text = help_of(svc.statement) + help_of(svc.Statement)
@@ -138,17 +145,19 @@ try:
 except svc.Unavailable as error:
     raise SystemExit(error.exit_code) from error
 svc.statement(lake, month=10)
+svc.compare(lake, zome="UTC")
 """
 
 
 @pytest.mark.thorough
 def test_a_users_type_checker_sees_our_types(tmp_path):
-    """No public name is `Any`: the one wrong argument of a script is named, and nothing else."""
+    """No public name is `Any`: two wrong arguments of a script are told, each by its function."""
     names = "".join(f"reveal_type(svc.{name})\n" for name in svc.__all__)
     (tmp_path / "use.py").write_text(SCRIPT + names, encoding="utf-8")
     words = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "use.py"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     notes = [line for line in done.stdout.splitlines() if " note: Revealed type" in line]
     assert not [line for line in notes if line.endswith('"Any"')] and len(notes) == len(svc.__all__)
-    [wrong] = [line for line in done.stdout.splitlines() if " error: " in line]
+    wrong, misspelt = (line for line in done.stdout.splitlines() if " error: " in line)
     assert 'Argument "month" to "statement" has incompatible type "int"' in wrong
+    assert 'Unexpected keyword argument "zome" for "compare"' in misspelt

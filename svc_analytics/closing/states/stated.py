@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from decimal import Decimal
-from functools import wraps
 from typing import Unpack
 
 from svc_analytics.arguments import (
@@ -13,6 +12,7 @@ from svc_analytics.arguments import (
     as_names,
     check,
     option_defaults,
+    options_of,
 )
 from svc_analytics.closing.states.month_states import with_state
 from svc_analytics.lake.lake import Lake
@@ -25,7 +25,7 @@ from svc_analytics.statements.comparison import CompareOptions, Comparison
 from svc_analytics.statements.statement import Statement, StatementOptions
 
 
-@wraps(statements.statement, assigned=())  # `help` and Tab list its options
+@options_of(statements.statement)
 def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> Statement:
     """Make the statement of a month, such as `2026-10`, `oct 2026` or `last month`.
 
@@ -62,7 +62,7 @@ def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> St
     return result if options.get("as_of") is not None else _stated(lake, result, options.get("now"))
 
 
-@wraps(comparisons.compare, assigned=())
+@options_of(comparisons.compare)
 def compare(
     lake: Lake,
     before: str | None = None,
