@@ -291,4 +291,6 @@ def test_every_event_stands_on_its_page():
     said = {name for path in (PACKAGE / "cli").rglob("*.py") for name in told_in(path)}
     page = (ROOT / "docs" / "pages" / "reference" / "json-output.md").read_text()
     rows = re.findall(r"^\| (`[a-z_`, ]+`) \|", page, re.MULTILINE)
-    assert said - {"progress"} == set(re.findall(r"`([a-z_]+)`", " ".join(rows)))
+    events = re.findall(r"`([a-z_]+)`", " ".join(rows))
+    assert said - {"progress"} == set(events)
+    assert [name for name, count in Counter(events).items() if count > 1] == []
