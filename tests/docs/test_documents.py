@@ -146,6 +146,18 @@ def test_the_image_installs_extras_that_exist_as_the_wheel_needs_them():
     assert all(re.search(rf"^COPY .*\b{name}\b", TEXT, re.MULTILINE) for name in needed)
 
 
+def test_the_page_of_an_index_leads_to_where_the_project_is():
+    """Each link is absolute, begins with an address of the project, and has its file here."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    source = f"{project['urls']['Source']}/blob/main/"
+    page = (ROOT / project["readme"]).read_text(encoding="utf-8")
+    links = [*re.findall(r"\]\(([^)]+)\)", page), *project["urls"].values()]
+    files = [link.removeprefix(source) for link in links if link.startswith(source)]
+    assert len(files) > 8 and all((ROOT / file).is_file() for file in files)
+    others = {link for link in links if not link.startswith(source)}
+    assert others == {project["urls"]["Homepage"], project["urls"]["Source"]}
+
+
 # ---------- the pages lead from one to the other, and to files and pictures that are there
 
 
