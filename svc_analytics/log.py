@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 LOG = logging.getLogger("svc_analytics")
 LOG.addHandler(logging.NullHandler())  # without it, Python prints warnings of whoever is silent
+# What only a form can tell while it is written: no command says it besides, so each prints it.
+FORM_LOG = LOG.getChild("form")
 
 
 def log_lines(lines: Iterable[str], *, needs_attention: bool) -> None:

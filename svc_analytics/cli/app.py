@@ -6,6 +6,7 @@ so that `--help` answers at once although some need heavy libraries.
 
 import errno
 import gc
+import logging
 import sys
 import warnings
 from difflib import get_close_matches
@@ -27,6 +28,7 @@ from svc_analytics.environment import here
 from svc_analytics.errors import EXIT_INTERRUPTED, ConfigError, SvcError
 from svc_analytics.instants import now
 from svc_analytics.lake.loading import load_arrow_alone, without
+from svc_analytics.log import FORM_LOG
 
 _FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames
 _CALLERS = (
@@ -167,6 +169,16 @@ def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
     echo_warning(str(message))
 
 
+class _OnStderr(logging.Handler):
+    """Prints each line of a log as a warning."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        echo_warning(record.getMessage())
+
+
+_ON_STDERR = _OnStderr(logging.WARNING)  # one, however often a process runs a command
+
+
 def main() -> None:
     """Run the command line and exit with the documented code."""
     with stderr_in_form(sys.argv[1:], here()):
@@ -179,6 +191,7 @@ def _run() -> int:
     try:
         _require_utf8()
         warnings.showwarning = _note_warning
+        FORM_LOG.addHandler(_ON_STDERR)
         fit_into_limit()
         gc.set_threshold(_OBJECTS)
         now()  # a clock that Python cannot read stops every command

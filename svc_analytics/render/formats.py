@@ -21,6 +21,7 @@ from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.tables import to_json, to_objects
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.language.fonts import has_persian_font
+from svc_analytics.log import FORM_LOG
 from svc_analytics.messages import Message
 from svc_analytics.render.beancount import write_beancount
 from svc_analytics.render.document import Document
@@ -29,6 +30,7 @@ from svc_analytics.render.journal import check_balanced, make_journal, write_pos
 Facts = dict[str, Any]
 Rows = dict[str, int]
 _CHUNK = 10_000
+_MOST_LETTERS = 20
 
 
 def write_json(statement: Document, facts: Facts, folder: Path) -> Rows:
@@ -98,11 +100,18 @@ def write_pdf(
 ) -> Rows:
     """Write `statement.pdf`: the same page as in HTML, on A4."""
     require_pdf(language)
+    from svc_analytics.render.page import pdf
     from svc_analytics.render.page.page import make_page  # loads matplotlib
-    from svc_analytics.render.page.pdf import print_page
 
     page, rows = make_page(statement, facts, language)
-    (folder / "statement.pdf").write_bytes(print_page(page))
+    with pdf.letters_without_font() as letters:
+        content = pdf.print_page(page)
+    if letters:
+        names = f"{', '.join([*letters][:_MOST_LETTERS])}{', …' * (len(letters) > _MOST_LETTERS)}"
+        said = Message("form.letters_without_font", letters=names)
+        content = pdf.print_page(pdf.with_last_line(page, language.text(said)))
+        FORM_LOG.warning("%s", said)
+    (folder / "statement.pdf").write_bytes(content)
     return {"statement.pdf": rows}
 
 

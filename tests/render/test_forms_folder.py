@@ -95,6 +95,30 @@ def test_printing_loads_nothing(tmp_path, asked):
     assert print_page(page.format(url[asked])) == print_page(page.format("file:///none"))
 
 
+# Of a script that no font has, of none that there is, and thirty of one.
+UNFIT = {"\u0378": "U+0378", "a\ue123b": "U+E123"}
+MANY = "".join(map(chr, range(0xE200, 0xE21E)))
+
+
+@pytest.mark.usefixtures("printer")
+@pytest.mark.parametrize("lang", ["en", "fa"])
+def test_letters_without_a_font_are_named(make, desk, run, tmp_path, monkeypatch, lang):
+    """On stderr and in the last line of the file; where there are none, nowhere."""
+    make()
+    for text, codes in {**UNFIT, "abc": "", MANY: "U+E213, …"}.items():
+        page = f"<html lang={lang}><main><p>first</p><footer>foot {text}</footer></main></html>"
+        monkeypatch.setattr("svc_analytics.render.page.page.make_page", lambda *_, p=page: (p, 1))
+        words = ("--format", "pdf", "--lang", lang, "--data-dir", str(desk.lake.path))
+        done = run("statement", "2026-10", "--out", str(tmp_path / "out"), *words)
+        assert done.code == 0, done.err
+        last = pdf_words(tmp_path / "out" / "statement.pdf")[0]
+        printed = " ".join(word for word, _ in last)
+        assert ("warning: statement.pdf: no font" in done.err) == bool(codes)
+        assert codes in done.err and done.err.count("no font of this machine") == bool(codes)
+        assert all(code in printed for code in codes.replace("…", "").strip(", ").split(", "))
+        assert printed.index("first") < printed.index("foot") < printed.rindex(codes[:6])
+
+
 @pytest.mark.usefixtures("printer")
 def test_a_persian_text_of_a_picture_runs_from_the_right_on_paper(tmp_path):
     """It was drawn letter by letter, from the left."""

@@ -1,12 +1,16 @@
 """A page printed as PDF: the same page gives the same bytes."""
 
+import logging
 import os
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from html import escape
 from typing import Any
 
 EPOCH = "SOURCE_DATE_EPOCH"
+_UNFIT = re.compile(r"unsupported by fonts: .*\((U\+[0-9A-F]+)\)", re.DOTALL)
 _FROM_THE_RIGHT = re.compile("[\u0590-\u08ff]")  # letters of languages that run so
 
 
@@ -30,6 +34,36 @@ def print_page(page: str) -> bytes:
     whole = _whole_texts() if _FROM_THE_RIGHT.search(page) else nullcontext()
     with _fixed_clock(), whole:
         return bytes(HTML(string=page, url_fetcher=URLFetcher(allowed_protocols=())).write_pdf())
+
+
+class _LettersWithoutFont(logging.Handler):
+    """Takes from the printer's log the letters that no font of this machine has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.letters: dict[str, None] = {}
+        self._thread = threading.get_ident()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.thread == self._thread:
+            self.letters |= dict.fromkeys(_UNFIT.findall(record.getMessage()))
+
+
+@contextmanager
+def letters_without_font() -> Iterator[dict[str, None]]:
+    """Yield the letters, such as `U+6F22`, that are printed as boxes meanwhile."""
+    printer, handler = logging.getLogger("weasyprint"), _LettersWithoutFont()
+    printer.addHandler(handler)
+    try:
+        yield handler.letters
+    finally:
+        printer.removeHandler(handler)
+
+
+def with_last_line(page: str, text: str) -> str:
+    """Return a page with another line at its end."""
+    body, end, rest = page.rpartition("</main>")
+    return f"{body}<footer>{escape(text)}</footer>{end}{rest}"
 
 
 @contextmanager
