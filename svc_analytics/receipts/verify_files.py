@@ -161,10 +161,11 @@ def verify_receipts(
 ) -> pd.DataFrame:
     """Verify receipt tokens; return a frame with a verdict on each.
 
-    `tokens` is a Series, a frame, an iterable, or a file's path. `secrets` are texts as in
-    SVC_RECEIPT_SECRETS, newest first; secrets and `lake` default to the settings. `keep` names
-    columns of the frame or file to carry into the answer, True every one; one that is named as
-    a column of the answer becomes `input.name`.
+    `tokens` is a Series, a frame, an iterable, or a file's path; in each of its texts tokens may
+    stand among words, and a text may hold several. `secrets` are texts as in SVC_RECEIPT_SECRETS,
+    newest first; secrets and `lake` default to the settings. `keep` names columns of the frame or
+    file to carry into the answer, True every one; one that is named as a column of the answer
+    becomes `input.name`.
 
     Returns:
         A frame with a row for each token, in its order: source, line_no, verdict, reason,

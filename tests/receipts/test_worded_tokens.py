@@ -7,6 +7,7 @@ import base64
 import json
 import quopri
 import textwrap
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -63,6 +64,9 @@ TEXTS: dict[str, tuple[str, list[str]]] = {
     "Markdown": (f"[receipt]({LINK}{A}) `{B}` **{C}**", [A, B, C]),
     "a name before it": (f"receipt={A} token:{B}", [A, B]),
     "JSON in a text": (json.dumps({"receipt": A}), [A]),
+    "escaped in a text": (json.dumps({"body": f"<p>Hi,\n{A}</p>"}).replace("<", "\\u003c"), [A]),
+    "flowing": (wrapped(A).replace("\n", " \n"), [A]),
+    "flowing and quoted": (f"Hi,\n{wrapped(A, 70, '> ')}\n".replace("\n", " \n"), [A]),
     "wrapped": (f"Hello,\n{wrapped(A)}\nThanks", [A]),
     "wrapped by CR LF": (f"Hello,\r\n{wrapped(A)}\r\nThanks".replace("\n", "\r\n"), [A]),
     "wrapped and quoted": (f"> Hello,\n{wrapped(A, 70, '> ')}\n> Thanks", [A]),
@@ -112,6 +116,20 @@ def test_a_mail_is_its_receipts_and_not_its_words(tmp_path):
     mail = f"From: Sara\nTo: a, b\n\nHello,\n\n{wrapped(A, 72, '> ')}\n> Thanks,\n\nand {B}\nSara\n"
     for name in ("a.txt", "a.eml", "ticket"):
         assert rows(tmp_path / name, mail) == [(6, A), (15, B)], len(wrapped(A, 72).split())
+
+
+def test_the_body_of_a_mail_is_what_a_person_reads(tmp_path):
+    """In quoted-printable and in base64, beside an attachment; each in the line where it begins."""
+    mail = EmailMessage()
+    mail["Subject"] = "my receipt"
+    mail.set_content(f"Liebe Grüße,\n{A}\n", cte="quoted-printable")
+    mail.add_alternative(f"<p>Liebe Grüße,<br>{B}</p>\n" * 9, subtype="html", cte="base64")
+    mail.add_attachment(bytes(range(256)) * 99, maintype="image", subtype="png")
+    content = mail.as_bytes()
+    lines = content.decode().splitlines()
+    places = [each for each, line in enumerate(lines, 1) if line.startswith(("v1.", "PHA+"))]
+    for name in ("a.eml", "a"):
+        assert rows(tmp_path / name, content) == list(zip(places, (A, B), strict=True))
 
 
 def test_a_page_is_read(tmp_path):
@@ -216,6 +234,7 @@ def test_two_columns_of_one_name_name_none(tmp_path):
 SEPARATED: dict[str, str] = {
     "bars": f"id|receipt\n1|{A}\n",
     "Markdown": f"| id | receipt |\n| -- | :-----: |\n| 1 | {A} |\n",
+    "a database": f" id | receipt \n----+---------\n  1 | {A}\n",
     "commas, and bars within": f"id,tags,receipt\n1,a|b|c|d,{A}\n",
 }
 

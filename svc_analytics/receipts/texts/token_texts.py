@@ -19,6 +19,7 @@ from svc_analytics.receipts.texts.csv_records import (
     split_records,
 )
 from svc_analytics.receipts.texts.json_tokens import json_columns, json_rows
+from svc_analytics.receipts.texts.mails import readable_bodies
 from svc_analytics.receipts.texts.token_rows import (
     NAMES,
     Row,
@@ -82,7 +83,8 @@ def _text_rows(
 
     In a list of them each other line is a row too; among words it is none.
     """
-    numbered = ((number, line) for number, line in enumerate(unwrapped(lines), 1) if line.strip())
+    seen = enumerate(unwrapped(readable_bodies(lines)), 1)
+    numbered = ((number, line) for number, line in seen if line.strip())
     opening = list(opening_of(numbered))
     is_list = _is_list([line for _, line in opening])
     is_empty = True
@@ -117,7 +119,7 @@ def _csv_rows(
     names = column_names(table.opening, is_headed=table.is_headed)
     places = [names.index(name) if name in names else None for name in keep]
     for number, cells in chain(opening[table.first_row :], records):
-        if any(cell.strip(" -:") for cell in cells):  # Markdown rules its tables with dashes
+        if any(cell.strip(" -:+") for cell in cells):  # how Markdown rules its tables
             fitting = fit_cells(cells, len(names), separator)
             if column is None:
                 require_one(

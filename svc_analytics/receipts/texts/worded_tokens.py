@@ -14,11 +14,13 @@ from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH, has_token_form
 
 # What mail and spreadsheets put around a token: blanks, quotes, brackets.
 AROUND = " \t\r\n\u00a0'\"`<>()[]\u2018\u2019\u201c\u201d\u00ab\u00bb"
-_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff")) | {0xA0: " "}
+# A letter as JSON within a text writes it.
+_ESCAPE = re.compile(r"\\(?:u00([2-7][0-9A-Fa-f])|[nrt])")
 _LIKE = re.compile(r"(?<![A-Za-z0-9])v\d+\.")
 _ALONE = re.compile(r"v\d+\.\S*")
 # A line break within a token: how mail wraps lines, marks them as quoted, and writes a soft break.
-_BREAK = r"=?[\r\n\v\f\u2028][\s>|]*(?!v\d+\.)"
+_BREAK = r"=?[ \t]*[\r\n\v\f\u2028][\s>|]*(?!v\d+\.)"
 _PAYLOAD = rf"(?:[\w-]++|{_BREAK})++={{0,2}}"
 _SIGNATURE = rf"(?:{_BREAK})?(?:[\w-](?:{_BREAK})?){{42}}[\w-](?:=(?![\r\n]))?"
 _WHOLE = rf"v\d+\.{_PAYLOAD}\.{_SIGNATURE}(?![\w-]|=[^\r\n]|\.[\w-])"
@@ -72,6 +74,8 @@ def readable(text: str) -> str:
     """Return a text as a person sees it: no tags, escapes and letters without a width."""
     for _ in range(_ENCODINGS):
         text = unquote(text) if "%" in text else text
+    if "\\" in text:
+        text = _ESCAPE.sub(lambda each: chr(int(each[1], 16)) if each[1] else "\v", text)
     if "&" in text:
         text = unescape(text)
     if "<" in text:
