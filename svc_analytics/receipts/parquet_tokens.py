@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import repeat
+from itertools import chain, islice, repeat
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -15,8 +15,14 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.formatting.values import value_text
 from svc_analytics.receipts.parquet_pages import ROWS, plan_reading
+from svc_analytics.receipts.texts.csv_records import OPENING
 from svc_analytics.receipts.texts.token_rows import Row, require_one, require_unique
-from svc_analytics.receipts.texts.worded_tokens import every_token, tokens_in
+from svc_analytics.receipts.texts.worded_tokens import (
+    are_words,
+    every_token,
+    is_like_token,
+    tokens_in,
+)
 from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH
 
 _BUFFER = 1 << 20
@@ -30,6 +36,7 @@ def read_parquet(
     keep: tuple[str, ...] = (),
 ) -> Iterator[Row]:
     """Yield the number, the tokens and the kept cells of each row; None where it holds no text.
+    Among words, a row without a token is none.
 
     Without a `column` it is the one of `names`, or the only one of texts. Of a text too long for
     a receipt only the tokens in it are held, or its beginning; cells are whole.
@@ -44,8 +51,12 @@ def read_parquet(
             _values(data, each, source, _cells) if each in schema.names else repeat(None)
             for each in keep
         )
+        opening = list(islice(texts, OPENING))
+        is_worded = are_words(opening)
+        texts = chain(opening, texts)
         for number, (token, *others) in enumerate(zip(texts, *cells, strict=False), 1):
-            for each in tokens_in(token) if token else (token,):
+            is_row = not is_worded or (token and is_like_token(token))
+            for each in (tokens_in(token) if token else [token]) if is_row else ():
                 yield number, each, tuple(others)
 
 

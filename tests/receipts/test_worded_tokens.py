@@ -246,6 +246,27 @@ def test_bars_separate_where_nothing_else_does(tmp_path, content):
         assert [token for _, token in rows(tmp_path / name, content)] == [A]
 
 
+def test_a_ticket_without_a_receipt_is_no_broken_one(tmp_path):
+    """Among words; in a column of tokens each other cell is told."""
+    texts = [f"I paid: {A}", "where is my order?", "", "hi", f"cut: {B[:90]}"]
+    table = pd.DataFrame({"id": range(5), "text": texts})
+    expected = [A, B[:90]]
+    pq.write_table(pa.table({"id": range(5), "text": texts}), tmp_path / "a.parquet")
+    [batch] = read_sources([str(tmp_path / "a.parquet")])
+    assert (batch.lines, batch.tokens) == ([1, 5], expected)
+    for name, content in {
+        "a.csv": table.to_csv(index=False),
+        "a.ndjson": table.to_json(orient="records", lines=True),
+        "a.json": table.to_json(orient="records", indent=1),
+    }.items():
+        assert [token for _, token in rows(tmp_path / name, content)] == expected, name
+    for name, content in {
+        "a.csv": f"id,receipt\n1,{A}\n2,lost by us\n3,\n",
+        "a.ndjson": f'{{"receipt":"{A}"}}\n{{"receipt":"lost by us"}}\n{{"receipt":null}}\n',
+    }.items():
+        assert len(rows(tmp_path / name, content)) == 3
+
+
 def test_a_wrapped_column_is_whole(tmp_path):
     """A table of one column, in the lines that a mail made of it."""
     content = f"receipt\n{wrapped(A)}\n{wrapped(B)}\ngarbage\n"

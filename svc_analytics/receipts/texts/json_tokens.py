@@ -20,7 +20,12 @@ from svc_analytics.formatting.json_values import (
     whole_document,
 )
 from svc_analytics.receipts.texts.token_rows import NAMES, Cells, Row, holds_none, require_one
-from svc_analytics.receipts.texts.worded_tokens import every_token, is_like_token, tokens_in
+from svc_analytics.receipts.texts.worded_tokens import (
+    every_token,
+    has_words,
+    is_like_token,
+    tokens_in,
+)
 
 MOST_COLUMNS = 1_000  # of records, which may name others in each line
 
@@ -29,11 +34,15 @@ def json_rows(
     lines: Iterator[str], source: str, column: str | None, keep: tuple[str, ...]
 ) -> Iterator[Row]:
     """Yield the tokens of each record, in the line in which each begins."""
+    is_empty = True
     for number, record in _records(lines, source):
         cells = _cells(record, keep)
         for token in _tokens_of(record, column, source):
+            is_empty = False
             place = max(record.find(token), 0) if token and is_like_token(token) else 0
             yield number + record.count("\n", 0, place), token, cells
+    if is_empty:
+        raise holds_none(source)
 
 
 def json_columns(lines: Iterator[str], source: str, column: str | None) -> list[str]:
@@ -122,13 +131,16 @@ def _tokens_of(record: str, column: str | None, source: str) -> list[str | None]
     if column is None and any(each != next(iter(holding.values())) for each in holding.values()):
         require_one(list(holding), source)
     distinct = {token: None for each in holding.values() for token in each}
-    return list(distinct) or _named_texts(texts, column)
+    is_other = column is None and record.startswith("{") and not _is_named(record)
+    return list(distinct) or ([] if is_other else _named_texts(texts, column))
 
 
 def _named_texts(texts: list[tuple[str, str]], column: str | None) -> list[str | None]:
-    """Return what stands where a token should."""
+    """Return what stands where a token should; of a text that a person named, words are none."""
     names = NAMES if column is None else (column,)
     named = [text for name, text in texts if name in names or not name]
+    if column is not None and named and all(map(has_words, named)):
+        return []
     return [token for text in named for token in tokens_in(text)] or [None]
 
 

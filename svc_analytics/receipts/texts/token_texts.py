@@ -29,7 +29,9 @@ from svc_analytics.receipts.texts.token_rows import (
 )
 from svc_analytics.receipts.texts.worded_tokens import (
     AROUND,
+    are_words,
     every_token,
+    has_words,
     is_like_token,
     tokens_in,
     unwrapped,
@@ -38,7 +40,6 @@ from svc_analytics.receipts.texts.worded_tokens import (
 TEXT = "text"  # the one column of a text file: its lines
 
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|table|div|p)\b", re.IGNORECASE)
-_WORDS = re.compile(r"\S\s+\S|\A[^\W\d_]+[,:.!]\Z")
 _TITLES = 10  # lines above a header, at most
 
 
@@ -102,7 +103,7 @@ def _is_list(opening: list[str]) -> bool:
     """Tell whether a file is a list: of no words at all, or of tokens in half of its lines."""
     like = [is_like_token(line) for line in opening]
     is_begun = bool(like and like[0] and 2 * sum(like) >= len(like))
-    return is_begun or not any(_WORDS.search(line.strip()) for line in opening)
+    return is_begun or not any(map(has_words, opening))
 
 
 # ---------- CSV
@@ -118,6 +119,7 @@ def _csv_rows(
     table = _table_of([cells for _, cells in opening], column, source)
     names = column_names(table.opening, is_headed=table.is_headed)
     places = [names.index(name) if name in names else None for name in keep]
+    is_worded = are_words(cells[table.place] for _, cells in opening if len(cells) > table.place)
     for number, cells in chain(opening[table.first_row :], records):
         if any(cell.strip(" -:+") for cell in cells):  # how Markdown rules its tables
             fitting = fit_cells(cells, len(names), separator)
@@ -127,7 +129,8 @@ def _csv_rows(
                 )
             values = tuple(None if each is None else fitting[each] or None for each in places)
             text = fitting[table.place] if table.place < len(fitting) else ""
-            yield from ((number, token or None, values) for token in tokens_in(text))
+            tokens = tokens_in(text) if not is_worded or is_like_token(text) else ()
+            yield from ((number, token or None, values) for token in tokens)
 
 
 def _of_one_column(lines: Iterator[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ What looks like a token and is none is found too: to be told as malformed, and n
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import unescape
 from urllib.parse import unquote
 
@@ -18,6 +18,7 @@ _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff")) | {0xA
 # A letter as JSON within a text writes it.
 _ESCAPE = re.compile(r"\\(?:u00([2-7][0-9A-Fa-f])|[nrt])")
 _LIKE = re.compile(r"(?<![A-Za-z0-9])v\d+\.")
+_WORDS = re.compile(r"\S\s+\S|\A[^\W\d_]+[,:.!]\Z")
 _ALONE = re.compile(r"v\d+\.\S*")
 # A line break within a token: how mail wraps lines, marks them as quoted, and writes a soft break.
 _BREAK = r"=?[ \t]*[\r\n\v\f\u2028][\s>|]*(?!v\d+\.)"
@@ -57,6 +58,23 @@ def tokens_in(text: str) -> list[str]:
     ['v1.broken']
     """
     return every_token(text) or [readable(text).strip(AROUND)[: MAX_TOKEN_LENGTH + 1]]
+
+
+def has_words(text: str) -> bool:
+    """Tell whether a text is words, and not one token or whatever stands in its place.
+
+    >>> [has_words(text) for text in ("see v1.e30.e30", "Hello,", "v1.e30.e30", "SVC-000017")]
+    [True, True, False, False]
+    """
+    return _WORDS.search(text.strip()) is not None
+
+
+def are_words(opening: Iterable[str | None]) -> bool:
+    """Tell whether tokens stand among words in a column that begins with these cells.
+
+    There a cell without one is no broken token.
+    """
+    return any(cell and has_words(cell) and every_token(cell) for cell in opening)
 
 
 def every_token(text: str) -> list[str]:
