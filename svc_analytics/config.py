@@ -259,7 +259,8 @@ def check_base_url(url: str) -> str:
         is_address = False
     if not is_address:
         raise ConfigError("SVC_BASE_URL is not an address: write https://host")
-    if parts.username or parts.password or parts.query or parts.fragment:
+    is_more = parts.username or parts.password or parts.query or parts.fragment
+    if is_more or re.search("[,;]", parts.netloc):
         raise ConfigError("SVC_BASE_URL holds more than an address: write only https://host")
     if parts.scheme not in ("https", "http"):
         raise ConfigError("SVC_BASE_URL is not an address: write https://host")

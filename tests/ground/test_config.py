@@ -181,6 +181,7 @@ def test_address_is_https_or_this_machine(url, expected):
 
 
 BAD_URLS = {
+    "two addresses": "https://pay.example,https://other.example",
     "plain http": "http://pay.example",
     "a private address": "http://192.168.1.10",
     "any address": "http://0.0.0.0:8000",
