@@ -12,14 +12,17 @@ def watched(
     command: str,
     data_dir: str | None,
     months: tuple[str, str | None] | None = None,
+    period: str = "",
     language: Language | None = None,
 ) -> Watch:
     """Return the watch of a run, for `with`; without settings of notices it does nothing.
 
-    `months` is the zone and the calendar of the months that are to be sealed, if any are.
+    `months` is the zone and the calendar of the months that are to be sealed, if any are, and
+    `period` the folder's name of the one period that is.
     """
 
     def place() -> Lake:
         return Lake(read_data_dir(data_dir))
 
-    return Watch(command, place, read_watching(), echo_warning, months, language or Language())
+    words = language or Language()
+    return Watch(command, place, read_watching(), echo_warning, months, period, words)

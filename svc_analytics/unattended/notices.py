@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,27 +34,29 @@ class Notice:
     """One thing that a person is told, once by each notifier.
 
     `key` tells it from others, `event` is its kind: sealed, restated, attention, failed, away,
-    overdue, killed, missed or well.
+    overdue, killed, missed or well. `period` is the folder's name of the one that it is of.
     """
 
     key: str
     event: str
     subject: str
     lines: tuple[str, ...] = ()
+    period: str = ""
 
     @classmethod
     def read(cls, facts: dict[str, Any]) -> "Notice":
         """Read what `asdict` made of one."""
-        return cls(facts["key"], facts["event"], facts["subject"], tuple(facts["lines"]))
+        texts = (facts["key"], facts["event"], facts["subject"])
+        return cls(*texts, tuple(facts["lines"]), facts.get("period", ""))
 
     def hiding(self, secrets: Collection[str]) -> "Notice":
         """Return it without any of these secrets, and without a key."""
         lines = tuple(without(line, secrets) for line in self.lines)
-        return Notice(self.key, self.event, without(self.subject, secrets), lines)
+        return replace(self, subject=without(self.subject, secrets), lines=lines)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a webhook gets it."""
-        return {name: value for name, value in asdict(self).items() if name != "key"}
+        return {"event": self.event, "subject": self.subject, "lines": self.lines}
 
 
 def without(text: str, secrets: Collection[str]) -> str:
@@ -89,7 +91,7 @@ def states_of_close(result: CloseResult) -> list[Notice]:
         return []
     codes = {getattr(text, "code", "") for text in texts}
     key = ":".join(["attention", result.label, result.state, *sorted(codes)])
-    return [_state(key, "attention", result.describe())]
+    return [_state(key, "attention", result.describe(), result.label)]
 
 
 def states_of_extraction(done: ExtractionResult) -> list[Notice]:
@@ -104,12 +106,16 @@ def states_of_extraction(done: ExtractionResult) -> list[Notice]:
     return [_state(key, "attention", done.findings)]
 
 
-def failure(error: BaseException) -> Notice:
-    """Return the state of a command that failed, by its class and the service's codes."""
+def failure(error: BaseException, period: str = "") -> Notice:
+    """Return the state of a command that failed, by its class and the service's codes.
+
+    `period` is the one whose close failed, where it is of one alone.
+    """
     name = class_name(error) if isinstance(error, SvcError) else type(error).__name__
     codes = error.codes if isinstance(error, ApiError) else ()
     text = str(error) if isinstance(error, SvcError) else f"{name}: {error}"
-    return _state(":".join(["failed", name, *codes]), "failed", [text])
+    key = ":".join(["failed", *filter(None, [period]), name, *codes])
+    return _state(key, "failed", [text], period)
 
 
 def away(since: int, error: BaseException | None) -> Notice:
@@ -157,6 +163,19 @@ def months_unsealed(
     ]
 
 
-def _state(key: str, event: str, lines: Iterable[str]) -> Notice:
+def well(command: str, is_whole: bool, waiting: Iterable[str]) -> Notice:
+    """Return the notice that nothing is left of what was told of a command.
+
+    Whether nothing waits for a person is known where the run `is_whole`, which looked at all
+    months, and no other command is `waiting` for one.
+    """
+    lines = [f"what was told of {name} waits for a person still" for name in waiting]
+    if not lines:
+        of = "" if is_whole else f"of what was told of {command}, "
+        lines = [f"{of}nothing waits for a person now"]
+    return Notice("well", "well", "it is well again", tuple(lines))
+
+
+def _state(key: str, event: str, lines: Iterable[str], period: str = "") -> Notice:
     texts = [line.strip() for line in lines]
-    return Notice(key, event, texts[0], (*texts[1:], f"next: {_NEXT[event]}"))
+    return Notice(key, event, texts[0], (*texts[1:], f"next: {_NEXT[event]}"), period)

@@ -26,10 +26,9 @@ from svc_analytics.unattended.notifiers import Notifier, Undelivered
 from svc_analytics.unattended.settings import Watching
 from svc_analytics.unattended.web import TIMEOUT, call
 
-_WELL = Notice("well", "well", "it is well again", ("nothing waits for a person now",))
-
 MOST_MAILED = 20_000_000  # bytes of files: more than most mail servers take is left out
 _PATIENCE = 60  # seconds for a command
+_GONE = "gone"  # a state that was told and is over, which was not told yet
 _PORTS = {"smtp": 25, "smtps": 465}
 
 
@@ -162,20 +161,21 @@ class RunNotices:
                     self.log.listeners[notifier.key].seals.append(seal)
                     self.log.save()
 
-    def send_states(self, command: str, *, is_done: bool) -> None:
-        """Send a notice of each state that is new, and one when none is left."""
+    def send_states(self, command: str, well: Notice | None) -> None:
+        """Send a notice of each state that is new, and when none is left `well`, if that is due."""
         current = {one.key: one for one in self.log.command(command).states}
         for notifier in self.watching.notifiers:
             states = self.log.listeners[notifier.key].states
             had = states.get(command, [])
-            if had and is_done and not current and self._deliver(notifier, _WELL):
+            if had and well and not current and self._deliver(notifier, well):
                 had = []
-            new = [
+            told = [key for key in had if key in current]
+            told += [
                 key
                 for key, one in current.items()
                 if key not in had and self._deliver(notifier, one)
             ]
-            states[command] = ([key for key in had if key in current] if current else had) + new
+            states[command] = told or [_GONE] * bool(had)
             self.log.save()
         self.log.save()
 

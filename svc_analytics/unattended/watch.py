@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from svc_analytics.closing import seals
+from svc_analytics.closing.due import lake_months
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import EXIT_ATTENTION, LakeBusy, SvcError
 from svc_analytics.extraction.plan import ExtractionResult
@@ -30,6 +31,7 @@ from svc_analytics.unattended.notices import (
     overdue,
     states_of_close,
     states_of_extraction,
+    well,
     without,
 )
 from svc_analytics.unattended.settings import Watching
@@ -46,7 +48,8 @@ class Watch:
     """One run of a command, in `with`; it changes neither its result nor its exit code.
 
     `place` opens the lake; `months` is the zone and the calendar whose months are to be sealed,
-    None where no month is; `warn` hears of what could not be told.
+    None where no month is; `warn` hears of what could not be told. A run of the one `period` is
+    no run of the timer's: it changes the states of that period alone, and sends no ping.
     """
 
     command: str
@@ -54,6 +57,7 @@ class Watch:
     watching: Watching
     warn: Callable[[str], None]
     months: tuple[str, str | None] | None = None
+    period: str = ""  # the folder's name of the one that was named
     language: Language = ENGLISH
     states: list[Notice] = field(default_factory=list)
     results: list[CloseResult] = field(default_factory=list)
@@ -110,7 +114,8 @@ class Watch:
         self.warn(without(f"{what}: {name}{error}", self.watching.secrets))
 
     def _ping(self, ending: str) -> None:
-        if not (url := self.watching.ping_url):
+        url = self.watching.ping_url
+        if not url or self.period:
             return
         from svc_analytics.unattended.web import call  # loads the client of the library
 
@@ -132,12 +137,14 @@ class Watch:
         with open_notice_log(self.lake.path) as log:
             if self.watching.notifiers:
                 log.begin([one.key for one in self.watching.notifiers], known)
+            if self.period:
+                return
             with suppress(LakeBusy):  # the run that lives tells of itself
                 self._place.enter_context(log.running(self.command))
                 self._note_begin(log.command(self.command))
                 log.save()
                 if self.watching.notifiers:
-                    self._notices(log, None).send_states(self.command, is_done=False)
+                    self._notices(log, None).send_states(self.command, None)
 
     def _note_begin(self, command: CommandState) -> None:
         """Note that a run begins, whether the one before it ended, and whether one was missed."""
@@ -174,7 +181,8 @@ class Watch:
         with open_notice_log(self.lake.path) as log:
             command = log.command(self.command)
             self._end(command)
-            self._keep_run(command, code)
+            if not self.period:
+                self._keep_run(command, code)
             self._update(command, code, error)
             log.save()
             if self.watching.notifiers:
@@ -194,7 +202,12 @@ class Watch:
         log.begin([one.key for one in self.watching.notifiers], sealed.keys() - seals_made)
         notices = self._notices(log, code)
         notices.send_seals(sealed, self.lake, self.language)
-        notices.send_states(self.command, is_done=code in DONE)
+        notices.send_states(self.command, self._well(log) if code in DONE else None)
+
+    def _well(self, log: NoticeLog) -> Notice | None:
+        """Return what is told when no state is left, which a run of one period does not know."""
+        waiting = [name for name, one in log.commands.items() if one.states]
+        return None if self.period else well(self.command, self.months is not None, waiting)
 
     def _measure(self, path: Path, log: NoticeLog) -> None:
         from svc_analytics.unattended.metrics import write_metrics  # loads the views
@@ -213,9 +226,11 @@ class Watch:
 
     def _update(self, command: CommandState, code: int, error: BaseException | None) -> None:
         """Bring the states of the command up to date with how this run ended."""
-        states = [] if code in DONE else [*command.states]
+        states = self._left(command) if code in DONE else [*command.states]
         states += self.states
-        if code == LATER:
+        if self.period:
+            states += [failure(error, self.period)] if error and code not in (*DONE, LATER) else []
+        elif code == LATER:
             command.away_since = command.away_since or now()
             if now() - command.away_since >= AWAY:
                 states.append(away(command.away_since, error))
@@ -224,6 +239,19 @@ class Watch:
             states += [] if error is None or code in DONE else [failure(error)]
         states += self._overdue()
         command.states = [*{one.key: one for one in states}.values()]
+
+    def _left(self, command: CommandState) -> list[Notice]:
+        """Return the states on which this run says nothing: those of periods it did not look at."""
+        if self.period:
+            return [one for one in command.states if one.period != self.period]
+        others = [one for one in command.states if one.period]
+        if self.months is None or not others or not self.lake.exists:
+            return []
+        periods = {one.label for one in self.results}
+        periods |= {each.folder for each in lake_months(self.lake, now(), *self.months)}
+        places = self.lake.path / seals.STATEMENTS
+        waiting = [one for one in others if one.period not in periods]
+        return [one for one in waiting if not seals.versions(places / one.period)]
 
     def _overdue(self) -> list[Notice]:
         if self.months is None or not self.lake.exists:

@@ -87,6 +87,15 @@ class Answering(Loopback):
                 self.sent += len(piece)
 
 
+def _request(connection: socket) -> bytes:
+    """Receive a request; a body may come behind its head."""
+    asked = connection.recv(65_536)
+    head, border, body = asked.partition(b"\r\n\r\n")
+    _, _, length = head.lower().partition(b"content-length: ")
+    missing = int(length.split()[0]) - len(body) if border and length else 0
+    return asked + connection.recv(missing) if missing > 0 else asked
+
+
 @contextmanager
 def answering(usual: Answer, tls: ssl.SSLContext | None = None) -> Iterator[Answering]:
     """Answer until the block ends."""

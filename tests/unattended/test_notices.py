@@ -9,6 +9,8 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,8 @@ from svc_analytics.instants import HOUR, now
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Reason
 from svc_analytics.unattended import attachments, watch
-from svc_analytics.unattended.notice_log import read_notice_log
+from svc_analytics.unattended.notice_log import open_notice_log, read_notice_log
+from svc_analytics.unattended.notices import Notice
 from svc_analytics.unattended.notifiers import Undelivered, read_notifiers
 from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.web import call as call_web
@@ -286,6 +289,82 @@ def test_what_waits_for_a_person_is_told_until_it_is_another(watched, told):
         ["attention"],
     ]
     assert [run(), run()] == [["well"], []]
+
+
+def held(label: str, folder: str = "x") -> CloseResult:
+    finding = Message("reason.finding", FINDING="a rule is broken", rule="a_rule")
+    return CloseResult(label, "provisional", Path(folder), 1, None, (Reason(finding),))
+
+
+def test_a_run_of_one_month_tells_of_it_alone(watched, told, monkeypatch):
+    """Not that all is well, which a run of all months says; another's states stay, and no ping."""
+    monkeypatch.setenv("SVC_PING_URL", f"{told.web}/ping")
+
+    def run(*results: CloseResult, period: str = "", error: Exception | None = None) -> list[str]:
+        run = watched()
+        run.period, run.months = period, None if period else ("UTC", None)
+        with suppress(SvcError), run:
+            for each in results:
+                run.closed(each)
+            if error:
+                raise error
+        pings = [path for path, _ in told.calls if path.startswith("/ping")]
+        assert pings == ([] if period else ["/ping/start", "/ping"])
+        told.calls = [each for each in told.calls if each[0] not in pings]
+        return events(told)
+
+    seal()
+    assert run(held("2026-09"), held("2026-10")) == ["attention", "attention", "overdue"]
+    log = read_notice_log(watched().lake.path).command("close")
+    assert run(period="2026-08") == []
+    assert run(period="2026-09", error=REFUSED) == ["failed"]
+    assert run(period="2026-09", error=AWAY) == []
+    assert run(period="2026-09") == []
+    after = read_notice_log(watched().lake.path).command("close")
+    assert replace(after, states=[]) == replace(log, states=[])
+    assert [one.period for one in after.states] == ["2026-10", ""]
+    assert run(held("2026-09"), held("2026-10")) == ["attention"]
+
+
+def test_what_waits_is_said_by_a_run_that_looked_at_all_months(watched, told, monkeypatch):
+    """A quarter that was named, and is not sealed, is none of the months that are due."""
+    monkeypatch.setattr(watch, "overdue", lambda *_: [])
+
+    def run(command: str, *results: CloseResult, period: str = "") -> list[tuple[str, str]]:
+        run = watched()
+        run.command, run.period = command, period
+        run.months = ("UTC", None) if command == "close" and not period else None
+        with run:
+            for each in results:
+                run.closed(each)
+        return [(one["event"], one["lines"][-1]) for one in documents(told)]
+
+    def state(*notices: Notice) -> None:
+        with open_notice_log(watched().lake.path) as log:
+            log.command("extract").states = [*notices]
+            log.listeners[read_watching().notifiers[0].key].states["extract"] = ["x"]
+            log.listeners[read_watching().notifiers[1].key].states["extract"] = ["x"]
+            log.save()
+
+    assert [event for event, _ in run("close", held("2026-Q3"), period="2026-Q3")] == ["attention"]
+    assert run("close") == []
+    state(Notice("x", "failed", "x"))
+    assert run("close", period="2026-Q3") == []
+    waits = "what was told of extract waits for a person still"
+    assert run("close") == [("well", waits)]
+    over = "of what was told of extract, nothing waits for a person now"
+    assert run("extract") == [("well", over)]
+    assert [event for event, _ in run("close", held("2026-09"))] == ["attention"]
+    assert run("close") == [("well", "nothing waits for a person now")]
+
+
+def test_a_person_who_closes_one_month_hears_nothing_of_others(call, closer, told):
+    """The one before is sealed, the next waits for a person."""
+    closer.desk.service.payments.pop(1)  # whose refund is in October
+    closer.closed(*MONTHS[:2])
+    assert call(*CLOSE).code == 3 and events(told) == ["attention", "overdue"]
+    assert call("close", "2026-08").code == 0 and events(told) == []
+    assert call("close", "last munth").code == 2 and events(told) == []
 
 
 def test_a_month_that_is_overdue_is_told_once(watched, told):

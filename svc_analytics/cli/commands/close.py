@@ -170,7 +170,7 @@ def close(
         return
     language = Language(job["lang"], job["digits"])
     months = (job["zone"], job["calendar"]) if which.name is None else None
-    with watched("close", data_dir, months, language) as watch:
+    with watched("close", data_dir, months, _period(which, job), language) as watch:
         settings = _settings(data_dir, patience, is_needed=which.name is None)
         more: JobOptions = {"settings": settings, "sign": is_signed, "note": echo_progress}
 
@@ -211,6 +211,14 @@ def statement_verify(
     click.echo(to_json(document) if as_json else _verification_text(checked, is_wide))
     if not checked.holds:
         raise SystemExit(EXIT_ATTENTION)
+
+
+def _period(which: ClosedPeriods, job: JobOptions) -> str:
+    """Return the folder's name of the one period that is closed; empty for all that are due."""
+    if which.name is None:
+        return ""
+    time, zone, calendar = clock.machine_clock(), job["zone"], job["calendar"]
+    return parse_period(which.name, time, zone, calendar).folder
 
 
 def _settings(data_dir: str | None, patience: int | None, *, is_needed: bool) -> Settings:
