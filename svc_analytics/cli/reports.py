@@ -59,10 +59,21 @@ def status_text(
         lines += ["", *_stream_lines(stream)]
     left_out = [f"  {single_line(each.record_id)}: {single_line(each.detail)}" for each in accepted]
     lines += ["", "accepted as not counted", *left_out] if left_out else []
-    lines += ["", "months", *(_month_lines(months) or ["  none"])]
+    for head, group in _by_reckoning(months):
+        lines += ["", f"months{head}", *_month_lines(group)]
+    lines += [] if months else ["", "months", "  none"]
     if unsigned:
         lines.append(_UNSIGNED.format(counted(len(unsigned), "sealed month"), ", ".join(unsigned)))
     return "\n".join(lines)
+
+
+def _by_reckoning(months: Sequence[MonthState]) -> list[tuple[str, list[MonthState]]]:
+    """Return the months of each zone and calendar, with its name where there are several."""
+    groups: dict[tuple[str, str], list[MonthState]] = {}
+    for each in months:
+        groups.setdefault((each.period.calendar, each.period.zone), []).append(each)
+    are_several = len(groups) > 1
+    return [(f"    {', '.join(names)}" * are_several, group) for names, group in groups.items()]
 
 
 def _month_lines(months: Sequence[MonthState]) -> list[str]:
@@ -180,18 +191,24 @@ def _stream_document(stream: StreamStatus) -> dict[str, Any]:
 def _months_document(months: Sequence[MonthState]) -> dict[str, Any]:
     """Return the months with their states; apart, those to close and those that changed since."""
     due = [
-        {"label": each.label, "since": format_instant(each.period.end), "reason": each.note}
+        {**_named(each), "since": format_instant(each.period.end), "reason": each.note}
         for each in months
         if each.is_open
     ]
     changed = [
-        {"label": each.label, "version": each.version} for each in months if each.kind == "changed"
+        {**_named(each), "version": each.version} for each in months if each.kind == "changed"
     ]
     states = [
-        {"label": each.label, "note": each.note, **each.to_json(), **_statuses(each.statuses)}
+        {**_named(each), "note": each.note, **each.to_json(), **_statuses(each.statuses)}
         for each in months
     ]
     return {"due": due, "changed": changed, "months": states}
+
+
+def _named(state: MonthState) -> dict[str, str]:
+    """Return what tells a month from those of other zones and calendars."""
+    period = state.period
+    return {"label": state.label, "zone": str(period.zone), "calendar": period.calendar}
 
 
 def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool = False) -> str:

@@ -1,6 +1,7 @@
 """Watch the run of a command that a timer starts: who is told of it, and where it is measured."""
 
 from svc_analytics.cli.console import echo_warning
+from svc_analytics.closing.reckonings import Reckoning
 from svc_analytics.config import read_data_dir
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
@@ -11,7 +12,7 @@ from svc_analytics.unattended.watch import Watch
 def watched(
     command: str,
     data_dir: str | None,
-    months: tuple[str, str | None] | None = None,
+    months: Reckoning | None = None,
     period: str = "",
     language: Language | None = None,
 ) -> Watch:

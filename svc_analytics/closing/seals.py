@@ -13,7 +13,7 @@ from typing import Any
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
 from svc_analytics.messages import Message
-from svc_analytics.periods import GREGORIAN, Period
+from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
 from svc_analytics.proofs.sealed_zones import seal_of as seal_of
 from svc_analytics.proofs.sealed_zones import sealed_period
@@ -126,14 +126,6 @@ def all_sealed(statements: Path) -> list[Sealed]:
     paths = sorted(statements.absolute().glob(f"*/{MANIFEST}"))
     folders = [(path.parent, _find_manifest(path.parent)) for path in paths]
     return [(path, manifest) for path, manifest in folders if manifest and manifest.get("seal")]
-
-
-def usual_months(statements: Path) -> tuple[str, str]:
-    """Return the zone and the calendar of the newest sealed month; where there is none, UTC's."""
-    none = {"zone": "UTC", "calendar": GREGORIAN}
-    manifests = (manifest for _, manifest in all_sealed(statements))
-    newest = max(manifests, key=lambda each: str(each.get("end")), default=none)
-    return newest["zone"], newest["calendar"]
 
 
 def stated_period(manifest: Manifest) -> Period:

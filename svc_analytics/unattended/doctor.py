@@ -6,14 +6,14 @@ import shutil
 import socket
 import ssl
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from svc_analytics.closing import seals
+from svc_analytics.closing.reckonings import Reckoning, reckonings
 from svc_analytics.config import KeyClass, Settings, read_signing_key
 from svc_analytics.environment import SettingPlaces
 from svc_analytics.errors import ApiError, ConfigError, SvcError
@@ -27,6 +27,7 @@ from svc_analytics.proofs.signature import fingerprint_of
 from svc_analytics.proofs.stamp import Authority
 from svc_analytics.unattended.notice_log import read_notice_log
 from svc_analytics.unattended.notices import months_unsealed, without
+from svc_analytics.unattended.schedule_months import scheduled_months
 from svc_analytics.unattended.settings import Watching
 
 State = Literal["well", "note", "wrong"]
@@ -75,7 +76,7 @@ class Doctor:
             lambda: _notifiers(watching),
             lambda: _files(self.source),
             lambda: _runs(Lake(settings.data_dir), watching),
-            lambda: _lake(Lake(settings.data_dir)),
+            lambda: _lake(Lake(settings.data_dir), self.source),
         ]
         for look in looks:
             for point in _looked(look):
@@ -265,7 +266,7 @@ def _runs(lake: Lake, watching: Watching) -> Iterator[Point]:
         yield Point("runs", "note", text, "see the page Schedule the close")
 
 
-def _lake(lake: Lake) -> Iterator[Point]:
+def _lake(lake: Lake, source: SettingPlaces) -> Iterator[Point]:
     """Yield disk, permissions, age of the data, and months that are due."""
     yield _disk(lake.path)
     if not lake.exists:
@@ -277,12 +278,30 @@ def _lake(lake: Lake) -> Iterator[Point]:
         yield Point("permissions", "wrong", text, f"chmod o-rwx {lake.path}")
     for stream in lake_status(lake).streams:
         yield _age(stream.name, stream.coverage.read[-1][1] if stream.coverage.read else None)
-    due = months_unsealed(lake, now(), 0, *seals.usual_months(lake.path / seals.STATEMENTS))
+    yield from _months(lake, source)
+
+
+def _months(lake: Lake, source: SettingPlaces) -> Iterator[Point]:
+    """Yield the months that are due: wrong are those that the schedule closes, others a note."""
+    first, *others = reckonings(lake, scheduled_months(lake, source))
+    due = months_unsealed(lake, now(), 0, *first)
     if due:
         mend = "run svc-analytics close --all-due; svc-analytics status says why each waits"
         yield Point("months", "wrong", f"over and not sealed: {', '.join(due)}", mend)
     else:
-        yield Point("months", "well", "every month that is over is sealed")
+        yield Point("months", "well", f"every month that is over is sealed{_by(first, others)}")
+    for each in others:
+        if due := months_unsealed(lake, now(), 0, *each):
+            text = f"over and not sealed{_by(each, others)}: {', '.join(due)}"
+            mend = (
+                f"svc-analytics close --all-due --zone {each[0]} --calendar {each[1]}, if need be"
+            )
+            yield Point("months", "note", text, mend)
+
+
+def _by(each: Reckoning, others: Collection[Reckoning]) -> str:
+    """Name a zone and a calendar, where there are several."""
+    return f" by the {each[1]} calendar of {each[0]}" if others else ""
 
 
 def _disk(path: Path) -> Point:

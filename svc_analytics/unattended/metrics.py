@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from svc_analytics.closing.acceptances import breaches
+from svc_analytics.closing.reckonings import Reckoning, reckonings
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import needs_extra
 from svc_analytics.files import atomic_write
@@ -34,18 +35,34 @@ _ABOUT = {
 
 
 def write_metrics(
-    path: Path, lake: Lake, commands: Mapping[str, CommandState], months: tuple[str, str | None]
+    path: Path,
+    lake: Lake,
+    commands: Mapping[str, CommandState],
+    scheduled: Reckoning | None = None,
 ) -> None:
     """Replace the file of metrics in one step; of a lake that cannot be read, those of runs."""
-    samples = _of_runs(commands)
+    samples, merchant = _of_runs(commands), ""
     try:
         if lake.exists:
+            merchant = lake.merchant_id
             samples |= _of_streams(lake) | _of_records(lake)
-            samples["months_due"] = [({}, len(months_unsealed(lake, now(), 0, *months)))]
+            samples["months_due"] = _of_months(lake, scheduled)
     finally:
+        of_lake = {"lake": lake.place, "merchant": merchant}
         with atomic_write(path) as temporary:
-            temporary.write_bytes(_text(samples))
+            temporary.write_bytes(_text(samples, of_lake))
             temporary.chmod(0o644)  # its reader is another user
+
+
+def _of_months(lake: Lake, scheduled: Reckoning | None) -> list[Sample]:
+    """Return the counts of months by zone and calendar, told by whether the schedule closes it."""
+    first, *others = reckonings(lake, scheduled)
+    samples: list[Sample] = []
+    for zone, calendar in (first, *others):
+        is_first = "yes" if (zone, calendar) == first else "no"
+        label = {"zone": zone, "calendar": calendar, "scheduled": is_first}
+        samples.append((label, len(months_unsealed(lake, now(), 0, zone, calendar))))
+    return samples
 
 
 def _of_runs(commands: Mapping[str, CommandState]) -> dict[str, list[Sample]]:
@@ -90,14 +107,14 @@ def _of_records(lake: Lake) -> dict[str, list[Sample]]:
     }
 
 
-def _text(samples: Mapping[str, list[Sample]]) -> bytes:
-    """Return samples in the form of Prometheus, by its own library."""
+def _text(samples: Mapping[str, list[Sample]], of_lake: Mapping[str, str]) -> bytes:
+    """Return samples in the form of Prometheus, by its own library, each with its lake."""
     with needs_extra("metrics"):
         from prometheus_client import CollectorRegistry, Gauge, generate_latest
     registry = CollectorRegistry()
     for metric, each in samples.items():
-        labels = sorted({label for labelled, _ in each for label in labelled})
+        labels = [*of_lake, *sorted({label for labelled, _ in each for label in labelled})]
         gauge = Gauge(f"svc_analytics_{metric}", _ABOUT[metric], labels, registry=registry)
         for labelled, value in each:
-            (gauge.labels(**labelled) if labels else gauge).set(value)
+            gauge.labels(**of_lake, **labelled).set(value)
     return generate_latest(registry)

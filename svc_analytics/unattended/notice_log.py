@@ -47,6 +47,7 @@ class CommandState:
     duration: int | None = None
     exit_code: int | None = None
     refused: dict[str, int] = field(default_factory=dict)  # calls of the last run, by status
+    months: list[str] = field(default_factory=list)  # the zone and calendar that it closes
 
     def begin(self, at: int) -> None:
         """Note that a run begins."""

@@ -138,7 +138,7 @@ def missed(since: int, clock: int) -> Notice:
     return _state(f"missed:{began}", "missed", [line])
 
 
-def overdue(lake: Lake, clock: int, zone: str, calendar: str | None) -> list[Notice]:
+def overdue(lake: Lake, clock: int, zone: str, calendar: str) -> list[Notice]:
     """Return the state of months that were to be sealed days ago and are not; [] where none is.
 
     A further month makes another state.
@@ -150,9 +150,7 @@ def overdue(lake: Lake, clock: int, zone: str, calendar: str | None) -> list[Not
     return [_state(f"overdue:{months[-1]}", "overdue", [line])]
 
 
-def months_unsealed(
-    lake: Lake, clock: int, behind: int, zone: str, calendar: str | None
-) -> list[str]:
+def months_unsealed(lake: Lake, clock: int, behind: int, zone: str, calendar: str) -> list[str]:
     """Return the months without a seal that could be closed so long ago, oldest first."""
     statements = lake.path / seals.STATEMENTS
     return [
@@ -163,13 +161,18 @@ def months_unsealed(
     ]
 
 
-def well(command: str, is_whole: bool, waiting: Iterable[str]) -> Notice:
+def well(
+    command: str, is_whole: bool, waiting: Iterable[str], elsewhere: Collection[str]
+) -> Notice:
     """Return the notice that nothing is left of what was told of a command.
 
     Whether nothing waits for a person is known where the run `is_whole`, which looked at all
-    months, and no other command is `waiting` for one.
+    months, no other command is `waiting` for one, and no month `elsewhere`, by other zones and
+    calendars.
     """
     lines = [f"what was told of {name} waits for a person still" for name in waiting]
+    if elsewhere:
+        lines.append(f"not sealed, and not closed by this run: {', '.join(elsewhere)}")
     if not lines:
         of = "" if is_whole else f"of what was told of {command}, "
         lines = [f"{of}nothing waits for a person now"]

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.due import lake_months
+from svc_analytics.closing.reckonings import Reckoning, reckonings
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import EXIT_ATTENTION, LakeBusy, SvcError
 from svc_analytics.extraction.plan import ExtractionResult
@@ -28,12 +29,14 @@ from svc_analytics.unattended.notices import (
     failure,
     killed,
     missed,
+    months_unsealed,
     overdue,
     states_of_close,
     states_of_extraction,
     well,
     without,
 )
+from svc_analytics.unattended.schedule_months import scheduled_months
 from svc_analytics.unattended.settings import Watching
 
 if TYPE_CHECKING:
@@ -56,7 +59,7 @@ class Watch:
     place: Callable[[], Lake]
     watching: Watching
     warn: Callable[[str], None]
-    months: tuple[str, str | None] | None = None
+    months: Reckoning | None = None
     period: str = ""  # the folder's name of the one that was named
     language: Language = ENGLISH
     states: list[Notice] = field(default_factory=list)
@@ -207,12 +210,21 @@ class Watch:
     def _well(self, log: NoticeLog) -> Notice | None:
         """Return what is told when no state is left, which a run of one period does not know."""
         waiting = [name for name, one in log.commands.items() if one.states]
-        return None if self.period else well(self.command, self.months is not None, waiting)
+        if self.period:
+            return None
+        return well(self.command, self.months is not None, waiting, self._elsewhere())
+
+    def _elsewhere(self) -> list[str]:
+        """Return the months that are over and not sealed by zones and calendars of other seals."""
+        if self.months is None or not self.lake.exists:
+            return []
+        others = reckonings(self.lake, self.months)[1:]
+        return [name for each in others for name in months_unsealed(self.lake, now(), 0, *each)]
 
     def _measure(self, path: Path, log: NoticeLog) -> None:
         from svc_analytics.unattended.metrics import write_metrics  # loads the views
 
-        months = self.months or seals.usual_months(self.lake.path / seals.STATEMENTS)
+        months = self.months or scheduled_months(self.lake)
         write_metrics(path, self.lake, log.commands, months)
 
     def _keep_run(self, command: CommandState, code: int) -> None:
@@ -221,6 +233,7 @@ class Watch:
         command.ended_at, command.exit_code = now(), code
         command.duration = now() - self.began_at
         command.refused = {str(status): number for status, number in refused.items()}
+        command.months = [*self.months] if self.months else []
         if code in DONE:
             command.succeeded_at = command.ended_at
 

@@ -1,5 +1,6 @@
 """Metrics of runs and of the lake, as Prometheus reads them."""
 
+import json
 import shutil
 import subprocess
 from contextlib import suppress
@@ -11,18 +12,28 @@ from prometheus_client.parser import text_string_to_metric_families
 from svc_analytics.api.responses import RetryableError, raise_api_error
 from svc_analytics.errors import Unavailable
 from svc_analytics.extraction import update
+from svc_analytics.instants import DAY, now
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.unattended import metrics
+from svc_analytics.unattended.notices import overdue
+from tests.support.fake_service import MERCHANT_ID
 
 FILE = Path("out.prom")
+TEHRAN = ("--calendar", "jalali", "--zone", "Asia/Tehran")
 
 
 def measured() -> dict[tuple[str, ...], float]:
-    """Every value by its name and the values of its labels."""
-    families = text_string_to_metric_families(FILE.read_text())
+    """Every value by its name and the values of its labels, but those that all have."""
+    samples = [
+        each
+        for family in text_string_to_metric_families(FILE.read_text())
+        for each in family.samples
+    ]
+    lakes = {(each.labels.pop("lake"), each.labels.pop("merchant")) for each in samples}
+    assert lakes == {(str(Path("data").absolute()), MERCHANT_ID)}
     return {
-        (sample.name.removeprefix("svc_analytics_"), *sample.labels.values()): sample.value
-        for family in families
-        for sample in family.samples
+        (each.name.removeprefix("svc_analytics_"), *each.labels.values()): each.value
+        for each in samples
     }
 
 
@@ -32,7 +43,8 @@ def test_a_run_is_measured_with_its_lake(call, closer, monkeypatch):
     assert call("extract").code == 0
     first = measured()
     assert first["rows", "payments"] == 3 and first["rows", "payout_records"] == 2
-    assert first["months_due",] == 3 and first["lag_seconds", "payments"] > 0
+    assert first["months_due", "gregorian", "yes", "UTC"] == 3
+    assert first["lag_seconds", "payments"] > 0
     assert first["receipts", "missing"] + first.get(("receipts", "not_checked"), 0) == 3
     assert first["last_exit_code", "extract"] == 0
     assert first["last_refused_calls", "extract", "429"] == 0
@@ -45,6 +57,40 @@ def test_a_run_is_measured_with_its_lake(call, closer, monkeypatch):
     refused = ("last_refused_calls", "extract", "503")
     assert (first[refused], second[refused]) == (0, 1)
     assert second["last_run_timestamp_seconds", "extract"] > first[name]
+
+
+def test_a_seal_by_another_calendar_hides_no_month(call, closer, monkeypatch):
+    """What the schedule closes alarms; the other is counted and shown, and alarms nobody."""
+    monkeypatch.setenv("SVC_METRICS_FILE", str(FILE))
+    monkeypatch.setattr(metrics, "_of_records", lambda lake: {})  # which takes long
+    closer.sealed("2026-08")
+    assert call("close", "1405-07", *TEHRAN).code == 0
+    utc, jalali = ["2026-09", "2026-10"], ["1405-05", "1405-06"]
+
+    def shown() -> tuple[list[str], list[tuple[str, str, str]]]:
+        """What `status` says is due, and how many of each are by the metrics."""
+        found = json.loads(call("status", "--json").out)
+        names = {each["zone"]: each["calendar"] for each in found["months"]}
+        assert names == {"UTC": "gregorian", "Asia/Tehran": "jalali"}
+        due = [each["label"] for each in found["due"] if each["label"] != "1405-08"]
+        return due, [key[1:] for key in measured() if key[0] == "months_due"]
+
+    usual, other = ("gregorian", "yes", "UTC"), ("jalali", "no", "Asia/Tehran")
+    assert shown() == ([*utc, *jalali], [usual, other])
+    text = call("status").out
+    assert "months    gregorian, UTC" in text and "months    jalali, Asia/Tehran" in text
+    points = {line for line in call("doctor").out.splitlines() if " months: " in line}
+    assert {line.split(":")[0] for line in points} == {"wrong months", "note months"}
+    assert any(", ".join(utc) in line for line in points)
+    [late] = overdue(Lakehouse("data"), now() + 30 * DAY, "UTC", "gregorian")
+    assert "1405" not in late.subject
+    monkeypatch.setenv("SVC_CLOSE_ZONE", "Asia/Tehran")
+    monkeypatch.setenv("SVC_CLOSE_CALENDAR", "jalali")
+    assert call("extract").code == 0
+    usual, other = ("gregorian", "no", "UTC"), ("jalali", "yes", "Asia/Tehran")
+    assert shown() == ([*jalali, *utc], [other, usual])
+    monkeypatch.setenv("SVC_CLOSE_ZONE", "Asia/Teheran")
+    assert shown()[0] == [*utc, *jalali]
 
 
 def _away() -> None:

@@ -27,7 +27,7 @@ from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import HOUR
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
-from svc_analytics.periods import QUARTER, YEAR, parse_period
+from svc_analytics.periods import GREGORIAN, QUARTER, YEAR, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone
 
 MOST_ROWS = 40
@@ -169,7 +169,7 @@ def close(
         click.echo(_planned(Lakehouse(settings.data_dir), settings, which, job, shown))
         return
     language = Language(job["lang"], job["digits"])
-    months = (job["zone"], job["calendar"]) if which.name is None else None
+    months = (job["zone"], job["calendar"] or GREGORIAN) if which.name is None else None
     with watched("close", data_dir, months, _period(which, job), language) as watch:
         settings = _settings(data_dir, patience, is_needed=which.name is None)
         more: JobOptions = {"settings": settings, "sign": is_signed, "note": echo_progress}

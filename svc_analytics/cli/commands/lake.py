@@ -35,6 +35,7 @@ from svc_analytics.messages import KEPT
 from svc_analytics.render.findings import shown_findings
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.statements.rules import find_exceptions
+from svc_analytics.unattended.schedule_months import scheduled_months
 from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
@@ -65,7 +66,7 @@ def status(data_dir: tuple[str, ...], as_json: bool) -> None:
     statuses = [
         (
             lake_status(lake),
-            judged_months(lake, now(), echo_progress),
+            judged_months(lake, now(), echo_progress, scheduled_months(lake)),
             unsigned_months(lake),
             left_out(lake),
         )

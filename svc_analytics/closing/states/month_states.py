@@ -7,6 +7,7 @@ from itertools import product
 from svc_analytics.closing import neighbours, seals
 from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.due import closes_at, lake_months
+from svc_analytics.closing.reckonings import Reckoning, reckonings
 from svc_analytics.closing.restatement.rederive import read_until, rederive, restatement
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import Manifest
@@ -51,24 +52,27 @@ def month_states(
     return [state_of(lake, period, clock, contents) for period in reversed(periods)]
 
 
-def judged_months(lake: Lake, clock: int, note: Note) -> list[MonthState]:
+def judged_months(
+    lake: Lake, clock: int, note: Note, scheduled: Reckoning | None = None
+) -> list[MonthState]:
     """Return the months of a lake, oldest first, up to the one that the clock is in.
 
-    They are of the zone and the calendar of the newest sealed one, else of UTC. The last ones,
-    and all that wait for a close, are compared with the lake; a sealed month before them is told
-    as far as it is known. `note` is told which month is being looked at.
+    They are of each zone and calendar that has a seal, those of the schedule first, by default
+    of UTC. The last ones, and all that wait for a close, are compared with the lake; a sealed
+    month before them is told as far as it is known. `note` is told which month is being looked at.
     """
     if read_until(lake) is None:
         return []
-    usual = seals.usual_months(lake.path / seals.STATEMENTS)
-    contents = LakeContents.read(lake)
-    states = month_states(lake, clock, *usual, contents)
-    for place, state in enumerate(states):
-        if place < LAST or not state.is_sealed:
-            states[place] = judged(lake, state, clock, contents, note)
-        if place < LAST:
-            states[place] = with_statuses(states[place])
-    return states[::-1]
+    contents, months = LakeContents.read(lake), list[MonthState]()
+    for zone, calendar in reckonings(lake, scheduled):
+        states = month_states(lake, clock, zone, calendar, contents)
+        for place, state in enumerate(states):
+            if place < LAST or not state.is_sealed:
+                states[place] = judged(lake, state, clock, contents, note)
+            if place < LAST:
+                states[place] = with_statuses(states[place])
+        months += states[::-1]
+    return months
 
 
 def state_of(lake: Lake, period: Period, clock: int, contents: LakeContents) -> MonthState:
