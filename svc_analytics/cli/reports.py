@@ -206,7 +206,7 @@ def _months_document(months: Sequence[MonthState]) -> dict[str, Any]:
 
 
 def _named(state: MonthState) -> dict[str, str]:
-    """Return what tells a month from those of other zones and calendars."""
+    """Return the label of a month with its zone and calendar, which tell it from others."""
     period = state.period
     return {"label": state.label, "zone": str(period.zone), "calendar": period.calendar}
 

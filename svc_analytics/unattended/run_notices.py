@@ -169,13 +169,13 @@ class RunNotices:
             had = states.get(command, [])
             if had and well and not current and self._deliver(notifier, well):
                 had = []
-            told = [key for key in had if key in current]
-            told += [
+            heard = [key for key in had if key in current]
+            heard += [
                 key
                 for key, one in current.items()
                 if key not in had and self._deliver(notifier, one)
             ]
-            states[command] = told or [_GONE] * bool(had)
+            states[command] = heard or [_GONE] * bool(had)
             self.log.save()
         self.log.save()
 

@@ -1,7 +1,7 @@
 """By which zone and calendar the schedule closes months, as far as it is known."""
 
 from svc_analytics.closing.reckonings import Reckoning, is_known
-from svc_analytics.environment import SettingPlaces, here
+from svc_analytics.environment import SettingPlaces, here, variable
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.unattended.notice_log import read_notice_log
@@ -14,7 +14,7 @@ def scheduled_months(lake: Lake, source: SettingPlaces | None = None) -> Reckoni
     told of it. Settings that name none are said by `close` itself, and by `doctor`.
     """
     source = source or here()
-    zone, calendar = source.text("SVC_CLOSE_ZONE"), source.text("SVC_CLOSE_CALENDAR")
+    zone, calendar = (source.text(variable("close", name)) for name in ("zone", "calendar"))
     if zone or calendar:
         months = (zone or "UTC", calendar or GREGORIAN)
     elif ran := read_notice_log(lake.path).command("close").months:

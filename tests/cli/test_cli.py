@@ -289,6 +289,8 @@ def test_status_shows_coverage_freshness_and_the_months_with_their_states(filled
     assert due[-2]["label"] == "2026-09" and "were not read" in due[-2]["reason"]
     assert due[-1] == {
         "label": "2026-10",
+        "zone": "UTC",
+        "calendar": "gregorian",
         "since": "2026-11-01T00:00:00Z",
         "reason": "over since 2026-11-01, and not closed yet",
     }

@@ -69,8 +69,8 @@ def test_each_month_that_was_sealed_holds(kept):
     """And stands as sealed, not as changed, where people look."""
     assert all(holds(statements(kept) / name) for name in FOLDERS)
     states = judged_months(kept.desk.lake, to_micros(LATER), lambda text: None)
-    kinds = {each.label: each.kind for each in states if each.label < "2026-11"}
-    assert kinds == dict.fromkeys(MONTHS, "sealed")
+    kinds = {each.period.folder: each.kind for each in states if each.is_sealed}
+    assert kinds == dict.fromkeys(FOLDERS, "sealed")
 
 
 def test_the_next_month_closes_and_chains(kept):
