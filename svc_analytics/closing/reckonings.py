@@ -1,4 +1,4 @@
-"""By which zones and calendars the months of a lake are told: the schedule's, and all sealed ones.
+"""The zones and calendars by which months are told: the schedule's, and all sealed ones.
 
 Those of the schedule alarm, where a month of theirs is over and not sealed. Any other that has a
 seal is counted and shown too: one seal in another calendar must not hide what is due in the usual.

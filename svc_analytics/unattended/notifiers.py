@@ -2,9 +2,10 @@
 
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from email.utils import parseaddr
 from pathlib import PurePosixPath
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from svc_analytics.config import is_loopback
 from svc_analytics.errors import ConfigError, SvcError
@@ -12,6 +13,8 @@ from svc_analytics.errors import ConfigError, SvcError
 _FORMS = "smtp://host:port?from=…&to=…, smtps://…, https://…, slack+https://… or exec:/path/command"
 _SCHEMES = ("smtps", "smtp", "slack+https", "slack+http", "https", "http", "exec")
 _BORDER = re.compile(rf"[,\s]+(?=(?:{'|'.join(map(re.escape, _SCHEMES))}):)")
+_BETWEEN = re.compile(r'[,;](?=(?:[^"]*"[^"]*")*[^"]*\Z)')  # of addresses, not within quotes
+_MAILBOX = re.compile(r"[^\s@<>,;]+(@[^\s@<>,;]+)?\Z")
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
 
 
@@ -19,17 +22,33 @@ class Undelivered(SvcError):
     """A notifier or an address of pings did not take what it was sent."""
 
 
+class TooMuch(Undelivered):
+    """A notice was not taken as it is, for its size or its content: a smaller form may be."""
+
+
 @dataclass(frozen=True)
 class Notifier:
-    """One address that notices are sent to; its repr shows no part that may be a secret."""
+    """One address that notices are sent to; its repr shows no part that may be a secret.
+
+    A mail server may be one for several receivers: `each` has one notifier for each of them.
+    """
 
     scheme: str
     address: str = field(repr=False)
+    receiver: str = ""  # of mail
+
+    @property
+    def each(self) -> list["Notifier"]:
+        """A notifier for each receiver of mail: one who was not reached is told again alone."""
+        people = self.people("to", "cc", "bcc") if self.is_mail else []
+        return [replace(self, receiver=one) for one in dict.fromkeys(people)] or [self]
 
     @property
     def key(self) -> str:
         """A hash that tells it from others, and nothing of what it holds."""
-        return hashlib.sha256(self.address.encode()).hexdigest()[:16]
+        is_one = len(self.each) == 1
+        text = self.address if is_one else f"{self.address} {self.receiver}"
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
     def carries_files(self) -> bool:
@@ -57,21 +76,35 @@ class Notifier:
         parts = self.parts
         return None if not parts.username else (unquote(parts.username), _password(parts))
 
-    def people(self, side: str) -> list[str]:
-        """Return the addresses of mail after `from` or `to`.
+    def mailboxes(self, *sides: str) -> list[tuple[str, str]]:
+        """Return the names and addresses of mail after `from`, `to` and so on.
+
+        What people write stays: no `+` is a blank, and names stand before addresses in `<>`.
+
+        >>> [one] = read_notifiers("smtp://m.example?from=a@x&to=Sara <sara+close@x>")
+        >>> one.mailboxes("to")
+        [('Sara', 'sara+close@x')]
+        """
+        named = [part.partition("=") for part in self.address.partition("?")[2].split("&")]
+        texts = [unquote(text) for name, _, text in named if name in sides]
+        parts = [part for text in texts for part in _BETWEEN.split(text) if part.strip()]
+        return [parseaddr(part) for part in parts]
+
+    def people(self, *sides: str) -> list[str]:
+        """Return the addresses of mail after `from`, `to` and so on.
 
         >>> read_notifiers("smtp://mail.example?from=a@x.example&to=b@x.example")[0].people("to")
         ['b@x.example']
         """
-        named = parse_qs(self.parts.query).get(side, [])
-        return [one.strip() for text in named for one in text.split(",") if one.strip()]
+        return [address for _, address in self.mailboxes(*sides)]
 
     @property
     def name(self) -> str:
         """Where notices go, for a warning: without path, name and password."""
         if self.scheme == "exec":
             return f"exec:{PurePosixPath(self.command).name}"
-        return f"{self.scheme}://{self.parts.hostname}"
+        place = f"{self.scheme}://{self.parts.hostname}"
+        return f"{self.receiver} ({place})" if self.receiver else place
 
     @property
     def secrets(self) -> list[str]:
@@ -97,7 +130,8 @@ def read_notifiers(text: str) -> tuple[Notifier, ...]:
 
 def _read_one(text: str) -> Notifier:
     scheme, _, rest = text.partition(":")
-    if scheme not in _SCHEMES or _UNPRINTABLE.search(text):
+    is_mail = scheme in ("smtp", "smtps")
+    if scheme not in _SCHEMES or _UNPRINTABLE.search(text.replace(" ", "") if is_mail else text):
         raise ConfigError(f"SVC_NOTIFY names no notifier: write {_FORMS}")
     notifier = Notifier(scheme, text)
     if scheme == "exec":
@@ -116,10 +150,21 @@ def _check_address(notifier: Notifier, name: str) -> None:
         host = None
     if not host:
         raise ConfigError(f"{name} names no host and port")
-    if notifier.is_mail and not (len(notifier.people("from")) == 1 and notifier.people("to")):
-        raise ConfigError(f"{name} needs one sender and whom it is for: ?from=…&to=…")
+    if notifier.is_mail:
+        _check_people(notifier, name)
     if notifier.scheme.endswith("http") and not is_loopback(host):
         raise ConfigError(f"{name} must be https: a notice would travel in the clear")
+
+
+def _check_people(notifier: Notifier, name: str) -> None:
+    """Refuse mail without a sender or a receiver, and what is no address of one."""
+    sender, people = notifier.people("from"), notifier.people("to", "cc", "bcc")
+    if len(sender) != 1 or not people:
+        raise ConfigError(f"{name} needs one sender and whom it is for: ?from=…&to=…")
+    for place, one in enumerate([*sender, *people]):
+        if not _MAILBOX.match(one):
+            whose = f"the receiver {place}" if place else "the sender"
+            raise ConfigError(f"{name}: {whose} is no address of mail: write a@b.example")
 
 
 def check_ping_url(text: str) -> str:

@@ -2,34 +2,30 @@
 
 import json
 import os
-import smtplib
 import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from email.message import EmailMessage
-from email.policy import SMTP
-from email.utils import formatdate, make_msgid
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from svc_analytics.closing import seals
-from svc_analytics.config import is_loopback
 from svc_analytics.environment import PREFIX
 from svc_analytics.errors import SvcError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
+from svc_analytics.unattended import mail
 from svc_analytics.unattended.attachments import Attachment, attachments
+from svc_analytics.unattended.forms import forms, saying
 from svc_analytics.unattended.notice_log import NoticeLog
 from svc_analytics.unattended.notices import Notice, sealed_notice
-from svc_analytics.unattended.notifiers import Notifier, Undelivered
+from svc_analytics.unattended.notifiers import Notifier, TooMuch, Undelivered
 from svc_analytics.unattended.settings import Watching
-from svc_analytics.unattended.web import TIMEOUT, call
+from svc_analytics.unattended.web import call
 
-MOST_MAILED = 20_000_000  # bytes of files: more than most mail servers take is left out
+_MOST_OF_SLACK = 40_000  # letters of a text: the rest would be cut off
 _PATIENCE = 60  # seconds for a command
 _GONE = "gone"  # a state that was told and is over, which was not told yet
-_PORTS = {"smtp": 25, "smtps": 465}
 
 
 @dataclass(frozen=True)
@@ -42,11 +38,14 @@ class Sender:
     def send(self, notifier: Notifier, notice: Notice, files: Sequence[Attachment]) -> None:
         """Send a notice with its files; raise `Undelivered` unless it is taken."""
         if notifier.is_mail:
-            _mail(notifier, _letter(notifier, notice, files), self.watching)
+            mail.send(notifier, mail.letter(notifier, notice, files), self.watching)
         elif notifier.scheme == "exec":
             _run(notifier.command, self._document(notice, files, has_paths=True))
         elif notifier.scheme.startswith("slack+"):
-            call(notifier.parts.geturl(), self.watching, _encoded({"text": _slack_text(notice)}))
+            text = _slack_text(notice)
+            if len(text) > _MOST_OF_SLACK:
+                raise TooMuch(f"Slack takes {_MOST_OF_SLACK:,} letters, not {len(text):,}")
+            call(notifier.parts.geturl(), self.watching, _encoded({"text": text}))
         else:
             call(notifier.address, self.watching, self._document(notice, files))
 
@@ -66,56 +65,6 @@ def _slack_text(notice: Notice) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _letter(notifier: Notifier, notice: Notice, files: Sequence[Attachment]) -> EmailMessage:
-    """Make the mail, with the files that are not too large to be mailed."""
-    letter = EmailMessage(policy=SMTP)
-    [sender], receivers = notifier.people("from"), notifier.people("to")
-    letter["From"], letter["To"], letter["Subject"] = sender, ", ".join(receivers), notice.subject
-    letter["Date"], letter["Auto-Submitted"] = formatdate(), "auto-generated"
-    letter["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2] or None)
-    fitting, size, lines = [], 0, [*notice.lines]
-    for each in files:
-        size += len(each.content)
-        fitting += [each] * (size <= MOST_MAILED)
-        is_left = "" if size <= MOST_MAILED else ", too large to be mailed: it is in the folder"
-        lines.append(f"{each.name}: SHA-256 {each.sha256}{is_left}")
-    letter.set_content("\n".join([notice.subject, "", *lines, ""]))
-    for each in fitting:
-        main, _, sub = each.kind.partition("/")
-        letter.add_attachment(each.content, maintype=main, subtype=sub, filename=each.name)
-    return letter
-
-
-def _mail(notifier: Notifier, letter: EmailMessage, watching: Watching) -> None:
-    """Hand a mail to its server; a password travels only where it is encrypted."""
-    parts = notifier.parts
-    host, port = str(parts.hostname), parts.port or _PORTS[notifier.scheme]
-    try:
-        if notifier.scheme == "smtps":
-            server: smtplib.SMTP = smtplib.SMTP_SSL(
-                host, port, timeout=TIMEOUT, context=watching.trusted()
-            )
-        else:
-            server = smtplib.SMTP(host, port, timeout=TIMEOUT)
-        with server:
-            _greet(server, notifier, host, watching)
-            server.send_message(letter, notifier.people("from")[0], notifier.people("to"))
-    except (OSError, smtplib.SMTPException, ValueError) as error:
-        raise Undelivered(f"{type(error).__name__}: {error}") from None
-
-
-def _greet(server: smtplib.SMTP, notifier: Notifier, host: str, watching: Watching) -> None:
-    """Encrypt where the server can, and log in where that is asked for."""
-    is_own = is_loopback(host)  # whose certificate nobody has signed
-    server.ehlo_or_helo_if_needed()
-    if notifier.scheme == "smtp" and not is_own and server.has_extn("starttls"):
-        server.starttls(context=watching.trusted())
-    elif notifier.scheme == "smtp" and not is_own and notifier.login:
-        raise Undelivered("it does not encrypt, so no password is sent: use smtps://")
-    if notifier.login:
-        server.login(*notifier.login)
-
-
 def _run(command: str, document: bytes) -> None:
     """Run a command with a notice on its standard input, without the settings of this run."""
     environ = {name: text for name, text in os.environ.items() if not name.startswith(PREFIX)}
@@ -123,7 +72,8 @@ def _run(command: str, document: bytes) -> None:
         done = subprocess.run(  # noqa: S603  (the command that the settings name)
             [command],
             input=document,
-            capture_output=True,
+            stdout=subprocess.DEVNULL,  # what it leaves running may hold it open
+            stderr=subprocess.DEVNULL,
             timeout=_PATIENCE,
             env=environ,
             check=False,
@@ -150,7 +100,7 @@ class RunNotices:
         for seal, (folder, manifest) in sealed.items():
             waiting = [
                 one
-                for one in self.watching.notifiers
+                for one in self.watching.receivers
                 if seal not in self.log.listeners[one.key].seals
             ]
             notice, files = sealed_notice(folder, manifest), []
@@ -164,7 +114,7 @@ class RunNotices:
     def send_states(self, command: str, well: Notice | None) -> None:
         """Send a notice of each state that is new, and when none is left `well`, if that is due."""
         current = {one.key: one for one in self.log.command(command).states}
-        for notifier in self.watching.notifiers:
+        for notifier in self.watching.receivers:
             states = self.log.listeners[notifier.key].states
             had = states.get(command, [])
             if had and well and not current and self._deliver(notifier, well):
@@ -192,12 +142,27 @@ class RunNotices:
         self, notifier: Notifier, notice: Notice, files: Sequence[Attachment] = ()
     ) -> bool:
         """Send a notice to one notifier; say whether it was taken."""
-        title = f"svc-analytics {self.facts['command']}: {notice.subject}"
-        whole = Notice(notice.key, notice.event, title, notice.lines)
-        sender = Sender(self.facts | {"machine": socket.gethostname()}, self.watching)
         try:
-            sender.send(notifier, whole.hiding(self.watching.secrets), files)
-        except Undelivered as error:
+            refusal = self._send(notifier, notice, files)
+        except Exception as error:  # whatever it is, the others are told
             self.warn(f"{notifier.name} was not told", error)
             return False
+        if refusal:
+            self.warn(f"{notifier.name} was told in a smaller form", refusal)
         return True
+
+    def _send(
+        self, notifier: Notifier, notice: Notice, files: Sequence[Attachment]
+    ) -> TooMuch | None:
+        """Send a notice in the largest form that is taken; return why it is not the whole."""
+        title, refusals = f"svc-analytics {self.facts['command']}: ", list[TooMuch]()
+        whole = replace(notice, subject=f"{title}{notice.subject}")
+        sender = Sender(self.facts | {"machine": socket.gethostname()}, self.watching)
+        for form in forms(whole, title, files, len(files) if notifier.is_mail else 0):
+            smaller = saying(form, str(refusals[0]) if refusals else "")
+            try:
+                sender.send(notifier, smaller.hiding(self.watching.secrets), form[1])
+                return refusals[0] if refusals else None
+            except TooMuch as error:
+                refusals.append(error)
+        raise refusals[0]

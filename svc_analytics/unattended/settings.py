@@ -25,6 +25,11 @@ class Watching:
     authorities: tuple[str, str] = ("", "")  # files, as SSL_CERT_FILE and SVC_CA_FILE name them
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
+    @property
+    def receivers(self) -> list[Notifier]:
+        """The notifiers, one for each receiver of mail."""
+        return [each for one in self.notifiers for each in one.each]
+
     def trusted(self) -> ssl.SSLContext:
         """Whom to trust, as for the service itself."""
         from svc_analytics.api.transport import trusted_by  # loads the client of the service

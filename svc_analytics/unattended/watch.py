@@ -139,7 +139,7 @@ class Watch:
         known = dict(seals_of(self.lake)).keys()
         with open_notice_log(self.lake.path) as log:
             if self.watching.notifiers:
-                log.begin([one.key for one in self.watching.notifiers], known)
+                log.begin([one.key for one in self.watching.receivers], known)
             if self.period:
                 return
             with suppress(LakeBusy):  # the run that lives tells of itself
@@ -197,12 +197,13 @@ class Watch:
         from svc_analytics.unattended.run_notices import RunNotices  # loads what sends mail
 
         facts = {"command": self.command, "exit_code": code, "at": format_instant(now())}
+        facts["lake"] = self.lake.place
         return RunNotices(log, facts, self.watching, self._warn)
 
     def _tell_notifiers(self, log: NoticeLog, code: int) -> None:
         sealed = seals_of(self.lake, self.results)
         seals_made = {one.seal for one in self.results if one.state in ("sealed", "restated")}
-        log.begin([one.key for one in self.watching.notifiers], sealed.keys() - seals_made)
+        log.begin([one.key for one in self.watching.receivers], sealed.keys() - seals_made)
         notices = self._notices(log, code)
         notices.send_seals(sealed, self.lake, self.language)
         notices.send_states(self.command, self._well(log) if code in DONE else None)

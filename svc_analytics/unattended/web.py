@@ -3,7 +3,10 @@
 No redirect is followed and no proxy of the environment is used: what is sent may hold a name.
 """
 
+from collections.abc import Callable
+from concurrent.futures import Future
 from http.client import HTTPException
+from threading import Thread
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import (
@@ -15,10 +18,12 @@ from urllib.request import (
     build_opener,
 )
 
-from svc_analytics.unattended.notifiers import Undelivered
+from svc_analytics.unattended.notifiers import TooMuch, Undelivered
 from svc_analytics.unattended.settings import Watching
 
 TIMEOUT = 20  # seconds
+_NOT_AS_IT_IS = (400, 403, 406, 413, 415, 422)  # answers to what is too large, or has wrong content
+_LARGE = 1 << 16  # bytes: whoever hangs up while so many are sent takes no more
 
 
 class _Stay(HTTPRedirectHandler):
@@ -27,7 +32,33 @@ class _Stay(HTTPRedirectHandler):
 
 
 def call(url: str, watching: Watching, body: bytes | None = None) -> None:
-    """Send JSON, or ask for an address; raise `Undelivered` unless it is taken."""
+    """Send JSON, or ask for an address; raise `Undelivered` unless it is taken in time."""
+    in_time(lambda: _call(url, watching, body), TIMEOUT)
+
+
+def in_time(work: Callable[[], None], seconds: float) -> None:
+    """Do work that waits for another machine, for so long as a whole.
+
+    A limit for each piece would wait for ever where pieces come one by one, and none holds for
+    the look-up of a name.
+    """
+    future: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            work()
+            future.set_result(None)
+        except BaseException as error:  # whatever it is, it is raised where it is waited for
+            future.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    try:
+        future.result(seconds)
+    except TimeoutError:
+        raise Undelivered(f"no whole answer within {seconds:g} seconds") from None
+
+
+def _call(url: str, watching: Watching, body: bytes | None) -> None:
     headers = {"User-Agent": "svc-analytics"} | (
         {"Content-Type": "application/json"} if body is not None else {}
     )
@@ -44,8 +75,10 @@ def call(url: str, watching: Watching, body: bytes | None = None) -> None:
             pass
     except HTTPError as error:
         error.close()
-        raise Undelivered(f"it answered {error.code}") from None  # its text may name the address
+        refused = TooMuch if error.code in _NOT_AS_IT_IS else Undelivered
+        raise refused(f"it answered {error.code}") from None  # its text may name the address
     except URLError as error:
-        raise Undelivered(str(error.reason)) from None
+        is_cut = isinstance(error.reason, ConnectionError) and len(body or b"") > _LARGE
+        raise (TooMuch if is_cut else Undelivered)(str(error.reason)) from None
     except (OSError, HTTPException, ValueError) as error:
         raise Undelivered(type(error).__name__) from None
