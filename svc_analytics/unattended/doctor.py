@@ -6,53 +6,59 @@ import shutil
 import socket
 import ssl
 import stat
-from collections.abc import Callable, Collection, Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 
-from svc_analytics.closing.reckonings import Reckoning, reckonings
-from svc_analytics.config import KeyClass, Settings, read_signing_key
+from svc_analytics.config import (
+    KeyClass,
+    Settings,
+)
 from svc_analytics.environment import SettingPlaces
-from svc_analytics.errors import ApiError, ConfigError, SvcError
-from svc_analytics.files import state_folder
+from svc_analytics.errors import (
+    ApiError,
+    KeyRefused,
+    LakeError,
+    NoService,
+    SvcError,
+    WrongKeyClass,
+    text_of,
+)
+from svc_analytics.files import cache_folder, state_folder
 from svc_analytics.formatting.display import names_of
 from svc_analytics.instants import DAY, SECOND, ago, duration, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.lake.status import lake_status
-from svc_analytics.proofs.signature import fingerprint_of
-from svc_analytics.proofs.stamp import Authority
-from svc_analytics.unattended.notice_log import read_notice_log
-from svc_analytics.unattended.notices import months_unsealed, without
+from svc_analytics.unattended.looks import keys, reach, standing
+from svc_analytics.unattended.looks.point import Point
+from svc_analytics.unattended.notices import without
 from svc_analytics.unattended.schedule_months import scheduled_months
+from svc_analytics.unattended.scheduled_job import place_of
 from svc_analytics.unattended.settings import Watching
 
-State = Literal["well", "note", "wrong"]
 LEAST_DISK = 1 << 30  # bytes that should be free
 _SOON = 14 * DAY  # a certificate that ends within it is told
 _STALE = 2 * DAY
 _PATIENCE = 10  # seconds for the service
 _LISTS: dict[KeyClass, str] = {"checkout": "payments", "payout": "payouts"}
-_LOOK = "see what it printed, in the log of its timer"
-_OTHERS, _NOT_OWNER = stat.S_IRWXO, stat.S_IRWXG | stat.S_IRWXO
-
-
-@dataclass(frozen=True)
-class Point:
-    """One thing that was looked at: well, a note, or wrong, with the next step."""
-
-    name: str
-    state: State
-    text: str
-    next_step: str = ""
+_AUTHORITY = "if your company has an authority of its own, give its certificate by SVC_CA_FILE"
+_OTHERS = stat.S_IRWXO
+_NO_CLOCK = Point(
+    "clock",
+    "note",
+    "the service told no time, so this machine's clock was not compared",
+    "keep it right by NTP: timedatectl set-ntp true",
+)
 
 
 @dataclass
 class Doctor:
-    """Looks at the settings of a machine, at its lake and at the service; it writes nothing."""
+    """Looks at the settings of a machine, at its lake and at the service; it alters nothing."""
 
     source: SettingPlaces
     read: Callable[[], Settings]
@@ -66,30 +72,53 @@ class Doctor:
         except SvcError as error:
             yield Point("settings", "wrong", str(error), "correct it: see the page Settings")
             return
-        yield _settings(settings)
-        looks: list[Callable[[], Iterator[Point]]] = [
-            lambda: _service(settings),
-            lambda: _certificate(settings),
-            lambda: _secrets(settings),
-            lambda: _signing(self.source),
-            lambda: _stamping(self.source),
-            lambda: _notifiers(watching),
-            lambda: _files(self.source),
-            lambda: _runs(Lake(settings.data_dir), watching),
-            lambda: _lake(Lake(settings.data_dir), self.source),
-        ]
-        for look in looks:
-            for point in _looked(look):
-                text = without(point.text, watching.secrets)
-                yield Point(point.name, point.state, text, point.next_step)
+        yield (first := _settings(settings))
+        errors = {first.text} if first.state == "wrong" else set[str]()
+        for name, look in self._looks(settings, watching).items():
+            for point in _looked(name, look, errors):
+                if any(each in point.text for each in errors if point.name == "close"):
+                    continue  # what keeps it from beginning was said
+                yield replace(point, text=without(point.text, watching.secrets))
+
+    def _looks(
+        self, settings: Settings, watching: Watching
+    ) -> dict[str, Callable[[], Iterator[Point]]]:
+        """Return what is looked at, by the name of what keeps it from it."""
+        lake = Lake(settings.data_dir)
+        place = place_of(settings.data_dir, self.source.folder)
+        scheduled = partial(scheduled_months, lake, self.source)
+        return {
+            "memory": lambda: keys.memory(self.source),
+            "schedule": lambda: standing.schedule(place),
+            "authorities": lambda: _authorities(settings),
+            "service": lambda: _service(settings),
+            "receipt secrets": lambda: keys.secrets(settings),
+            "signing key": lambda: keys.signing(self.source),
+            "stamps": lambda: keys.stamping(self.source),
+            "notices": lambda: reach.notices(watching),
+            "ping": lambda: reach.ping(watching),
+            "metrics": lambda: reach.metrics(watching),
+            "permissions": lambda: keys.files(self.source),
+            "runs": lambda: standing.runs(lake, watching),
+            "folders": lambda: _folders(lake, self.source),
+            "lake": lambda: _lake(lake),
+            "records": lambda: standing.records(lake) if lake.exists else iter(()),
+            "months": lambda: standing.months(lake, scheduled()) if lake.exists else iter(()),
+            "close": lambda: standing.close(place, self.source.folder, self.source.environ),
+            "not looked at": _not_looked_at,
+        }
 
 
-def _looked(look: Callable[[], Iterator[Point]]) -> Iterator[Point]:
-    """Yield points; what keeps one from being looked at is wrong itself."""
+def _looked(name: str, look: Callable[[], Iterator[Point]], errors: set[str]) -> Iterator[Point]:
+    """Yield points; what keeps one from being looked at is wrong itself, and said once."""
     try:
         yield from look()
-    except (SvcError, OSError) as error:
-        yield Point("lake", "wrong", str(error), "mend that, then run doctor again")
+    except (SvcError, OSError, subprocess.SubprocessError) as error:
+        text = text_of(error)
+        if text not in errors:
+            errors.add(text)
+            place = "lake" if isinstance(error, LakeError) else name
+            yield Point(place, "wrong", text, "mend that, then run doctor again")
 
 
 def _version() -> Point:
@@ -111,25 +140,53 @@ def _service(settings: Settings) -> Iterator[Point]:
 
     if not (settings.base_url and settings.key_classes):
         return
-    merchants, clocks = {}, []
+    merchants, clocks, is_reached = {}, [], False
     with Client(replace(settings, patience=min(settings.patience, _PATIENCE))) as client:
         for name in settings.key_classes:
             try:
                 profile, at = client.me(name)
                 client.page(_LISTS[name], {"limit": "1"})
             except ApiError as error:
+                if not _is_of_key(error):
+                    yield _unreached(error)
+                    break
                 yield Point(f"{name} key", "wrong", str(error), _mend_key(name))
+                is_reached = True
                 continue
-            merchants[profile["id"]] = names_of(profile)
+            is_reached, merchants[profile["id"]] = True, names_of(profile)
             clocks += [] if at is None else [at - now()]
             text = f"a {name}-class key of {names_of(profile)}; it reads {_LISTS[name]}"
             yield Point(f"{name} key", "well", text)
     yield from _merchants(settings, merchants)
-    yield from map(_clock, clocks[:1])
+    if is_reached:
+        yield _clock(clocks[0]) if clocks else _NO_CLOCK
+        yield from _certificate(settings)
+
+
+def _authorities(settings: Settings) -> Iterator[Point]:
+    """Yield whether the certificates can be read that settings name, which notices need too."""
+    from svc_analytics.api.transport import trusted_by
+
+    if names := ", ".join(filter(None, [settings.ssl_cert_file, settings.ca_file])):
+        trusted_by(settings.ssl_cert_file, settings.ca_file)
+        yield Point("authorities", "well", f"certificates of {names} are trusted")
+
+
+def _is_of_key(error: ApiError) -> bool:
+    """Whether the service answered, and it was the key that it did not take."""
+    return isinstance(error, KeyRefused | WrongKeyClass) or error.status in (401, 403)
+
+
+def _unreached(error: ApiError) -> Point:
+    """Say that the service was not reached, which tells nothing of a key."""
+    mend = "see SVC_BASE_URL, SVC_PROXY and the network; keys were not looked at"
+    if isinstance(error, NoService):
+        mend = f"see SVC_BASE_URL and SVC_PROXY; {_AUTHORITY}"
+    return Point("service", "wrong", str(error), mend)
 
 
 def _mend_key(name: KeyClass) -> str:
-    return f"see the address, and whether SVC_{name.upper()}_KEY is the newest of the console"
+    return f"see whether SVC_{name.upper()}_KEY is the newest of the console, and its allowlist"
 
 
 def _merchants(settings: Settings, merchants: dict[str, str]) -> Iterator[Point]:
@@ -159,6 +216,9 @@ def _certificate(settings: Settings) -> Iterator[Point]:
     from svc_analytics.api.transport import trusted_by
 
     parts = urlsplit(settings.base_url)
+    if settings.proxy:
+        text = "how long the service's certificate holds is not looked at behind SVC_PROXY"
+        yield Point("TLS", "note", text, "see it once without the proxy, or ask who runs that")
     if parts.scheme != "https" or settings.proxy:
         return
     context = trusted_by(settings.ssl_cert_file, settings.ca_file)
@@ -170,8 +230,7 @@ def _certificate(settings: Settings) -> Iterator[Point]:
         ):
             certificate = tls.getpeercert() or {}
     except OSError as error:
-        mend = "if your company has an authority of its own, give its certificate by SVC_CA_FILE"
-        yield Point("TLS", "wrong", f"{parts.netloc}: {error}", mend)
+        yield Point("TLS", "wrong", f"{parts.hostname}: {error}", _AUTHORITY)
         return
     ends = int(ssl.cert_time_to_seconds(str(certificate["notAfter"]))) * SECOND
     text = f"the certificate of {parts.hostname} is trusted for {duration(ends - now())} more"
@@ -180,95 +239,32 @@ def _certificate(settings: Settings) -> Iterator[Point]:
     yield Point("TLS", "note" if is_soon else "well", text, mend)
 
 
-def _secrets(settings: Settings) -> Iterator[Point]:
-    if settings.receipt_secrets:
-        yield Point("receipt secrets", "well", f"{len(settings.receipt_secrets)} in the ring")
-    else:
-        text = "none: months are sealed without their receipts being checked"
-        mend = "give SVC_RECEIPT_SECRETS or SVC_RECEIPT_SECRETS_FILE before the first seal"
-        yield Point("receipt secrets", "wrong", text, mend)
+def _not_looked_at() -> Iterator[Point]:
+    text = "whether a webhook or ping takes a message, what the stamps' authority answers"
+    text += ", what another machine or user has set, and records that the service lists"
+    yield Point("not looked at", "note", text, "run svc-analytics extract, then check, to see")
 
 
-def _signing(source: SettingPlaces) -> Iterator[Point]:
-    """Yield whether the key that signs months can be read, and `ssh-keygen` is there."""
-    try:
-        key = read_signing_key(environ=source.environ, folder=source.folder)
-        shown = key and fingerprint_of(key)
-    except ConfigError as error:
-        mend = "correct it; until then months are sealed, and not signed"
-        yield Point("signing key", "wrong", str(error), mend)
-        return
-    if shown:
-        text = f"{key}, {shown}; what it signed is remembered in {state_folder(source.environ)}"
-        yield Point("signing key", "well", text)
-    elif key:
-        mend = "give SVC_SIGNING_KEY the path of an SSH key; months are sealed, and not signed"
-        yield Point("signing key", "wrong", f"ssh-keygen reads no key in {key}", mend)
+def _folders(lake: Lake, source: SettingPlaces) -> Iterator[Point]:
+    """Yield whether what a run writes can be written, and how much is free there."""
+    disks = set[int]()
+    for folder in (lake.path, cache_folder(source.environ), state_folder(source.environ)):
+        path = _nearest(folder)
+        if not (path.is_dir() and os.access(path, os.W_OK | os.X_OK)):
+            mend = "give it to who runs the close, or name another one by its setting"
+            yield Point("folders", "wrong", f"{path} cannot be written to", mend)
+        if path.stat().st_dev not in disks:
+            disks.add(path.stat().st_dev)
+            yield _disk(path)
 
 
-def _stamping(source: SettingPlaces) -> Iterator[Point]:
-    """Yield whether the authority that stamps months has an address, and `openssl` is there."""
-    authority = Authority.read(source.environ, source.folder)
-    if not authority.url:
-        return
-    mend = "correct it; until then months are sealed, and not stamped"
-    try:
-        authority.require()
-    except ConfigError as error:
-        yield Point("stamps", "wrong", str(error), mend)
-        return
-    yield Point("stamps", "well", f"openssl is here; {authority.url} is asked at each close")
+def _nearest(path: Path) -> Path:
+    """Return a folder, or the one that is there in which it would be made."""
+    return next(each for each in (path.absolute(), *path.absolute().parents) if each.exists())
 
 
-def _notifiers(watching: Watching) -> Iterator[Point]:
-    """Yield who is told, and commands that are not there."""
-    names = ", ".join(one.name for one in watching.notifiers)
-    if names:
-        yield Point("notices", "well", f"to {names}")
-    else:
-        mend = "give SVC_NOTIFY, such as smtps://mail.example?from=…&to=…"
-        yield Point("notices", "note", "nobody is told what became of a run", mend)
-    for one in watching.notifiers:
-        if one.scheme == "exec" and not os.access(one.command, os.X_OK):
-            yield Point("notices", "wrong", f"{one.name} cannot be run", "chmod +x, or correct it")
-
-
-def _files(source: SettingPlaces) -> Iterator[Point]:
-    """Yield files of settings that others than their owner can read."""
-    named = [path for name, path in source.environ.items() if _is_file_setting(name)]
-    for path in [source.folder / ".env", *map(Path, named)]:
-        if path.is_file() and path.stat().st_mode & _NOT_OWNER and os.name != "nt":
-            text = f"{path} can be read by others than its owner"
-            yield Point("permissions", "wrong", text, f"chmod 600 {path}")
-
-
-def _is_file_setting(name: str) -> bool:
-    return name.startswith("SVC_") and name.endswith(("_KEY_FILE", "_SECRETS_FILE", "NOTIFY_FILE"))
-
-
-def _runs(lake: Lake, watching: Watching) -> Iterator[Point]:
-    """Yield how the last run of each command ended, as it is kept where somebody is told of it."""
-    if not (watching.notifiers or watching.metrics_file):
-        return
-    commands = read_notice_log(lake.path).commands
-    for name, one in sorted(commands.items()):
-        if one.ended_at is not None:
-            is_well = one.exit_code == 0
-            text = f"last ended with {one.exit_code}, {ago(one.ended_at)}"
-            yield Point(
-                f"{name} run", "well" if is_well else "note", text, "" if is_well else _LOOK
-            )
-        if one.is_running and one.began_at is not None:
-            text = f"one began {ago(one.began_at)} and has not ended: it runs, or was killed"
-            yield Point(f"{name} run", "note", text, _LOOK)
-    if not commands:
-        text = "none is known yet: no timer has started close or extract"
-        yield Point("runs", "note", text, "see the page Schedule the close")
-
-
-def _lake(lake: Lake, source: SettingPlaces) -> Iterator[Point]:
-    """Yield disk, permissions, age of the data, and months that are due."""
-    yield _disk(lake.path)
+def _lake(lake: Lake) -> Iterator[Point]:
+    """Yield permissions and age of the data."""
     if not lake.exists:
         mend = "run svc-analytics extract"
         yield Point("lake", "note", f"nothing was read into {lake.place} yet", mend)
@@ -278,35 +274,9 @@ def _lake(lake: Lake, source: SettingPlaces) -> Iterator[Point]:
         yield Point("permissions", "wrong", text, f"chmod o-rwx {lake.path}")
     for stream in lake_status(lake).streams:
         yield _age(stream.name, stream.coverage.read[-1][1] if stream.coverage.read else None)
-    yield from _months(lake, source)
-
-
-def _months(lake: Lake, source: SettingPlaces) -> Iterator[Point]:
-    """Yield the months that are due: wrong are those that the schedule closes, others a note."""
-    first, *others = reckonings(lake, scheduled_months(lake, source))
-    due = months_unsealed(lake, now(), 0, *first)
-    if due:
-        mend = "run svc-analytics close --all-due; svc-analytics status says why each waits"
-        yield Point("months", "wrong", f"over and not sealed: {', '.join(due)}", mend)
-    else:
-        yield Point("months", "well", f"every month that is over is sealed{_by(first, others)}")
-    for each in others:
-        if due := months_unsealed(lake, now(), 0, *each):
-            text = f"over and not sealed{_by(each, others)}: {', '.join(due)}"
-            mend = (
-                f"svc-analytics close --all-due --zone {each[0]} --calendar {each[1]}, if need be"
-            )
-            yield Point("months", "note", text, mend)
-
-
-def _by(each: Reckoning, others: Collection[Reckoning]) -> str:
-    """Name a zone and a calendar, where there are several."""
-    return f" by the {each[1]} calendar of {each[0]}" if others else ""
 
 
 def _disk(path: Path) -> Point:
-    while not path.exists():
-        path = path.parent
     free = shutil.disk_usage(path).free
     text = f"{free / (1 << 30):,.1f} GiB are free at {path}"
     if free >= LEAST_DISK:

@@ -16,7 +16,7 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.due import lake_months
 from svc_analytics.closing.reckonings import Reckoning, reckonings
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.errors import EXIT_ATTENTION, LakeBusy, SvcError
+from svc_analytics.errors import EXIT_ATTENTION, LakeBusy, SvcError, text_of
 from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
@@ -105,16 +105,16 @@ class Watch:
         if code != LATER:  # whoever waits for the success behind a start counts the time
             self._ping("" if code == 0 else "/fail")
 
-    def _trying(self, work: Callable[[], None]) -> None:
+    def _trying(self, work: Callable[[], None], what: str = "not all was told of this run") -> None:
         """Do work whose failure is a warning: the run itself is another thing."""
         try:
             work()
         except Exception as error:  # whatever it is, the run keeps its own result
-            self._warn("not all was told of this run", error)
+            self._warn(what, error)
 
     def _warn(self, what: str, error: Exception) -> None:
-        name = "" if isinstance(error, SvcError) else f"{type(error).__name__}: "
-        self.warn(without(f"{what}: {name}{error}", self.watching.secrets))
+        name = "" if isinstance(error, SvcError | OSError) else f"{type(error).__name__}: "
+        self.warn(without(f"{what}: {name}{text_of(error)}", self.watching.secrets))
 
     def _ping(self, ending: str) -> None:
         url = self.watching.ping_url
@@ -191,7 +191,9 @@ class Watch:
             if self.watching.notifiers:
                 self._trying(lambda: self._tell_notifiers(log, code))
             if path := self.watching.metrics_file:
-                self._trying(lambda: self._measure(Path(path), log))
+                self._trying(
+                    lambda: self._measure(Path(path), log), "SVC_METRICS_FILE was not written"
+                )
 
     def _notices(self, log: NoticeLog, code: int | None) -> RunNotices:
         from svc_analytics.unattended.run_notices import RunNotices  # loads what sends mail

@@ -3,12 +3,14 @@
 No redirect is followed and no proxy of the environment is used: what is sent may hold a name.
 """
 
+import socket
 from collections.abc import Callable
 from concurrent.futures import Future
 from http.client import HTTPException
 from threading import Thread
 from typing import Any
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 from urllib.request import (
     BaseHandler,
     HTTPRedirectHandler,
@@ -34,6 +36,22 @@ class _Stay(HTTPRedirectHandler):
 def call(url: str, watching: Watching, body: bytes | None = None) -> None:
     """Send JSON, or ask for an address; raise `Undelivered` unless it is taken in time."""
     in_time(lambda: _call(url, watching, body), TIMEOUT)
+
+
+def connect(url: str, watching: Watching) -> None:
+    """Reach the server of an address and look at its certificate, and ask for nothing."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+
+    def reach() -> None:
+        try:
+            with socket.create_connection((parts.hostname or "", port), TIMEOUT) as line:
+                if parts.scheme == "https":
+                    watching.trusted().wrap_socket(line, server_hostname=parts.hostname).close()
+        except OSError as error:
+            raise Undelivered(str(error)) from None
+
+    in_time(reach, TIMEOUT)
 
 
 def in_time(work: Callable[[], None], seconds: float) -> None:

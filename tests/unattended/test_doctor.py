@@ -18,6 +18,8 @@ from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.watch import Watch
 from tests.support.commands import Run
 from tests.support.loopback import answering
+from tests.support.mail_servers import MailHandler, mail_server
+from tests.support.post_office import post_office
 from tests.support.ssh_keys import make_key
 
 Points = Callable[[], dict[str, dict[str, str]]]
@@ -125,6 +127,76 @@ def test_what_signs_and_stamps_is_looked_at(points, run, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     found = points()
     assert "ssh-keygen is not installed" in found["signing key"]["text"]
+
+
+SMTP = "smtp://127.0.0.1:1?from=a@x.example&to=b@x.example"
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "name", "says"),
+    [
+        ("SVC_MEMORY", "4", "memory", "SVC_MEMORY is not an amount of memory"),
+        ("SVC_RATES_GAPS", "any", "rates", "SVC_RATES_GAPS is 'any'"),
+        ("SVC_ENGINE", "spark", "engine", "SVC_ENGINE names no engine"),
+        ("SVC_NOTIFY", SMTP, "notices", "b@x.example (smtp://127.0.0.1) is not reached"),
+        ("SVC_NOTIFY", "https://127.0.0.1:1/hook", "notices", "https://127.0.0.1 is not reached"),
+        ("SVC_NOTIFY", "slack+https://127.0.0.1:1/hook", "notices", "is not reached"),
+        ("SVC_NOTIFY", "exec:/nowhere/tell", "notices", "exec:tell cannot be run"),
+        ("SVC_PING_URL", "http://127.0.0.1:1/ping-token", "ping", "127.0.0.1 is not reached"),
+        ("SVC_METRICS_FILE", "none/x.prom", "metrics", "there is no folder"),
+        ("SVC_METRICS_FILE", "data", "metrics", "cannot be written"),
+        ("SVC_CLOSE_ZONE", "Asia/Teheran", "close", "no time zone 'Asia/Teheran'"),
+        ("SVC_CLOSE_GRACE_HOURS", "many", "close", "'many' is not a valid int"),
+        ("SVC_STATE_DIR", "data/lake.json", "folders", "lake.json cannot be written to"),
+        ("SVC_CA_FILE", "none.pem", "authorities", "SVC_CA_FILE names no file"),
+        ("SVC_BASE_URL", "http://127.0.0.1:1", "service", "nothing listens"),
+    ],
+)
+def test_it_is_green_only_where_runs_work(setting, value, name, says, points, monkeypatch):
+    """One cause is one line, and the next step names no key that nobody answered to."""
+    monkeypatch.setenv("SVC_PATIENCE", "1")
+    monkeypatch.setenv(setting, value)
+    found = points()
+    assert found.keys() == {name} and says in found[name]["text"]
+    assert "_KEY" not in found[name]["next_step"]
+    assert "token" not in str(found)
+
+
+def test_a_mail_server_is_asked_for_each_receiver_and_gets_no_mail(points, run, monkeypatch):
+    """It refuses one of two."""
+    handler = MailHandler()
+    handler.unknown = {"c@x.example"}
+    with mail_server(handler) as port:
+        address = f"smtp://127.0.0.1:{port}?from=a@x.example&to=b@x.example,c@x.example"
+        monkeypatch.setenv("SVC_NOTIFY", address)
+        text = "c@x.example (smtp://127.0.0.1) is not reached: it answered 550 no such user"
+        assert points()["notices"]["text"] == text
+        assert "well notices: the mail server takes mail for b@x.example" in run("doctor").out
+        assert handler.mails == []
+
+
+def test_a_file_of_records_that_was_altered_is_wrong(points):
+    """Of any month: each vouches for its bytes."""
+    [path, *_] = sorted(Path("data/payments").glob("20*.parquet"))
+    content = path.read_bytes()
+    path.write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
+    try:
+        found = points()
+        assert found.keys() == {"records"} and path.name in found["records"]["text"]
+    finally:
+        path.write_bytes(content)
+
+
+def test_what_it_does_not_look_at_it_says(run, monkeypatch):
+    """Behind a proxy it sees neither a certificate nor who is told."""
+    monkeypatch.setenv("SVC_PATIENCE", "1")
+    with post_office() as office:
+        monkeypatch.setenv("SVC_PROXY", office.web)
+        monkeypatch.setenv("SVC_NOTIFY", f"{office.web}/hook")
+        lines = run("doctor").out.splitlines()
+    notes = [line.partition(":")[0] for line in lines if "not looked at" in line]
+    assert notes == ["wrong service", "note notices", "note not looked at"]
+    assert all("; next: " in line for line in lines if not line.startswith("well "))
 
 
 def test_how_the_last_run_ended_is_told(run, monkeypatch):

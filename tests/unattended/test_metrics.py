@@ -62,6 +62,7 @@ def test_a_run_is_measured_with_its_lake(call, closer, monkeypatch):
 def test_a_seal_by_another_calendar_hides_no_month(call, closer, monkeypatch):
     """What the schedule closes alarms; the other is counted and shown, and alarms nobody."""
     monkeypatch.setenv("SVC_METRICS_FILE", str(FILE))
+    monkeypatch.setenv("SVC_PATIENCE", "1")  # its service is not there
     monkeypatch.setattr(metrics, "_of_records", lambda lake: {})  # which takes long
     closer.sealed("2026-08")
     assert call("close", "1405-07", *TEHRAN).code == 0
@@ -91,6 +92,15 @@ def test_a_seal_by_another_calendar_hides_no_month(call, closer, monkeypatch):
     assert shown() == ([*jalali, *utc], [other, usual])
     monkeypatch.setenv("SVC_CLOSE_ZONE", "Asia/Teheran")
     assert shown()[0] == [*utc, *jalali]
+
+
+def test_a_file_that_cannot_be_written_is_a_warning_that_names_its_setting(call, monkeypatch):
+    """And no exception of Python's."""
+    monkeypatch.setenv("SVC_METRICS_FILE", "none/out.prom")
+    done = call("extract")
+    [warning] = [line for line in done.lines if "warning" in line]
+    assert done.code == 0 and "SVC_METRICS_FILE was not written: " in warning
+    assert "No such file or directory" in warning and "Error" not in warning
 
 
 def _away() -> None:

@@ -11,7 +11,8 @@ from svc_analytics.environment import here
 from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
-from svc_analytics.unattended.doctor import Doctor, Point
+from svc_analytics.unattended.doctor import Doctor
+from svc_analytics.unattended.looks.point import Point
 from svc_analytics.unattended.settings import read_watching
 
 
@@ -20,9 +21,11 @@ from svc_analytics.unattended.settings import read_watching
 def doctor(data_dir: str | None, as_json: bool) -> None:
     """Look at all that runs without a person need, and say what to do.
 
-    Looks at settings, keys, the service, the clock, its certificate, secrets, what signs and
-    stamps, notices, permissions, the disk, and at the age and the months of the lake. It writes
-    nothing, and exits 3 where something is wrong.
+    Looks at settings, memory, keys, the service, its certificate, the clock, secrets, what signs
+    and stamps, mail servers and other receivers of notices, metrics, the timer, permissions, free
+    space, the files of records, the age of the data, due months and sealed ones; whether close
+    --all-due begins; and says what it did not look at. It sends no notice, alters nothing, and
+    exits 3 where something is wrong.
     """
     points = []
     for point in Doctor(here(), partial(read_settings, data_dir), read_watching).points():

@@ -1,0 +1,1 @@
+"""What the doctor looks at, by kinds."""
