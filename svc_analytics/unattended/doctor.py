@@ -83,7 +83,7 @@ class Doctor:
     def _looks(
         self, settings: Settings, watching: Watching
     ) -> dict[str, Callable[[], Iterator[Point]]]:
-        """Return what is looked at, by the name of what keeps it from it."""
+        """Return the looks, each by the name under which it is told that it failed."""
         lake = Lake(settings.data_dir)
         place = place_of(settings.data_dir, self.source.folder)
         scheduled = partial(scheduled_months, lake, self.source)

@@ -26,6 +26,10 @@ class TooMuch(Undelivered):
     """A notice was not taken as it is, for its size or its content: a smaller form may be."""
 
 
+class Late(Undelivered):
+    """It gave no whole answer in time."""
+
+
 @dataclass(frozen=True)
 class Notifier:
     """One address that notices are sent to; its repr shows no part that may be a secret.

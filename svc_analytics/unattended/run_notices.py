@@ -5,7 +5,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from svc_analytics.unattended.attachments import Attachment, attachments
 from svc_analytics.unattended.forms import forms, saying
 from svc_analytics.unattended.notice_log import NoticeLog
 from svc_analytics.unattended.notices import Notice, sealed_notice
-from svc_analytics.unattended.notifiers import Notifier, TooMuch, Undelivered
+from svc_analytics.unattended.notifiers import Late, Notifier, TooMuch, Undelivered
 from svc_analytics.unattended.settings import Watching
 from svc_analytics.unattended.web import call
 
@@ -92,6 +92,7 @@ class RunNotices:
     facts: dict[str, Any]  # of the run, for webhooks and commands
     watching: Watching
     warn: Callable[[str, Exception], None]
+    _late: dict[str, Late] = field(default_factory=dict)  # of addresses that took too long
 
     def send_seals(
         self, sealed: Mapping[str, seals.Sealed], lake: Lake, language: Language
@@ -143,8 +144,12 @@ class RunNotices:
     ) -> bool:
         """Send a notice to one notifier; say whether it was taken."""
         try:
+            if error := self._late.get(notifier.address):
+                raise error  # each further one would take as long
             refusal = self._send(notifier, notice, files)
         except Exception as error:  # whatever it is, the others are told
+            if isinstance(error, Late):
+                self._late[notifier.address] = error
             self.warn(f"{notifier.name} was not told", error)
             return False
         if refusal:

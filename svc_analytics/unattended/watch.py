@@ -211,7 +211,7 @@ class Watch:
         notices.send_states(self.command, self._well(log) if code in DONE else None)
 
     def _well(self, log: NoticeLog) -> Notice | None:
-        """Return what is told when no state is left, which a run of one period does not know."""
+        """Return the notice that no state is left; None of one period, which does not know it."""
         waiting = [name for name, one in log.commands.items() if one.states]
         if self.period:
             return None

@@ -20,7 +20,7 @@ from urllib.request import (
     build_opener,
 )
 
-from svc_analytics.unattended.notifiers import TooMuch, Undelivered
+from svc_analytics.unattended.notifiers import Late, TooMuch, Undelivered
 from svc_analytics.unattended.settings import Watching
 
 TIMEOUT = 20  # seconds
@@ -73,7 +73,7 @@ def in_time(work: Callable[[], None], seconds: float) -> None:
     try:
         future.result(seconds)
     except TimeoutError:
-        raise Undelivered(f"no whole answer within {seconds:g} seconds") from None
+        raise Late(f"no whole answer within {seconds:g} seconds") from None
 
 
 def _call(url: str, watching: Watching, body: bytes | None) -> None:

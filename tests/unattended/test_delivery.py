@@ -250,6 +250,20 @@ def test_an_answer_that_drips_ends_the_call_and_not_the_run(scheme, monkeypatch)
         assert time.monotonic() - began < 5
 
 
+def test_who_took_too_long_is_not_waited_for_again_in_a_run(teller, monkeypatch):
+    """Each receiver is named, and one of another server is told; the next run tries again."""
+    monkeypatch.setattr(mail, "_PATIENCE", 0.5)
+    with answering(drip) as server, post_office() as office:
+        people = ",".join(f"{one}@x.example" for one in "abcdefgh")
+        late = f"smtp://127.0.0.1:{server.port}?from=s@x.example&to={people}"
+        monkeypatch.setenv("SVC_NOTIFY", f"{late},{office.web}/hook")
+        began = time.monotonic()
+        warnings = teller.tell(STATE)
+        assert time.monotonic() - began < 2 and len(server.asked) <= 1
+        assert len(warnings) == 8 and all("no whole answer" in one for one in warnings)
+        assert len(office.documents()) == 1
+
+
 def mail_to(address: str) -> None:
     [notifier] = read_notifiers(address)[0].each
     mail.send(notifier, mail.letter(notifier, STATE, ()), read_watching())

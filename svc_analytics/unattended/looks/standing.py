@@ -76,7 +76,7 @@ def _months_of(states: list[MonthState], name: str) -> Iterator[Point]:
 
 
 def _faults(state: MonthState) -> list[str]:
-    """Return what is wrong with a sealed month: as `close` tells it, and as its files are."""
+    """Return the faults of a sealed month: as `close` tells them, and those of its files."""
     if state.kind == "changed":
         return [str(state.word)]
     failed = [str(each.text) for each in state.statuses if each.outcome == FAILED]
