@@ -38,16 +38,22 @@ class Sender:
     def send(self, notifier: Notifier, notice: Notice, files: Sequence[Attachment]) -> None:
         """Send a notice with its files; raise `Undelivered` unless it is taken."""
         if notifier.is_mail:
-            mail.send(notifier, mail.letter(notifier, notice, files), self.watching)
+            letter = mail.letter(notifier, self._placed(notice), files)
+            mail.send(notifier, letter, self.watching)
         elif notifier.scheme == "exec":
             _run(notifier.command, self._document(notice, files, has_paths=True))
         elif notifier.scheme.startswith("slack+"):
-            text = _slack_text(notice)
+            text = _slack_text(self._placed(notice))
             if len(text) > _MOST_OF_SLACK:
                 raise TooMuch(f"Slack takes {_MOST_OF_SLACK:,} letters, not {len(text):,}")
             call(notifier.parts.geturl(), self.watching, _encoded({"text": text}))
         else:
             call(notifier.address, self.watching, self._document(notice, files))
+
+    def _placed(self, notice: Notice) -> Notice:
+        """Return a notice for people, who may have several lakes and machines."""
+        line = f"lake: {self.facts['lake']}, on {self.facts['machine']}"
+        return replace(notice, lines=(*notice.lines, line))
 
     def _document(
         self, notice: Notice, files: Sequence[Attachment], *, has_paths: bool = False

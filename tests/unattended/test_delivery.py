@@ -32,7 +32,7 @@ class Teller:
     def notices(self, log: NoticeLog) -> RunNotices:
         watching = read_watching()
         log.begin([one.key for one in watching.receivers], [])
-        facts = {"command": "close", "exit_code": 3, "at": "now"}
+        facts = {"command": "close", "exit_code": 3, "at": "now", "lake": "/srv/shop"}
         return RunNotices(log, facts, watching, self._warn)
 
     def tell(self, *states: Notice) -> list[str]:
@@ -110,6 +110,7 @@ def test_each_receiver_gets_the_notice_or_is_named_and_tried_again(teller, monke
         assert [people for people, _ in handler.mails] == [["a+1@x.example"]]
         assert handler.mails[0][1]["To"] == people.replace(",", ", ")
         assert handler.mails[0][1]["From"] == "Shop <s@x.example>"
+        assert "\nlake: /srv/shop, on " in handler.mails[0][1].as_string()
         handler.unknown = {"c@x.example"}
         assert len(teller.tell(STATE)) == 1 and handler.mails[1][0] == ["b@x.example"]
         handler.unknown.clear()
