@@ -147,7 +147,7 @@ def overdue(lake: Lake, clock: int, zone: str, calendar: str) -> list[Notice]:
     if not months:
         return []
     line = f"over for more than {OVERDUE // DAY} days, and not sealed: {', '.join(months)}"
-    return [_state(f"overdue:{months[-1]}", "overdue", [line])]
+    return [_state(f"overdue:{months[-1]}", "overdue", [line], months[-1])]
 
 
 def months_unsealed(lake: Lake, clock: int, behind: int, zone: str, calendar: str) -> list[str]:

@@ -259,7 +259,11 @@ class Watch:
     def _left(self, command: CommandState) -> list[Notice]:
         """Return the states on which this run says nothing: those of periods it did not look at."""
         if self.period:
-            return [one for one in command.states if one.period != self.period]
+            return [
+                one
+                for one in command.states
+                if one.event == "overdue" or one.period != self.period  # others are overdue too
+            ]
         others = [one for one in command.states if one.period]
         if self.months is None or not others or not self.lake.exists:
             return []

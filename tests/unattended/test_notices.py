@@ -322,7 +322,7 @@ def test_a_run_of_one_month_tells_of_it_alone(watched, told, monkeypatch):
     assert run(period="2026-09") == []
     after = read_notice_log(watched().lake.path).command("close")
     assert replace(after, states=[]) == replace(log, states=[])
-    assert [one.period for one in after.states] == ["2026-10", ""]
+    assert [one.period for one in after.states] == ["2026-10", "2026-10"]
     assert run(held("2026-09"), held("2026-10")) == ["attention"]
 
 
@@ -377,6 +377,19 @@ def test_a_month_that_is_overdue_is_told_once(watched, told):
     [document] = documents(told)
     assert document["event"] == "overdue"
     assert document["subject"].endswith("and not sealed: 2026-08, 2026-09, 2026-10")
+
+
+def test_two_schedules_tell_of_their_own_months(watched, told):
+    """Months of UTC that are overdue are told once, though a run of Tehran's comes between."""
+    seal()
+    told_of = list[str]()
+    for zone in ("UTC", "Asia/Tehran") * 3:
+        run = watched()
+        run.months = (zone, "gregorian")
+        with run:
+            pass
+        told_of += [one["subject"].rpartition(" ")[2] for one in documents(told)]
+    assert told_of == ["2026-10", "2026-10@Asia-Tehran"]
 
 
 def test_a_failure_is_told_once_and_its_end_once(call, closer, told, fails):
