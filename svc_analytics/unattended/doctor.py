@@ -241,8 +241,9 @@ def _certificate(settings: Settings) -> Iterator[Point]:
 
 def _not_looked_at() -> Iterator[Point]:
     text = "whether a webhook or ping takes a message, what the stamps' authority answers"
-    text += ", what another machine or user has set, and records that the service lists"
-    yield Point("not looked at", "note", text, "run svc-analytics extract, then check, to see")
+    text += ", what other machines and users have set, what the service lists"
+    text += ", and seals of quarters, years and months before the last twelve"
+    yield Point("not looked at", "note", text, "run extract, check and statement-verify to see")
 
 
 def _folders(lake: Lake, source: SettingPlaces) -> Iterator[Point]:

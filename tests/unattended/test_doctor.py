@@ -22,6 +22,7 @@ from tests.support.mail_servers import MailHandler, mail_server
 from tests.support.post_office import post_office
 from tests.support.ssh_keys import make_key
 
+SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signed.pem"
 Points = Callable[[], dict[str, dict[str, str]]]
 
 
@@ -162,6 +163,28 @@ def test_it_is_green_only_where_runs_work(setting, value, name, says, points, mo
     assert "token" not in str(found)
 
 
+def test_an_untrusted_certificate_is_one_cause_in_one_line(points, monkeypatch):
+    """No key is named, whose service nobody has heard."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(SELF_SIGNED)
+    monkeypatch.setenv("SVC_PATIENCE", "1")
+    with answering(b"", context) as server:
+        monkeypatch.setenv("SVC_BASE_URL", f"https://localhost:{server.port}")
+        found = points()
+    assert found.keys() == {"service"} and "SVC_CA_FILE" in found["service"]["next_step"]
+    assert "_KEY" not in str(found)
+
+
+def test_a_service_that_is_away_says_nothing_of_keys(points, monkeypatch):
+    """It answers, that it is in maintenance."""
+    body = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    monkeypatch.setenv("SVC_PATIENCE", "1")
+    with answering(body) as server:
+        monkeypatch.setenv("SVC_BASE_URL", server.base_url)
+        found = points()
+    assert found.keys() == {"service"} and "_KEY" not in str(found)
+
+
 def test_a_mail_server_is_asked_for_each_receiver_and_gets_no_mail(points, run, monkeypatch):
     """It refuses one of two."""
     handler = MailHandler()
@@ -221,9 +244,6 @@ def test_a_wrong_clock_and_old_data_are_wrong(points, monkeypatch):
     for module in ("unattended.doctor", "instants"):
         monkeypatch.setattr(f"svc_analytics.{module}.now", lambda: real + 3 * 86_400_000_000)
     assert points().keys() == {"clock", "payments", "payout_records"}
-
-
-SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signed.pem"
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,7 @@ def test_a_seal_by_another_calendar_hides_no_month(call, closer, monkeypatch):
     points = {line for line in call("doctor").out.splitlines() if " months: " in line}
     assert {line.split(":")[0] for line in points} == {"wrong months", "note months"}
     assert any(", ".join(utc) in line for line in points)
+    assert any("close --all-due --zone Asia/Tehran --calendar jalali" in line for line in points)
     [late] = overdue(Lakehouse("data"), now() + 30 * DAY, "UTC", "gregorian")
     assert "1405" not in late.subject
     monkeypatch.setenv("SVC_CLOSE_ZONE", "Asia/Tehran")

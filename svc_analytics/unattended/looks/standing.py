@@ -22,6 +22,7 @@ from svc_analytics.unattended.notice_log import read_notice_log
 from svc_analytics.unattended.schedule import TimerStatus, machine_manager, own_manager, read_status
 from svc_analytics.unattended.settings import Watching
 
+_IF_WANTED = "where they are to be sealed: svc-analytics close --all-due"
 _FOLDERS = (*STREAMS, *SIDE_STREAMS, VERDICTS_FOLDER)
 _LOOK = "see what it printed, in the log of its timer"
 _PATIENCE = 300  # seconds for a dry run
@@ -48,8 +49,10 @@ def months(lake: Lake, scheduled: Reckoning | None) -> Iterator[Point]:
     for each in (first, *others):
         name = f" by the {each[1]} calendar of {each[0]}" if others else ""
         for point in _months_of(_states(lake, each, contents), name):
-            is_noted = each != first and point.state == "wrong"
-            yield replace(point, state="note") if is_noted else point
+            if each != first and point.state == "wrong":
+                mend = f"{_IF_WANTED} --zone {each[0]} --calendar {each[1]}"
+                point = replace(point, state="note", next_step=mend)
+            yield point
 
 
 def _states(lake: Lake, by: Reckoning, contents: LakeContents) -> list[MonthState]:
