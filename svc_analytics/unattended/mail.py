@@ -3,6 +3,7 @@
 import smtplib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from email.header import Header
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import formataddr, formatdate, make_msgid
@@ -27,7 +28,9 @@ def letter(notifier: Notifier, notice: Notice, files: Sequence[Attachment]) -> E
     [sender] = notifier.people("from")
     mail["From"] = formataddr(notifier.mailboxes("from")[0])
     mail["To"] = ", ".join(map(formataddr, notifier.mailboxes("to", "cc")))
-    mail["Subject"], mail["Date"] = notice.subject, formatdate()
+    mail["Date"] = formatdate()
+    # As Python folds a long subject that is not ASCII, it loses a blank between its words.
+    mail.set_raw("Subject", Header(notice.subject, header_name="Subject").encode())
     mail["Auto-Submitted"] = "auto-generated"
     mail["Message-ID"] = make_msgid(domain=sender.rpartition("@")[2] or None)
     digests = [f"{each.name}: SHA-256 {each.sha256}" for each in files]

@@ -3,6 +3,7 @@
 import ssl
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,17 @@ def test_each_receiver_gets_the_notice_or_is_named_and_tried_again(teller, monke
         handler.unknown.clear()
         assert teller.tell(STATE) == [] and handler.mails[2][0] == ["c@x.example"]
         assert teller.tell(STATE) == [] and len(handler.mails) == 3
+
+
+@pytest.mark.parametrize("name", ["Shop", "Saffron & Tile · زعفران و کاشی", "فروشگاه " * 20])
+def test_a_subject_arrives_as_it_was_written(name, teller, monkeypatch):
+    """A long one in Persian too, with each blank."""
+    handler, subject = MailHandler(), f"{name.strip()}: 2026-07 is sealed"
+    with mail_server(handler) as port:
+        address = f"smtp://127.0.0.1:{port}?from=s@x.example&to=a@x.example"
+        monkeypatch.setenv("SVC_NOTIFY", address)
+        assert teller.send(replace(STATE, subject=subject)) == []
+    assert handler.mails[0][1]["Subject"] == f"svc-analytics close: {subject}"
 
 
 def test_a_notifier_that_cannot_be_called_keeps_no_other_from_it(teller, monkeypatch):
