@@ -166,8 +166,8 @@ def kept(monkeypatch) -> None:
 
 @pytest.fixture
 def no_printer(monkeypatch) -> None:
-    """A machine without WeasyPrint: a PDF takes ten times as long as all else of a package."""
-    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    """A machine without Typst: most tests of packages and notices need no PDF."""
+    monkeypatch.setitem(sys.modules, "typst", None)
 
 
 @pytest.fixture

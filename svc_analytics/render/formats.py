@@ -20,7 +20,6 @@ from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.tables import to_json, to_objects
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.language.fonts import has_persian_font
 from svc_analytics.log import FORM_LOG
 from svc_analytics.messages import Message
 from svc_analytics.render.beancount import write_beancount
@@ -30,7 +29,6 @@ from svc_analytics.render.journal import check_balanced, make_journal, write_pos
 Facts = dict[str, Any]
 Rows = dict[str, int]
 _CHUNK = 10_000
-_MOST_LETTERS = 20
 
 
 def write_json(statement: Document, facts: Facts, folder: Path) -> Rows:
@@ -98,29 +96,26 @@ def write_books(statement: Document, facts: Facts, folder: Path) -> Rows:
 def write_pdf(
     statement: Document, facts: Facts, folder: Path, language: Language = ENGLISH
 ) -> Rows:
-    """Write `statement.pdf`: the same page as in HTML, on A4."""
+    """Write `statement.pdf`: the tables, sentences and charts of the page, on A4."""
     require_pdf(language)
-    from svc_analytics.render.page import pdf
-    from svc_analytics.render.page.page import make_page  # loads matplotlib
+    from svc_analytics.render.paper.paper import make_paper  # loads matplotlib
 
-    page, rows = make_page(statement, facts, language)
-    with pdf.letters_without_font() as letters:
-        content = pdf.print_page(page)
-    if letters:
-        names = f"{', '.join([*letters][:_MOST_LETTERS])}{', …' * (len(letters) > _MOST_LETTERS)}"
-        said = Message("form.letters_without_font", letters=names)
-        content = pdf.print_page(pdf.with_last_line(page, language.text(said)))
-        FORM_LOG.warning("%s", said)
-    (folder / "statement.pdf").write_bytes(content)
-    return {"statement.pdf": rows}
+    paper = make_paper(statement, facts, language)
+    if paper.without_font:
+        FORM_LOG.warning("%s", paper.without_font)
+    (folder / "statement.pdf").write_bytes(paper.content)
+    return {"statement.pdf": paper.rows}
 
 
-def require_pdf(language: Language = ENGLISH) -> None:
-    """Raise `ConfigError` where WeasyPrint or a font of the language is not installed."""
-    if importlib.util.find_spec("weasyprint") is None:
-        raise ConfigError(Message("form.no_weasyprint", command=install("pdf")))
-    if language.has_right_to_left and not has_persian_font():
-        raise ConfigError(Message("form.no_font"))
+def require_pdf(_: Language = ENGLISH) -> None:
+    """Raise `ConfigError` where Typst is not installed."""
+    if not has_typst():
+        raise ConfigError(Message("form.no_typst", command=install("pdf")))
+
+
+def has_typst() -> bool:
+    """Whether PDF can be made here."""
+    return importlib.util.find_spec("typst") is not None
 
 
 @dataclass(frozen=True)

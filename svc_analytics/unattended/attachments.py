@@ -1,6 +1,5 @@
 """The forms of a sealed statement that go with its notice: PDF, or page, and workbook."""
 
-import importlib.util
 import mimetypes
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,7 @@ from svc_analytics.files import hash_file
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.folder import Output
-from svc_analytics.render.formats import DOCUMENTS
+from svc_analytics.render.formats import DOCUMENTS, has_typst
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class Attachment:
 
 
 def readable_forms() -> tuple[str, ...]:
-    """Return the forms that go with a notice: PDF, or without WeasyPrint the page, and workbook."""
-    return ("html" if importlib.util.find_spec("weasyprint") is None else "pdf", "xlsx")
+    """Return the forms that go with a notice: PDF, or without Typst the page, and workbook."""
+    return ("pdf" if has_typst() else "html", "xlsx")
 
 
 def attachments(

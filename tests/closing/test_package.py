@@ -7,9 +7,7 @@ import subprocess
 import sys
 import zipfile
 from datetime import UTC, datetime
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
@@ -21,6 +19,7 @@ from svc_analytics.closing.verification.proof import prove
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import to_micros
+from svc_analytics.render.paper.paper import Paper
 from svc_analytics.statements.wallet_balance import assert_balance
 from tests.closing.test_seal import sealed
 from tests.support.closings import LEDGER, Closer
@@ -133,8 +132,8 @@ def test_what_was_unpacked_holds(desk, packed):
 
 @pytest.mark.thorough
 def test_a_page_that_was_printed_holds(desk, sealed, tmp_path):
-    """It is printed again by the same printer, and compared."""
-    pytest.importorskip("weasyprint")
+    """It is set again, and compared."""
+    pytest.importorskip("typst")
     folder = unpacked(package(desk.lake, "2026-10", out=tmp_path / "a.zip").file, tmp_path / "b")
     assert (folder.with_name("2026-10-forms") / "statement.pdf").exists()
     assert verify_statement(folder, desk.lake).holds
@@ -144,10 +143,9 @@ def test_a_package_holds_the_page_as_pdf_where_it_can_be_printed(
     desk, sealed, tmp_path, monkeypatch
 ):
     """The printing itself is tried elsewhere."""
-    printer = ModuleType("weasyprint")
-    printer.__spec__ = ModuleSpec("weasyprint", None)
-    monkeypatch.setitem(sys.modules, "weasyprint", printer)
-    monkeypatch.setattr("svc_analytics.render.page.pdf.print_page", lambda page: b"%PDF-")
+    monkeypatch.setattr("svc_analytics.closing.handover.package.has_typst", lambda: True)
+    made = Paper(b"%PDF-", 1, None)
+    monkeypatch.setattr("svc_analytics.render.paper.paper.make_paper", lambda *_: made)
     with zipfile.ZipFile(package(desk.lake, "2026-10", out=tmp_path / "a.zip").file) as archive:
         found = [Path(name).name for name in archive.namelist() if "2026-10-forms/" in name]
     assert {"statement.html", "statement.pdf"} <= {*found}

@@ -2,12 +2,8 @@
 
 import csv
 import hashlib
-import importlib.util
 import json
-import os
 import re
-from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
@@ -16,10 +12,7 @@ from svc_analytics.formatting.tables import to_objects
 from svc_analytics.messages import Message
 from svc_analytics.render import formats
 from svc_analytics.render.document import Reason, Unknown, reason_facts, reasons_of
-from svc_analytics.render.page import template
-from svc_analytics.render.page.pdf import print_page
 from svc_analytics.warehouse.definitions import definitions_table
-from tests.support.browsers import pdf_words
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
 
@@ -66,79 +59,6 @@ def test_without_its_printer_pdf_is_refused_before_anything_is_made(make, tmp_pa
     with pytest.raises(ConfigError, match=re.escape(install("pdf"))):
         make().save(tmp_path / "out", ("csv", "pdf"))
     assert not (tmp_path / "out").exists()
-
-
-@pytest.fixture
-def printer() -> None:
-    """WeasyPrint; without it, skip, or fail where it is required."""
-    reason = "the extra pdf is not installed"
-    if importlib.util.find_spec("weasyprint") is None:
-        pytest.fail(reason) if os.environ.get("SVC_REQUIRE_PDF") == "1" else pytest.skip(reason)
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("printer")
-def test_a_pdf_has_the_same_bytes_each_time(save):
-    """The page goes to paper without the time of day, and the environment stays as it was."""
-    first = (save("pdf") / "statement.pdf").read_bytes()
-    assert first.startswith(b"%PDF-") and (save("pdf") / "statement.pdf").read_bytes() == first
-
-
-@pytest.mark.usefixtures("printer")
-@pytest.mark.parametrize("asked", ["file", "data"])
-def test_printing_loads_nothing(tmp_path, asked):
-    """A page that asks for a style is printed as if there were none."""
-    style = "p { font-size: 99px }"
-    (tmp_path / "style.css").write_text(style)
-    url = {"file": (tmp_path / "style.css").as_uri(), "data": f"data:text/css,{quote(style)}"}
-    page = "<html lang=en><title>t</title><link rel=stylesheet href='{}'><p>words</p></html>"
-    assert print_page(page.format(url[asked])) == print_page(page.format("file:///none"))
-
-
-# Of a script that no font has, of none that there is, and thirty of one.
-UNFIT = {"\u0378": "U+0378", "a\ue123b": "U+E123"}
-MANY = "".join(map(chr, range(0xE200, 0xE21E)))
-
-
-@pytest.mark.usefixtures("printer")
-@pytest.mark.parametrize("lang", ["en", "fa"])
-def test_letters_without_a_font_are_named(make, desk, run, tmp_path, monkeypatch, lang):
-    """On stderr and in the last line of the file; where there are none, nowhere."""
-    make()
-    for text, codes in {**UNFIT, "abc": "", MANY: "U+E213, …"}.items():
-        page = f"<html lang={lang}><main><p>first</p><footer>foot {text}</footer></main></html>"
-        monkeypatch.setattr("svc_analytics.render.page.page.make_page", lambda *_, p=page: (p, 1))
-        words = ("--format", "pdf", "--lang", lang, "--data-dir", str(desk.lake.path))
-        done = run("statement", "2026-10", "--out", str(tmp_path / "out"), *words)
-        assert done.code == 0, done.err
-        last = pdf_words(tmp_path / "out" / "statement.pdf")[0]
-        printed = " ".join(word for word, _ in last)
-        assert ("warning: statement.pdf: no font" in done.err) == bool(codes)
-        assert codes in done.err and done.err.count("no font of this machine") == bool(codes)
-        assert all(code in printed for code in codes.replace("…", "").strip(", ").split(", "))
-        assert printed.index("first") < printed.index("foot") < printed.rindex(codes[:6])
-
-
-@pytest.mark.usefixtures("printer")
-def test_a_persian_text_of_a_picture_runs_from_the_right_on_paper(tmp_path):
-    """It was drawn letter by letter, from the left."""
-    file = tmp_path / "page.pdf"
-    file.write_bytes(print_page('<svg width="9em" height="2em"><text y="9">از ابتدا</text></svg>'))
-    words, _ = pdf_words(file)
-    last, _ = max(words, key=lambda word: word[1])  # that ends furthest to the right
-    assert len(words) == 2 and sorted(last) == sorted("از")
-
-
-@pytest.mark.usefixtures("printer")
-def test_sheets_are_upright_again_behind_the_wide_ones():
-    """What each figure means stood on a wide sheet where the lines left room on theirs."""
-    templates = Path(template.__file__).parent / "templates"
-    style = re.sub(r"\{[{%].*?[%}]\}", "left", (templates / "statement.css").read_text("utf-8"))
-    body = '<section class="wide">lines</section><section>what each figure means</section>'
-    from weasyprint import HTML  # an optional extra
-
-    sheets = HTML(string=f"<style>{style}</style>{body}").render().pages
-    assert [sheet.width > sheet.height for sheet in sheets] == [True, False]
 
 
 # ---------- a manifest keeps English and codes

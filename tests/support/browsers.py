@@ -48,7 +48,7 @@ def pdf_words(path: Path) -> tuple[list[tuple[str, float]], float]:
     if reader is None:
         _missing("no pdftotext on this machine: install the package poppler-utils")
     found = subprocess.run([reader, "-bbox", path, "-"], capture_output=True, check=True)
-    text = found.stdout.decode()
+    text = found.stdout.decode(errors="replace")
     words = re.findall(r'<word .*?xMax="([0-9.]+)".*?>(.*?)</word>', text)
     sheet = re.search(r'<page width="([0-9.]+)"', text)
     assert sheet

@@ -4,7 +4,6 @@ The zip is the same, byte for byte, whenever the same folder is packed.
 """
 
 import hashlib
-import importlib.util
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -38,6 +37,7 @@ from svc_analytics.proofs.checkpoint import BESIDE
 from svc_analytics.proofs.signature import fingerprint_of, signer_in
 from svc_analytics.proofs.statuses import Trust, signed_by
 from svc_analytics.render.folder import MANIFEST, Output
+from svc_analytics.render.formats import has_typst
 from svc_analytics.statements.change.sentences import sentences_file
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
@@ -181,7 +181,7 @@ def _added(proof: Proof) -> dict[str, bytes]:
 
 def _add_readable(archive: zipfile.ZipFile, sealed: Sealed) -> None:
     """Add the page, and where it can be made the PDF, beside the folder: no seal covers them."""
-    formats = ["html"] if importlib.util.find_spec("weasyprint") is None else ["html", "pdf"]
+    formats = ["html", "pdf"] if has_typst() else ["html"]
     said = sealed.sentences
     language = Language(**sealed.manifest.get("language", {}))
     lacking = [name for name in formats if name not in sealed.sealed_formats(language)]

@@ -32,7 +32,7 @@ def split_records(lines: Iterator[str]) -> tuple[str, Iterator[Record]]:
 
 
 def separator_of(opening: Sequence[str]) -> str:
-    """Return what separates cells; a bar, as Markdown and databases print, where nothing else does.
+    """Return the sign between cells: a bar, as databases print it, where nothing else is one.
 
     >>> [separator_of([line]) for line in ("id;receipt", "| id | receipt |", "id,a|b|c")]
     [';', '|', ',']

@@ -76,8 +76,12 @@ def receipts_of(summary: pa.Table) -> tuple[int, int] | None:
 
 def foot_of(statement: Document, facts: dict[str, Any], language: Language) -> str:
     """Return the foot of each sheet as a text of a style sheet: whose, which month, what seal."""
-    digest = language.text("digest {digest}", digest=facts["content_digest"][:_DIGEST])
-    return style_text(f"{running_head(statement, language)}{_DOT}{digest}")
+    return style_text(f"{running_head(statement, language)}{_DOT}{foot_text(facts, language)}")
+
+
+def foot_text(facts: dict[str, Any], language: Language) -> str:
+    """Return the beginning of a statement's digest, to tell its sheets from those of another."""
+    return language.text("digest {digest}", digest=facts["content_digest"][:_DIGEST])
 
 
 def running_head(statement: Document, language: Language) -> str:

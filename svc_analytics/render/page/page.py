@@ -65,41 +65,48 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class ChartSvg:
-    """A chart as an `<svg>` element, and its width in inches."""
+    """A chart as an `<svg>` element, its width in inches, and its name for who does not see it."""
 
     svg: str
     width: float
+    title: str
 
 
 def make_page(
     statement: Document, facts: dict[str, Any], language: Language = ENGLISH
 ) -> tuple[str, int]:
     """Return the page as HTML, and how many rows of tables it shows."""
+    blocks, shown_rows = page_blocks(statement, facts, language)
+    own = _of_language(statement, facts, language)
+    return load_template("statement.html").render(blocks | own), shown_rows
+
+
+def page_blocks(
+    statement: Document, facts: dict[str, Any], language: Language
+) -> tuple[dict[str, Any], int]:
+    """Return all that a page or a PDF shows, by name, and how many rows of tables that is."""
     standing = document_standing(statement, language)
     tables, own = PageTables(statement, standing), FigureTables(statement, standing)
     parts = _tables(tables, own)
     shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
     figures = parts["figures"] + parts["details"] + parts["more"]
-    page = load_template("statement.html").render(
-        facts=facts,
-        standing=standing.text,
-        head=_head(statement, facts, language),
-        band=Band(own.face, standing.is_running(statement.period.label)),
-        charts=_charts(tables, language),
-        charted=MOST_CHARTED,
-        coins=statement.tables["summary"].num_rows,
-        matrices=list(matrices(statement.tables["cohorts"], standing)),
-        open_part=_open_part(tables),
-        external=external_part(own),
-        said_sentences=sentences_part(statement, standing),
-        unread_sentences=statement.unread_sentences,
-        definitions=definition_groups(),
-        shown={name for table in figures for name in table.names},
-        **_lines(statement, facts),
-        **_of_language(statement, facts, language),
-        **parts,
-    )
-    return page, shown_rows
+    blocks = {
+        "facts": facts,
+        "standing": standing.text,
+        "head": _head(statement, facts, language),
+        "band": Band(own.face, standing.is_running(statement.period.label)),
+        "charts": _charts(tables, language),
+        "charted": MOST_CHARTED,
+        "coins": statement.tables["summary"].num_rows,
+        "matrices": list(matrices(statement.tables["cohorts"], standing)),
+        "open_part": _open_part(tables),
+        "external": external_part(own),
+        "said_sentences": sentences_part(statement, standing),
+        "unread_sentences": statement.unread_sentences,
+        "definitions": definition_groups(),
+        "shown": {name for table in figures for name in table.names},
+    }
+    return blocks | _lines(statement, facts) | parts, shown_rows
 
 
 def _of_language(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
@@ -221,7 +228,8 @@ def _chart(
     figure = {"FIGURE": in_sentence("net_settlement"), "coin": coin}
     chart = Message(_TITLES.get(name, "{FIGURE} by day, {coin}"), **figure)
     caption = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
-    return ChartSvg(draw_svg(name, draw, caption, Look(size, language=language)), size[0])
+    drawn = draw_svg(name, draw, caption, Look(size, language=language))
+    return ChartSvg(drawn, size[0], language.text(caption))
 
 
 def _spans(spans: Sequence[tuple[str, str, str]]) -> str:
