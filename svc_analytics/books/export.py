@@ -1,7 +1,7 @@
 """The books of a month: its entries for one system, and the lists that go with them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.books.accounts import Accounts
-from svc_analytics.books.booked import Booked, before, correct
+from svc_analytics.books.booked import Imports
 from svc_analytics.books.entries import DAY, Booking, make_entries
 from svc_analytics.books.entry import Journal
 from svc_analytics.books.movements import Movements, read_movements
+from svc_analytics.books.once import require_apart, unbooked
 from svc_analytics.books.presets.preset import Preset, rows
 from svc_analytics.books.refusals import refusals
 from svc_analytics.books.rollforward import COLUMNS, roll_forward
@@ -50,7 +51,7 @@ class Way:
     accounts: Accounts
     by: str = DAY
     rates: ExternalRates | None = None
-    booked: Sequence[Booked] = ()
+    booked: Imports = field(default_factory=dict)  # into the ledger that they are for
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,9 @@ def make_books(source: BooksSource, way: Way) -> Books:
     movements = read_movements(source.tables["lines"])
     if way.rates:
         way.rates.of({day for day, _, _ in movements.sums})  # all days that lack one are named
-    entries = correct(make_entries(movements, booking), before(way.booked, source.seal), booking)
+    require_apart(period, source.tables["lines"], way.booked)
+    own = way.booked.get(label, ())
+    entries = unbooked(make_entries(movements, booking), own, source.seal, booking)
     currency = way.rates.currency if way.rates else "USD"
     journal = Journal(label, first, last, source.as_of, tuple(entries), currency, booking.places)
     roll = roll_forward(movements, _positions(source, first, way.rates), last, way.rates)

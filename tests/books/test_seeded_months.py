@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.books.accounts import NeutralAccounts
-from svc_analytics.books.booked import note_booked, read_booked
+from svc_analytics.books.booked import Ledger, note_booked, read_booked
 from svc_analytics.books.entries import Booking, make_entries
 from svc_analytics.books.export import Books, Way, make_books, preset_files
 from svc_analytics.books.movements import SALES, WALLET, Movements, Sum, read_movements
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.books.rollforward import roll_forward
 from svc_analytics.external_rates import ExternalRates
-from svc_analytics.storage import open_storage
+from svc_analytics.storage import Storage, open_storage
 from tests.support.full_scan.quotients import share
 from tests.support.importers import IMPORTERS
 from tests.support.rings import rings, sample
@@ -30,6 +30,7 @@ from tests.support.seeded_lakes import make_seeded_lake, state
 
 ACCOUNTS = {*(chart_of("beancount")).accounts.values(), *chart_of("beancount").wallet.values()}
 FEW = range(12)
+LEDGER = Ledger("csv", "books.toml")
 Totals = dict[tuple[str, str], Fraction]
 
 
@@ -73,6 +74,12 @@ def booked_totals(books: Books) -> dict[tuple[str, str], int]:
     return totals
 
 
+def note(storage: Storage, made: SeededMonth, books: Books, seal: str) -> None:
+    """Say that a month was imported."""
+    entries = books.journal.entries
+    note_booked(storage, LEDGER, books.booking, made.period, entries, seal * 64)
+
+
 @pytest.mark.parametrize("seed", rings(FEW, range(1000)))
 def test_a_seeded_month_ties_to_the_cent_and_every_system_takes_it(seed):
     """Against fractions over its records; the file made again is the same, byte for byte.
@@ -111,10 +118,9 @@ def test_a_restated_month_gives_the_difference(seed, tmp_path):
     rates = euro() if seed % 3 == 0 else None
     way, storage = Way(accounts(), rates=rates), open_storage(tmp_path)
     first = make_books(made.source("a" * 64), way)
-    note_booked(storage, first.booking, "a" * 64, first.journal.entries)
-    label = made.period.folder
+    note(storage, made, first, "a")
     made.restate()
-    booked = read_booked(tmp_path / "books", label)
+    booked = read_booked(tmp_path / "books", LEDGER)
     second = make_books(made.source("b" * 64), replace(way, booked=booked))
     whole = make_books(made.source("b" * 64), way)
     totals = booked_totals(first)
@@ -126,8 +132,8 @@ def test_a_restated_month_gives_the_difference(seed, tmp_path):
     }
     assert all(sum(line.cents for line in entry.lines) == 0 for entry in second.journal.entries)
     assert {entry.entry_id[-3:] for entry in second.journal.entries} <= {"-C1"}
-    note_booked(storage, second.booking, "b" * 64, second.journal.entries)
-    booked = read_booked(tmp_path / "books", label)
+    note(storage, made, second, "b")
+    booked = read_booked(tmp_path / "books", LEDGER)
     for seal, books in (("a", first), ("b", second)):
         source = made.source(seal * 64)
         if seal == "b":
@@ -171,12 +177,12 @@ def test_beancount_takes_the_entries_of_two_months_in_one_ledger(seed, tmp_path)
     ledger = [f"2025-01-01 open {name}" for name in ACCOUNTS]
     for number in (1, 2):
         books = make_books(made.source(f"{number}" * 64), way)
-        note_booked(open_storage(tmp_path), books.booking, f"{number}" * 64, books.journal.entries)
+        note(open_storage(tmp_path), made, books, f"{number}")
         [content] = preset_files(books, PRESETS["beancount"])
         (tmp_path / f"{number}.beancount").write_bytes(content)
         ledger.append(f'include "{number}.beancount"')
         made.restate()
-        way = replace(way, booked=read_booked(tmp_path / "books", made.period.folder))
+        way = replace(way, booked=read_booked(tmp_path / "books", LEDGER))
     (tmp_path / "main.beancount").write_text("\n".join(ledger))
     check = Path(sys.executable).with_name("bean-check")
     done = subprocess.run(

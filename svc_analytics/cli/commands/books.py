@@ -24,7 +24,7 @@ from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.books.refusals import refusals
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.closing.handover.books import books_file, books_source, way_of
+from svc_analytics.closing.handover.books import books_file, books_source, ledger_of, way_of
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.sanitize import single_line
@@ -67,7 +67,7 @@ class Checked:
         source: BooksSource,
         accounts: Accounts,
         preset: Preset | None,
-        make: Callable[[], Books],
+        make: Callable[[Preset], Books],
     ) -> "Checked":
         """Check a chart; where it has no mistake, the entries that are made by it."""
         places = [*places_of(read_movements(source.tables["lines"])), (ROUNDING, "")]
@@ -75,7 +75,7 @@ class Checked:
         refused = refusals(accounts, preset, places) if preset else []
         if preset and not missing and not refused:
             try:
-                preset_files(make(), preset)
+                preset_files(make(preset), preset)
             except ConfigError as error:
                 refused = [str(error)]
         return cls(missing, refused)
@@ -144,28 +144,28 @@ def books(
     rates where the books are not in USD.
     """
     lake = options.open_lake(data_dir)
-    path = Path(asked.accounts) if asked.accounts else lake.path / FILE
+    path = Path(asked.accounts or lake.path / FILE)
     if instead.is_init:
         _begin(path, lake.storage, as_json)
         return
     if month is None:
         raise ConfigError("no month given: svc-analytics books 2026-10 --preset xero")
-    accounts = read_accounts(path)
+    accounts, preset = read_accounts(path), PRESETS.get(asked.preset or "")
     source = books_source(lake, month, at, may_be_provisional=asked.is_provisional)
 
-    def make() -> Books:
-        return make_books(source, way_of(lake, accounts, source, asked.by, asked.rates))
+    def make(preset: Preset) -> Books:
+        return make_books(source, way_of(lake, accounts, preset, asked.by, asked.rates))
 
-    preset = PRESETS[asked.preset] if asked.preset else None
     if instead.is_check:
         _print_checked(Checked.of(source, accounts, preset, make), preset, as_json)
         return
     if not preset:
         raise ConfigError(f"give --preset: {', '.join(PRESETS)}")
-    month_books = make()
+    if asked.is_booked and source.seal is None:
+        raise ConfigError(f"{source.period.folder} is not sealed: only a seal can be booked")
+    month_books = make(preset)
     _write(month_books, preset, lake, asked.out, as_json)
-    if asked.is_booked:
-        _note_booked(month_books, source, lake)
+    _note_booked(month_books, source, lake, asked)
 
 
 def _begin(path: Path, storage: Storage, as_json: bool) -> None:
@@ -230,9 +230,13 @@ def _write(
         echo_note(line, "left_out", settings=names)
 
 
-def _note_booked(month_books: Books, source: BooksSource, lake: Lakehouse) -> None:
-    if source.seal is None:
-        raise ConfigError(f"{source.period.folder} is not sealed: only a seal can be booked")
-    note_booked(lake.storage, month_books.booking, source.seal, month_books.journal.entries)
+def _note_booked(
+    month_books: Books, source: BooksSource, lake: Lakehouse, asked: BooksChoices
+) -> None:
+    if source.seal is None or asked.preset is None or not asked.is_booked:
+        return
+    booking, entries = month_books.booking, month_books.journal.entries
+    ledger = ledger_of(lake, booking.accounts, PRESETS[asked.preset])
+    note_booked(lake.storage, ledger, booking, source.period, entries, source.seal)
     line = f"{source.period.folder} is noted as imported, in {lake.path / FOLDER}"
     echo_note(line, "booked", period=source.period.folder)

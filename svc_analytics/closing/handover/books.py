@@ -4,13 +4,13 @@ from pathlib import Path
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.books.accounts import FILE, Accounts, read_accounts
-from svc_analytics.books.booked import FOLDER, read_booked
+from svc_analytics.books.booked import FOLDER, Ledger, read_booked
 from svc_analytics.books.entries import DAY
 from svc_analytics.books.export import Books, BooksSource, Way, make_books
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
 from svc_analytics.closing.states.stated import statement as make_statement
-from svc_analytics.closing.verification.proof import require_unaltered
+from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.config import read_rates_path
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.external_rates import ExternalRates, read_rates
@@ -27,8 +27,8 @@ def books_source(
 ) -> BooksSource:
     """Return a month as its newest seal has it, or as the lake gives it where that is final.
 
-    Raises `PeriodNotClosed` for a provisional month, unless it may be one, and `LakeError` for
-    a sealed folder that was altered.
+    Raises `PeriodNotClosed` for a provisional month, unless it may be one, and for a seal that
+    the lake no longer gives; `LakeError` for a sealed folder that was altered.
     """
     period = parse_period(month, now(), at.get("zone", "UTC"), at.get("calendar"))
     sealed = seals.versions(lake.path / seals.STATEMENTS / period.folder)
@@ -38,6 +38,7 @@ def books_source(
         if proof.sealed is None:
             values = {"folder": sealed[-1], "WHY": proof.unproven[0]}
             raise LakeError(Message("seal.no_tables", **values))
+        require_same(proof)
         statement = proof.sealed.statement
         return BooksSource(statement.period, statement.tables, statement.as_of, manifest["seal"])
     new = make_statement(lake, month, **at)
@@ -48,13 +49,19 @@ def books_source(
 
 
 def way_of(
-    lake: Lake, accounts: Accounts, source: BooksSource, by: str = DAY, rate_file: str | None = None
+    lake: Lake, accounts: Accounts, preset: Preset, by: str = DAY, rate_file: str | None = None
 ) -> Way:
-    """Return how the books of a month are made: with the rate file and the imports of its lake."""
+    """Return how books are made for a system: with the rate file and the imports of its lake."""
     path, is_usd = read_rates_path(lake.path, rate_file), accounts.currency == USD
     rates = None if is_usd else _rates_of(path, accounts)
-    booked = read_booked(lake.path / FOLDER, source.period.folder)
-    return Way(accounts, by, rates, booked)
+    return Way(
+        accounts, by, rates, read_booked(lake.path / FOLDER, ledger_of(lake, accounts, preset))
+    )
+
+
+def ledger_of(lake: Lake, accounts: Accounts, preset: Preset) -> Ledger:
+    """Return the ledger that entries for a system are imported into."""
+    return Ledger.of(lake.path, preset.name, accounts.file)
 
 
 def _rates_of(path: Path, accounts: Accounts) -> ExternalRates:
@@ -66,10 +73,10 @@ def _rates_of(path: Path, accounts: Accounts) -> ExternalRates:
         raise ConfigError(f"{error}; {asks}") from error
 
 
-def books_of(lake: Lake, month: str, at: PeriodOptions) -> Books:
-    """Make the books of a sealed or final month by the chart of accounts of its lake."""
+def books_of(lake: Lake, month: str, at: PeriodOptions, preset: Preset) -> Books:
+    """Make the books of a sealed or final month for a system, by the chart of its lake."""
     accounts, source = read_accounts(lake.path / FILE), books_source(lake, month, at)
-    return make_books(source, way_of(lake, accounts, source))
+    return make_books(source, way_of(lake, accounts, preset))
 
 
 def books_file(lake: Lake, label: str, preset: Preset) -> Path:

@@ -31,6 +31,7 @@ class BooksBox:
         self.preset = controls.choice(
             say("Books for"), {PRESETS[name].title: name for name in PRESETS}
         )
+        self.preset.observe(lambda _: self.clear(), "value")  # another ledger, other entries
         self.look = controls.button(say("Show entries"), self._look)
         tip = say("show the entries first")
         self.write = controls.button(say("Write the file"), self._write, tip=tip)
@@ -54,7 +55,7 @@ class BooksBox:
     def _look(self) -> None:
         self.clear()
         try:
-            books = self._books = self._desk.books()
+            books = self._books = self._desk.books(PRESETS[self.preset.value])
         except SvcError as error:
             self.said.value = self._looks.error(error)
             return

@@ -202,11 +202,11 @@ class DeskMonths:
         with self._at_once():
             return readable_file(self.lake, self.tile.versions[-1], form, self.looks.language)
 
-    def books(self) -> Books:
-        """Return the entries of the month that is shown, by the chart of accounts of its lake."""
+    def books(self, preset: Preset) -> Books:
+        """Return the entries of the month that is shown for a system, by the chart of its lake."""
         with self._at_once():
             at = PeriodOptions(zone=self.zone, calendar=self.calendar)
-            return books_of(self.lake, self.tile.label, at)
+            return books_of(self.lake, self.tile.label, at, preset)
 
     def books_file(self, preset: Preset) -> Path:
         """Return where the entries of the month that is shown are written for a system."""
