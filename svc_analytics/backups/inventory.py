@@ -1,6 +1,7 @@
 """The inventory of a backup: path, size and digest of each of its files. It vouches for itself."""
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Self
@@ -9,6 +10,8 @@ from svc_analytics.instants import format_instant, from_micros, parse_instant
 from svc_analytics.lake.lake import digest_of
 
 FORM = 1
+DESCRIPTION = "lake.json"  # without it, there is no lake
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,15 @@ class Inventory:
             if document.pop("sha256") != digest_of(document) or document["form"] != FORM:
                 raise ValueError("it is not the one that was written")
             made_at, _ = parse_instant(document["made_at"])
-            files = {each.pop("path"): BackupFile(**each) for each in document["files"]}
-        except (KeyError, TypeError, AttributeError) as error:
+            files = _files(document["files"])
+            merchant, release = document["merchant"], document["tool_version"]
+        except (LookupError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError("it is no inventory") from error
-        if not all(map(is_below, files)):
-            raise ValueError("it names a file outside of the lake")
-        return cls(made_at, document["merchant"], document["tool_version"], files)
+        if DESCRIPTION not in files or not all(
+            isinstance(text, str) for text in (merchant, release)
+        ):
+            raise ValueError("it is of no lake")
+        return cls(made_at, merchant, release, files)
 
     def _document(self) -> dict[str, Any]:
         return {
@@ -69,6 +75,23 @@ class Inventory:
             "tool_version": self.tool_version,
             "files": [_plain(path, entry) for path, entry in self.files.items()],
         }
+
+
+def _files(listed: list[dict[str, Any]]) -> dict[str, BackupFile]:
+    """Read the files that an inventory lists; raise an error for what none can be."""
+    files: dict[str, BackupFile] = {}
+    for each in listed:
+        path, entry = each.pop("path"), BackupFile(**each)
+        is_file = type(entry.size) is int and entry.size >= 0 and type(entry.is_private) is bool
+        if not is_file or not _DIGEST.fullmatch(entry.sha256):
+            raise ValueError("it lists what is no file")
+        if path in files or not is_below(path):
+            raise ValueError("it names a file twice, or one outside of the lake")
+        files[path] = entry
+    folders = {str(folder) for path in files for folder in PurePosixPath(path).parents}
+    if files.keys() & folders:
+        raise ValueError("it has a file and a folder of one name")
+    return files
 
 
 def _plain(path: str, entry: BackupFile) -> dict[str, Any]:
@@ -82,6 +105,7 @@ def is_below(path: str) -> bool:
     >>> is_below("payments/2026-10.parquet"), is_below("../x"), is_below("/etc/x")
     (True, False, False)
     """
+    path.encode()  # half of a pair of surrogates is no name of a file
     parts = PurePosixPath(path).parts
     is_plain = "/".join(parts) == path and not {"\\", ":", "\0"} & {*path}
     return is_plain and bool(parts) and parts[0] != "/" and ".." not in parts

@@ -11,7 +11,7 @@ from pathlib import Path
 from svc_analytics.arguments import check_path
 from svc_analytics.backups.archive import Archive, Count, open_archive
 from svc_analytics.backups.backup import progress_bar
-from svc_analytics.backups.inventory import BackupFile, Inventory
+from svc_analytics.backups.inventory import DESCRIPTION, BackupFile, Inventory
 from svc_analytics.backups.targets import FOLDER, OWNER, set_mode
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError, LakeError
@@ -21,7 +21,6 @@ from svc_analytics.log import log_lines
 from svc_analytics.messages import Message
 from svc_analytics.storage import LocalStorage, open_storage
 
-_DESCRIPTION = "lake.json"  # the last that is put in its place: before, there is no lake
 _NO_CONTENT = (RESTORING_FOLDER, "lost+found")
 
 
@@ -131,9 +130,10 @@ def _restore(archive: Archive, chosen: Inventory, folder: Path, count: Count) ->
     for path, entry in chosen.files.items():
         if not (folder / path).exists():
             _fetch(archive, path, entry, incoming / path, count)
-    for path in sorted(chosen.files, key=lambda path: (path == _DESCRIPTION, path)):
+    # The description is put in its place last: before, there is no lake.
+    for path in sorted(chosen.files, key=lambda path: (path == DESCRIPTION, path)):
         if not (folder / path).exists():
-            if path == _DESCRIPTION:
+            if path == DESCRIPTION:
                 _sync_folders(folder, chosen.files)
             make_folder((folder / path).parent)
             os.replace(incoming / path, folder / path)  # noqa: PTH105  (as elsewhere: see files)
