@@ -139,7 +139,10 @@ class Archive:
         self._put_text(inventory_key(inventory.name), inventory.to_bytes())
 
     def forget(self, keep: int) -> list[str]:
-        """Remove all but the newest backups, and contents that none of these has; return which."""
+        """Remove all but the newest backups, and contents that none of these has; return which.
+
+        The last good copy of what the lake lost is among those that they have.
+        """
         inventories = {name: self.read(name) for name in self.names}
         newest = [each for each in [*inventories.values()][-keep:] if each]
         if None in inventories.values():  # nobody knows which contents that one names
@@ -148,7 +151,9 @@ class Archive:
         for name in gone:
             self._target.remove(inventory_key(name))
         named = {
-            older_key(path, entry.sha256) for each in newest for path, entry in each.files.items()
+            older_key(path, entry.sha256)
+            for each in newest
+            for path, entry in (*each.files.items(), *each.lost.items())
         }
         for key in [key for key in self.sizes if key.startswith(f"{OLDER}/")]:
             if key not in named:

@@ -1,7 +1,7 @@
 """Making a backup, and reading all backups back."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from svc_analytics.backups.archive import (
 )
 from svc_analytics.backups.held_files import damaged_files, held_files
 from svc_analytics.backups.inventory import BackupFile, Inventory
+from svc_analytics.backups.lost import Losses
 from svc_analytics.bucket.address import is_address, lake_address
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.counts import counted
@@ -47,6 +48,7 @@ class Backup:
     damaged: tuple[str, ...]  # files that are not as they were written; earlier backups keep theirs
     removed: tuple[str, ...] = ()  # backups that were removed, as `keep` says
     is_first: bool = False  # there was none before
+    lost: tuple[str, ...] = ()  # what nobody can make again: their last good copies are kept
 
 
 @dataclass(frozen=True)
@@ -70,21 +72,24 @@ def backup(
     target: str | os.PathLike[str],
     *,
     keep: int | None = None,
+    let_go: Sequence[str] = (),
     progress: bool = True,
 ) -> Backup:
     """Copy what is new and changed of a lake into a folder or a bucket, as a backup.
 
     All that the lake cannot make again is in it. It may be made while `extract` runs, and be
     interrupted: the backups before it stay whole, and the next one goes on. With `keep`, only
-    that many of the newest backups are kept.
+    that many of the newest backups are kept, and the last good copy of each lost thing: what the
+    lake no longer has and nobody can make again, until `let_go` names it.
 
     Returns:
         The backup: its name, its files, those that changed since the last one, and those that
-        are damaged in the lake.
+        are damaged in the lake, or lost.
 
     Raises:
         LakeError: when there is no lake, or the target holds anything but backups.
-        ConfigError: when the target holds another merchant's, or lies within the lake.
+        ConfigError: when the target holds another merchant's, or lies within the lake, or when
+            what is let go is not lost.
         LakeBusy: when another process makes a backup there.
 
     Examples:
@@ -100,13 +105,14 @@ def backup(
     with archive.writing(), held_files(lake) as links:
         archive = open_archive(target)  # again: another process may have made one meanwhile
         archive.require_own(lake.merchant_id)
-        done = _make(archive, lake, links, progress)
+        done = _make(archive, lake, links, let_go, progress)
         removed = archive.forget(keep) if keep else []
     log_lines(
         [f"backup {done.name} in {done.target}: {counted(done.files, 'file')}"],
         needs_attention=False,
     )
     log_lines([f"{path} is torn or altered" for path in done.damaged], needs_attention=True)
+    log_lines([f"{path} is lost" for path in done.lost], needs_attention=True)
     return replace(done, removed=tuple(removed))
 
 
@@ -132,7 +138,7 @@ def verify_backup(target: str | os.PathLike[str], *, progress: bool = True) -> B
     contents = {
         (path, entry): name
         for name, each in inventories.items()
-        for path, entry in (each.files.items() if each else ())
+        for path, entry in ((*each.files.items(), *each.lost.items()) if each else ())
     }
     total = sum(entry.size for _, entry in contents)
     unread = [name for name, each in inventories.items() if each is None]
@@ -151,22 +157,21 @@ def problem_of(archive: Archive, path: str, entry: BackupFile, count: Count) -> 
     return "altered" if archive.is_there(path, entry) else "missing"
 
 
-def _make(archive: Archive, lake: Lake, links: dict[str, Path], progress: bool) -> Backup:
+def _make(
+    archive: Archive, lake: Lake, links: dict[str, Path], let_go: Sequence[str], progress: bool
+) -> Backup:
     last = archive.newest
     before = last.files if last else {}
     with progress_bar("reading the lake", _size_of(links), progress) as count:
         files = {path: _entry_of(link, count) for path, link in links.items()}
     damaged = damaged_files(lake, links, {path: each.sha256 for path, each in files.items()})
-    archive.begin()
-    copied = [path for path, entry in files.items() if not archive.has(path, entry)]
-    with progress_bar("copying", sum(files[path].size for path in copied), progress) as count:
-        for path in copied:
-            archive.put(path, files[path], links[path])
-            count(files[path].size)
-    for path in archive.newest_paths() - files.keys():
-        archive.set_aside(path)
+    losses = Losses(archive, files, links, damaged)
+    gone = losses.let_go(let_go)
+    lost = {path: entry for path, entry in losses.lost.items() if path not in gone}
+    accepted = losses.accepted(gone)
+    copied = _copy(archive, files, links, progress)
     made_at = max(now(), last.made_at + 1 if last else 0)
-    inventory = Inventory(made_at, lake.merchant_id, tool_version(), files)
+    inventory = Inventory(made_at, lake.merchant_id, tool_version(), files, lost, accepted)
     archive.finish(inventory)
     return Backup(
         archive.place,
@@ -176,9 +181,25 @@ def _make(archive: Archive, lake: Lake, links: dict[str, Path], progress: bool) 
         tuple(copied),
         tuple(path for path in files if before.get(path, files[path]) != files[path]),
         tuple(sorted(before.keys() - files.keys())),
-        tuple(damaged),
+        tuple(path for path in damaged if path not in accepted),
         is_first=last is None,
+        lost=tuple(lost),
     )
+
+
+def _copy(
+    archive: Archive, files: dict[str, BackupFile], links: dict[str, Path], progress: bool
+) -> list[str]:
+    """Copy what the archive lacks, set aside what the lake has no more; return what was copied."""
+    archive.begin()
+    copied = [path for path, entry in files.items() if not archive.has(path, entry)]
+    with progress_bar("copying", sum(files[path].size for path in copied), progress) as count:
+        for path in copied:
+            archive.put(path, files[path], links[path])
+            count(files[path].size)
+    for path in archive.newest_paths() - files.keys():
+        archive.set_aside(path)
+    return copied
 
 
 def _entry_of(link: Path, count: Count) -> BackupFile:

@@ -2,7 +2,8 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from svc_analytics.lake.lake import digest_of
 
 FORM = 1
 DESCRIPTION = "lake.json"  # without it, there is no lake
+_MORE = ("lost", "let_go")  # lists that are left out where they are empty
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
@@ -23,6 +25,9 @@ class BackupFile:
     is_private: bool = False
 
 
+GONE = BackupFile(0, sha256().hexdigest())  # stands for a file that is not there
+
+
 @dataclass(frozen=True)
 class Inventory:
     """The files of one backup by path below the lake, and when it was made, in microseconds."""
@@ -31,6 +36,9 @@ class Inventory:
     merchant_id: str
     tool_version: str
     files: dict[str, BackupFile]
+    lost: dict[str, BackupFile] = field(default_factory=dict)  # the last good contents of these
+    # What is damaged in the lake, and with this content a person has let it go.
+    let_go: dict[str, BackupFile] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -58,6 +66,7 @@ class Inventory:
                 raise ValueError("it is not the one that was written")
             made_at, _ = parse_instant(document["made_at"])
             files = _files(document["files"])
+            more = [_files(document.get(name, [])) for name in _MORE]
             merchant, release = document["merchant"], document["tool_version"]
         except (LookupError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError("it is no inventory") from error
@@ -65,15 +74,17 @@ class Inventory:
             isinstance(text, str) for text in (merchant, release)
         ):
             raise ValueError("it is of no lake")
-        return cls(made_at, merchant, release, files)
+        return cls(made_at, merchant, release, files, *more)
 
     def _document(self) -> dict[str, Any]:
+        more = {name: each for name in _MORE if (each := _listed(getattr(self, name)))}
         return {
             "form": FORM,
             "made_at": format_instant(self.made_at),
             "merchant": self.merchant_id,
             "tool_version": self.tool_version,
-            "files": [_plain(path, entry) for path, entry in self.files.items()],
+            **more,
+            "files": _listed(self.files),
         }
 
 
@@ -92,6 +103,10 @@ def _files(listed: list[dict[str, Any]]) -> dict[str, BackupFile]:
     if files.keys() & folders:
         raise ValueError("it has a file and a folder of one name")
     return files
+
+
+def _listed(files: dict[str, BackupFile]) -> list[dict[str, Any]]:
+    return [_plain(path, entry) for path, entry in files.items()]
 
 
 def _plain(path: str, entry: BackupFile) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import click
 
 from svc_analytics.backups import backup as backups
 from svc_analytics.backups import restore as restoring
+from svc_analytics.backups.lost import things_of
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.config import read_data_dir
@@ -27,24 +28,38 @@ from svc_analytics.warehouse.database import write_views
     metavar="N",
     help="Keep the N newest backups, and remove the older ones.  [default: keep all]",
 )
+@click.option(
+    "--let-go",
+    metavar="PATH",
+    multiple=True,
+    help="Let go what the lake lost, a file or a folder: it is told and kept no longer. "
+    "Repeatable.",
+)
 @options.shared_options
 def backup(
-    target: str, verifies: bool, keep: int | None, data_dir: str | None, as_json: bool
+    target: str,
+    verifies: bool,
+    keep: int | None,
+    let_go: tuple[str, ...],
+    data_dir: str | None,
+    as_json: bool,
 ) -> None:
     """Back up the lake into a folder or a bucket.
 
     TARGET is a folder, better one of another disk, or a URL such as s3://backups/finance.
     Copies what is new or changed, and reads back what arrived. It may be made while extract
     runs, and be interrupted: what was there before stays whole, and the next one goes on.
-    Exits 3 where a file of the lake is damaged, or with --verify one of a backup.
+    Exits 3 where a file of the lake is damaged, where the lake lost what nobody can make again,
+    or with --verify where a file of a backup is not whole.
     """
     if verifies:
-        if keep:
-            raise ConfigError("give --verify or --keep, not both: --verify changes nothing")
+        if keep or let_go:
+            other = "--keep" if keep else "--let-go"
+            raise ConfigError(f"give --verify or {other}, not both: --verify changes nothing")
         _print_check(backups.verify_backup(target), as_json=as_json)
     else:
         lake = options.open_lake(data_dir)
-        _print_backup(backups.backup(lake, target, keep=keep), as_json=as_json)
+        _print_backup(backups.backup(lake, target, keep=keep, let_go=let_go), as_json=as_json)
 
 
 def _print_backup(done: backups.Backup, *, as_json: bool) -> None:
@@ -64,7 +79,11 @@ def _print_backup(done: backups.Backup, *, as_json: bool) -> None:
     for path in done.damaged:
         line = f"{path} is torn or altered in the lake: an earlier backup may hold it whole"
         echo_note(line, "torn_file", "warning", path=path)
-    if done.damaged:
+    for thing in things_of({*done.lost} - {*done.damaged}):
+        line = f"{thing} is lost: its last good copy is kept in {done.target}"
+        fix = f"restore it, or let it go: svc-analytics backup {done.target} --let-go {thing}"
+        echo_note(f"{line}; {fix}", "lost_thing", "warning", path=thing)
+    if done.damaged or done.lost:
         raise SystemExit(EXIT_ATTENTION)
 
 
