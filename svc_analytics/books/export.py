@@ -15,7 +15,7 @@ from svc_analytics.books.booked import Imports
 from svc_analytics.books.entries import DAY, Booking, make_entries
 from svc_analytics.books.entry import Journal
 from svc_analytics.books.movements import Movements, read_movements
-from svc_analytics.books.once import require_apart, unbooked
+from svc_analytics.books.once import count_before, require_apart, unbooked
 from svc_analytics.books.presets.preset import Preset, rows
 from svc_analytics.books.refusals import refusals
 from svc_analytics.books.rollforward import COLUMNS, roll_forward
@@ -62,6 +62,12 @@ class Books:
     booking: Booking
     movements: Movements
     roll: list[dict[str, str]]
+    count: int = 0  # of the imports that these entries correct
+
+    def file_name(self, preset: Preset) -> str:
+        """Name the file for a system; a correction of what a program includes has its own."""
+        correction = f"-C{self.count}" if self.count and preset.is_included else ""
+        return f"{self.journal.label}{correction}.{preset.name}.{preset.ending}"
 
     def lists(self) -> dict[str, str]:
         """Return the lists that go with the entries, as CSV, by the ends of their names."""
@@ -111,7 +117,7 @@ def make_books(source: BooksSource, way: Way) -> Books:
     currency = way.rates.currency if way.rates else "USD"
     journal = Journal(label, first, last, source.as_of, tuple(entries), currency, booking.places)
     roll = roll_forward(movements, _positions(source, first, way.rates), last, way.rates)
-    return Books(journal, booking, movements, roll)
+    return Books(journal, booking, movements, roll, count_before(own, source.seal))
 
 
 def _before(day: date) -> date:

@@ -35,6 +35,12 @@ _SHARED_RECORDS = (
 _Lines = dict[tuple[str, str, str], int]  # cents by figure, coin and account
 
 
+def count_before(own: Sequence[Booked], seal: str | None) -> int:
+    """Return how many imports of a month came before that of a seal; all, where it had none."""
+    seals = [each["seal"] for each in own]
+    return seals.index(seal) if seal in seals else len(own)
+
+
 def unbooked(
     entries: Sequence[Entry], own: Sequence[Booked], seal: str | None, booking: Booking
 ) -> list[Entry]:
@@ -43,8 +49,7 @@ def unbooked(
     Those of a seal that was imported are the same as then. Raises `ConfigError` where they are
     made in another way.
     """
-    seals = [each["seal"] for each in own]
-    count = seals.index(seal) if seal in seals else len(own)
+    count = count_before(own, seal)
     lacking = _correct(entries, own[:count], booking)
     if count < len(own):
         _require_way(own[count], booking)

@@ -129,13 +129,19 @@ def xero(content: bytes) -> list[Imported]:
 
 
 def of_parents(
-    rows: Iterator[Row], parents: list[str], day: str, key: str, amount: Callable[[Row], Decimal]
+    rows: Iterator[Row],
+    parents: list[str],
+    day: str,
+    key: str,
+    amount: Callable[[Row], Decimal],
+    *,
+    skip: int = 0,
 ) -> list[Imported]:
     """Read rows of which the first of an entry alone has the entry's own cells."""
     entries: list[Imported] = []
     inner: list[str] = []
     for row in rows:
-        inner = inner or [name for name in row if name not in parents]
+        inner = inner or [name for name in row if name not in parents][skip:]
         has = [bool(row[name]) for name in parents]
         require(all(has) or not any(has), "an entry's cells are filled in part")
         if all(has):
@@ -148,36 +154,43 @@ def of_parents(
 
 ODOO = [
     *("id", "journal_id", "date", "ref"),
-    *("line_ids/account_id", "line_ids/name", "line_ids/debit", "line_ids/credit"),
+    *("line_ids/id", "line_ids/account_id", "line_ids/name"),
+    *("line_ids/debit", "line_ids/credit"),
 ]
 
 
 def odoo(content: bytes) -> list[Imported]:
-    """Odoo: the entry's cells on its first line alone; accounts by code; an external id."""
+    """Odoo: the entry's cells on its first line alone; accounts by code; external ids."""
+    ids: list[str] = []
 
     def amount(row: Row) -> Decimal:
         require(re.fullmatch(r"[A-Za-z0-9.]+", row["line_ids/account_id"]), "no account code")
-        require(not row["id"] or re.fullmatch(r"\w+\.\w+", row["id"]), "no external id")
+        for name in filter(None, (row["id"], row["line_ids/id"])):
+            require(re.fullmatch(r"[a-z]+\.[A-Za-z0-9_]+", name), "no external id")
+            ids.append(name)
+        require(row["line_ids/id"], "a line without an id is made anew at each import")
+        require(len({*ids}) == len(ids), "an external id stands twice")
         return two_sided(row["line_ids/debit"], row["line_ids/credit"])
 
-    return of_parents(table(content, ODOO), ODOO[:4], "date", "id", amount)
+    return of_parents(table(content, ODOO), ODOO[:4], "date", "id", amount, skip=1)
 
 
 ERPNEXT = [
-    *("voucher_type", "posting_date", "company", "user_remark", "cheque_no", "cheque_date"),
+    *("name", "voucher_type", "posting_date", "company", "user_remark"),
+    *("cheque_no", "cheque_date"),
     *("accounts.account", "accounts.debit_in_account_currency"),
     *("accounts.credit_in_account_currency", "accounts.user_remark", "accounts.cost_center"),
 ]
 
 
 def erpnext(content: bytes) -> list[Imported]:
-    """ERPNext: a row is of the entry above if its six cells are blank; no third decimal."""
+    """ERPNext: a row is of the entry above if its seven cells are blank; no third decimal."""
 
     def amount(row: Row) -> Decimal:
         require(row["voucher_type"] in ("", "Journal Entry"), "no such voucher type")
-        return two_sided(*(row[name] for name in ERPNEXT[7:9]))
+        return two_sided(*(row[name] for name in ERPNEXT[8:10]))
 
-    return of_parents(table(content, ERPNEXT), ERPNEXT[:6], "posting_date", "cheque_no", amount)
+    return of_parents(table(content, ERPNEXT), ERPNEXT[:7], "posting_date", "name", amount)
 
 
 NETSUITE = [
@@ -267,6 +280,8 @@ def plain_text(content: bytes) -> list[Imported]:
             declared.add(line.removeprefix("account "))
         elif match := re.fullmatch(r"(\d{4}-\d\d-\d\d) \* \(([^)]+)\) ([^:;,|]*)", line):
             entries.append(Imported(match[2], date.fromisoformat(match[1])))
+        elif mark := ONCE.fullmatch(line):
+            require(mark[1] in (None, entries[-1].key), "the UUID of another entry")
         elif line.startswith(" "):
             posting = re.fullmatch(
                 r" {4}(\S(?:[^;]*?\S)?) {2,}(-?\d+(\.\d\d)?) (\w+)  ; (.*)", line
@@ -280,6 +295,9 @@ def plain_text(content: bytes) -> list[Imported]:
         else:
             require(not line or line.startswith((";", "commodity ")), f"no line: {line}")
     return balanced(entries)
+
+
+ONCE = re.compile(r" {4}(?:; UUID: (\S+)|\(booked:\S+\)  1 file = 1 file)")
 
 
 def beancount(content: bytes) -> list[Imported]:
@@ -298,7 +316,8 @@ def beancount(content: bytes) -> list[Imported]:
         elif said := re.fullmatch(rf"    description: {text}", line):
             entries[-1].texts.append(said[1])
         else:
-            require(not line or line.startswith(";"), f"no line: {line}")
+            is_mark = re.fullmatch(r"\d{4}-\d\d-\d\d open Equity:Booked:[A-Z0-9-]+", line)
+            require(not line or line.startswith(";") or is_mark, f"no line: {line}")
     return balanced(entries)
 
 

@@ -25,6 +25,8 @@ def _lines(journal: Journal) -> Iterator[str]:
     yield f"; Books of {harmless(journal.label, _LONGEST)}. Your ledger opens these accounts:"
     for account in sorted({line.account for _, line in journal.lines}):
         yield f"; {journal.first_day} open {account}"
+    if journal.entries:  # an account is opened once: a copy of this file is an error
+        yield f"{journal.first_day} open Equity:Booked:{journal.entries[0].entry_id}"
     for entry in journal.entries:
         yield ""
         yield from _entry(journal, entry)
@@ -48,8 +50,11 @@ PRESET = Preset(
     "beancount",
     write,
     arrives="as the file is included",
+    again="Beancount reads a file once, and names the second include as an error; a copy under "
+    "another name it names too, by the account Equity:Booked that each file opens",
     before="open the accounts in your ledger, and include each month's file once",
     account=ACCOUNT,
+    is_included=True,
     digits=20,
     places=_PLACES,
 )

@@ -47,6 +47,7 @@ PRESET = Preset(
     "csv",
     _write,
     arrives="as your program takes it",
+    again="as your program takes it: entry_id stays the same, and tells it",
     settings={"jalali": CodeForm("yes|no", "yes or no", "yes")},
     takes_tax=True,
     tracked=None,

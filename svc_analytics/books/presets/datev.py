@@ -108,6 +108,8 @@ PRESET = Preset(
     _write,
     arrives="a batch that can still be edited",
     before="give the file to the tax adviser, whose numbers it bears",
+    again="it is a second batch, for its description names no key: the adviser finds its ids in "
+    "Belegfeld 1, and deletes the batch before it is locked",
     encoding="cp1252",
     settings={
         "consultant": CodeForm("[1-9][0-9]{3,6}", "4 to 7 digits, the first no 0", "29098"),

@@ -34,7 +34,10 @@ PRESET = Preset(
     "csv",
     _write,
     arrives="posts, or waits for approval, as the company is set",
-    before="one entry that is refused fails the whole file: try it in a sandbox account",
+    before="choose Add, and neither Update nor Add or Update; one entry that is refused fails the "
+    "whole file: try it in a sandbox account",
+    again="with Add, each entry is refused, because one of its External ID is there; with Add or "
+    "Update, the entry is changed, and its lines, which have no key, may be added to it",
     settings={
         "date_order": CodeForm("MDY|DMY|YMD", "MDY, DMY or YMD", "MDY"),
         "subsidiary": at_most(83, "Parent Company"),

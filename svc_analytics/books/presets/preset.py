@@ -25,6 +25,7 @@ class Preset:
     ending: str
     write: Callable[[Journal], str]
     arrives: str  # what becomes of an imported entry
+    again: str  # what becomes of it when the file is imported again
     before: str = ""  # what to do in the system before an import
     encoding: str = "utf-8"
     settings: Mapping[str, CodeForm] = field(default_factory=dict)  # the form of each
@@ -38,6 +39,7 @@ class Preset:
     digits: int = 11  # the most that may stand before the point
     places: int = 2  # the most behind it
     most_lines: int | None = None  # of a file
+    is_included: bool = False  # a file stays where the program reads it: none takes its place
     file_of: Callable[[Journal, Entry], object] = lambda journal, entry: None  # what parts files
 
     def files(self, journal: Journal) -> list[bytes]:

@@ -37,6 +37,8 @@ PRESET = Preset(
     "csv",
     _write,
     arrives="posts at once",
+    again="each entry is refused while the warning of a journal number used twice is on; "
+    "with the warning off, all is booked twice",
     before="turn account numbers off, and the warning of a journal number used twice on",
     settings={"date_order": CodeForm("MDY|DMY|YMD", "MDY, DMY or YMD", "MDY")},
     tracked=_TRACKED,

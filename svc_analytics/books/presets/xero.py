@@ -34,6 +34,8 @@ PRESET = Preset(
     "csv",
     _write,
     arrives="a draft, which an adviser posts",
+    again="each entry is a second draft: delete those whose narration ends with an id that is "
+    "there already",
     before="set the lock dates before the month; name a tax rate of 0 % in [tax]",
     takes_tax=True,
     needs_tax=True,

@@ -207,7 +207,7 @@ def _print_checked(checked: Checked, preset: Preset | None, as_json: bool) -> No
 def _write(
     month_books: Books, preset: Preset, lake: Lakehouse, out: str | None, as_json: bool
 ) -> None:
-    file = Path(out) if out else books_file(lake, month_books.journal.label, preset)
+    file = Path(out) if out else books_file(lake, month_books, preset)
     paths = write_books(month_books, preset, file)
     facts = figures_of(month_books)
     if as_json:
@@ -219,6 +219,7 @@ def _write(
         click.echo(f"{path}")
     click.echo(f"before the import into {preset.title}: {preset.before or 'nothing to do'}")
     click.echo(f"it arrives as: {preset.arrives}")
+    click.echo(f"imported again: {preset.again}")
     if facts["unpriced"]:
         line = f"{counted(facts['unpriced'], 'record')} without a price: listed, and in no entry"
         echo_note(line, "unpriced_records", records=facts["unpriced"])

@@ -79,6 +79,6 @@ def books_of(lake: Lake, month: str, at: PeriodOptions, preset: Preset) -> Books
     return make_books(source, way_of(lake, accounts, preset))
 
 
-def books_file(lake: Lake, label: str, preset: Preset) -> Path:
+def books_file(lake: Lake, books: Books, preset: Preset) -> Path:
     """Return the file of a month's entries for a system, in its lake."""
-    return lake.path / FOLDER / f"{label}.{preset.name}.{preset.ending}"
+    return lake.path / FOLDER / books.file_name(preset)

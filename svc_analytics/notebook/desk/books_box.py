@@ -69,7 +69,7 @@ class BooksBox:
             return
         preset = PRESETS[self.preset.value]
         try:
-            file, *_ = write_books(self._books, preset, self._desk.books_file(preset))
+            file, *_ = write_books(self._books, preset, self._desk.books_file(self._books, preset))
         except SvcError as error:
             self.said.value = self._looks.error(error)
             return

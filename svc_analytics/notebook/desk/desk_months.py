@@ -208,9 +208,9 @@ class DeskMonths:
             at = PeriodOptions(zone=self.zone, calendar=self.calendar)
             return books_of(self.lake, self.tile.label, at, preset)
 
-    def books_file(self, preset: Preset) -> Path:
+    def books_file(self, books: Books, preset: Preset) -> Path:
         """Return where the entries of the month that is shown are written for a system."""
-        return books_file(self.lake, self.tile.period.folder, preset)
+        return books_file(self.lake, books, preset)
 
     def month(self, label: str) -> Period:
         """Return the month of a label, in the desk's zone and calendar."""
