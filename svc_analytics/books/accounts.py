@@ -4,6 +4,7 @@ Each mistake names its line and how to mend it. Which class a coin is of is the 
 rules for it differ by country and change.
 """
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import escape_invisible
 
 FILE = "books.toml"
+_FILL_IN = "cash, intangible or other: fill it in"
 _MARK = b"\xef\xbb\xbf"  # which some editors begin a file with
 
 
@@ -87,12 +89,32 @@ def _what_to_write(figure: str, coin: str, accounts: Accounts, moved: set[str]) 
 
 
 def _key(coin: str) -> str:
-    return coin if re.fullmatch(r"[A-Za-z0-9_-]+", coin) else f'"{escape_invisible(coin)}"'
+    is_bare = re.fullmatch(r"[A-Za-z0-9_-]+", coin)
+    return coin if is_bare else json.dumps(escape_invisible(coin), ensure_ascii=False)
 
 
-def starter() -> str:
-    """Return a commented file to begin with."""
-    return files(__package__).joinpath("starter.toml").read_text(encoding="utf-8")
+def starter(coins: Collection[str] = ()) -> str:
+    """Return a commented file to begin with, with these coins; without any, with examples."""
+    text = files(__package__).joinpath("starter.toml").read_text(encoding="utf-8")
+    if not coins:
+        return text
+    head, examples, rest = _parted(text)
+    known = {line.partition(" =")[0]: line for line in examples.splitlines()}
+    lines = [known.get(coin, f'# {_key(coin)} = ""  # {_FILL_IN}') for coin in sorted(coins)]
+    return "\n".join([head, *lines, rest])
+
+
+def _parted(text: str) -> tuple[str, str, str]:
+    """Return a chart up to its coins, the lines of these, and what comes behind them."""
+    head, coins, behind = text.partition("[coins]\n")
+    examples, blank, rest = behind.partition("\n\n")
+    return f"{head}{coins}".rstrip("\n"), examples, f"{blank[1:]}{rest}"
+
+
+def unknown_coins(coins: Collection[str]) -> list[str]:
+    """Return those coins whose class is to be filled in of a file to begin with."""
+    known = parse_accounts(starter()).coins
+    return sorted(coin for coin in coins if coin not in known)
 
 
 def read_accounts(path: Path) -> Accounts:

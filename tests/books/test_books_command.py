@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.books.accounts import starter
+from svc_analytics.books.accounts import parse_accounts, read_accounts, starter
 from svc_analytics.books.export import BooksSource, Way, make_books
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.config import Settings
@@ -21,6 +21,8 @@ from svc_analytics.periods import month
 from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer
 from tests.support.importers import IMPORTERS
+from tests.support.ledgers import read_ledger
+from tests.support.sealed_months import closer_at
 from tests.support.seeded_books import SCHEMA, accounts, summary
 
 
@@ -135,12 +137,51 @@ def test_a_mistake_in_the_accounts_is_bad_usage(run, books_lake):
     assert done.code == 2 and "line 2: accounts.salse is unknown: did you mean sales?" in done.err
 
 
+NEW_COINS = """
+ kind    currency amount fee at               of usd_value fee_bearer
+ payment ada      40     0   2026-10-06T09:00    40        merchant
+ payment طلا      40     0   2026-10-06T09:00    40        merchant
+ payment a_b      40     0   2026-10-06T09:00    40        merchant
+"""
+
+
 def test_a_chart_that_is_there_is_not_written_over(run, books_lake):
     """A first one is."""
     assert run("books", "--init").code == 2
     (books_lake / "books.toml").unlink()
     assert run("books", "--init").code == 0
-    assert (books_lake / "books.toml").read_text(encoding="utf-8") == starter()
+    chart = read_accounts(books_lake / "books.toml")
+    assert chart.coins == {"btc": "intangible", "eth": "intangible", "usdt": "cash"}
+    assert chart.accounts == parse_accounts(starter()).accounts
+
+
+def test_a_first_chart_lists_the_coins_of_the_lake(run, books_lake):
+    """Whose class nobody knows is for the merchant to fill in: until then it is missing."""
+    closer = closer_at(books_lake)
+    payments = read_ledger(NEW_COINS, first=50)[0]
+    payments[-1]["currency"] = "a b"
+    closer.desk.service.payments += payments
+    closer.desk.extract(rereads=True)
+    (books_lake / "books.toml").unlink()
+    done = run("books", "--init", "--json")
+    assert json.loads(done.out)["unknown"] == ["a b", "ada", "طلا"]
+    text = (books_lake / "books.toml").read_text(encoding="utf-8")
+    for name in ("ada", '"a b"', '"طلا"'):
+        assert f'\n# {name} = ""  # cash, intangible or other: fill it in\n' in text
+    assert "sol" not in read_accounts(books_lake / "books.toml").coins
+    done = run("books", "2026-10", "--check", "--provisional")
+    assert done.code == 3 or "first restate it" in done.err
+    filled = text.replace('# ada = ""', 'ada = "other"').replace('# "', '"')
+    chart = parse_accounts(filled.replace(' = ""', ' = "other"'))
+    assert {"ada", "a b", "طلا"} < {*chart.coins}
+
+
+def test_a_first_chart_of_a_lake_without_records_has_examples(run, desk, monkeypatch):
+    """Nobody knows yet which coins will come."""
+    desk.extract()
+    monkeypatch.setenv("SVC_DATA_DIR", str(desk.lake.path))
+    assert run("books", "--init").code == 0
+    assert (desk.lake.path / "books.toml").read_text(encoding="utf-8") == starter()
 
 
 def test_a_provisional_month_is_refused_unless_it_is_named(run, books_lake, monkeypatch):

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from svc_analytics.arguments import PeriodOptions
-from svc_analytics.books.accounts import FILE, Accounts, read_accounts, starter
+from svc_analytics.books.accounts import FILE, Accounts, read_accounts, starter, unknown_coins
 from svc_analytics.books.booked import FOLDER, note_booked
 from svc_analytics.books.entries import DAY, MONTH, places_of
 from svc_analytics.books.export import (
@@ -30,7 +30,9 @@ from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.storage import Storage, merge_into
+from svc_analytics.storage import merge_into
+
+_COINS = "select distinct currency from ledger_entries order by currency"
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,12 @@ class Checked:
     help="Note that the entries of this seal were imported: a restatement then gives the "
     "difference.",
 )
-@click.option("--init", "is_init", is_flag=True, help="Write a commented books.toml to begin with.")
+@click.option(
+    "--init",
+    "is_init",
+    is_flag=True,
+    help="Write a commented books.toml to begin with, with the coins of the lake.",
+)
 @click.option(
     "--check",
     "is_check",
@@ -146,7 +153,7 @@ def books(
     lake = options.open_lake(data_dir)
     path = Path(asked.accounts or lake.path / FILE)
     if instead.is_init:
-        _begin(path, lake.storage, as_json)
+        _begin(path, lake, as_json)
         return
     if month is None:
         raise ConfigError("no month given: svc-analytics books 2026-10 --preset xero")
@@ -168,20 +175,28 @@ def books(
     _note_booked(month_books, source, lake, asked)
 
 
-def _begin(path: Path, storage: Storage, as_json: bool) -> None:
-    """Write a file of accounts to begin with; never over one that is there."""
+def _begin(path: Path, lake: Lakehouse, as_json: bool) -> None:
+    """Write a file of accounts to begin with, with the coins of a lake; never over one."""
     if path.exists():
         raise ConfigError(f"{path} is there already: it stays as it is")
+    coins = lake.sql(_COINS)["currency"].tolist()
 
     def write() -> None:
-        with storage.write(path) as temporary:
-            temporary.write_text(starter(), encoding="utf-8", newline="\n")
+        with lake.storage.write(path) as temporary:
+            temporary.write_text(starter(coins), encoding="utf-8", newline="\n")
 
     try:
-        merge_into(storage, write)
+        merge_into(lake.storage, write)
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
-    click.echo(to_json({"accounts": str(path)}) if as_json else f"{path} is written: edit it")
+    unknown = unknown_coins(coins)
+    if as_json:
+        click.echo(to_json({"accounts": str(path), "unknown": unknown}))
+        return
+    click.echo(f"{path} is written: edit it")
+    if unknown:
+        names = single_line(", ".join(unknown))
+        click.echo(f"fill in the class of {names} below [coins], and take the # away")
 
 
 def _print_checked(checked: Checked, preset: Preset | None, as_json: bool) -> None:
