@@ -67,7 +67,8 @@ class Books:
     def file_name(self, preset: Preset) -> str:
         """Name the file for a system; a correction of what a program includes has its own."""
         correction = f"-C{self.count}" if self.count and preset.is_included else ""
-        return f"{self.journal.label}{correction}.{preset.name}.{preset.ending}"
+        label = f"{preset.file_prefix}{self.journal.label}{correction}"
+        return f"{label}.{preset.name}.{preset.ending}"
 
     def lists(self) -> dict[str, str]:
         """Return the lists that go with the entries, as CSV, by the ends of their names."""
@@ -153,6 +154,8 @@ def preset_files(books: Books, preset: Preset) -> list[bytes]:
 
 def write_books(books: Books, preset: Preset, out: Path) -> list[Path]:
     """Write the entries for one system, and beside them the lists; return the files."""
+    if why := preset.file.refusal(out.name):
+        raise ConfigError(f"{preset.title} would refuse this: the file's name {why}")
     contents = {
         (out if place == 1 else out.with_name(f"{out.stem}-{place}{out.suffix}")): content
         for place, content in enumerate(preset_files(books, preset), 1)

@@ -20,15 +20,20 @@ def refusals(accounts: Accounts, preset: Preset, places: Iterable[tuple[str, str
 
 
 def _of_settings(accounts: Accounts, preset: Preset) -> Iterator[str]:
+    settings = accounts.settings.get(preset.name, {})
+    clearing = settings.get(CLEARING)
+    if clearing and (why := preset.form_of_account(settings).refusal(clearing)):
+        yield f"{accounts.where(preset.name, CLEARING)}: {preset.name}.{CLEARING} {why}"
     for name in preset.required:
-        if name not in accounts.settings.get(preset.name, {}):
+        if name not in settings:
             line = f'{name} = "{preset.settings[name].example}"'
             yield f"{accounts.where(preset.name)}: write {name} below [{preset.name}], as {line}"
 
 
 def _of_account(accounts: Accounts, preset: Preset, figure: str, coin: str) -> Iterator[str]:
     account = accounts.account(figure, coin)
-    if account is not None and (why := preset.account.refusal(account)):
+    form = preset.form_of_account(accounts.settings.get(preset.name, {}))
+    if account is not None and (why := form.refusal(account)):
         section, name = accounts.key(figure, coin)
         yield f"{accounts.where(section, name)}: {section}.{name} {why}"
     if account and account == accounts.settings.get(preset.name, {}).get(CLEARING):

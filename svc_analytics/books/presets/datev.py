@@ -4,7 +4,7 @@ It takes pairs of accounts alone, so each line is booked against a clearing acco
 each entry at zero.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
@@ -42,8 +42,20 @@ _TEXTS = {
     *(2, 3, 6, 9, 11, 12, 14, 16, *range(20, 39), 40, 42, *range(48, 88), 91, 95, 96, 98),
     *(102, 103, 105, 107, 109, 110, 112, 118, 120, 121, 123),
 }
-_NUMBER = CodeForm("[0-9]{1,9}", "1 to 9 digits", "1599")
+_LENGTH = "4"  # of account numbers, where no setting says another
+_FILE = CodeForm(
+    r"EXTF_.+\.csv", "a name that begins with EXTF_ and ends in .csv", "EXTF_books.csv"
+)
 _LATIN = str.maketrans({"…": "..."})
+
+
+def _account(digits: int) -> CodeForm:
+    return CodeForm(f"(?!0+$)[0-9]{{1,{digits}}}", f"1 to {digits} digits, not all 0", "1599")
+
+
+def _account_by(settings: Mapping[str, str]) -> CodeForm:
+    """Return the form of an account: those of persons are one digit longer than the others."""
+    return _account(int(settings.get("account_length", _LENGTH)) + 1)
 
 
 def _write(journal: Journal) -> str:
@@ -57,7 +69,7 @@ def _head(journal: Journal) -> str:
     begin = _year_of(journal, journal.entries[0].day if journal.entries else journal.first_day)
     first = max(journal.first_day, begin)
     last = min(journal.last_day, begin.replace(year=begin.year + 1) - timedelta(days=1))
-    length = settings.get("account_length", "4")
+    length = settings.get("account_length", _LENGTH)
     cells = [
         *('"EXTF"', "700", "21", '"Buchungsstapel"', "13", instant, "", '"SV"', '""', '""'),
         *(settings["consultant"], settings["client"], f"{begin:%Y%m%d}", length),
@@ -112,14 +124,17 @@ PRESET = Preset(
     "Belegfeld 1, and deletes the batch before it is locked",
     encoding="cp1252",
     settings={
-        "consultant": CodeForm("[1-9][0-9]{3,6}", "4 to 7 digits, the first no 0", "29098"),
+        "consultant": CodeForm("(?!1000$)[1-9][0-9]{3,6}", "4 to 7 digits, from 1001 on", "29098"),
         "client": CodeForm("[1-9][0-9]{0,4}", "1 to 5 digits, the first no 0", "55003"),
         "account_length": CodeForm("[4-8]", "a digit from 4 to 8", "4"),
         "year_start": CodeForm("(0[1-9]|1[0-2])-01", "a month of two digits and -01", "07-01"),
-        "clearing": _NUMBER,
+        "clearing": _account(9),
     },
     required=("consultant", "client", "clearing"),
-    account=_NUMBER,
+    account=_account(9),
+    account_by=_account_by,
+    file=_FILE,
+    file_prefix="EXTF_",
     tax=CodeForm("[0-9]{4}", "4 digits", "0000"),
     takes_tax=True,
     digits=10,

@@ -5,7 +5,7 @@ have one name.
 """
 
 from svc_analytics.books.entry import Journal
-from svc_analytics.books.presets.form import at_most
+from svc_analytics.books.presets.form import CSV_FILE, at_most
 from svc_analytics.books.presets.preset import Preset, harmless, only_first, rows, with_places
 
 HEADER = (
@@ -42,5 +42,6 @@ PRESET = Preset(
     before="leave Submit After Import off; look for the id in Reference Number first",
     settings={"company": at_most(140, "Acme Ltd"), "cost_center": at_most(140, "Main - ACME")},
     required=("company",),
+    file=CSV_FILE,
     account=at_most(140, "Sales - ACME"),
 )

@@ -32,6 +32,10 @@ def shown(text: str) -> str:
     return re.sub("^ +| {2,}| +$", lambda blanks: "␣" * len(blanks[0]), cut)
 
 
+ANY_FILE = CodeForm(".+", "any name", "books.txt")
+CSV_FILE = CodeForm(r"(?i).+\.csv", "a name that ends in .csv", "books.csv")
+
+
 def at_most(count: int, example: str) -> CodeForm:
     """Return the form of a text that is free but for its length."""
     return CodeForm(f".{{1,{count}}}", f"at most {count} signs", example)

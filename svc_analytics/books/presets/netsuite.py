@@ -1,7 +1,7 @@
 """NetSuite: Setup, Import/Export, Import CSV Records, Journal Entry."""
 
 from svc_analytics.books.entry import Journal
-from svc_analytics.books.presets.form import CodeForm, at_most
+from svc_analytics.books.presets.form import CSV_FILE, CodeForm, at_most
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
 _OF_LINE = "Journal Entry - Line: "
@@ -43,4 +43,5 @@ PRESET = Preset(
         "subsidiary": at_most(83, "Parent Company"),
     },
     digits=10,
+    file=CSV_FILE,
 )

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
-from svc_analytics.books.presets.form import CodeForm, at_most
+from svc_analytics.books.presets.form import CSV_FILE, CodeForm, at_most
 from svc_analytics.books.presets.preset import Preset, harmless, only_first, rows, with_places
 
 # Technical names: Odoo takes any other for the one that it is most like.
@@ -65,6 +65,7 @@ PRESET = Preset(
     before="take the default account off the journal, or Odoo may add a line of its own",
     settings={"journal": at_most(64, "Miscellaneous Operations")},
     required=("journal",),
+    file=CSV_FILE,
     account=CodeForm(
         r"[A-Za-z0-9.]{1,64}", "its code, at most 64 letters, digits and points", "4000"
     ),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
-from svc_analytics.books.presets.form import CodeForm, at_most
+from svc_analytics.books.presets.form import ANY_FILE, CodeForm, at_most
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import single_line
 
@@ -34,13 +34,21 @@ class Preset:
     needs_tax: bool = False
     tax: CodeForm = _TAX
     account: CodeForm = _ACCOUNT
+    account_by: Callable[[Mapping[str, str]], CodeForm] | None = None  # where settings decide
     tracked: tuple[str, ...] | None = ()  # what it tracks; None for whatever the merchant names
     tracking: CodeForm = _TRACKING
     digits: int = 11  # the most that may stand before the point
     places: int = 2  # the most behind it
     most_lines: int | None = None  # of a file
+    longest_id: int | None = None  # signs of an entry's id
+    file: CodeForm = ANY_FILE  # what its name must be
+    file_prefix: str = ""  # how the name begins
     is_included: bool = False  # a file stays where the program reads it: none takes its place
     file_of: Callable[[Journal, Entry], object] = lambda journal, entry: None  # what parts files
+
+    def form_of_account(self, settings: Mapping[str, str]) -> CodeForm:
+        """Return the form of an account, in a company with these settings."""
+        return self.account_by(settings) if self.account_by else self.account
 
     def files(self, journal: Journal) -> list[bytes]:
         """Write a journal: one file, or more where a file takes no more lines."""
@@ -65,6 +73,8 @@ class Preset:
         if journal.places > self.places:
             yield f"{journal.currency} has {journal.places} places, and it takes {self.places}"
         for entry in journal.entries:
+            if self.longest_id and len(entry.entry_id) > self.longest_id:
+                yield f"the id {entry.entry_id} has over {self.longest_id} signs: book it by hand"
             if sum(line.cents for line in entry.lines):
                 yield f"{entry.entry_id} is out of balance"
             if self.most_lines and len(entry.lines) > self.most_lines:
@@ -73,7 +83,7 @@ class Preset:
                 yield from self._problems_of(line, entry, journal)
 
     def _problems_of(self, line: EntryLine, entry: Entry, journal: Journal) -> Iterator[str]:
-        if why := self.account.refusal(line.account):
+        if why := self.form_of_account(journal.settings).refusal(line.account):
             yield f"an account {why}"
         if line.account == journal.settings.get(CLEARING):
             yield f"{line.figure} is booked on {line.account}, the clearing account itself"

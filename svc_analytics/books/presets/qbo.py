@@ -1,7 +1,7 @@
 """QuickBooks Online: Settings, Import data, Journal entries."""
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
-from svc_analytics.books.presets.form import CodeForm
+from svc_analytics.books.presets.form import CSV_FILE, CodeForm
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
 HEADER = ("JournalNo", "JournalDate", "AccountName", "Debits", "Credits", "Description")
@@ -42,5 +42,8 @@ PRESET = Preset(
     before="turn account numbers off, and the warning of a journal number used twice on",
     settings={"date_order": CodeForm("MDY|DMY|YMD", "MDY, DMY or YMD", "MDY")},
     tracked=_TRACKED,
+    file=CSV_FILE,
+    account=CodeForm('[^"]{1,100}', "at most 100 signs, and no double quotes", "Income:Sales"),
+    longest_id=21,
     most_lines=999,  # rows of a file, as guides say; no page of the vendor does
 )

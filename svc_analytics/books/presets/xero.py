@@ -1,7 +1,7 @@
 """Xero: Accounting, Manual journals, Import."""
 
 from svc_analytics.books.entry import Journal
-from svc_analytics.books.presets.form import CodeForm
+from svc_analytics.books.presets.form import CSV_FILE, CodeForm, at_most
 from svc_analytics.books.presets.preset import Preset, harmless, rows
 
 HEADER = (
@@ -39,9 +39,11 @@ PRESET = Preset(
     before="set the lock dates before the month; name a tax rate of 0 % in [tax]",
     takes_tax=True,
     needs_tax=True,
+    tax=at_most(50, "Tax Exempt"),
     account=CodeForm(
         r"[A-Za-z0-9.-]{1,10}", "its code, at most 10 letters, digits, points and hyphens", "4000"
     ),
     tracked=None,
+    file=CSV_FILE,
     most_lines=300,
 )
