@@ -8,13 +8,18 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from svc_analytics.backups.archive import Archive
 from svc_analytics.backups.inventory import GONE, BackupFile
 from svc_analytics.bucket.bundle import MANIFEST, STATEMENTS
-from svc_analytics.errors import ConfigError
-from svc_analytics.lake.layout import WRITER_MARK
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.lake.footer import MonthFileFooter
+from svc_analytics.lake.layout import FOOTER_KEY, WRITER_MARK
 from svc_analytics.schema import STREAMS
 
 _REGISTER = f"{STATEMENTS}/seals.csv"  # it grows only
@@ -64,11 +69,21 @@ class Losses:
     def _can_be_made_again(self, path: str) -> bool:
         """Tell what the service tells again, and what the lake makes of its records."""
         folder = path.rpartition("/")[0]
-        if folder in STREAMS or path in _PASSING:
+        if folder in STREAMS:
+            return not self._holds_unlisted(path)
+        if path in _PASSING:
             return True
         if folder == _BOOKS:
             return path != _BOOKED
         return f"{folder}/{MANIFEST}" in self._known and not self._is_sealed(folder)
+
+    def _holds_unlisted(self, path: str) -> bool:
+        """Whether a month file held a record that the service lists no more."""
+        try:
+            stated = pq.read_metadata(BytesIO(self._content(path))).metadata
+            return bool(MonthFileFooter.from_json(stated[FOOTER_KEY.encode()]).unlisted)
+        except (pa.ArrowException, ValueError, LookupError, TypeError, LakeError):
+            return False  # nothing good is left of it
 
     def _is_sealed(self, folder: str) -> bool:
         """Whether the statement in a folder was sealed; one that cannot be read may have been."""

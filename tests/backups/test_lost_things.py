@@ -160,6 +160,17 @@ def test_what_can_be_made_again_is_not_lost(place, run, path):
     assert (done.code, done.err) == (0, "")
 
 
+def test_a_month_with_a_record_that_the_service_lists_no_more_is_lost(place, run):
+    """Whoever reads the month again does not get it."""
+    closer = closer_at(place / "data")
+    closer.desk.service.payments.pop()
+    closer.desk.extract(rereads=True)
+    assert run("backup", "backups").code == 0
+    remove(place / "data" / "payments" / f"{MONTHS[1]}.parquet")
+    done = run("backup", "backups")
+    assert done.code == 3 and f"payments/{MONTHS[1]}.parquet is lost" in done.err
+
+
 def change_typed(data: Path) -> None:
     (data / "assertions.csv").write_text("at,currency,balance,note\n2026-10-01,btc,1,\n")
 
