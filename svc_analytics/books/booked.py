@@ -16,12 +16,14 @@ from typing import Any
 from svc_analytics.books.entries import Booking
 from svc_analytics.books.entry import Entry
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import make_folder
+from svc_analytics.files import locked, make_folder
+from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN, JALALI, Period, month
 from svc_analytics.storage import Storage, merge_into
 
 FOLDER, FILE = "books", "booked.json"
 Booked = dict[str, Any]  # one import, as the file holds it
+_LOCK = ".booked.lock"
 Facts = dict[str, Any]  # of an entry, as the file holds them
 Imports = Mapping[str, Sequence[Booked]]  # by the label of the period, oldest first
 _FIRST_GREGORIAN = "17"  # a year before it is one of the Jalali calendar
@@ -125,7 +127,10 @@ def note_booked(
     """Write down that the entries of a seal were imported; once more changes nothing."""
     new = {"seal": seal, **vars(ledger), "zone": str(period.zone), "calendar": period.calendar}
     new |= how_booked(booking)
-    merge_into(storage, partial(_note_booked, storage, ledger, period.folder, new, [*entries]))
+    folder = storage.folder / FOLDER
+    make_folder(folder)
+    with locked(folder / _LOCK, Message("busy.file", path=folder / FILE)):
+        merge_into(storage, partial(_note_booked, storage, ledger, period.folder, new, [*entries]))
 
 
 def _note_booked(
@@ -138,7 +143,6 @@ def _note_booked(
     if new["seal"] in [each["seal"] for each in before]:
         return
     own.append(new | {"entries": [facts_of(entry, len(before)) for entry in entries]})
-    make_folder(folder)
     with storage.write(folder / FILE) as temporary:
         text = json.dumps(imports, ensure_ascii=False, indent=1, sort_keys=True)
         temporary.write_text(f"{text}\n", encoding="utf-8", newline="\n")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 import svc_analytics as svc
 from svc_analytics.books.accounts import starter
@@ -188,6 +189,16 @@ def test_only_a_seal_can_be_booked(run, books_lake, monkeypatch):
     done = run("books", "2026-11", "--preset", "csv", "--provisional", "--booked")
     assert done.code == 2 and "only a seal can be booked" in done.err
     assert not (books_lake / "books").exists()
+
+
+def test_two_who_note_at_once_lose_nothing(run, books_lake, monkeypatch):
+    """The second waits, and is told to come again if it takes long."""
+    monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", 0)
+    assert run("books", "2026-09", "--preset", "csv", "--booked").code == 0
+    with FileLock(books_lake / "books" / ".booked.lock"):
+        done = run("books", "2026-10", "--preset", "csv", "--booked")
+    assert done.code == 75 and "try again later" in done.err and done.err.count("error") == 1
+    assert [*noted(books_lake)] == ["2026-09"]
 
 
 # ---------- a damaged note
