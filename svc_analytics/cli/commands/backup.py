@@ -80,7 +80,7 @@ def _print_backup(done: backups.Backup, *, as_json: bool) -> None:
         line = f"{path} is torn or altered in the lake: an earlier backup may hold it whole"
         echo_note(line, "torn_file", "warning", path=path)
     for thing in things_of({*done.lost} - {*done.damaged}):
-        line = f"{thing} is lost: its last good copy is kept in {done.target}"
+        line = f"{thing} is lost: its last good copy is kept below {done.target}/older"
         fix = f"restore it, or let it go: svc-analytics backup {done.target} --let-go {thing}"
         echo_note(f"{line}; {fix}", "lost_thing", "warning", path=thing)
     if done.damaged or done.lost:
