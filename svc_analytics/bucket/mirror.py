@@ -18,7 +18,7 @@ from filelock import BaseFileLock, FileLock
 
 from svc_analytics.bucket.book import Book
 from svc_analytics.bucket.bundle import folder_of, unpack
-from svc_analytics.bucket.keys import keys_of_lake
+from svc_analytics.bucket.keys import is_month, keys_of_lake
 from svc_analytics.bucket.store import Conflict, LakeStore, Version
 from svc_analytics.errors import ConfigError, LakeChanged, LakeError
 from svc_analytics.files import sync_file
@@ -26,6 +26,7 @@ from svc_analytics.files import sync_file
 AT_ONCE = 8  # GETs
 _MOST_LISTINGS = 20
 _LOCK = ".bucket.lock"
+GONE = ".gone"  # what the bucket has no more, and nobody can read again
 _INCOMING = ".incoming-"
 _STALE = 24 * 3600  # seconds
 
@@ -116,7 +117,7 @@ class Mirror:
                 return False
             gone = book.objects.keys() - listed.keys()
             for key in gone:
-                _remove(self.folder / (folder_of(key) or key))
+                self._let_go(key)
                 del book.objects[key]
             for key, (path, version) in fetched.items():
                 self._move(path, self.folder / (folder_of(key) or key))
@@ -130,6 +131,14 @@ class Mirror:
         """Write the book of the folder, changed."""
         book.change += 1
         book.write(self.folder)
+
+    def _let_go(self, key: str) -> None:
+        """Take away what the bucket has no more: aside, unless the service tells it again."""
+        path = self.folder / (folder_of(key) or key)
+        if path.exists() and not is_month(key):
+            self._move(path, self.folder / GONE / path.relative_to(self.folder))
+        else:
+            _remove(path)
 
     @staticmethod
     def _move(path: Path, target: Path) -> None:
