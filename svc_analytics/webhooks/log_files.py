@@ -104,7 +104,7 @@ def _is_delivery(entry: bytes | None) -> bool:
 
 
 def _entries(file: _LineSource, name: str) -> Iterator[Entry]:
-    """Yield what stands in each line, or each item of a list over several."""
+    """Yield the document in each line, or each item of a list over several."""
     lines = _bounded(file)
     number, first = 1, next(lines, b"")
     while first is not None and first and not first.strip():

@@ -136,7 +136,7 @@ def _tokens_of(record: str, column: str | None, source: str) -> list[str | None]
 
 
 def _named_texts(texts: list[tuple[str, str]], column: str | None) -> list[str | None]:
-    """Return what stands where a token should; of a text that a person named, words are none."""
+    """Return the texts that stand where a token should; words that a person named are none."""
     names = NAMES if column is None else (column,)
     named = [text for name, text in texts if name in names or not name]
     if column is not None and named and all(map(has_words, named)):

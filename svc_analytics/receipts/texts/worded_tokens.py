@@ -135,7 +135,7 @@ def _ends_within_token(text: str) -> bool:
 
 
 def _shown(tag: re.Match[str]) -> str:
-    """Return what a tag of a page shows: a link within it stands as it is."""
+    """Return the text that a tag of a page shows: a link within it stands as it is."""
     if _LIKE.search(tag[0]):
         return tag[0]
     name = (tag[1] or "").lower()
