@@ -119,9 +119,10 @@ def _csv_rows(
     table = _table_of([cells for _, cells in opening], column, source)
     names = column_names(table.opening, is_headed=table.is_headed)
     places = [names.index(name) if name in names else None for name in keep]
+    rule = " -:+" if separator == "|" else " "  # what Markdown and databases draw below a header
     is_worded = are_words(cells[table.place] for _, cells in opening if len(cells) > table.place)
     for number, cells in chain(opening[table.first_row :], records):
-        if any(cell.strip(" -:+") for cell in cells):  # how Markdown rules its tables
+        if any(cell.strip(rule) for cell in cells):
             fitting = fit_cells(cells, len(names), separator)
             if column is None:
                 require_one(
