@@ -61,6 +61,22 @@ def test_a_month_without_a_seal_is_running_then_due_then_late(closer, hours, kin
     assert (found.kind, found.note) == (kind, note)
 
 
+def test_a_month_was_looked_at_once_its_answer_is_kept_or_where_it_runs(closer):
+    """Of other contents of the lake it was not."""
+    closer.serve(ALONE)
+    lake, end = closer.desk.lake, month(OCTOBER).end
+    extracted(closer.desk)
+    for clock, before in ((end - HOUR, True), (end + 100 * HOUR, False)):
+        contents = LakeContents.read(lake)
+        found = {each.label: each for each in month_states(lake, clock, "UTC", "gregorian")}
+        assert states.is_judged(contents, found[OCTOBER]) is before
+        judged(lake, found[OCTOBER], clock, contents)
+        assert states.is_judged(contents, found[OCTOBER])
+    closer.desk.service.payments.append(LATE)
+    closer.desk.extract(rereads=True)
+    assert not states.is_judged(LakeContents.read(lake), found[OCTOBER])
+
+
 def test_a_month_is_blocked_before_anybody_looked_at_it(closer):
     """Its note is the reason, and it is judged by what its statement says."""
     closer.serve(ALONE)

@@ -156,6 +156,37 @@ def test_look_ups_are_bounded_and_go_on_with_the_next_run(desk, monkeypatch):
     assert counts == [2, 4, 5] and len(findings(desk)) == len(gone)
 
 
+def answered(desk: Desk, record: Record, answer: Record) -> None:
+    """Let the service list a record no more, and answer something when asked for its id."""
+
+    def intercept(request: httpx.Request) -> httpx.Response | None:
+        return httpx.Response(200, json=answer) if request.url.path.endswith(record["id"]) else None
+
+    desk.service.hidden, desk.service.intercept = {record["id"]}, intercept
+    reread(desk)
+
+
+def test_a_record_that_cannot_be_held_when_it_is_asked_for_is_set_aside(desk):
+    """With its bytes, at the instant that it names, else at that of the row that is held."""
+    extracted(desk)
+    record = desk.service.payments[2]
+    for number, instant in enumerate((record["paid_at"], "soon"), 1):
+        answered(desk, record, record | {"amount": "0." + "1" * 19, "paid_at": instant})
+        aside = desk.lake.sql("from stg_quarantine order by first_seen_at")
+        assert [*aside["record_id"]] == [record["id"]] * number
+        assert f"{aside['booked_from'].iloc[-1]:%Y-%m-%d}" == "2026-10-03"
+        assert states(desk) == ["known"]
+
+
+def test_a_list_without_the_only_record_contradicts_nothing(desk):
+    """One of one may be hidden; all of two or more, known by their ids, are no list."""
+    desk.service.payouts = []
+    desk.service.payments = desk.service.payments[:1]
+    extracted(desk)
+    desk.service.hidden = set(ids(desk.service.payments))
+    assert not reread(desk).short_lists and len(findings(desk)) == 1
+
+
 def test_a_row_that_a_moving_list_passed_over_is_no_finding(desk):
     """The newest rows vanish once they were read: the next pages begin a row too far."""
     extracted(desk)

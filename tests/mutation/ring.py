@@ -109,6 +109,7 @@ TARGETS: dict[str, Target] = {
         ("extraction/unlisted.py", "extraction/holes.py", "lake/unlisted.py"),
         (
             *("extraction/test_unlisted.py", "extraction/test_short_lists.py"),
+            "extraction/test_answers_by_id.py",
             *("closing/test_unlisted_months.py", "closing/test_months_behind_a_hole.py"),
         ),
     ),

@@ -243,6 +243,21 @@ def test_a_chain_that_names_another_checkpoint_than_a_folder_is_told(closer):
     assert "chain.json is torn or altered: restore" in fault
 
 
+def test_a_chain_of_other_months_lists_no_statement_of_this_one(closer):
+    """It fits its root and is of the same merchant: that the month is not in it, is told so."""
+    closer.closed("2026-09", "2026-10")
+    statements = closer.desk.lake.path / "statements"
+    path = statements / FILE
+    chain = json.loads(path.read_text())
+    chain["checkpoints"], chain["size"], chain["earlier"] = chain["checkpoints"][:1], 1, None
+    chain["root"] = root_by_hand(chain, 1)
+    path.write_text(json.dumps(chain, sort_keys=True, indent=2) + "\n")
+    manifest = read_manifest(statements / "2026-10")
+    facts = verify.check_chain, statements / "2026-10", statements, manifest, None
+    outcome, text, _ = verify.outcome(*facts)
+    assert (outcome, text) == ("FAILED", "it does not list this statement once")
+
+
 def test_an_altered_proof_that_the_chain_begins_with_the_one_before_is_told(closer):
     """Its checkpoints and roots are right; whoever has the roots alone would be misled."""
     folder = closer.closed("2026-09", "2026-10")[1].folder
