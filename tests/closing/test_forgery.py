@@ -225,6 +225,15 @@ def test_a_table_of_csv_alone_has_the_types_of_the_lakes(tmp_path):
     assert sealed_tables(tmp_path, manifest, ["summary"], files, {}) == {}  # nothing gives types
 
 
+def test_an_empty_text_of_a_csv_file_is_none_or_empty_as_the_lake_has_it(tmp_path):
+    """Row by row, by the keys of a table; a text that is there stays what was sealed."""
+    columns = {"record_id": ["a", "b", "c"], "comment": ["", None, "x"]}
+    now = pa.table(columns)
+    (tmp_path / "lines.csv").write_text("record_id,comment\na,\nb,\nc,y\n")
+    tables = sealed_tables(tmp_path, {"control": {}}, ["lines"], ["lines.csv"], {"lines": now})
+    assert tables["lines"]["comment"].to_pylist() == ["", None, "y"]
+
+
 def test_a_table_of_both_has_the_types_of_its_parquet_file(tmp_path):
     """The lake may lack a column that was sealed; the file whose digest was sealed is the table."""
     sealed = pa.table({"currency": ["btc"], "net": pa.array([Decimal("2.5")], pa.decimal128(9, 1))})

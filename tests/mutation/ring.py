@@ -126,7 +126,8 @@ TARGETS: dict[str, Target] = {
             "statements/balance_assertions.py",
         ),
         (
-            *("statements/test_acceptances.py", "statements/test_lines_ahead.py"),
+            *("ground/test_files.py", "statements/test_acceptances.py"),
+            *("statements/test_lines_ahead.py", "language/test_details.py"),
             *("statements/test_final.py", "statements/test_statement.py"),
             *("closing/test_acceptances_of_seals.py", "lake/test_external_rates.py"),
         ),
