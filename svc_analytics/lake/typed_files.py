@@ -51,8 +51,13 @@ class _CsvRecord:
     cells: list[str]
     surplus: int = 0  # empty cells of the text behind these
 
-    def cut(self, count: int) -> "_CsvRecord":
-        """Return it without empty cells behind the last of so many, as spreadsheets add them."""
+    def cut(self, count: int, width: int | None = None) -> "_CsvRecord":
+        """Return it without empty cells behind the last of so many, as spreadsheets add them.
+
+        They add them to each line, up to one `width`: in a longer one, a comma stands in a text.
+        """
+        if width is not None and len(self.cells) > width:
+            return self
         end = max(count, max((n for n, cell in enumerate(self.cells, 1) if cell), default=0))
         return replace(self, cells=self.cells[:end], surplus=len(self.cells[end:]))
 
@@ -198,7 +203,8 @@ def _read(
     names = {name.casefold(): name for name in columns}
     head = replace(head.cut(0), cells=[names.get(c.casefold(), c) for c in head.cut(0).cells])
     _check_head(path, head, columns, optional)
-    return [head, *(each.cut(len(head.cells)) for each in records)]
+    known = len(head.cells)
+    return [head, *(each.cut(known, known + head.surplus) for each in records)]
 
 
 def _separator(text: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from svc_analytics import compare, verify_statement
 from svc_analytics.books.accounts import starter
+from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.due import lake_months
 from svc_analytics.closing.handover.books import books_of
@@ -115,7 +116,10 @@ def test_books_of_two_months_in_a_row_hold_no_entry_id_twice(closer, sealed):
     lake = closer.desk.lake
     (lake.path / "books.toml").write_text(starter())
     ids = [
-        [entry.entry_id for entry in books_of(lake, label, {"zone": ZONE}).journal.entries]
+        [
+            entry.entry_id
+            for entry in books_of(lake, label, {"zone": ZONE}, PRESETS["odoo"]).journal.entries
+        ]
         for label in ("2026-09", "2026-10")
     ]
     assert ids == [["SVC-2026-09-26", "SVC-2026-09-30"], ["SVC-2026-10-01", "SVC-2026-10-10"]]

@@ -215,11 +215,16 @@ def test_single_keys_are_claimed_only_when_they_are(keys, style):
     st.binary(max_size=60) | st.text('{}[]",: \\ntrueal01data_cursor', max_size=60).map(str.encode)
 )
 def test_any_body_is_a_page_or_one_of_two_errors(body):
-    """No bytes at all make the reader fail in another way; what is drawn may be a page."""
+    """No bytes at all make the reader fail in another way; what is drawn may be a page.
+
+    What is no JSON among its records is one of them, and is set aside by whoever reads them.
+    """
     try:
-        parse_page(body)
+        records = parse_page(body).raw_records()
     except (InvalidJson, ProtocolError):
         return
+    for record in records:
+        body = body.replace(record, b"0", 1)
     assert json.loads(body).keys() >= {"data", "next_cursor"}
 
 
