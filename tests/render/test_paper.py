@@ -80,7 +80,7 @@ def test_all_coins_together_come_first_where_coins_need_several_blocks(desk):
     statement = svc.statement(desk.lake, "2026-10", now=NOW)
     blocks, _ = page_blocks(statement, statement.manifest({}), ENGLISH)
     [table] = blocks["figures"]
-    cut = blocks_of_figures(table)
+    cut = blocks_of_figures(table, ENGLISH)
     assert len(cut) > 1 and all(block.places[0] == 0 for block in cut)
     assert table.table.header[cut[0].places[1]] == "All coins, USD"
     coins = [place for block in cut for place in block.places[1:]]

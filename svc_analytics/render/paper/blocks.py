@@ -4,13 +4,16 @@ No column is cut or left out: what has no room beside the others stands in the n
 begins with the same heads of its rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from svc_analytics.language.catalogue import Language
+from svc_analytics.language.isolation import without_marks
 from svc_analytics.render.face.all_coins import ALL_COINS
 from svc_analytics.render.page.tables import PageCell, PageTable
 
-UPRIGHT, ACROSS = 112, 176  # letters of a table's size that a sheet has room for
+UPRIGHT, ACROSS = 108, 174  # letters of a table's size that a sheet has room for
+_LETTER = 0.68  # of the size of a text: a bold digit is the widest
 _GAP = 3  # letters between columns
 _NARROWEST, _WIDEST = 15, 60  # letters of a column of texts, which are broken into lines
 _HEAD = 26  # letters of what a row of figures is called
@@ -18,62 +21,55 @@ _HEAD = 26  # letters of what a row of figures is called
 
 @dataclass(frozen=True)
 class BlockOfColumns:
-    """Some columns of a table: their places in it, and whether each is of texts."""
+    """Some columns of a table, by their places in it."""
 
     places: Sequence[int]
-    widths: Sequence[int]  # in letters; 0 for a column of numbers, which takes what it needs
+    widths: Sequence[int]  # in letters
+    broken: frozenset[int]  # the places of those whose texts are broken into lines
 
     @property
     def columns(self) -> str:
         """The columns as Typst has them: texts share what numbers leave."""
-        return ", ".join(f"{width}fr" if width else "auto" for width in self.widths)
+        pairs = zip(self.places, self.widths, strict=True)
+        return ", ".join(
+            f"{width}fr" if place in self.broken else f"{width * _LETTER:.2f}em"
+            for place, width in pairs
+        )
 
 
-def blocks_of_figures(table: PageTable, room: int = UPRIGHT) -> list[BlockOfColumns]:
+def blocks_of_figures(
+    table: PageTable, language: Language, room: int = UPRIGHT
+) -> list[BlockOfColumns]:
     """Cut figures by coin into blocks, all coins together first where there is more than one."""
     header = table.table.header
-    coins = [place for place, head in enumerate(header) if 0 < place < _end_of_coins(header)]
-    totals = [place for place in range(1, len(header)) if place not in coins]
-    needs = {place: _need(table, place) for place in range(1, len(header))}
+    end = header.index(ALL_COINS) if ALL_COINS in header else len(header)
+    coins, totals = range(1, end), range(end, len(header))
+    needs = {place: _need(table, place, language) for place in range(1, len(header))}
     if _HEAD + sum(needs.values()) <= room:
-        return [_figures([*coins, *totals])]
-    return [_figures(places) for places in _in_rows([*totals, *coins], needs, room - _HEAD)]
+        rows = [[*coins, *totals]]
+    else:
+        rows = _in_rows([*totals, *coins], needs, room - _HEAD)
+    return [_block(row, {0: _HEAD} | needs, frozenset({0})) for row in rows]
 
 
-def blocks_of_records(table: PageTable, room: int = ACROSS) -> list[BlockOfColumns]:
+def blocks_of_records(
+    table: PageTable, language: Language, room: int = ACROSS
+) -> list[BlockOfColumns]:
     """Cut a table of records into blocks; each begins with its first column."""
-    rights = table.table.rights
-    needs = {
-        place: min(_need(table, place), _NARROWEST)
-        if _is_broken(table, place)
-        else _need(table, place)
-        for place in range(len(rights))
-    }
-    rest = [place for place in needs if place]
-    rows = _in_rows(rest, needs, room - needs[0]) if rest else [[]]
-    blocks = [[0, *row] for row in rows]
-    widths = [
-        min(_need(table, place), _WIDEST) if _is_broken(table, place) else 0
-        for place in range(len(rights))
-    ]
-    return [BlockOfColumns(block, [widths[place] for place in block]) for block in blocks]
+    widths = {place: _need(table, place, language) for place in range(len(table.table.header))}
+    broken = frozenset(place for place in widths if _is_broken(table, place))
+    needs = widths | {place: min(widths[place], _NARROWEST) for place in broken}
+    rows = _in_rows([place for place in needs if place], needs, room - needs[0])
+    wide = {place: min(width, _WIDEST) for place, width in widths.items()}
+    return [_block(row, wide, broken) for row in rows]
 
 
-def _is_broken(table: PageTable, place: int) -> bool:
-    """Whether a column has texts that are broken into lines: no number is, and no day."""
-    cells = [row[place].cell for row in table.rows]
-    return any(not cell.is_number and len(cell.text) > _NARROWEST for cell in cells)
+def _block(row: Sequence[int], widths: Mapping[int, int], broken: frozenset[int]) -> BlockOfColumns:
+    """Return a block of a row of columns behind the first one of their table."""
+    return BlockOfColumns([0, *row], [widths[place] for place in (0, *row)], broken)
 
 
-def _figures(places: Sequence[int]) -> BlockOfColumns:
-    return BlockOfColumns([0, *places], [1, *[0] * len(places)])
-
-
-def _end_of_coins(header: Sequence[str]) -> int:
-    return header.index(ALL_COINS) if ALL_COINS in header else len(header)
-
-
-def _in_rows(places: Sequence[int], needs: dict[int, int], room: int) -> list[list[int]]:
+def _in_rows(places: Sequence[int], needs: Mapping[int, int], room: int) -> list[list[int]]:
     """Share columns out among blocks, in their order, as many in each as it has room for."""
     rows: list[list[int]] = [[]]
     for place in places:
@@ -83,11 +79,17 @@ def _in_rows(places: Sequence[int], needs: dict[int, int], room: int) -> list[li
     return rows
 
 
-def _need(table: PageTable, place: int) -> int:
+def _is_broken(table: PageTable, place: int) -> bool:
+    """Whether a column has texts that are broken into lines: no number is, and no day."""
+    cells = [row[place].cell for row in table.rows]
+    return any(not cell.is_number and len(cell.text) > _NARROWEST for cell in cells)
+
+
+def _need(table: PageTable, place: int, language: Language) -> int:
     """Return how many letters a column needs that is not broken but in its head."""
     cells = [row[place] for row in (*table.rows, table.footer) if row]
-    head = map(len, str(table.table.header[place]).split())
-    return max([*head, *map(_length, cells)]) + _GAP
+    words = without_marks(language.text(table.table.header[place])).split()
+    return max([*map(len, words), *map(_length, cells)]) + _GAP
 
 
 def _length(shown: PageCell) -> int:

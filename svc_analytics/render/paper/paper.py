@@ -7,7 +7,7 @@ machine.
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,6 +63,8 @@ def _of_language(statement: Document, facts: dict[str, Any], language: Language)
         "running": literal(running_head(statement, language)),
         "title": running_head(statement, ENGLISH),
         "foot": literal(foot_text(facts, language)),
+        "blocks_of_figures": partial(blocks_of_figures, language=language),
+        "blocks_of_records": partial(blocks_of_records, language=language),
         **words_of(language),
     }
 
@@ -80,10 +82,6 @@ def _template() -> Template:
         comment_end_string="#>",
     )
     environment.filters |= {"instant": instant_text, "as_string": as_string, "as_code": _as_code}
-    environment.globals |= {
-        "blocks_of_figures": blocks_of_figures,
-        "blocks_of_records": blocks_of_records,
-    }
     return environment.get_template("statement.typ")
 
 
