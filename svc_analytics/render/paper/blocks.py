@@ -86,9 +86,10 @@ def _is_broken(table: PageTable, place: int) -> bool:
 
 
 def _need(table: PageTable, place: int, language: Language) -> int:
-    """Return how many letters a column needs that is not broken but in its head."""
+    """Return how many letters a column needs that is not broken but in a long head."""
     cells = [row[place] for row in (*table.rows, table.footer) if row]
-    words = without_marks(language.text(table.table.header[place])).split()
+    head = without_marks(language.text(table.table.header[place]))
+    words = [head] if len(head) < _NARROWEST else head.split()
     return max([*map(len, words), *map(_length, cells)]) + _GAP
 
 
