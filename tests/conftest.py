@@ -8,10 +8,12 @@ import fcntl
 import gc
 import inspect
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -72,7 +74,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if is_roomy(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
-    os.environ["SVC_STATE_DIR"] = mkdtemp(prefix="svc-state-")  # no test writes into a real one
+    os.environ["SVC_STATE_DIR"] = state = mkdtemp(prefix="svc-state-")  # none writes a real one
+    config.add_cleanup(partial(shutil.rmtree, state, ignore_errors=True))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell began the tests behind itself
         signal.signal(signal.SIGINT, signal.default_int_handler)  # commands of tests hear Ctrl-C
     hypothesis_settings.load_profile("thorough" if is_thorough(config) else "usual")
