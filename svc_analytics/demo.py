@@ -17,7 +17,7 @@ from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, LakeBusy, needs_extra
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import OnPage
-from svc_analytics.extraction.progress import page_bar
+from svc_analytics.extraction.update import page_bar
 from svc_analytics.files import PRIVATE, make_folder
 from svc_analytics.formatting.counts import counted
 from svc_analytics.lake.layout import data_folders
@@ -25,7 +25,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month_of
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.statement import Statement
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 
 FILLING, FILLED, _LOCK = ".demo-filling", ".demo-filled", ".demo.lock"
 

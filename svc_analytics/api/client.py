@@ -19,7 +19,6 @@ from svc_analytics.api.responses import (
     read_profile,
     require_json,
 )
-from svc_analytics.api.retries import retried
 from svc_analytics.api.routes import PREFIX, ROUTES, Route, quote_id
 from svc_analytics.api.transport import (
     MAX_BODY,
@@ -37,11 +36,15 @@ from svc_analytics.errors import (
     KeyRefused,
     NoService,
     ProtocolError,
+    Unavailable,
     WrongKeyClass,
+    text_of,
 )
+from svc_analytics.log import LOG
 from svc_analytics.messages import Message
 from svc_analytics.records.bulk_parser import parse_list
 from svc_analytics.records.page import Page
+from svc_analytics.records.raw_json import InvalidJson
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.signing.secrets import Secret, hide_keys, hide_keys_in, hide_keys_of
 
@@ -270,3 +273,41 @@ def open_client(settings: Settings, workers: int, own: Client | None = None) -> 
         return
     with Client(settings, workers=workers) as client:
         yield client
+
+
+# ---------- Retries of a call
+# When the next try begins, and when the patience is spent.
+
+
+R = TypeVar("R")
+
+
+def retried(limiter: RateLimiter, path: str, call: Callable[[], R]) -> R:
+    """Return the answer of a call, tried within the rate limit and at a growing distance.
+
+    A try that fails may say how long to wait. Raises `Unavailable` when the patience is spent.
+    """
+    attempt, began_at = 0, limiter.now()
+    while True:
+        entered_at = limiter.acquire()
+        try:
+            answer = call()
+        except (RetryableError, InvalidJson) as trouble:
+            if isinstance(trouble, RetryableError) and trouble.is_throttle:
+                limiter.on_throttle(entered_at, trouble.retry_after)
+            limiter.backoff(attempt, _unavailable(path, trouble), since=began_at)
+            LOG.debug("%s is called again: %s", path, trouble)
+            attempt += 1
+        else:
+            limiter.on_success(entered_at)
+            return answer
+
+
+def _unavailable(path: str, trouble: Exception) -> Unavailable:
+    status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
+    advice = getattr(trouble, "advice", "")
+    values = {"path": path, "TROUBLE": text_of(trouble), "ADVICE": advice}
+    message = Message("service.away_for" if advice else "service.away", **values)
+    error = Unavailable(message, status=status, codes=codes, path=path)
+    error.trouble, error.advice = text_of(trouble), advice
+    return error

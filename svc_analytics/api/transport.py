@@ -4,22 +4,28 @@ httpx builds requests and httpcore speaks HTTP. The layer between the two is our
 own takes a fifth of a page's time, and knows no deadline.
 """
 
+from __future__ import annotations
+
+import errno
+import socket
 import ssl
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from queue import LifoQueue
+from threading import Lock
 from time import monotonic
 from typing import Any, cast
+from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import httpcore
 import httpx
 
-from svc_analytics.api.connections import DeadlineBackend
-from svc_analytics.api.inflation import inflate
 from svc_analytics.api.responses import RetryableError
 from svc_analytics.api.routes import ROUTES
-from svc_analytics.api.troubles import Trouble, proxy_trouble, system_trouble
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, ProtocolError, TooLarge
 from svc_analytics.messages import Message
@@ -287,3 +293,198 @@ def describe_error(error: httpx.TransportError, settings: Settings) -> Trouble:
     text = "" if isinstance(error, httpx.LocalProtocolError) else str(error)  # it quotes a header
     detail = text.splitlines()[0][:120] if text else type(error).__name__
     return Trouble(Message("service.broke", detail=detail))
+
+
+# ---------- Connections to the service
+# Each exchange has a deadline, and none outlives its client.
+#
+# A read timeout begins anew with every byte: a service that sends one every few seconds would
+# hold a worker for days.
+
+
+_READ_SIZE = 256 * 1024  # bytes: a whole page, for each read costs as much as ten records
+
+
+class DeadlineBackend(httpcore.SyncBackend):
+    """Opens connections, each with a deadline, until it is closed.
+
+    One that a thread was opening at that moment is closed too: its pool, which was closed before
+    it was there, does not know it.
+    """
+
+    def __init__(self, longest: float) -> None:
+        self.longest = longest
+        self._opened: WeakSet[_DeadlineStream] = WeakSet()
+        self._is_closed = False
+        self._lock = Lock()
+
+    def connect_tcp(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
+        return self.watched(super().connect_tcp(*args, **options))
+
+    def watched(self, inner: httpcore.NetworkStream) -> httpcore.NetworkStream:
+        """Return a connection with a deadline, or close it if no more are opened."""
+        stream = _DeadlineStream(inner, self)
+        with self._lock:
+            if not self._is_closed:
+                self._opened.add(stream)
+                return stream
+        stream.close()
+        raise httpcore.ConnectError("the client is closed")
+
+    def close(self) -> None:
+        """Close what was opened, and open nothing more."""
+        with self._lock:
+            self._is_closed = True
+            opened = list(self._opened)
+        for stream in opened:
+            stream.close()
+
+
+class _DeadlineStream(httpcore.NetworkStream):
+    """A connection with a deadline: each write sets it anew, a read after it fails."""
+
+    def __init__(self, inner: httpcore.NetworkStream, backend: DeadlineBackend) -> None:
+        self._inner = inner
+        self._backend = backend
+        self._longest = backend.longest
+        self._deadline = monotonic() + self._longest
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, timeout)
+        self._deadline = monotonic() + self._longest
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        remaining = self._deadline - monotonic()
+        if remaining <= 0:
+            raise httpcore.ReadTimeout("the answer was not complete in time")
+        return self._inner.read(max(max_bytes, _READ_SIZE), min(timeout or remaining, remaining))
+
+    def start_tls(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
+        return self._backend.watched(self._inner.start_tls(*args, **options))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+# ---------- Unfold gzipped answers a piece at a time
+# A few kilobytes may unfold to gigabytes.
+
+
+PIECE = 256 * 1024  # bytes at most that are unfolded before their size is looked at
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def inflate(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Unzip the pieces of a body, of one member or several.
+
+    Raises `RetryableError` if it is damaged, or its end is missing.
+    """
+    member = None
+    try:
+        for piece in pieces:
+            rest, output = piece, b""
+            while rest or len(output) == PIECE:  # more of what was taken in may wait
+                member = member or zlib.decompressobj(_GZIP)
+                output = member.decompress(rest, PIECE)
+                yield output
+                rest = member.unconsumed_tail
+                if member.eof:
+                    rest, output, member = member.unused_data, b"", None
+    except zlib.error as error:
+        raise RetryableError(Message("service.damaged")) from error
+    if member:
+        raise RetryableError(Message("service.cut_off"))
+
+
+# ---------- Why a call reached no service
+# What the system, TLS or a proxy said, and what to look at.
+#
+# Some of it passes by itself. Some never does. And some is a wrong setting, or passes: a host that
+# nobody knows, a port at which nothing listens; then the advice names the setting.
+
+
+_BASE_URL, _PROXY = "SVC_BASE_URL", "SVC_PROXY"
+_UNKNOWN_HOST = {getattr(socket, name, None) for name in ("EAI_NONAME", "EAI_NODATA")} - {None}
+# What OpenSSL calls an answer that is no TLS; its releases differ.
+_IN_THE_CLEAR = {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"}
+_NOT_YET, _EXPIRED, _OTHER_NAMES = 9, 10, (62, 63, 64)  # OpenSSL: X509_V_ERR_…
+_PORTS = {"https": 443, "http": 80}
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A reason why a call does not reach the service; `advice` names what may be wrong here.
+
+    One that `is_lasting` is not mended by waiting.
+    """
+
+    text: Message
+    advice: str = ""
+    is_lasting: bool = False
+
+
+def system_trouble(error: BaseException, settings: Settings) -> Trouble | None:
+    """Return the trouble that the system or TLS told; None for one of no known kind."""
+    cause = next((each for each in _causes(error) if isinstance(each, OSError)), None)
+    name, address = (_PROXY, settings.proxy) if settings.proxy else (_BASE_URL, settings.base_url)
+    host, place = _host(address), _place(address)
+    if isinstance(cause, ssl.SSLError):
+        return _tls_trouble(cause, settings.base_url)
+    if isinstance(cause, socket.gaierror):
+        if cause.errno in _UNKNOWN_HOST:
+            text = Message("service.no_host", host=host)
+            return Trouble(text, Message("service.check", name=name))
+        values = {"host": host, "reason": cause.strerror}
+        return Trouble(Message("service.not_looked_up", **values))
+    if cause is not None and cause.errno == errno.ECONNREFUSED:
+        text = Message("service.no_listener", place=place)
+        return Trouble(text, Message("service.check_port", name=name))
+    return None
+
+
+def proxy_trouble(answer: str, settings: Settings) -> Trouble:
+    """Return the trouble of a proxy that opens no way; its answer begins with the status."""
+    status = answer.partition(" ")[0]
+    values = {"proxy": _PROXY, "address": _BASE_URL, "place": _place(settings.base_url)}
+    proxy = _place(settings.proxy)
+    text = Message("service.proxy" if status else "service.no_proxy", place=proxy, status=status)
+    if status == "407":
+        return Trouble(text, Message("service.proxy_login", **values), is_lasting=True)
+    if status.startswith("4"):
+        return Trouble(text, Message("service.proxy_forbids", **values), is_lasting=True)
+    return Trouble(text, Message("service.proxy_fails", **values))
+
+
+def _tls_trouble(error: ssl.SSLError, address: str) -> Trouble | None:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        values = {"host": _host(address), "reason": error.verify_message}
+        advice = _certificate_advice(error.verify_code)
+        return Trouble(Message("service.no_trust", **values), advice, is_lasting=True)
+    if error.reason in _IN_THE_CLEAR:
+        text = Message("service.no_tls", place=_place(address))
+        return Trouble(text, Message("service.check_port", name=_BASE_URL))
+    return None
+
+
+def _certificate_advice(code: int) -> Message:
+    if code in _OTHER_NAMES:
+        return Message("service.check_host", name=_BASE_URL)
+    return Message("service.clock" if code in (_NOT_YET, _EXPIRED) else "service.authority")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _host(address: str) -> str:
+    return urlsplit(address).hostname or ""
+
+
+def _place(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.hostname}:{parts.port or _PORTS.get(parts.scheme, 443)}"

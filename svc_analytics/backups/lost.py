@@ -14,8 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.backups.archive import Archive
-from svc_analytics.backups.inventory import GONE, BackupFile
+from svc_analytics.backups.archive import GONE, Archive, BackupFile
 from svc_analytics.bucket.bundle import MANIFEST, STATEMENTS
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake.footer import MonthFileFooter

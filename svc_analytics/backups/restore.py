@@ -9,9 +9,15 @@ from hashlib import sha256
 from pathlib import Path
 
 from svc_analytics.arguments import check_path
-from svc_analytics.backups.archive import Archive, Count, open_archive
+from svc_analytics.backups.archive import (
+    DESCRIPTION,
+    Archive,
+    BackupFile,
+    Count,
+    Inventory,
+    open_archive,
+)
 from svc_analytics.backups.backup import progress_bar
-from svc_analytics.backups.inventory import DESCRIPTION, BackupFile, Inventory
 from svc_analytics.backups.targets import FOLDER, OWNER, set_mode
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError, LakeError

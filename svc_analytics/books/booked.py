@@ -6,17 +6,21 @@ gives the same entries as before, byte for byte.
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from svc_analytics.books.entries import Booking
-from svc_analytics.books.entry import Entry
+from svc_analytics.books.entry import Entry, EntryLine, cents_text
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import locked, make_folder
+from svc_analytics.instants import format_instant
 from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN, JALALI, Period, month
 from svc_analytics.storage import Storage, merge_into
@@ -146,3 +150,158 @@ def _note_booked(
     with storage.write(folder / FILE) as temporary:
         text = json.dumps(imports, ensure_ascii=False, indent=1, sort_keys=True)
         temporary.write_text(f"{text}\n", encoding="utf-8", newline="\n")
+
+
+# ---------- Booking once
+# Entries that correct what was imported, and what would book a thing twice.
+
+
+_OTHER_WAY = (
+    "{label} was imported with {name} {old}, and this is {new}: book it in the same way, "
+    "or into another ledger"
+)
+_OTHER_LINE = (
+    "{label} was imported in another way: {id} had {old} for {line}, and now has {new}: "
+    "set accounts and rates as they were, or book it into another ledger"
+)
+_SHARED_DAYS = (
+    "{label} has days that {other} holds, which was imported: {first} to {last}; "
+    "book the months of one calendar and zone alone, and these days by hand"
+)
+_SHARED_RECORDS = (
+    "{label} has records that {other} holds, which was imported: between {start} and {end}; "
+    "book the months of one zone alone, and these records by hand"
+)
+_Lines = dict[tuple[str, str, str], int]  # cents by figure, coin and account
+
+
+def count_before(own: Sequence[Booked], seal: str | None) -> int:
+    """Return how many imports of a month came before that of a seal; all, where it had none."""
+    seals = [each["seal"] for each in own]
+    return seals.index(seal) if seal in seals else len(own)
+
+
+def unbooked(
+    entries: Sequence[Entry], own: Sequence[Booked], seal: str | None, booking: Booking
+) -> list[Entry]:
+    """Return the entries that lead from what was imported of a month to these: with nothing, these.
+
+    Those of a seal that was imported are the same as then. Raises `ConfigError` where they are
+    made in another way.
+    """
+    count = count_before(own, seal)
+    lacking = _correct(entries, own[:count], booking)
+    if count < len(own):
+        _require_way(own[count], booking)
+        _require_lines(own[count], [facts_of(entry, count) for entry in lacking], booking)
+    return lacking
+
+
+def require_apart(period: Period, lines: pa.Table, imports: Imports) -> None:
+    """Refuse a month with days or records that another period holds which was imported."""
+    for label, booked in imports.items():
+        if label != period.folder and booked:
+            other = period_of(label, booked[-1])
+            _require_days_apart(period, other)
+            _require_records_apart(period, other, lines)
+
+
+def _require_days_apart(period: Period, other: Period) -> None:
+    first = max(period.days[0], other.days[0])
+    last = min(period.days[1], other.days[1]) - timedelta(days=1)
+    if first <= last:
+        values = {"label": period.folder, "other": other.folder, "first": first, "last": last}
+        raise ConfigError(Message(_SHARED_DAYS, **values))
+
+
+def _require_records_apart(period: Period, other: Period, lines: pa.Table) -> None:
+    """Refuse records at the end of one month that the next holds too, which is of another zone."""
+    start, end = max(period.start, other.start), min(period.end, other.end)
+    if start < end and any(start <= at < end for at in _instants(lines)):
+        values = {"label": period.folder, "other": other.folder}
+        values |= {"start": format_instant(start), "end": format_instant(end)}
+        raise ConfigError(Message(_SHARED_RECORDS, **values))
+
+
+def _instants(lines: pa.Table) -> list[int]:
+    instants: list[int] = lines["occurred_at_utc"].cast(pa.int64()).to_pylist()
+    return instants
+
+
+def _require_way(booked: Booked, booking: Booking) -> None:
+    """Refuse entries that are made in another way than those that were imported."""
+    for name, new in how_booked(booking).items():
+        if booked[name] != new:
+            values = {"label": booking.label, "name": name, "old": booked[name], "new": new}
+            raise ConfigError(Message(_OTHER_WAY, **values))
+
+
+def _require_lines(booked: Booked, entries: Sequence[Facts], booking: Booking) -> None:
+    """Refuse entries of a seal with other accounts or amounts than it was imported with."""
+    then, now = _amounts(booked["entries"], booking), _amounts(entries, booking)
+    for key in [*then, *now]:
+        if then.get(key) != now.get(key):
+            entry_id, figure, coin = key
+            texts = {"old": then.get(key, "nothing"), "new": now.get(key, "nothing")}
+            line = f"{figure} {coin}".strip()
+            message = Message(_OTHER_LINE, label=booking.label, id=entry_id, line=line, **texts)
+            raise ConfigError(message)
+
+
+def _amounts(entries: Iterable[Facts], booking: Booking) -> dict[tuple[str, str, str], str]:
+    """Return the amounts and their accounts, by the entry, the figure and the coin."""
+    amounts: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for entry in entries:
+        for figure, coin, account, cents in entry["lines"]:
+            text = f"{cents_text(cents, booking.places, 2)} on {account}"
+            amounts[entry["id"], figure, coin].append(text)
+    return {key: ", ".join(sorted(texts)) for key, texts in amounts.items()}
+
+
+def _correct(entries: Sequence[Entry], booked: Sequence[Booked], booking: Booking) -> list[Entry]:
+    """Return the entries that lead from what was imported to these: with nothing, these."""
+    if not booked:
+        return [*entries]
+    _require_way(booked[-1], booking)
+    old, count = _summed(booked), len(booked)
+    gone = [
+        Entry(entry_id, day, f"Nothing is left of {day}", (), booking.rates_of(None))
+        for entry_id, (day, _) in old.items()
+        if entry_id not in {entry.entry_id for entry in entries}
+    ]
+    corrections = [
+        _difference(entry, old[entry.entry_id][1] if entry.entry_id in old else {}, count, booking)
+        for entry in (*entries, *gone)
+    ]
+    return sorted(
+        (each for each in corrections if each.lines), key=lambda each: (each.day, each.entry_id)
+    )
+
+
+def _summed(booked: Iterable[Booked]) -> dict[str, tuple[date, _Lines]]:
+    """Return the cents that were imported under each id, corrections added."""
+    sums: dict[str, tuple[date, _Lines]] = {}
+    for one in booked:
+        for entry in one["entries"]:
+            day = date.fromisoformat(entry["day"])
+            _, lines = sums.setdefault(entry["of"], (day, defaultdict(int)))
+            for figure, coin, account, cents in entry["lines"]:
+                lines[figure, coin, account] += cents
+    return sums
+
+
+def _difference(entry: Entry, old: _Lines, count: int, booking: Booking) -> Entry:
+    """Return the entry that leads from what was imported under an id to what it is now."""
+    left = dict(old)
+    lines = []
+    for line in entry.lines:
+        cents = line.cents - left.pop((line.figure, line.coin, line.account), 0)
+        lines.append(replace(line, cents=cents, about=f"Corrected to {line.about}"))
+    for (figure, coin, account), cents in left.items():
+        text = f"Taken back: {figure.replace('_', ' ')} {coin}".strip()
+        lines.append(
+            EntryLine(figure, coin, account, -cents, text, booking.accounts.tax_code(figure))
+        )
+    differing = tuple(line for line in lines if line.cents)
+    entry_id, narration = f"{entry.entry_id}-C{count}", f"Correction: {entry.narration}"
+    return replace(entry, entry_id=entry_id, narration=narration, lines=differing)

@@ -13,8 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from svc_analytics.books.accounts import Accounts
-from svc_analytics.books.cents import round_half_up, share_out
-from svc_analytics.books.entry import Entry, EntryLine
+from svc_analytics.books.entry import Entry, EntryLine, round_half_up, share_out
 from svc_analytics.books.movements import (
     FIGURES,
     PAYMENT_FEES,

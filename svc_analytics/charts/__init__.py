@@ -11,13 +11,11 @@ from svc_analytics.charts.axes import percent
 from svc_analytics.charts.bridge import usd_bridge, usd_change
 from svc_analytics.charts.columns import column_chart
 from svc_analytics.charts.coverage import coverage_calendar
-from svc_analytics.charts.exposure import usd_exposure
 from svc_analytics.charts.fees import fee_tiers
-from svc_analytics.charts.rates import usd_rates
 from svc_analytics.charts.receipts import receipt_verdicts
 from svc_analytics.charts.refunds import refund_cohorts, refund_ratio
 from svc_analytics.charts.settlement import net_settlement_daily, position
-from svc_analytics.charts.year import usd_year
+from svc_analytics.charts.usd import usd_exposure, usd_rates, usd_year
 
 __all__ = [
     "column_chart",

@@ -7,9 +7,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from svc_analytics.charts.dates import CALENDARS_NAMED, tick_text
 from svc_analytics.charts.palette import BLUE, PAPER, RULE, RUST, SERIES, SOFT
-from svc_analytics.charts.words import apart, in_line, language_of
+from svc_analytics.charts.words import CALENDARS_NAMED, apart, in_line, language_of, tick_text
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.money import group_digits
 

@@ -3,7 +3,7 @@
 from decimal import ROUND_HALF_UP, Decimal
 
 from svc_analytics.charts.axes import ROUNDED, percent
-from svc_analytics.charts.dates import calendar_of
+from svc_analytics.charts.words import calendar_of
 from svc_analytics.errors import ConfigError
 from svc_analytics.messages import joined
 from svc_analytics.periods import CALENDARS, read_label

@@ -16,13 +16,16 @@ import click
 
 from svc_analytics.cli.address_space import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
 from svc_analytics.cli.console import (
+    FORMS,
+    VARIABLE,
+    check_form,
     echo_error,
     echo_note,
     echo_usage_error,
     echo_warning,
     notes_of,
+    stderr_in_form,
 )
-from svc_analytics.cli.json_lines import FORMS, VARIABLE, check_form, stderr_in_form
 from svc_analytics.cli.variables import default_map, note_origins, option_settings
 from svc_analytics.environment import here
 from svc_analytics.errors import EXIT_INTERRUPTED, ConfigError, SvcError

@@ -12,8 +12,13 @@ from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.row_files import write_rows
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.values import display_text, value_text
-from svc_analytics.statements.explain import Explanation
-from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, MOMENTS, NUMERATOR
+from svc_analytics.statements.explain import (
+    CONTRIBUTION,
+    DENOMINATOR,
+    MOMENTS,
+    NUMERATOR,
+    Explanation,
+)
 from svc_analytics.warehouse.definitions import in_sentence, label_of
 
 MOST_ROWS = 20  # the same in a pipe as on a terminal: only a form that is asked for has all

@@ -36,7 +36,7 @@ from svc_analytics.render.standing import (
 )
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.statement import Statement
-from svc_analytics.webhooks.findings import describe
+from svc_analytics.webhooks.reconcile import describe
 
 _UNSIGNED = "  unsigned    {}: {}; svc-analytics sign --all proves them, and signs them"
 

@@ -1,7 +1,7 @@
 """Watch the run of a command that a timer starts: who is told of it, and where it is measured."""
 
 from svc_analytics.cli.console import echo_warning
-from svc_analytics.closing.reckonings import Reckoning
+from svc_analytics.closing.due import Reckoning
 from svc_analytics.config import read_data_dir
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language

@@ -6,56 +6,51 @@ A sealed folder is never written again. When the lake gives other figures, the n
 is written beside it, with what differs. A month that cannot be final is written unsealed.
 """
 
+from __future__ import annotations
+
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import accumulate, chain, takewhile
 from pathlib import Path
 from typing import Any, Unpack
 
 from svc_analytics.arguments import option_defaults
 from svc_analytics.closing import due, neighbours, seals
 from svc_analytics.closing.balances import balance_notes
-from svc_analytics.closing.chain import warnings_of
 from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.handover.readable import forms_left_out, only_forms, write_lacking
-from svc_analytics.closing.handover.sign import Signer
-from svc_analytics.closing.handover.stamps import Stamper
-from svc_analytics.closing.job import (
-    Job,
-    JobOptions,
-    one_at_a_time,
-    prepare_job,
-    start,
-    with_rates,
-)
-from svc_analytics.closing.months import (
+from svc_analytics.closing.handover.sign import Signer, Stamper
+from svc_analytics.closing.job import Job, JobOptions, one_at_a_time, prepare_job, start, with_rates
+from svc_analytics.closing.neighbours import (
     MONTH_SEALS,
     name_seals,
     require_footed,
     require_sealable,
     sealed_months,
 )
-from svc_analytics.closing.readings import Readings
 from svc_analytics.closing.restatement.rederive import rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
 from svc_analytics.closing.sealing import keep_chain, seal_folder
-from svc_analytics.closing.seals import Sealed
+from svc_analytics.closing.seals import Sealed, warnings_of
 from svc_analytics.closing.states.month_states import keep_results, with_state
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.errors import ConfigError, NoService, Unavailable
+from svc_analytics.extraction.plan import Request, Seen
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message
-from svc_analytics.periods import Period, parse_period
+from svc_analytics.periods import Period, parse_period, utc_months
 from svc_analytics.proofs.sealed_zones import bound_notes, lake_zone
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import check_currency, printed, write_folder
+from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.finality import unread_again
 from svc_analytics.statements.metadata import check_names, name_empty
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
@@ -363,3 +358,103 @@ def _write(
     closed = CloseResult(period.folder, state, target, version, seal, new.reasons, new.unknown)
     closed = replace(closed, table=table, receipts=new.receipts_state)
     return closed.with_notes([*(text for of, text in warnings.items() if of != seal), *notes])
+
+
+# ---------- Reading months again before they are sealed
+# Until two readings in a row see the same.
+#
+# The months behind the first one are read together: a reading costs nearly as much for one small
+# month as for twelve.
+
+
+MOST_PASSES = 3  # time is read at most so often; two passes in a row must find the same
+MOST_TOGETHER = 200_000  # records: the months of so many are sealed before the next are read
+
+
+class Readings:
+    """Reads the months of one run of closing again, each before it is closed.
+
+    `due` are all the months of the run, oldest first. The first that has to be read is read
+    alone: where it cannot be sealed, the run ends there, and the others were read for nothing.
+    """
+
+    def __init__(self, job: Job, due: Sequence[Period] = ()) -> None:
+        self._job = job
+        self._due = due
+        self._is_begun = False
+        self.has_news = False  # whether what was read last brought records, or other versions
+        self._doubts: dict[Period, list[Reason]] = {}  # of months that were read together
+
+    def doubts(self, period: Period) -> list[Reason]:
+        """Read a month again, unless it was read with others before it was its turn.
+
+        Returns what could not be read, or that no two passes in a row agreed.
+        """
+        self.has_news = False
+        if waits := self._job.waits_for(period):
+            return waits
+        if self._is_begun and not self._doubts:
+            self._read_together(self._following(period))
+        self._is_begun = True
+        if period in self._doubts:
+            return self._doubts.pop(period)
+        self._job.note(Message("reading {label} again", label=period.folder))
+        unread = self._read(period.start, period.end)
+        if unread is not None:
+            return unread
+        return [Reason(Message("reason.still_changes", count=MOST_PASSES))]
+
+    def _following(self, first: Period) -> list[Period]:
+        """Return a month and those behind it that have no seal, not too many to read together."""
+        behind = (month for month in self._due if month.start > first.start)
+        months = [first, *takewhile(self._is_to_read, behind)]
+        counts = accumulate(_records(self._job.lake, months))
+        counted = zip(months, counts, strict=True)
+        return [month for month, count in counted if count <= MOST_TOGETHER]
+
+    def _is_to_read(self, month: Period) -> bool:
+        return not (seals.versions(self._job.folder(month)) or self._job.waits_for(month))
+
+    def _read_together(self, months: Sequence[Period]) -> None:
+        """Read several months at once; where something moves, each is read alone from then on."""
+        if len(months) > 1:
+            span = {"first": months[0].folder, "last": months[-1].folder}
+            self._job.note(Message("reading {first} to {last} again", **span))
+            unread = self._read(months[0].start, months[-1].end)
+            if unread is None:
+                self._due = ()
+            else:
+                self._doubts = dict.fromkeys(months, unread)
+
+    def _read(self, start: int, end: int) -> list[Reason] | None:
+        """Read an interval again and again, until one pass sees what the pass before it saw.
+
+        Returns what could not be read; None where no two passes in a row agreed.
+        """
+        seen: Seen = {}
+        for number in range(MOST_PASSES):
+            result = self._job.read(Request(start=start, end=end, rereads=True, confirms=seen))
+            seen = result.seen
+            self.has_news |= result.published.files > 0
+            if number and result.is_confirmed:
+                return unread_again(self._could_be_read(result.not_extracted))
+        return None
+
+    def _could_be_read(self, not_extracted: Mapping[str, str]) -> dict[str, str]:
+        """Leave out the streams that were never read: the statement says so of them."""
+        lake = self._job.lake
+        return {
+            name: why for name, why in not_extracted.items() if lake.coverage(STREAMS[name]).read
+        }
+
+
+def _records(lake: Lake, months: Iterable[Period]) -> list[int]:
+    """Count the records that the lake holds of each month, those of its UTC months included."""
+    rows = [
+        {label: footer.totals.rows for label, footer in lake.footers(stream).items()}
+        for stream in STREAMS.values()
+    ]
+    return [
+        sum(held.get(utc.label, 0) for held in rows for utc in utc_months(month.start, month.end))
+        for month in months
+    ]

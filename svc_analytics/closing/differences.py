@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 
 from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
-from svc_analytics.closing.register import lake_around, read_register
 from svc_analytics.closing.restatement.diff import (
     Tables,
     compare,
     contradicting_tables,
+    in_older_form,
     read_tables,
 )
-from svc_analytics.closing.restatement.reduction import in_older_form
+from svc_analytics.closing.seals import lake_around, read_register
 from svc_analytics.closing.verification.facts import unknown_of
 from svc_analytics.errors import DataError, LakeError
 from svc_analytics.formatting.display import Display, label, lined_up, names_of

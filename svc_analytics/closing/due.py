@@ -5,22 +5,32 @@ and `seals.versions` finds no seal of it.
 """
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from svc_analytics.arguments import as_names
+from svc_analytics.closing import seals
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.instants import HOUR, duration, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.messages import Message
-from svc_analytics.periods import GREGORIAN, QUARTER, YEAR, Period, month_of
+from svc_analytics.periods import (
+    GREGORIAN,
+    QUARTER,
+    YEAR,
+    Period,
+    find_calendar,
+    load_zone,
+    month_of,
+)
 from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.render.document import Reason
 from svc_analytics.schema import STREAMS
 
 if TYPE_CHECKING:
-    from svc_analytics.closing.job import Job  # it loads the client of the service
+    from svc_analytics.closing.job import Job
 
 GRACE_HOURS = 24
 _WHY_IN_TURN = "each seal names that of the month before"
@@ -134,3 +144,37 @@ def longer_over(months: Sequence[Period], kinds: Collection[str]) -> Iterator[Pe
     for kind in kinds:
         around = dict.fromkeys(month.around(kind) for month in months)
         yield from (period for period in around if set(period.months) <= set(months))
+
+
+# ---------- The zones and calendars by which months are told
+# The schedule's, and all sealed ones.
+#
+# Those of the schedule alarm, where a month of theirs is over and not sealed. Any other that has a
+# seal is counted and shown too: one seal in another calendar must not hide what is due in the
+# usual.
+
+
+Reckoning = tuple[str, str]  # a zone and a calendar, by which months are told
+USUAL: Reckoning = ("UTC", GREGORIAN)
+
+
+def reckonings(lake: Lake, scheduled: Reckoning | None = None) -> list[Reckoning]:
+    """Return the zones and calendars whose months are told, that of the schedule first.
+
+    Where nothing says what is scheduled it is UTC, unless months are sealed in others alone:
+    then it is that of the newest.
+    """
+    manifests = [manifest for _, manifest in seals.all_sealed(lake.path / seals.STATEMENTS)]
+    manifests.sort(key=lambda each: str(each.get("end")), reverse=True)
+    pairs = dict.fromkeys((each["zone"], each["calendar"]) for each in manifests)
+    sealed = [pair for pair in pairs if is_known(*pair)]
+    if scheduled is None:
+        scheduled = USUAL if USUAL in sealed or not sealed else sealed[0]
+    return [*dict.fromkeys([scheduled, *sealed])]
+
+
+def is_known(zone: str, calendar: str) -> bool:
+    """Whether there are such a zone and calendar: a manifest may have been altered."""
+    with suppress(ConfigError):
+        return bool(load_zone(zone) and find_calendar(calendar))
+    return False

@@ -13,9 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.closing.register import read_register
 from svc_analytics.closing.sealing import read_known
-from svc_analytics.closing.seals import STATEMENTS, all_sealed
+from svc_analytics.closing.seals import STATEMENTS, all_sealed, read_register
 from svc_analytics.errors import ConfigError, NotProven, text_of
 from svc_analytics.files import atomic_write, locked, make_folder, state_folder, write_json
 from svc_analytics.instants import format_instant, now

@@ -8,15 +8,23 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from svc_analytics.closing.register import Register, Row, read_register, register_seal
-from svc_analytics.closing.seals import STATEMENTS, Manifest, all_sealed, seal_of
+from svc_analytics.closing.seals import (
+    STATEMENTS,
+    Manifest,
+    Register,
+    Row,
+    all_sealed,
+    read_register,
+    register_seal,
+    seal_of,
+)
 from svc_analytics.errors import LakeError, StoreError, StoreUnavailable, text_of
 from svc_analytics.lake.lake import Lake
 from svc_analytics.log import LOG
 from svc_analytics.messages import Message
 from svc_analytics.proofs import chain
 from svc_analytics.proofs.checkpoint import tree_of, write_checkpoint
-from svc_analytics.proofs.secret import require_secret
+from svc_analytics.proofs.lines import require_secret
 from svc_analytics.proofs.verify import Result, read_chain
 from svc_analytics.storage import merge_into
 

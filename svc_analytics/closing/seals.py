@@ -5,13 +5,21 @@ the month before, and the seal of the version it supersedes. A sealed folder nev
 changes: a restatement is a folder next to it, `2026-10-v2`.
 """
 
+import csv
 import json
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
 from svc_analytics.errors import LakeError
-from svc_analytics.files import hash_file
+from svc_analytics.files import hash_file, make_folder
+from svc_analytics.formatting.tables import csv_line
+from svc_analytics.instants import parse_bound
+from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
@@ -20,6 +28,7 @@ from svc_analytics.proofs.sealed_zones import sealed_period
 from svc_analytics.proofs.verify import ADDED, left_over
 from svc_analytics.render.folder import FORMAT, MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
+from svc_analytics.storage import Storage, merge_into
 
 STATEMENTS = "statements"
 # What lies beside the sealed files: what is signed of them, and what a package adds.
@@ -226,3 +235,193 @@ def _is_manifest(document: Any) -> bool:
         isinstance(facts, dict) and isinstance(facts.get("sha256"), str)
         for facts in document["files"].values()
     )
+
+
+# ---------- The register of seals
+# One line for every seal that a lake has made, oldest first.
+#
+# Whoever changes a sealed folder can compute a seal that fits. The lake then knows the month
+# by another seal. The order of the lines also says which of two months was sealed first. Each
+# line ends in a hash of itself and of the line before, so that a flipped bit is seen.
+
+
+FILE = "seals.csv"
+COLUMNS = ("seal", "label", "calendar", "zone", "version")
+HEADER = (*COLUMNS, "check")
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Register:
+    """The seals of one folder of statements; one without a file has no seal."""
+
+    rows: tuple[Row, ...] = ()
+
+    def has(self, seal: str | None) -> bool:
+        """Whether a seal was made here."""
+        return any(row[0] == seal for row in self.rows)
+
+    def seals_of(self, manifest: dict[str, Any]) -> list[str]:
+        """Return the seals that were made of the same version of a month."""
+        return [row[0] for row in self.rows if row[1:] == _month(manifest)]
+
+    def contradicts(self, manifest: dict[str, Any]) -> Message | None:
+        """Say which seal was made of a version of a month, where the manifest has another."""
+        known = self.seals_of(manifest)
+        if not known or manifest["seal"] in known:
+            return None
+        facts = {name: manifest[name] for name in ("label", "version", "seal")}
+        return Message("seal.other_seal", known=known[-1], **facts)
+
+    def is_before(self, seal: str, other: str) -> bool | None:
+        """Whether a seal was made before another one; None if that is not known."""
+        if not (self.has(seal) and self.has(other)):
+            return None
+        seals = [row[0] for row in self.rows]
+        return seals.index(seal) < seals.index(other)
+
+
+def read_register(statements: Path) -> Register:
+    """Read the register of a folder of statements."""
+    path = statements / FILE
+    if not path.exists():
+        return Register()
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            header, *rows = [tuple(row) for row in csv.reader(file, strict=True) if row]
+    except (OSError, UnicodeDecodeError, csv.Error, ValueError) as error:
+        raise LakeError(Message("seal.register_unread", path=path)) from error
+    seals = [row[:-1] for row in rows]
+    if [header, *rows] != _lines(seals):
+        raise LakeError(Message("seal.register_altered", path=path))
+    return Register(tuple(seals))
+
+
+def register_seal(storage: Storage, manifest: dict[str, Any], seal: str) -> None:
+    """Add a seal to the register, once.
+
+    It is added before its folder is moved into place: a run that is killed in between
+    leaves a line too many, and never a sealed folder that the register does not know.
+    """
+    merge_into(storage, partial(_register_seal, storage, manifest, seal))
+
+
+def _register_seal(storage: Storage, manifest: dict[str, Any], seal: str) -> None:
+    statements = storage.folder / STATEMENTS
+    register = read_register(statements)
+    if register.has(seal):
+        return
+    make_folder(statements)
+    rows = _lines([*register.rows, (seal, *_month(manifest))])
+    with storage.write(statements / FILE) as temporary:
+        temporary.write_text("".join(map(csv_line, rows)), encoding="utf-8", newline="")
+
+
+def _lines(rows: Iterable[Row]) -> list[Row]:
+    """Return the lines of a register: its header, and each row with its hash."""
+    lines: list[Row] = [HEADER]
+    for row in rows:
+        check = sha256(csv_line((lines[-1][-1], *row)).encode()).hexdigest()[:16]
+        lines.append((*row, check))
+    return lines
+
+
+def _month(manifest: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(manifest[name]) for name in COLUMNS[1:])
+
+
+def lake_around(folder: Path) -> Lake | None:
+    """Return the lake that a statement's folder lies in, if it lies in one."""
+    around = folder.parent.parent
+    return Lake(around) if (around / "lake.json").is_file() else None
+
+
+# ---------- The chain of seals
+# A statement names the seal of the month before and of its last version.
+#
+# Statements are looked for next to the folder and in the lake.
+
+
+_SEALED_BEFORE = "{label} was sealed before as {seal}: find out what became of it"
+_SEALED_FIRST = (
+    "{label} was sealed first, so its seal does not name this {NOUN}'s: "
+    "close {NOUN}s oldest first, as --all-due does, to chain them"
+)
+
+
+def broken_chain(
+    manifest: Manifest, period: Period, folders: Collection[Path], register: Register
+) -> list[Message]:
+    """List what is wrong with the earlier seals that a manifest names, or does not name."""
+    by_folder = [manifests_of(period.shift(-1), folder) for folder in folders]
+    earlier = [one for manifests in by_folder for one in manifests]
+    seal = manifest.get("previous_seal")
+    broken = [*_missing(Message("seal.no_before", NOUN=period.noun, seal=seal), seal, earlier)]
+    named = [one for one in earlier if one["seal"] == seal]
+    broken += filter(None, map(register.contradicts, named[:1]))
+    if seal is None:
+        broken += _dropped(manifest, earlier[:1], register)
+    return broken + _broken_versions(manifest, period, folders)
+
+
+def _broken_versions(
+    manifest: Manifest, period: Period, folders: Collection[Path]
+) -> list[Message]:
+    """List what is wrong with the version that a restatement supersedes; a first one has none."""
+    version, seal = manifest["version"], manifest.get("supersedes")
+    if version == 1 or seal is None:
+        text = Message("seal.other_version", seal=seal, version=version)
+        return [] if version == 1 and seal is None else [text]
+    same = [one for folder in folders for one in manifests_of(period, folder)]
+    earlier = [one for one in same if one["version"] == version - 1]
+    return [*_missing(Message("seal.no_version", seal=seal), seal, earlier)]
+
+
+def _missing(text: Message, seal: str | None, manifests: list[Manifest]) -> Iterator[Message]:
+    if seal and not any(one["seal"] == seal for one in manifests):
+        yield text
+
+
+def _dropped(manifest: Manifest, before: list[Manifest], register: Register) -> Iterator[Message]:
+    """Name the month before where it was sealed first and the manifest does not name it."""
+    for one in before:
+        is_before = register.is_before(one["seal"], manifest["seal"])
+        if is_before is None:
+            is_before = parse_bound(one["as_of"]) <= parse_bound(manifest["as_of"])
+        if is_before:
+            yield Message("seal.before_dropped", label=one["label"], seal=one["seal"])
+
+
+def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, Message]:
+    """Return warnings of a first version, each by the seal that it is about.
+
+    It was sealed before, or a period after it was. `folder` is where it will be written.
+    """
+    label = period.folder
+    key = {"label": label, "calendar": period.calendar, "zone": period.zone, "version": 1}
+    warnings = {
+        seal: Message(_SEALED_BEFORE, label=label, seal=seal)
+        for seal in read_register(lake.path / STATEMENTS).seals_of(key)[-1:]
+    }
+    if after := _first_after(period, folder):
+        warnings[after["seal"]] = Message(_SEALED_FIRST, label=after["label"], NOUN=period.noun)
+    return warnings
+
+
+def _first_after(period: Period, folder: Path) -> Manifest | None:
+    """Return the newest seal of the first sealed period of a kind that comes after one."""
+    later = [
+        (stated.start, manifest["version"], manifest)
+        for _, manifest in all_sealed(folder.absolute().parent)
+        if manifest["seal"] == seal_of(manifest)
+        and _is_after(stated := stated_period(manifest), period)
+    ]
+    first = min((start for start, *_ in later), default=None)
+    versions = [(version, manifest) for start, version, manifest in later if start == first]
+    return max(versions, key=lambda each: each[0])[1] if versions else None
+
+
+def _is_after(other: Period, period: Period) -> bool:
+    kinds = [(each.kind, each.zone, each.calendar) for each in (other, period)]
+    return kinds[0] == kinds[1] and other.start >= period.end

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from svc_analytics.engines.paths import Paths
+from svc_analytics.engines.trees import DIALECTS
 from svc_analytics.engines.warehouse import EngineWarehouse
-from svc_analytics.engines.words import DIALECTS
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.models import models_used_by

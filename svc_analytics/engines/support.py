@@ -8,10 +8,16 @@ from functools import cache
 
 from sqlglot import exp
 
-from svc_analytics.engines.medians import has_odd_median
-from svc_analytics.engines.portable import unsupported_part
-from svc_analytics.engines.trees import Tree, call_of, inner_steps, parse, tables
-from svc_analytics.engines.words import own_words
+from svc_analytics.engines.compiler import has_odd_median
+from svc_analytics.engines.trees import (
+    Tree,
+    call_of,
+    inner_steps,
+    own_words,
+    parse,
+    tables,
+    unsupported_part,
+)
 from svc_analytics.warehouse.models import Model
 from svc_analytics.warehouse.view_builder import RECEIPTLESS, every_model
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 
 import sqlglot
@@ -174,3 +174,186 @@ def _is_distinct(function: Tree) -> bool:
 def _in_parentheses(value: Tree) -> Tree:
     plain = (exp.Column, exp.Literal, exp.Paren, exp.Func, exp.Null, exp.Placeholder)
     return value if isinstance(value, plain) else exp.paren(value, copy=False)
+
+
+# ---------- What an engine says in words of its own
+# A translator would let it through unchanged.
+# Each macro here means what the macro of the same name in `macros.sql` means; the probe asks for
+# values that tell them apart.
+
+
+# The tie of a half goes away from zero. The whole part is halved apart: 0.5 takes a place.
+_MIDDLE18 = (
+    "lower_one + cast(cast((upper_one - lower_one) - (upper_one - lower_one) % 2 "
+    "as decimal(38,0)) * 0.5 as decimal(38,18)) "
+    "+ cast(round(cast((upper_one - lower_one) % 2 as decimal(19,18)) * 0.5, 18) "
+    "as decimal(38,18))"
+)
+_MIDDLE8 = "cast(round((lower_one + upper_one) * 0.5, 8) as decimal(38,8))"
+_MIDDLES = {
+    "middle18": (("lower_one", "upper_one"), _MIDDLE18),
+    "middle8": (("lower_one", "upper_one"), _MIDDLE8),
+}
+_SPARK = _MIDDLES | {
+    "make_timestamptz": (("micros",), "timestamp_micros(micros)"),
+    "instant_text": (("moment",), "concat(cast(moment as string), '+00')"),
+    "days_between": (("a", "b"), "datediff(cast(b as date), cast(a as date))"),
+    "whole_days": (("a", "b"), "(unix_micros(b) - unix_micros(a)) div 86400000000"),
+    "text_hash": (("x",), "xxhash64(x)"),
+    "micros": (("moment",), "unix_micros(moment)"),
+    "local_time": (
+        ("moment", "zone"),
+        "case when zone like '[%' then timestamp_micros(unix_micros(moment) + aggregate("
+        "from_json(zone, 'array<struct<since:bigint,ahead:bigint>>'), cast(0 as bigint), "
+        "(found, each) -> case when each.since <= unix_micros(moment) then each.ahead "
+        "else found end)) else from_utc_timestamp(moment, zone) end",
+    ),
+    "fact": (
+        ("x",),
+        "coalesce(concat(cast(length(cast(x as string)) as string), ':', cast(x as string)), '-')",
+    ),
+    # Of a struct of one text, without the name around it.
+    "json_text": (
+        ("x",),
+        "case when x is not null then substring(to_json(named_struct('x', cast(x as string))), 6, "
+        "length(to_json(named_struct('x', cast(x as string)))) - 6) end",
+    ),
+    "customer_in": (("metadata",), "nullif(get_json_object(metadata, '$.customer.id'), '')"),
+    "digest": (("x",), "sha2(x, 256)"),
+    "plus": (("x", "y"), "try_add(x, y)"),
+    "is_at_large_rate": (
+        ("fee", "base", "rate", "unit"),
+        "coalesce(abs(try_cast(try_subtract(fee, try_cast("
+        "cast(base - base % 1 as decimal(20,0)) * try_cast(rate as decimal(18,8)) "
+        "as decimal(38,18))) as decimal(38,26)) "
+        "- cast(base % 1 as decimal(18,18)) * try_cast(rate as decimal(18,8))) <= unit, false)",
+    ),
+}
+_TRINO = _MIDDLES | {
+    "make_timestamptz": (
+        ("micros",),
+        "from_unixtime_nanos(cast(micros as decimal(38,0)) * 1000)",
+    ),
+    "instant_text": (
+        ("moment",),
+        "regexp_replace(cast(cast(moment as timestamp(6)) as varchar), '\\.?0+$', '') || '+00'",
+    ),
+    "days_between": (("a", "b"), "date_diff('day', cast(a as date), cast(b as date))"),
+    "whole_days": (("a", "b"), "date_diff('millisecond', a, b) / 86400000"),
+    "text_hash": (("x",), "xxhash64(to_utf8(x))"),
+    "micros": (("moment",), "cast(round(to_unixtime(moment) * 1000000) as bigint)"),
+    "local_time": (
+        ("moment", "zone"),
+        "case when zone like '[%' then date_add('millisecond', reduce("
+        "cast(json_parse(zone) as array(row(since bigint, ahead bigint))), cast(0 as bigint), "
+        "(found, each) -> case when each.since <= to_unixtime(moment) * 1000000 then each.ahead "
+        "else found end, found -> found) / 1000, moment) else moment at time zone zone end",
+    ),
+    "fact": (
+        ("x",),
+        "coalesce(cast(length(cast(x as varchar)) as varchar) || ':' || cast(x as varchar), '-')",
+    ),
+    "json_text": (("x",), "json_format(cast(cast(x as varchar) as json))"),
+    "customer_in": (
+        ("metadata",),
+        "nullif(try(json_extract_scalar(metadata, '$.customer.id')), '')",
+    ),
+    "digest": (("x",), "lower(to_hex(sha256(to_utf8(x))))"),
+    "plus": (("x", "y"), "try(x + y)"),
+    "is_at_large_rate": (
+        ("fee", "base", "rate", "unit"),
+        "coalesce(try(abs(cast(fee - cast(cast(base - base % 1 as decimal(20,0)) "
+        "* cast(rate as decimal(18,8)) as decimal(38,18)) as decimal(38,26)) "
+        "- cast(base % 1 as decimal(18,18)) * cast(rate as decimal(18,8))) <= unit), false)",
+    ),
+}
+_WORDS = {"spark": _SPARK, "databricks": _SPARK, "trino": _TRINO}
+RAISES = {"spark": "raise_error", "databricks": "raise_error", "trino": "fail"}
+DIALECTS = tuple(sorted(_WORDS))  # that our SQL can be printed in
+
+
+@cache
+def own_words(dialect: str) -> dict[str, Macro]:
+    """Return the macros that an engine words itself, by name."""
+    return {
+        name: (names, sqlglot.parse_one(body, read=dialect))
+        for name, (names, body) in _WORDS.get(dialect, _MIDDLES).items()
+    }
+
+
+# ---------- Which SQL means the same on every engine
+# Only what is listed here leaves this machine.
+
+
+_SHAPES = (
+    *(exp.Select, exp.From, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Limit),
+    *(exp.Join, exp.Table, exp.TableAlias, exp.With, exp.CTE, exp.Subquery, exp.Union),
+    *(exp.Alias, exp.Column, exp.Identifier, exp.Star, exp.Paren, exp.Literal, exp.Null),
+    *(exp.Boolean, exp.Placeholder, exp.Distinct, exp.Var, exp.PropertyEQ, exp.Tuple),
+    *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is),
+    *(exp.In, exp.Between, exp.Exists, exp.Case, exp.If, exp.Coalesce, exp.Nullif),
+    *(exp.Sum, exp.Count, exp.Min, exp.Max, exp.Filter, exp.Add, exp.Sub, exp.Mul, exp.Neg),
+    *(exp.Abs, exp.Greatest, exp.Least, exp.Cast, exp.DataType, exp.DataTypeParam),
+    *(exp.Window, exp.WindowSpec, exp.RowNumber, exp.Lag),
+)
+# Where the type of each operand is known, as in our own models.
+_OURS = (
+    *(exp.AtTimeZone, exp.TimeToStr, exp.TimestampTrunc, exp.Interval, exp.Round),
+    *(exp.DPipe, exp.Left, exp.SHA2, exp.LastValue, exp.IgnoreNulls, exp.Unnest),
+    *(exp.GenerateSeries, exp.Length, exp.Trim, exp.SplitPart, exp.Repeat, exp.NullSafeNEQ),
+    *(exp.Mod, exp.TryCast),
+)
+_KINDS = exp.DataType.Type
+_TYPES = {
+    *(_KINDS.DECIMAL, _KINDS.BIGINT, _KINDS.INT, _KINDS.BOOLEAN, _KINDS.DATE),
+    *(_KINDS.TIMESTAMP, _KINDS.TIMESTAMPTZ, _KINDS.TIMESTAMPNTZ),
+}
+_UNITS = {"day", "month"}
+FORMATS = {"%Y-%m": "yyyy-MM"}  # of a month
+
+
+def unsupported_part(tree: Tree, own: Collection[str], *, is_ours: bool = True) -> str | None:
+    """Name the first part of a query that an engine may count in another way; None without one.
+
+    `own` are the macros that engines word themselves. People's own queries are read strictly.
+    """
+    return next((part for node in tree.walk() if (part := _unsupported(node, own, is_ours))), None)
+
+
+def _unsupported(node: Tree, own: Collection[str], is_ours: bool) -> str | None:
+    if isinstance(node, exp.Anonymous):
+        return _unsupported_call(node, own)
+    if not isinstance(node, (*_SHAPES, *_OURS) if is_ours else _SHAPES):
+        return node.key
+    if isinstance(node, exp.Cast) and not is_ours and type(node) is not exp.Cast:
+        return node.key
+    if isinstance(node, exp.DataType):
+        return None if _is_shared(node) else node.sql("duckdb")
+    if isinstance(node, exp.TimeToStr):
+        return None if node.text("format") in FORMATS else "strftime"
+    if isinstance(node, exp.TimestampTrunc):
+        return None if node.text("unit").lower() in _UNITS else "date_trunc"
+    return None
+
+
+def _unsupported_call(node: exp.Anonymous, own: Collection[str]) -> str | None:
+    name = node.name.lower()
+    if isinstance(node.parent, exp.Table) or name in own:
+        return None
+    if name not in macros():
+        return name
+    return name if unsupported_part(macros()[name][1], own) else None
+
+
+def _is_shared(kind: exp.DataType) -> bool:
+    """Tell whether a type is the same everywhere; NULL may be of any."""
+    cast = kind.parent
+    if isinstance(cast, exp.Cast) and isinstance(cast.this, (exp.Null, exp.Placeholder)):
+        return not kind.args.get("nested")
+    return kind.this in _TYPES or _is_text_of_amount(kind)
+
+
+def _is_text_of_amount(kind: exp.DataType) -> bool:
+    """Tell whether a cast to text is the one of our macros that counts decimal places."""
+    is_text = kind.this in (_KINDS.TEXT, _KINDS.VARCHAR)
+    return is_text and kind.find_ancestor(exp.SplitPart) is not None

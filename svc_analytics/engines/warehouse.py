@@ -7,21 +7,30 @@ the unchanged SQL.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from sqlglot import exp
 
 from svc_analytics.coverage import Span
 from svc_analytics.engines.compiler import Compiler
 from svc_analytics.engines.engine import Engine
-from svc_analytics.engines.exactness import cast_exactly
 from svc_analytics.engines.paths import Places, places_of
-from svc_analytics.engines.splits import part_name, split_model
-from svc_analytics.engines.support import SqlSupport, is_counted, models, sources
+from svc_analytics.engines.support import (
+    SqlSupport,
+    counts,
+    is_counted,
+    models,
+    reads_records,
+    sources,
+)
 from svc_analytics.engines.trees import (
     OUR_DIALECT,
     Tree,
@@ -35,12 +44,12 @@ from svc_analytics.engines.trees import (
     with_values,
     write_in,
 )
-from svc_analytics.engines.uploads import TableUploader
-from svc_analytics.errors import QueryError
+from svc_analytics.errors import EngineError, QueryError
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
+from svc_analytics.warehouse.images import file_schemas
 from svc_analytics.warehouse.models import Model, read_statement_checks
-from svc_analytics.warehouse.view_builder import fill, findings_within, variables
+from svc_analytics.warehouse.view_builder import Files, fill, findings_within, variables
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
 _ROWS = "counted_rows"
@@ -298,3 +307,174 @@ def _step(tree: Tree, name: str) -> Tree:
     listed = [step.copy() for each, step in bodies.items() if each in needed]
     query.set("with_", exp.With(expressions=listed))
     return query
+
+
+# ---------- A model that is read here, while an engine counts some of its steps
+# Its SQL, split in two.
+
+
+_STEP = re.compile(r"^(?:with )?(?P<name>\w+) as \(\n(?P<body>.*?)^\)", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class SplitModel:
+    """Which steps of a model an engine counts, and which queries of it stay here."""
+
+    model: Model
+    engine_steps: tuple[str, ...]  # whose rows are needed here
+    local_queries: tuple[Tree, ...]
+
+    def sql(self) -> str:
+        """Write the model's SQL; a step that the engine counts reads its rows from a table."""
+        parts = {
+            name: f"    select * from {part_name(self.model, name)}\n" for name in self.engine_steps
+        }
+
+        def put(match: re.Match[str]) -> str:
+            body = parts.get(match["name"], match["body"])
+            return match[0].replace(match["body"], body, 1)
+
+        return _STEP.sub(put, self.model.sql)
+
+
+def part_name(model: Model, step: str) -> str:
+    """Name the table of a step's rows."""
+    return f"part_{model.name}_{step}"
+
+
+def split_model(model: Model, support: SqlSupport, tree: Tree) -> SplitModel:
+    """Split a model into what an engine can count and the rest; `tree` is the model as called."""
+    bodies = {step.alias.lower(): step.this for step in steps(tree)}
+    written = {match["name"] for match in _STEP.finditer(model.sql)}
+    countable: list[str] = []
+    for name, query in bodies.items():
+        waits = _own(query, bodies) - {*countable}
+        if name in written and not waits and support.unsupported_part(query, known=bodies) is None:
+            countable.append(name)
+    final = tree.copy()
+    final.set("with_", None)
+    local = [final, *(query for name, query in bodies.items() if name not in countable)]
+    engine_steps: set[str] = set()
+    for query in local:  # which grows by the steps that are cheap enough to be read here
+        for name in sorted(_own(query, bodies) & {*countable} - engine_steps):
+            if _is_worth(name, bodies, support):
+                engine_steps.add(name)
+            elif bodies[name] not in local:
+                local.append(bodies[name])
+    return SplitModel(model, tuple(sorted(engine_steps)), tuple(local))
+
+
+def _own(query: Tree, bodies: Mapping[str, Tree]) -> set[str]:
+    """Return the steps of its model that a step reads."""
+    return {call_of(table) for table in tables(query)} & bodies.keys()
+
+
+def _is_worth(name: str, bodies: Mapping[str, Tree], support: SqlSupport) -> bool:
+    """Tell whether a step counts or joins records that are not here: others are cheap."""
+    behind, waiting = {name}, [name]
+    while waiting:
+        fresh = _own(bodies[waiting.pop()], bodies) - behind
+        behind |= fresh
+        waiting += fresh
+    named = {source for each in behind for source in sources(bodies[each])} - bodies.keys()
+    far = [source for source in named if support.needs_engine([source])]
+    is_counting = any(counts(bodies[each]) for each in behind) or any(map(is_counted, far))
+    return is_counting and bool(far)
+
+
+# ---------- What an engine is shown
+# The lake's files where they lie, and small tables handed over.
+
+
+MOST_ROWS = 200_000  # of a table that is handed over
+
+
+@dataclass
+class TableUploader:
+    """The tables of one lake on an engine, each shown when it is first needed."""
+
+    engine: Engine
+    files: Files
+    places: Places
+    rows_of: Callable[[str], pa.Table]  # the rows of a call, as counted here
+    row_counts: Mapping[str, int]  # how many rows there are of the models that are kept here
+    mark: str  # what the names of its tables begin with
+    _shown: dict[str, str] = field(default_factory=dict)  # tables of the engine, by what they are
+
+    def is_kept(self, name: str) -> bool:
+        """Tell whether a model is kept here with few rows."""
+        return self.row_counts.get(name, MOST_ROWS + 1) <= MOST_ROWS
+
+    def table_of(self, table: exp.Table) -> str | None:
+        """Return the engine's table of a file or of a small model; None for any other model."""
+        name = call_of(table)
+        if name.startswith("{"):
+            return self._files(name[1:-1])
+        if self.is_kept(name):
+            return self._rows(name, table)
+        if name in models() and not reads_records(name):
+            return self._rows(table.this.sql(OUR_DIALECT), table)
+        return None
+
+    def forget(self) -> None:
+        """Let the engine forget these tables."""
+        self.engine.forget([*self._shown.values()])
+
+    def _rows(self, called: str, table: exp.Table) -> str:
+        if called not in self._shown:
+            name = self._new(call_of(table))
+            self.engine.put(name, self.rows_of(table.this.sql(OUR_DIALECT)))
+            self._shown[called] = name
+        return self._shown[called]
+
+    def _files(self, name: str) -> str:
+        if name not in self._shown:
+            shown, schema = self._new(name), file_schemas()[name]
+            placed = {path: self.places.place(path) for path in self.files[name]}
+            places = [place for place in placed.values() if place is not None]
+            self.places.require_seen(places, self.engine.sizes)
+            rows = _rows_of([path for path, place in placed.items() if place is None], schema)
+            self.engine.read(shown, places, schema, rows)
+            self._shown[name] = shown
+        return self._shown[name]
+
+    def _new(self, name: str) -> str:
+        number = f"_{len(self._shown)}" if f"{self.mark}_{name}" in self._shown.values() else ""
+        return f"{self.mark}_{name}{number}"
+
+
+def _rows_of(paths: list[Path], schema: pa.Schema) -> pa.Table | None:
+    """Return the rows of files that were made here; nothing where there is none."""
+    tables = [pq.read_table(path, columns=schema.names).cast(schema) for path in paths]
+    return pa.concat_tables(tables).replace_schema_metadata() if tables else None
+
+
+# ---------- An engine's answer in the types that DuckDB gives it
+# Exactly, or not at all.
+
+
+def cast_exactly(answer: pa.Table, schema: pa.Schema, engine: str) -> pa.Table:
+    """Return an answer with the columns and types of a schema; refuse what does not fit.
+
+    A column that the query does not name is called by each engine as it likes: it is known by
+    its place.
+    """
+    if not _are_in_place(answer.column_names, schema.names):
+        message = f"{engine} answered with the columns {', '.join(answer.column_names)}, not with "
+        raise EngineError(f"{message}{', '.join(schema.names)}")
+    columns = []
+    for wanted, column in zip(schema, answer.columns, strict=True):
+        try:
+            columns.append(column.cast(wanted.type, safe=True))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            message = f"{engine} answered {wanted.name} as {column.type}, not as {wanted.type}"
+            raise EngineError(f"{message}: {error}") from error
+    return pa.table(columns, schema=schema)
+
+
+def _are_in_place(names: list[str], wanted: list[str]) -> bool:
+    """Tell whether each column that both know by a name stands where it should."""
+    return len(names) == len(wanted) and all(
+        one == other or (one not in wanted and other not in names)
+        for one, other in zip(names, wanted, strict=True)
+    )

@@ -15,7 +15,7 @@ from svc_analytics.coverage import Span, describe_span, union
 from svc_analytics.errors import LakeError
 from svc_analytics.extraction.segments import Progress
 from svc_analytics.instants import BEGINNING, format_instant
-from svc_analytics.lake.quarantine import QuarantinedRecord
+from svc_analytics.lake.side_files import QuarantinedRecord
 from svc_analytics.records.bulk_parser import ScannedPage, parse_alone, parse_bulk
 from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import Instants, Stream, is_within

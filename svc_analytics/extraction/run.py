@@ -18,7 +18,7 @@ from svc_analytics.extraction.plan import (
     plan_segments,
 )
 from svc_analytics.extraction.readings import Reading
-from svc_analytics.extraction.scheduler import MOST, SegmentQueue
+from svc_analytics.extraction.segments import MOST, SegmentQueue
 from svc_analytics.extraction.unlisted import MissingRecords
 from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, format_instant

@@ -25,13 +25,11 @@ from svc_analytics.errors import (
     NotFound,
     Unavailable,
 )
-from svc_analytics.extraction.holes import FEW, few_spans, find_holes
-from svc_analytics.extraction.plan import ExtractionResult, ShortList
+from svc_analytics.extraction.plan import FEW, ExtractionResult, ShortList, few_spans, find_holes
 from svc_analytics.extraction.readings import Reading
-from svc_analytics.extraction.scheduler import SegmentQueue
-from svc_analytics.extraction.segments import Segment
+from svc_analytics.extraction.segments import Segment, SegmentQueue
 from svc_analytics.extraction.workers import WorkerPool
-from svc_analytics.lake.quarantine import QuarantinedRecord
+from svc_analytics.lake.side_files import QuarantinedRecord
 from svc_analytics.lake.unlisted import GONE, KNOWN, NOT_ASKED, Unlisted
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.messages import Message

@@ -13,8 +13,7 @@ from svc_analytics.errors import LakeError, ProtocolError
 from svc_analytics.extraction.batches import BatchQueue, PageBatch, RowBatch
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
 from svc_analytics.extraction.readings import Reading
-from svc_analytics.extraction.scheduler import SegmentQueue
-from svc_analytics.extraction.segments import Progress, Segment
+from svc_analytics.extraction.segments import Progress, Segment, SegmentQueue
 from svc_analytics.extraction.sweep import Sweep
 from svc_analytics.instants import format_instant
 from svc_analytics.interrupts import check_stop

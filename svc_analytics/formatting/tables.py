@@ -15,15 +15,18 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.columns import BATCH, changed_where, column_texts, text_columns
 from svc_analytics.formatting.sanitize import FORMULA, escape_formula, single_line
 from svc_analytics.formatting.standing import frame_attributes
 from svc_analytics.formatting.values import (
+    BATCH,
+    changed_where,
+    column_texts,
     display_text,
     is_exact_number,
     is_ratio,
     python_values,
     rows_of,
+    text_columns,
     value_text,
 )
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.formatting.columns import chunked_texts
+from svc_analytics.formatting.values import chunked_texts
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.layout import schema_of
 from svc_analytics.records.plain_json import is_plain

@@ -6,7 +6,8 @@ view that is no sum alone is made here, lake by lake, but of sums that one query
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,11 +16,14 @@ from sqlglot import exp
 from svc_analytics.engines.compiler import Compiler, FindTable
 from svc_analytics.engines.engine import Engine
 from svc_analytics.engines.paths import Paths
+from svc_analytics.engines.rehearsal import RecordingEngine, open_rehearsal, rehearse, write_down
 from svc_analytics.engines.support import models
 from svc_analytics.engines.trees import Tree, call_of
 from svc_analytics.engines.warehouse import EngineWarehouse
-from svc_analytics.lakes.views import MERCHANT
-from svc_analytics.warehouse.models import Model
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lakes.views import MERCHANT, open_views, public_views
+from svc_analytics.warehouse.models import Model, models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse
 
 Lakes = Mapping[str, EngineWarehouse]  # by the merchant
@@ -119,3 +123,27 @@ class _InStep(EngineWarehouse):
 def _compiler(engine: Engine, lakes: Lakes) -> UnionCompiler:
     finders = {merchant: lake.engine_table for merchant, lake in lakes.items()}
     return UnionCompiler(engine.dialect, finders)
+
+
+# ---------- What an engine would be asked for a query over one lake or several, without an engine
+
+
+def rehearse_lakes(lakes: Sequence[Lake], query: str, dialect: str) -> str:
+    """Return the SQL that an engine would run for a query over these lakes.
+
+    Raises `ConfigError` for a dialect that our SQL is not compiled to.
+    """
+    if len(lakes) == 1:
+        return rehearse(lakes[0], query, dialect)
+    engine, models = RecordingEngine(dialect), models_used_by(query)
+    marks = {f"lake_{number}": lake for number, lake in enumerate(lakes, 1)}
+    for mark, lake in marks.items():
+        engine.shown.append(f"-- {mark}: merchant {single_line(lake.merchant_id)}")
+    with ExitStack() as stack:
+        opened = {
+            lake.merchant_id: stack.enter_context(open_rehearsal(lake, engine, models, mark))
+            for mark, lake in marks.items()
+        }
+        here = open_views(stack, [each.sources for each in opened.values()], models)
+        together = EngineLakes(here, engine, opened, public_views(models))
+        return write_down(engine, together, query)

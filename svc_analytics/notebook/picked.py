@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from html import escape
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.formatting.display import (
-    Display,
-    arrow_of,
-    display_table,
-    names_of,
-)
+from svc_analytics.formatting.display import Display, arrow_of, display_table, names_of
+from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import now
 from svc_analytics.notebook.agreement import Claim, compared
 from svc_analytics.notebook.errors import ipython_shell, sentence_of
-from svc_analytics.notebook.outputs import (
-    Code,
-    display,
-    displayable,
-    html_of,
-    line,
-)
 from svc_analytics.periods import GREGORIAN, month, month_of
 from svc_analytics.render.standing import proof_lines, status_note
-from svc_analytics.statements.records import record_columns
+from svc_analytics.statements.explain import record_columns
 from svc_analytics.warehouse.definitions import find_figure
 
 if TYPE_CHECKING:
@@ -36,7 +27,6 @@ if TYPE_CHECKING:
     from svc_analytics.statements.change.change import Change
     from svc_analytics.statements.comparison import Comparison
     from svc_analytics.statements.statement import Statement
-
 
 MOST_RECORDS = 10  # behind a figure; `lake.explain` has them all
 Content = Callable[[Any, "str | None"], Any]  # of a statement and a coin
@@ -325,3 +315,56 @@ def same_time(label: str, calendar: str | None, wanted: str) -> str:
     """
     period = month(label, calendar=calendar or GREGORIAN)
     return month_of(min((period.start + period.end) // 2, now()), calendar=wanted).label
+
+
+# ---------- What cells of a notebook display
+# Lines, code, and things below one another.
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Several things below one another."""
+
+    parts: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self.parts))
+
+    def _repr_html_(self) -> str:
+        return "".join(map(html_of, self.parts))
+
+
+@dataclass(frozen=True)
+class Code:
+    """A text whose lines stay as they are, such as SQL."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return escape_invisible(self.text)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def display(shown: Any, **options: Any) -> Any:
+    """Display a thing in a notebook, which has IPython."""
+    return import_module("IPython.display").display(shown, **options)
+
+
+def displayable(shown: Any) -> Any:
+    """Make a value displayable: a text as a line, several things as a stack."""
+    if isinstance(shown, str):
+        return line(shown)
+    return Stack(tuple(shown)) if isinstance(shown, (tuple, list)) else shown
+
+
+def html_of(shown: Any) -> str:
+    """Return the HTML that a notebook shows of a value."""
+    html = getattr(shown, "_repr_html_", lambda: None)()
+    return Code(repr(shown))._repr_html_() if html is None else str(html)
+
+
+def line(text: str) -> Display:
+    """Return a text as a line to display."""
+    return Display("", [text])

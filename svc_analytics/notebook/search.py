@@ -10,8 +10,14 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from svc_analytics.formatting.display import MOST_ROWS, Display, arrow_of, label, select_known
-from svc_analytics.formatting.display_html import framed
+from svc_analytics.formatting.display import (
+    MOST_ROWS,
+    Display,
+    arrow_of,
+    framed,
+    label,
+    select_known,
+)
 from svc_analytics.formatting.display_table import DisplayTable, cell_text
 from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.picked import Live, Picked, rows_of_coin, table_of

@@ -7,7 +7,6 @@ calendar is a file, such as `gregorian`, and its line in `calendars`.
 
 from svc_analytics.periods.calendar import MONTH, QUARTER, TO_DATE, YEAR, Calendar, noun_of
 from svc_analytics.periods.calendars import CALENDARS, GREGORIAN, JALALI, find_calendar
-from svc_analytics.periods.parse import parse_month, parse_period
 from svc_analytics.periods.period import (
     Period,
     known_until,
@@ -16,6 +15,7 @@ from svc_analytics.periods.period import (
     read_label,
     utc_months,
 )
+from svc_analytics.periods.texts import parse_month, parse_period
 from svc_analytics.periods.zones import Zone, ZoneClock, clock_of, load_zone
 
 __all__ = [

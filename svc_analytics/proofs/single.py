@@ -19,11 +19,12 @@ from svc_analytics.proofs.checkpoint import (
     SIGNATURE,
     Checkpoint,
     entry_of,
+    keep_parts,
+    read_parts,
     salted_lines,
 )
 from svc_analytics.proofs.lines import Line, LinePart, Lines, cells_of
 from svc_analytics.proofs.merkle import PART, Tree
-from svc_analytics.proofs.parts import keep_parts, read_parts
 from svc_analytics.storage import Storage
 
 _ID, _KIND = b"record_id", b"kind"

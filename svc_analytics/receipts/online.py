@@ -9,9 +9,8 @@ from svc_analytics.api.client import Client
 from svc_analytics.errors import ApiError, NotFound, ProtocolError
 from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.messages import Message
-from svc_analytics.signing.receipts import Verdict, parse_receipt, verify_receipt
+from svc_analytics.signing.receipts import MalformedToken, Verdict, parse_receipt, verify_receipt
 from svc_analytics.signing.secrets import SigningSecret
-from svc_analytics.signing.token_form import MalformedToken
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.ASCII)
 _INVALID = {"PAY_RECEIPT_INVALID", "VALIDATION_FAILED"}

@@ -5,13 +5,17 @@ from __future__ import annotations
 import binascii
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from svc_analytics.arguments import check_path
@@ -24,15 +28,21 @@ from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, clauses
 from svc_analytics.receipts.bulk import RECORDS, BulkVerifier, VerifyOnline
-from svc_analytics.receipts.duplicates import DuplicateFinder
-from svc_analytics.receipts.kept_columns import KeptColumns, Wanted, choose, open_kept
 from svc_analytics.receipts.lake_months import differences_text
-from svc_analytics.receipts.pieces import notes_on_pieces
-from svc_analytics.receipts.texts.token_rows import NAMES, require_one, require_unique
+from svc_analytics.receipts.texts.token_rows import NAMES, Cells, require_one, require_unique
 from svc_analytics.receipts.texts.worded_tokens import tokens_in
-from svc_analytics.receipts.token_files import BATCH, Batch, read_sources
+from svc_analytics.receipts.token_files import (
+    BATCH,
+    Batch,
+    TokenFile,
+    read_columns,
+    read_sources,
+    require_files,
+    rereadable,
+    source_of,
+)
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.receipts import Verdict, parse_receipt
+from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH, Verdict, has_token_form, parse_receipt
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.warehouse.connection import NO_BARS
 
@@ -295,3 +305,181 @@ def _output(
         "differences": [differences_text(verdict.differences) for verdict in verdicts],
     }
     return pa.table(columns, schema=OUTPUT)
+
+
+# ---------- Duplicates among tokens of files
+# The same token again, or another for its payment.
+
+
+Keys = npt.NDArray[np.int64]
+
+NO_KEY = 0  # of a row without a token or payment
+IDENTICAL, SAME_PAYMENT = "receipt.same_token", "receipt.same_payment"  # codes of its notes
+
+
+class DuplicateFinder:
+    """Remembers the first row of each token and payment, in a few bytes each."""
+
+    def __init__(self) -> None:
+        self._tokens = _FirstRows()
+        self._payments = _FirstRows()
+        self._sources: list[str] = []
+        self._ends: list[int] = []  # the row number at which each batch ends
+        self._lines: list[npt.NDArray[np.int32]] = []
+
+    def notes_on(self, batch: Batch, ids: Sequence[str | None]) -> list[Message | None]:
+        """Return a note for each row that repeats another, which names the first of them."""
+        self._sources.append(batch.source)
+        self._lines.append(np.asarray(batch.lines, np.int32))
+        self._ends.append((self._ends[-1] if self._ends else 0) + len(batch.lines))
+        tokens = self._tokens.first(_keys(batch.tokens))
+        payments = self._payments.first(_keys(ids))
+        notes: list[Message | None] = [None] * len(batch.lines)
+        for row in np.flatnonzero((tokens >= 0) | (payments >= 0)).tolist():
+            is_same = tokens[row] >= 0
+            source, line = self._place(int(tokens[row] if is_same else payments[row]))
+            code = IDENTICAL if is_same else SAME_PAYMENT
+            notes[row] = Message(code, source=source, line=line)
+        return notes
+
+    def _place(self, row: int) -> tuple[str, int]:
+        batch = int(np.searchsorted(self._ends, row, side="right"))
+        start = self._ends[batch - 1] if batch else 0
+        return self._sources[batch], int(self._lines[batch][row - start])
+
+
+class _FirstRows:
+    """The keys seen so far, sorted, each with the row of its first occurrence."""
+
+    def __init__(self) -> None:
+        self._keys: Keys = np.empty(0, np.int64)
+        self._rows: Keys = np.empty(0, np.int64)
+        self._count = 0
+
+    def first(self, keys: Keys) -> Keys:
+        """Return the row in which each key occurred before, or -1; then remember the keys."""
+        rows = np.arange(self._count, self._count + len(keys))
+        known, places = np.unique(np.concatenate([self._keys, keys]), return_index=True)
+        all_rows = np.concatenate([self._rows, rows])
+        self._keys, self._rows, self._count = known, all_rows[places], self._count + len(keys)
+        earliest = self._rows[np.searchsorted(known, keys)]
+        return np.where((earliest < rows) & (keys != NO_KEY), earliest, -1)
+
+
+def _keys(texts: Iterable[str | None]) -> Keys:
+    """Hash texts to 64 bits: among a million, two collide once in 30 million runs."""
+    return np.fromiter((hash(text) if text else NO_KEY for text in texts), np.int64)
+
+
+# ---------- Columns of the input that stand in the answer too
+# A ticket's number, an agent's name.
+
+
+INPUT = "input."  # before a column whose name is one of the answer's own
+Wanted = bool | Collection[str]  # every column, none, or those of these names
+
+
+@dataclass(frozen=True)
+class KeptColumns:
+    """The columns to keep, by their names in the input and in the answer; all are texts."""
+
+    names: tuple[str, ...] = ()
+    renamed: tuple[str, ...] = ()
+
+    def added_to(self, schema: pa.Schema) -> pa.Schema:
+        """Return the schema of an answer with these columns behind its own."""
+        return pa.schema([*schema, *((name, pa.string()) for name in self.renamed)])
+
+    def fill(self, table: pa.Table, rows: Sequence[Cells]) -> pa.Table:
+        """Return rows of an answer with the cells of each row of the input."""
+        columns = zip(*rows, strict=True) if rows else [[] for _ in self.renamed]
+        for name, cells in zip(self.renamed, columns, strict=bool(rows)):
+            table = table.append_column(name, pa.array(cells, pa.string()))
+        return table
+
+
+def choose(
+    available: Sequence[str], wanted: Wanted, taken: Iterable[str], where: str
+) -> KeptColumns:
+    """Choose the columns to keep; one of an answer's own names becomes `input.name`.
+
+    Raises `ConfigError` for a column that is not there.
+    """
+    if isinstance(wanted, bool):
+        names = list(dict.fromkeys(available)) if wanted else []
+    else:
+        columns = [wanted] if isinstance(wanted, str) else wanted
+        names = list(dict.fromkeys(_find(name, available, where) for name in columns))
+    renamed: list[str] = []
+    for name in names:
+        new = name
+        while new in {*taken, *renamed} or (new != name and new in names):
+            new = INPUT + new
+        renamed.append(new)
+    return KeptColumns(tuple(names), tuple(renamed))
+
+
+@contextmanager
+def open_kept(
+    paths: Sequence[str], column: str | None, wanted: Wanted, taken: Iterable[str]
+) -> Iterator[tuple[list[TokenFile], KeptColumns]]:
+    """Open files of tokens; yield them with the columns to keep, of whichever file has them."""
+    require_files(paths)
+    if wanted is False:
+        yield list(map(source_of, paths)), KeptColumns()
+        return
+    with rereadable(paths) as sources:
+        available = [name for source in sources for name in read_columns(source, column)]
+        where = ", ".join(source.name for source in sources)
+        yield sources, choose(available, wanted, taken, where)
+
+
+def _find(name: str, available: Sequence[str], where: str) -> str:
+    """Return a column of this name, in capitals or not."""
+    if name in available:
+        return name
+    alike = [each for each in available if each.casefold() == name.casefold()]
+    if len(set(alike)) == 1:
+        return alike[0]
+    near = get_close_matches(name, available, 1)
+    there = f"did you mean {near[0]!r}" if near else f"it has {', '.join(available)[:200]}"
+    raise ConfigError(f"{where:.200} has no column {name!r} to keep: {there}")
+
+
+# ---------- Tokens that were wrapped
+# The rows that are pieces of one, told by their reasons.
+
+
+def notes_on_pieces(batch: Batch, verdicts: Sequence[Verdict]) -> list[Message | None]:
+    """Return a note for each row that is a piece of a token, else None.
+
+    A piece is malformed, and is right behind the piece before it. Nothing is joined: the
+    verdict on the whole is for whoever has joined it.
+    """
+    notes: list[Message | None] = [None] * len(batch.lines)
+    row = 0
+    while row < len(notes):
+        end = _end_of_token(batch, verdicts, row)
+        if end is None:
+            row += 1
+            continue
+        notes[row] = Message("receipt.first_piece", line=batch.lines[end - 1])
+        for piece in range(row + 1, end):
+            notes[piece] = Message("receipt.later_piece", line=batch.lines[row])
+        row = end
+    return notes
+
+
+def _end_of_token(batch: Batch, verdicts: Sequence[Verdict], start: int) -> int | None:
+    """Return behind which row the token ends whose first piece is in a row, if there is one."""
+    text = ""
+    for row in range(start, len(batch.lines)):
+        piece = batch.tokens[row]
+        if not piece or verdicts[row].verdict != "malformed" or len(text) > MAX_TOKEN_LENGTH:
+            return None
+        text += piece
+        if row == start and not piece.startswith("v1."):
+            return None
+        if row > start and has_token_form(text):
+            return row + 1
+    return None

@@ -30,18 +30,21 @@ from svc_analytics.lake.side_files import begin_side_folders, list_files
 from svc_analytics.messages import Message
 from svc_analytics.periods import utc_months
 from svc_analytics.receipts.bulk import BulkVerifier, VerifyOnline
-from svc_analytics.receipts.helper import PlainRing, begin_helper, take_verdicts, verify_into_file
+from svc_analytics.receipts.helpers import (
+    PlainRing,
+    begin_helper,
+    map_shared,
+    take_verdicts,
+    verify_into_file,
+)
 from svc_analytics.receipts.lake_months import (
+    UNFINISHED,
     Month,
     MonthPart,
     count_parts,
     parts_of,
-    verify_part,
-)
-from svc_analytics.receipts.parallel import map_shared
-from svc_analytics.receipts.verdict_files import (
-    UNFINISHED,
     read_verdicts,
+    verify_part,
     write_verdicts,
 )
 from svc_analytics.schema import PAYMENTS

@@ -8,7 +8,7 @@ import pyarrow as pa
 from svc_analytics.messages import KEPT, Message, json_of, stored_text
 from svc_analytics.warehouse.acknowledgements import LEFT_OUT, REMARKS, accepted_detail
 from svc_analytics.warehouse.models import count_findings
-from svc_analytics.webhooks.findings import SAYINGS
+from svc_analytics.webhooks.reconcile import SAYINGS
 
 CHECKS = "checks"  # the table of findings
 MOST = 20  # findings of which a line says what people did with them

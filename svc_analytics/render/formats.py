@@ -22,9 +22,13 @@ from svc_analytics.formatting.tables import to_json, to_objects
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.log import FORM_LOG
 from svc_analytics.messages import Message
-from svc_analytics.render.beancount import write_beancount
 from svc_analytics.render.document import Document
-from svc_analytics.render.journal import check_balanced, make_journal, write_postings
+from svc_analytics.render.journal import (
+    check_balanced,
+    make_journal,
+    write_beancount,
+    write_postings,
+)
 
 Facts = dict[str, Any]
 Rows = dict[str, int]

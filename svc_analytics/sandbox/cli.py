@@ -101,7 +101,7 @@ def _seeded_store(
 ) -> "Iterator[Store]":
     from tqdm import tqdm  # loaded here, as all below, so that --help answers at once
 
-    from svc_analytics.sandbox.past.business import read_scenario_file
+    from svc_analytics.sandbox.past.scenario import read_scenario_file
     from svc_analytics.sandbox.resources.seed import seed
     from svc_analytics.sandbox.state.store import Store
 

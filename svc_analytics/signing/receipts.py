@@ -11,16 +11,19 @@ import base64
 import binascii
 import hmac
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import DataError
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.instants import parse_instant
+from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.messages import Message, clauses
-from svc_analytics.money import parse_amount
-from svc_analytics.signing.differences import FactDifference, compare_facts, tell_differences
+from svc_analytics.money import format_amount, group_digits, parse_amount
 from svc_analytics.signing.secrets import (
     Secret,
     Secrets,
@@ -29,7 +32,6 @@ from svc_analytics.signing.secrets import (
     oldest_date,
     parse_ring,
 )
-from svc_analytics.signing.token_form import FACTS, MONEY_FACTS, MalformedToken, split_token
 
 if TYPE_CHECKING:
     from svc_analytics.formatting.display import Display
@@ -253,3 +255,200 @@ def _classify_unsigned(
         reason = clauses(OLDER, Message("receipt.record_differs"), *texts)
         return Verdict("facts_mismatch", reason, receipt, differences)
     return Verdict("proven_by_record", OLDER_BUT_EQUAL, receipt)
+
+
+# ---------- The form of a receipt token
+# `v1.<payload>.<signature>`, and what is wrong with a text.
+# People copy tokens out of mails and tickets, so most texts that are no token were one: cut
+# short by a column's width, or wrapped into lines. What is missing is said as far as it is seen.
+
+
+MAX_TOKEN_LENGTH = 16_384
+SIGNATURE = 43  # characters of 32 bytes in base64url
+# The facts of a payload, in the canonical order of the contract.
+FACTS = (
+    *("payment_id", "receipt_no", "merchant_id", "reference_id", "currency"),
+    *("amount", "charged_amount", "fee_bearer", "net_amount", "paid_at"),
+)
+MONEY_FACTS = frozenset({"amount", "charged_amount", "net_amount"})
+
+_TOKEN = re.compile(rf"v1\.([A-Za-z0-9_-]+={{0,2}})\.([A-Za-z0-9_-]{{{SIGNATURE}}})(=?)\Z")
+_BEGUN = re.compile(r"v1\.([A-Za-z0-9_-]+={0,2})(?:\.([A-Za-z0-9_-]*))?\Z")
+_WITHOUT_BEGINNING = re.compile(rf"1?\.?[A-Za-z0-9_-]+={{0,2}}\.[A-Za-z0-9_-]{{{SIGNATURE}}}\Z")
+_STRANGE = re.compile(r"[^A-Za-z0-9_.=-]")
+_ELLIPSIS = re.compile(r"(?:…|\.{2,})\Z")
+_FACT = re.compile(rf'"({"|".join(FACTS)})"\s*:\s*"(?:[^"\\]|\\.)*"')
+
+
+class MalformedToken(DataError):
+    """Raised for a text that is not a receipt token of the contract's form; `reason` says why."""
+
+    def __init__(self, reason: Message) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def split_token(token: str) -> tuple[str, str, str]:
+    """Split a token into signed text, payload segment and canonical signature."""
+    if not isinstance(token, str) or len(token) > MAX_TOKEN_LENGTH:
+        raise MalformedToken(Message("token.no_text"))
+    match = _TOKEN.match(token)
+    if not match:
+        raise MalformedToken(_fault(token))
+    payload, signature, padding = match.groups()
+    # Padding in the payload is signed with it, and a service that pads one segment pads both:
+    # behind the signature it is right where the payload has all that it needs, which may be none.
+    if padding and len(payload) % 4:
+        raise MalformedToken(Message("token.padded"))
+    return token.rpartition(".")[0], payload, signature
+
+
+def has_token_form(text: str) -> bool:
+    """Tell whether a text has the form of a token, whoever signed it."""
+    return len(text) <= MAX_TOKEN_LENGTH and _TOKEN.match(text) is not None
+
+
+def _fault(text: str) -> Message:
+    """Say why a text has not the form of a token."""
+    if not text:
+        return Message("token.empty")
+    if has_token_form("".join(text.split())):
+        return _broken_by_blank(text)
+    begun = _ELLIPSIS.sub("", text)  # how programs mark what they cut
+    if begun and "v1.".startswith(begun):
+        return Message("token.cut_before_payload")
+    if match := _BEGUN.match(begun):
+        payload, signature = match.groups()
+        return _cut_payload(payload) if signature is None else _wrong_signature(len(signature))
+    if _WITHOUT_BEGINNING.match(text):
+        return Message("token.cut_beginning")
+    strange = _STRANGE.search(text) if text.startswith("v1.") else None
+    if strange:
+        letter = f"{strange[0]!a}"
+        return Message("token.strange_letter", place=strange.start() + 1, letter=letter)
+    return Message("token.other_form")
+
+
+def _broken_by_blank(text: str) -> Message:
+    place = re.search(r"\s", text)
+    after = place.start() if place else 0
+    return Message("token.blank", count=f"{after:,}")
+
+
+def _cut_payload(payload: str) -> Message:
+    """Say how far the payload of a token without a signature goes."""
+    bare = payload.rstrip("=")
+    bare = bare[:-1] if len(bare) % 4 == 1 else bare  # a single character makes no byte
+    text = base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4)).decode(errors="ignore")
+    if not "{".startswith(text[:1]):
+        return Message("token.unsigned")
+    if _is_json(text):
+        return Message("token.cut_signature")
+    facts = len({match[1] for match in _FACT.finditer(text)})
+    return Message("token.cut_payload", count=facts, total=len(FACTS))
+
+
+def _wrong_signature(length: int) -> Message:
+    if length < SIGNATURE:
+        return Message("token.short_signature", count=length, total=SIGNATURE)
+    return Message("token.long_signature", count=f"{length:,}", total=SIGNATURE)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+# ---------- What a receipt and its record say differently
+# Each fact with both values, and in words.
+
+
+ID_FACTS = frozenset({"payment_id", "merchant_id"})  # UUIDs: capitals are no other id
+_TOLD = 3  # facts whose values are told; a receipt of another payment differs in nearly all
+_LONGEST = 100  # characters of a value in a sentence
+
+
+@dataclass(frozen=True)
+class FactDifference:
+    """One fact on which a receipt and the record disagree."""
+
+    fact: str
+    in_receipt: str
+    in_record: str | None
+
+
+def compare_facts(
+    facts: Mapping[str, str], record: Mapping[str, Any]
+) -> tuple[FactDifference, ...]:
+    """Return the facts that differ; amounts and instants are compared by value."""
+    return tuple(
+        FactDifference(fact, facts[fact], _as_text(fact, record.get(fact)))
+        for fact in FACTS
+        if not _is_equal(fact, facts[fact], record.get(fact))
+    )
+
+
+def tell_differences(differences: Sequence[FactDifference], coin: str) -> Iterator[Message]:
+    """Say what a receipt in a coin and its record say of each fact, and name those of many.
+
+    >>> [*tell_differences([FactDifference("amount", "1173.3", "173.3")], "usdt")]
+    ['amount: the receipt says 1,173.3 usdt, the record says 173.3']
+    """
+    first, others = differences[:_TOLD], differences[_TOLD:]
+    for each in first:
+        yield _tell(each, coin)
+    if others:
+        yield Message("receipt.record_differs_in", fields=", ".join(each.fact for each in others))
+
+
+def _tell(difference: FactDifference, coin: str) -> Message:
+    fact, is_money = difference.fact, difference.fact in MONEY_FACTS
+    values = {"FACT": fact.replace("_", " "), "stated": _shown(difference.in_receipt, is_money)}
+    values |= {"coin": _shown(coin)} if is_money else {}
+    if difference.in_record is None:
+        code = "receipt.amount_is_missing" if is_money else "receipt.fact_is_missing"
+        return Message(code, **values)
+    code = "receipt.amount_differs" if is_money else "receipt.fact_differs"
+    return Message(code, **values, recorded=_shown(difference.in_record, is_money))
+
+
+def _shown(text: str, is_money: bool = False) -> str:
+    """Return a value for people, without half a surrogate pair, which no file can hold."""
+    if is_money and not _is_wrong(text):
+        return group_digits(text)
+    shown = single_line(text.encode("utf-8", "replace").decode())
+    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+
+
+def _is_wrong(amount: str) -> bool:
+    try:
+        parse_amount(amount)
+    except DataError:
+        return True
+    return False
+
+
+def _is_equal(fact: str, stated: str, recorded: Any) -> bool:
+    try:
+        if fact in MONEY_FACTS:
+            amount = recorded if isinstance(recorded, Decimal) else parse_amount(recorded)
+            return parse_amount(stated) == amount
+        if fact == "paid_at":
+            at = recorded if isinstance(recorded, int) else parse_instant(recorded)[0]
+            return parse_instant(stated)[0] == at
+        if fact in ID_FACTS:
+            return canonical_id(stated) == canonical_id(str(recorded))
+    except DataError:
+        return False  # the record breaks the contract, so it does not hold this fact
+    return bool(stated == recorded)
+
+
+def _as_text(fact: str, recorded: Any) -> str | None:
+    if fact == "paid_at" and isinstance(recorded, int):
+        return format_instant(recorded)
+    if isinstance(recorded, Decimal):
+        return format_amount(recorded)
+    return None if recorded is None else str(recorded)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -19,13 +20,14 @@ from svc_analytics.arguments import (
     option_defaults,
 )
 from svc_analytics.bucket.address import local_path
+from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.formatting.tables import to_frame, to_objects
-from svc_analytics.instants import format_instant
+from svc_analytics.instants import DAY, format_instant
 from svc_analytics.lake.lake import Lake, check_lake, last_full_month
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, clauses
@@ -34,8 +36,10 @@ from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.render.compared.figures import (
     Side,
     change_table,
+    comparable_figures,
     compare_sides,
     figures_by_coin,
+    is_to_date,
     with_messages,
 )
 from svc_analytics.render.compared.folder import Compared, write_compared
@@ -47,14 +51,16 @@ from svc_analytics.render.compared.side_by_side import (
 )
 from svc_analytics.render.standing import standing_text
 from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.compared.same_age import at_same_age
+from svc_analytics.statements.months import count_months, keep_known
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.statements.trend import MONTHS, monthly_figures
+from svc_analytics.warehouse.figure_sql import select_figures
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 PREVIOUS_YEAR = "previous year"  # stands for the same period a year before
 _IN_A_YEAR = {"month": 12, "quarter": 4}
@@ -295,3 +301,51 @@ def side_of(statement: Statement) -> Side:
         read=statement.read,
         age=statement.as_of - statement.period.end,
     )
+
+
+# ---------- Two statements as old as each other, as far as refunds to date go
+# A sale of last month had a month less to be refunded than one of the month before. So the older
+# statement's figures to date are counted up to when it was as old as the younger one is now.
+
+
+Ended = tuple[Side, Period]  # a side, and its period
+
+
+def at_same_age(lake: Lake, old: Ended, new: Ended) -> tuple[Side, Side]:
+    """Return both sides with their refunds to date counted over the same time.
+
+    The same sides where one of them is not over: its sales have no age.
+    """
+    ages = [side.age for side, _ in (old, new) if side.age is not None]
+    age = min(ages, default=-1)
+    if len(ages) < 2 or age < 0 or max(ages) - age < DAY:
+        return old[0], new[0]
+    return _counted_at(lake, *old, age), _counted_at(lake, *new, age)
+
+
+def _counted_at(lake: Lake, side: Side, period: Period, age: int) -> Side:
+    """Return a side with its figures to date as they were at an age."""
+    if side.age == age:
+        return side
+    until = period.end + age
+    then = _figures_before(lake, period, until)
+    figures = {coin: {**row, **then.get(coin, {})} for coin, row in side.figures.items()}
+    return replace(side, figures=figures, age=age, counted_to=format_instant(until))
+
+
+def _figures_before(lake: Lake, period: Period, until: int) -> dict[str, dict[str, Decimal | None]]:
+    """Return the figures to date of each coin, of refunds before an instant alone."""
+    chosen = [figure for figure in comparable_figures().values() if is_to_date(figure)]
+    used = models_used_by(select_figures(chosen)) or frozenset()
+
+    def work(warehouse: Warehouse) -> pa.Table:
+        keep_known(warehouse, [period], until, until)
+        return count_months(warehouse, [period], chosen, until, until)
+
+    rows = count(lake, used, work, period=(period.start, period.end)).to_pylist()
+    names = [figure.name for figure in chosen]
+    return {row["currency"]: {name: _number(row[name]) for name in names} for row in rows}
+
+
+def _number(value: object) -> Decimal | None:
+    return None if value is None else Decimal(str(value))

@@ -15,7 +15,7 @@ from svc_analytics.render.document import UNFINISHED, Reason
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.acknowledgements import blocking_findings
 from svc_analytics.warehouse.models import count_findings
-from svc_analytics.webhooks.findings import SAYINGS
+from svc_analytics.webhooks.reconcile import SAYINGS
 
 
 def require_begun(period: Period, clock: int) -> None:

@@ -15,9 +15,8 @@ from svc_analytics.periods import Period, known_until
 from svc_analytics.render.bridge import TREND
 from svc_analytics.statements.balance_assertions import Assertion
 from svc_analytics.statements.finality import read_until, require_begun, require_begun_by
-from svc_analytics.statements.kept_models import keep_accepted
 from svc_analytics.statements.metadata import with_metadata
-from svc_analytics.statements.tables import count_period, read_omissions, read_tables
+from svc_analytics.statements.tables import count_period, keep_accepted, read_omissions, read_tables
 from svc_analytics.statements.trend import read_trend, trend_bounds, with_own_month
 from svc_analytics.warehouse.acknowledgements import Acceptances, Sealed
 from svc_analytics.warehouse.warehouse import Warehouse

@@ -15,6 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+import pyarrow as pa
+
 from svc_analytics.arguments import (
     Instant,
     PeriodOptions,
@@ -25,9 +27,10 @@ from svc_analytics.arguments import (
     option_defaults,
 )
 from svc_analytics.bucket.address import local_path
+from svc_analytics.config import read_settings
 from svc_analytics.coverage import Coverage
 from svc_analytics.external_rates import ExternalRates, read_rates
-from svc_analytics.files import program_digest
+from svc_analytics.files import hash_file, program_digest
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
@@ -43,7 +46,7 @@ from svc_analytics.proofs.sealed_zones import lake_zone, offsets_of
 from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Document, Hashes, reason_facts
 from svc_analytics.render.external import convert
-from svc_analytics.render.face.pricing import describe_pricing
+from svc_analytics.render.face.all_coins import describe_pricing
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.findings import describe_accepted
@@ -57,7 +60,7 @@ from svc_analytics.render.standing import (
     status_note,
     status_word,
 )
-from svc_analytics.signing.secrets import Secrets
+from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.balance_assertions import (
     asserted_within,
     read_assertions,
@@ -65,11 +68,12 @@ from svc_analytics.statements.balance_assertions import (
 )
 from svc_analytics.statements.digests import TableDigest, combined_digest, table_digests
 from svc_analytics.statements.finality import find_reasons
-from svc_analytics.statements.findings import add_findings
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.reading import Basis, read_period
 from svc_analytics.statements.unknown import needs_met, unknown_figures
+from svc_analytics.warehouse.acknowledgements import Acceptances
 from svc_analytics.warehouse.definitions import definitions_digest
+from svc_analytics.webhooks.reconcile import reconcile_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -360,3 +364,28 @@ def prepare(
         options=options,
         read=needs_met(reading.omissions),
     )
+
+
+# ---------- The findings of a statement
+# Those of its checks, of a log of webhooks, and who accepted any.
+
+
+def add_findings(
+    tables: dict[str, pa.Table],
+    webhooks: tuple[str | Path | None, Secrets | None],
+    lake: Lake,
+    period: Period,
+    acceptances: Acceptances,
+) -> dict[str, Any]:
+    """Add a webhook log's findings to `checks`, and who accepted what; return facts of the log."""
+    (log, secrets), checks, facts = webhooks, tables["checks"], {}
+    if log is not None:
+        ring = read_settings(lake.path).webhook_secrets if secrets is None else parse_ring(secrets)
+        result = reconcile_log(log, lake, period, ring)
+        findings = pa.Table.from_pylist(result.findings, schema=checks.schema)
+        checks = pa.concat_tables([checks, findings])
+        facts = {"webhooks": result.facts | {"sha256": hash_file(Path(log))}}
+    accepted = acceptances.applied_to(checks)
+    people_read = [name for name in accepted.column_names if name != KEPT]
+    tables["checks"] = accepted.select([*people_read, KEPT])
+    return facts

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from svc_analytics.closing.acceptances import breaches
-from svc_analytics.closing.reckonings import Reckoning, reckonings
+from svc_analytics.closing.due import Reckoning, reckonings
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import needs_extra
 from svc_analytics.files import atomic_write
@@ -13,8 +13,7 @@ from svc_analytics.instants import SECOND, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.status import lake_status
 from svc_analytics.render.findings import shown_findings
-from svc_analytics.unattended.notice_log import CommandState
-from svc_analytics.unattended.notices import months_unsealed
+from svc_analytics.unattended.notices import CommandState, months_unsealed
 from svc_analytics.warehouse.models import models_used_by
 
 Sample = tuple[Mapping[str, str], float]  # labels, and the value

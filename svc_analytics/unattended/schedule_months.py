@@ -1,10 +1,10 @@
 """By which zone and calendar the schedule closes months, as far as it is known."""
 
-from svc_analytics.closing.reckonings import Reckoning, is_known
+from svc_analytics.closing.due import Reckoning, is_known
 from svc_analytics.environment import SettingPlaces, here, variable
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import GREGORIAN
-from svc_analytics.unattended.notice_log import read_notice_log
+from svc_analytics.unattended.notices import read_notice_log
 
 
 def scheduled_months(lake: Lake, source: SettingPlaces | None = None) -> Reckoning | None:

@@ -13,23 +13,24 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.due import lake_months
-from svc_analytics.closing.reckonings import Reckoning, reckonings
+from svc_analytics.closing.due import Reckoning, lake_months, reckonings
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import EXIT_ATTENTION, LakeBusy, SvcError, text_of
 from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.unattended.notice_log import CommandState, NoticeLog, open_notice_log
 from svc_analytics.unattended.notices import (
     AWAY,
+    CommandState,
     Notice,
+    NoticeLog,
     away,
     failure,
     killed,
     missed,
     months_unsealed,
+    open_notice_log,
     overdue,
     states_of_close,
     states_of_extraction,

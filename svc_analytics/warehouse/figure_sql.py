@@ -15,8 +15,7 @@ from svc_analytics.warehouse.figures import (
     read_figures,
     summary_figures,
 )
-from svc_analytics.warehouse.message_sql import english_of, message_of
-from svc_analytics.warehouse.sql_text import commented, lines, quote, step
+from svc_analytics.warehouse.sql_text import commented, english_of, lines, message_of, quote, step
 
 # What a figure needs, as a condition on what was read of the period.
 _CONDITIONS = {

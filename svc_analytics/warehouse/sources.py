@@ -21,12 +21,13 @@ from svc_analytics.lake.snapshot import checked_files, checked_footers
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from svc_analytics.warehouse.acknowledgements import ACCEPTED, Acceptances
 from svc_analytics.warehouse.other_months import (
+    OTHER_PAYOUTS,
     OtherMonths,
     OtherPayments,
+    OtherPayouts,
     months_booked_in,
     months_touched,
 )
-from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS, OtherPayouts
 from svc_analytics.warehouse.view_builder import RECEIPTLESS, Files, lake_folders, placeholders_read
 
 SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB

@@ -15,7 +15,6 @@ import duckdb
 from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.schema import PAYMENTS, SIDE_STREAMS, STREAMS
 from svc_analytics.warehouse.acknowledgements import Acknowledgement, read_acknowledgements
-from svc_analytics.warehouse.message_sql import english_of, message_of
 from svc_analytics.warehouse.models import (
     Check,
     Model,
@@ -24,7 +23,7 @@ from svc_analytics.warehouse.models import (
     read_macros,
     read_statement_checks,
 )
-from svc_analytics.warehouse.sql_text import quote
+from svc_analytics.warehouse.sql_text import english_of, message_of, quote
 
 _FINDING = {
     "check_name": "the rule that is broken",

@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.api import rate_limiter
-from svc_analytics.api.adaptive_rate import BETA, FIRST_GUESS, LEAST
 from svc_analytics.api.rate_limiter import (
+    BETA,
+    FIRST_GUESS,
     FIRST_PAUSE,
     FIRST_REST,
+    LEAST,
     LONGEST_HOLD,
     LONGEST_PAUSE,
     LONGEST_REST,

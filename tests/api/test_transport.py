@@ -18,10 +18,8 @@ import pytest
 
 from svc_analytics.api import transport
 from svc_analytics.api.client import Client
-from svc_analytics.api.connections import DeadlineBackend
-from svc_analytics.api.inflation import PIECE, inflate
 from svc_analytics.api.responses import RetryableError
-from svc_analytics.api.transport import _TROUBLES, MAX_BODY
+from svc_analytics.api.transport import _TROUBLES, MAX_BODY, PIECE, DeadlineBackend, inflate
 from svc_analytics.errors import ApiError, ConfigError, ProtocolError, TooLarge, Unavailable
 from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, FakeService, payment
 from tests.support.hostile_wire import KEPT, RawServer, Sent, answer, length, written

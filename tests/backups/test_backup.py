@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from svc_analytics.backups.archive import BackupFile, Inventory
 from svc_analytics.backups.backup import backup, verify_backup
-from svc_analytics.backups.inventory import BackupFile, Inventory
 from svc_analytics.backups.restore import restore
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import LakeError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import TOLD_MARK
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 from tests.simulation.simulate import quick_folder
 from tests.support.flipped_bits import flip
 from tests.support.kept_lakes import back_up, kept, restored

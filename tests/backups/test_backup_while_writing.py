@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.backups import held_files
+from svc_analytics.backups import backup
 from svc_analytics.errors import LakeBusy
 from svc_analytics.lake.lake import Lake
 from tests.lake.test_crash_points import Bench
@@ -50,7 +50,7 @@ def test_a_backup_of_any_moment_of_a_run_is_a_lake_that_the_next_run_completes(
 
 def test_files_that_change_while_they_are_taken_are_taken_anew(bench, monkeypatch):
     """So that all are of one moment: never the first of one and the second of the next."""
-    lake, real, later = bench.take(), held_files.link_file, ["twice after", "after"]
+    lake, real, later = bench.take(), backup.link_file, ["twice after", "after"]
     pair = [lake / "acknowledgements.csv", lake / "sentences.csv"]
 
     def write(text: str) -> None:
@@ -64,8 +64,8 @@ def test_files_that_change_while_they_are_taken_are_taken_anew(bench, monkeypatc
             write(later.pop())
 
     write("before")
-    monkeypatch.setattr(held_files, "link_file", link)
-    with held_files.held_files(Lake(lake)) as links:
+    monkeypatch.setattr(backup, "link_file", link)
+    with backup.held_files(Lake(lake)) as links:
         assert [links[file.name].read_text() for file in pair] == ["twice after"] * 2
 
 
@@ -74,6 +74,6 @@ def test_a_lake_that_never_stands_still_is_75(bench, monkeypatch):
     lake = bench.take()
     (lake / "statements" / ".2026-10.0123abcd.writing" / "old").mkdir(parents=True)
     (lake / "statements" / ".2026-10.0123abcd.writing" / "mine").touch()  # nobody's to remove
-    monkeypatch.setattr(held_files, "_PAUSE", 0)
-    with pytest.raises(LakeBusy, match="try again later"), held_files.held_files(Lake(lake)):
+    monkeypatch.setattr(backup, "_PAUSE", 0)
+    with pytest.raises(LakeBusy, match="try again later"), backup.held_files(Lake(lake)):
         pass

@@ -10,7 +10,7 @@ import pytest
 from svc_analytics.backups.backup import backup, verify_backup
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 from tests.simulation.simulate import quick_folder
 from tests.support.flipped_bits import flip
 from tests.support.kept_lakes import back_up, restored

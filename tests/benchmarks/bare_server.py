@@ -25,9 +25,8 @@ from uuid import UUID
 
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.periods import month_of
-from svc_analytics.signing.receipts import sign_receipt
+from svc_analytics.signing.receipts import FACTS, sign_receipt
 from svc_analytics.signing.secrets import Secret
-from svc_analytics.signing.token_form import FACTS
 from tests.support.loopback import Loopback
 
 PREFIX = "/api/pay/v1"

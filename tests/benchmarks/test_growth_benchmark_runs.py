@@ -7,7 +7,7 @@ import pytest
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
-from svc_analytics.receipts.verdict_files import read_verdicts
+from svc_analytics.receipts.lake_months import read_verdicts
 from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.benchmarks import growth_work as work
 from tests.benchmarks.child_cost import Cost, cost_of

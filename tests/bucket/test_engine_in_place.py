@@ -7,7 +7,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from svc_analytics.engines import connect, dialects
+from svc_analytics.engines import compiler, connect
 from svc_analytics.errors import ConfigError, EngineError, LakeChanged, LakeError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
@@ -27,7 +27,7 @@ def engine(monkeypatch) -> EngineAtBucket:
     speak_as_spark(monkeypatch)
     found = EngineAtBucket()
     monkeypatch.setattr(connect, "connect", lambda address: found if address else None)
-    monkeypatch.setattr(dialects, "guard_sums", lambda tree, dialect: tree)  # DuckDB raises
+    monkeypatch.setattr(compiler, "guard_sums", lambda tree, dialect: tree)  # DuckDB raises
     return found
 
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.bucket.profiles import read_profile
-from svc_analytics.bucket.store import ObjectStore
+from svc_analytics.bucket.store import ObjectStore, read_profile
 from svc_analytics.errors import ConfigError
 from tests.support.buckets import CREDENTIALS, App
 

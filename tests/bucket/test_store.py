@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from svc_analytics.bucket.address import copy_folder, local_path, read_address
-from svc_analytics.bucket.probe import probe
 from svc_analytics.bucket.store import (
     LARGEST,
     Conflict,
@@ -17,6 +16,7 @@ from svc_analytics.bucket.store import (
     check_size,
     replace_object,
 )
+from svc_analytics.bucket.writing import probe
 from svc_analytics.errors import ConfigError, StoreError, StoreUnavailable, install
 from svc_analytics.lake.lake import Lake
 from svc_analytics.statements.statement import statement

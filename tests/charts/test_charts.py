@@ -20,8 +20,7 @@ from svc_analytics import charts
 from svc_analytics.charts.axes import amounts
 from svc_analytics.charts.ticks import tick_texts
 from svc_analytics.formatting.standing import Standing, attach
-from svc_analytics.render.layout import arrange
-from svc_analytics.render.picture import STYLE, Look, draw_svg, save_picture
+from svc_analytics.render.picture import STYLE, Look, arrange, draw_svg, save_picture
 from tests.charts.test_chart_pictures import DAILY, DRAWN, changed
 from tests.support.artists import hatched_places, legend, texts
 

@@ -14,15 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from svc_analytics import charts, draw
-from svc_analytics.charts.dates import CALENDARS_NAMED
 from svc_analytics.charts.ticks import WordedAxes
+from svc_analytics.charts.words import CALENDARS_NAMED
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.language import fonts
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import PLACE, Message
 from svc_analytics.notebook.pictures import _caption
-from svc_analytics.render.layout import _broken, arrange, thin_out
-from svc_analytics.render.picture import STYLE, Look, draw_svg
+from svc_analytics.render.picture import STYLE, Look, _broken, arrange, draw_svg, thin_out
 from tests.charts.test_chart_pictures import (
     BRIDGE,
     BTC,

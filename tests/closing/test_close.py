@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from svc_analytics import statement, verify_statement
-from svc_analytics.closing.register import read_register
-from svc_analytics.closing.seals import read_manifest
+from svc_analytics.closing.seals import read_manifest, read_register
 from svc_analytics.errors import LakeBusy, Unavailable
-from svc_analytics.proofs.secret import require_secret
+from svc_analytics.proofs.lines import require_secret
 from svc_analytics.working_folders import restore_folders
 from tests.support.closings import Closer, figure, row_causes, table
 from tests.support.fake_service import payment, refusal

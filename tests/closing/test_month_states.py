@@ -8,8 +8,8 @@ import pytest
 from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.due import GRACE_HOURS, months_over
 from svc_analytics.closing.states import month_states as states
-from svc_analytics.closing.states.judgements import Judgement
 from svc_analytics.closing.states.month_states import (
+    Judgement,
     judged,
     judged_months,
     month_states,

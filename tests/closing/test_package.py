@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.closing.handover.evidence import evidence_text
-from svc_analytics.closing.handover.package import pack_folder, package
-from svc_analytics.closing.register import lake_around
-from svc_analytics.closing.seals import read_manifest
+from svc_analytics.closing.handover.package import evidence_text, pack_folder, package
+from svc_analytics.closing.seals import lake_around, read_manifest
 from svc_analytics.closing.verification.proof import prove
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError, LakeError

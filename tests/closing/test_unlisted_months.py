@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from svc_analytics import verify_statement
-from svc_analytics.closing import readings
+from svc_analytics.closing import close
 from svc_analytics.closing.close import close_all_due
 from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.extraction.plan import ExtractionResult, Request
@@ -234,7 +234,7 @@ def test_a_month_behind_a_sealed_one_is_not_read_with_those_before(closer):
 @pytest.mark.thorough
 def test_months_of_many_records_are_read_alone(closer, monkeypatch):
     """A year of millions is sealed month by month: what is sealed stays, if the service fails."""
-    monkeypatch.setattr(readings, "MOST_TOGETHER", 2)
+    monkeypatch.setattr(close, "MOST_TOGETHER", 2)
     closer.close_all_due()
     assert spans(closer.asked)[2:] == [SEPTEMBER] * 2 + [OCTOBER] * 2
 

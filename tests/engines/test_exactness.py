@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from svc_analytics.engines.exactness import cast_exactly
+from svc_analytics.engines.warehouse import cast_exactly
 from svc_analytics.errors import EngineError
 
 WANTED = pa.schema([("currency", pa.string()), ("sum(net)", pa.int64()), ("count(*)", pa.int64())])

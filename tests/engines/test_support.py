@@ -2,11 +2,9 @@
 
 import pytest
 
-from svc_analytics.engines.dialects import guard_sums
-from svc_analytics.engines.medians import count_to_the_middle
+from svc_analytics.engines.compiler import count_to_the_middle, guard_sums
 from svc_analytics.engines.support import SqlSupport, is_counted, models, reads_records
-from svc_analytics.engines.trees import inner_steps, parse
-from svc_analytics.engines.words import DIALECTS
+from svc_analytics.engines.trees import DIALECTS, inner_steps, parse
 
 SUPPORT = SqlSupport("spark")
 # Of these a quotient, a footer or a sealed list of values stays here; their steps go.

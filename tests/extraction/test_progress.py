@@ -10,9 +10,9 @@ import pytest
 import tqdm.auto
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.extraction import progress, update
-from svc_analytics.extraction.progress import page_bar
-from svc_analytics.extraction.update import extract
+from svc_analytics.extraction import update
+from svc_analytics.extraction import update as progress
+from svc_analytics.extraction.update import extract, page_bar
 from svc_analytics.instants import BEGINNING, parse_bound
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import PAYMENTS, Stream

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from svc_analytics.extraction import scheduler
-from svc_analytics.extraction.scheduler import SegmentQueue
-from svc_analytics.extraction.segments import PADDING, Segment
+from svc_analytics.extraction import segments
+from svc_analytics.extraction.segments import PADDING, Segment, SegmentQueue
 from svc_analytics.instants import BEGINNING, DAY
 from svc_analytics.schema import PAYMENTS, Instants
 
@@ -73,7 +72,7 @@ class Line:
 @pytest.fixture(autouse=True)
 def slow(monkeypatch) -> None:
     """Pages take far longer to come than to be read."""
-    monkeypatch.setattr(scheduler, "WORTH_WAITING", 0.0)
+    monkeypatch.setattr(segments, "WORTH_WAITING", 0.0)
 
 
 def evenly(payments: int, days: int, *, until: int = NOW) -> Instants:

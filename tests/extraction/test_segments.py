@@ -5,9 +5,8 @@ import threading
 import numpy as np
 import pytest
 
-from svc_analytics.extraction import scheduler
-from svc_analytics.extraction.scheduler import SegmentQueue
-from svc_analytics.extraction.segments import KEPT_PAGES, Segment
+from svc_analytics.extraction import segments
+from svc_analytics.extraction.segments import KEPT_PAGES, Segment, SegmentQueue
 from svc_analytics.instants import HOUR
 from svc_analytics.schema import PAYMENTS
 
@@ -17,7 +16,7 @@ START, END = 1_000 * HOUR, 1_100 * HOUR
 @pytest.fixture(autouse=True)
 def as_shipped(monkeypatch) -> None:
     """Desks of other tests let everything be shared, however quickly pages come."""
-    monkeypatch.setattr(scheduler, "WORTH_WAITING", 3.0)
+    monkeypatch.setattr(segments, "WORTH_WAITING", 3.0)
 
 
 def queue_after(hours: float, *, waited: float = 9.0, out_of_order: bool = False) -> SegmentQueue:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.extraction import holes
+from svc_analytics.extraction import plan
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.warehouse import models
 from tests.support.desks import Desk
@@ -203,5 +203,5 @@ def test_an_empty_list_of_what_it_knows_by_id_is_short(desk):
 def test_the_rule_and_the_run_call_as_many_many():
     """One counts in SQL, the other in Python."""
     sql = next(each.sql for each in models.read_all_models() if each.name == "stg_unlisted")
-    assert f"> {holes.FEW}\n" in sql and f"'{holes.EACH}'" in sql
-    assert {holes.EACH, holes.MANY} <= {rule.name for rule in models.read_checks()}
+    assert f"> {plan.FEW}\n" in sql and f"'{plan.EACH}'" in sql
+    assert {plan.EACH, plan.MANY} <= {rule.name for rule in models.read_checks()}

@@ -14,11 +14,11 @@ import duckdb
 import pytest
 
 from svc_analytics.errors import LakeBusy
-from svc_analytics.extraction import clock, scheduler
+from svc_analytics.extraction import clock, segments
 from svc_analytics.instants import parse_instant
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.statements.statement import statement
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 from tests.support.desks import Desk
 from tests.support.fake_service import payment, spread
 from tests.support.prepared import extracted
@@ -64,7 +64,7 @@ def test_writers_side_by_side_double_nothing(filled, monkeypatch, patience):
     monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", patience)
     # What four threads set and put back in turns is put back at the end.
     monkeypatch.setattr(clock, "machine_clock", clock.machine_clock)
-    monkeypatch.setattr(scheduler, "WORTH_WAITING", scheduler.WORTH_WAITING)
+    monkeypatch.setattr(segments, "WORTH_WAITING", segments.WORTH_WAITING)
     filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
     failed = at_once(*[lambda: filled.extract(workers=2)] * 4)
     assert all(isinstance(error, LakeBusy) for error in failed) and len(failed) < 4

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from svc_analytics.errors import ProtocolError
-from svc_analytics.extraction import page_size
+from svc_analytics.extraction import sweep
 from svc_analytics.instants import parse_instant
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.statement import statement
@@ -80,7 +80,7 @@ def test_large_records_are_asked_for_a_few_at_a_time_and_small_ones_again_by_the
     service, desk, monkeypatch
 ):
     """D6, H6: what is in memory at once is bounded by bytes, not by records."""
-    monkeypatch.setattr(page_size, "LARGE", 200_000)
+    monkeypatch.setattr(sweep, "LARGE", 200_000)
     start = datetime(2026, 10, 3, tzinfo=UTC)
     service.payments = spread(800, start, timedelta(minutes=30))
     for record in service.payments[400:420]:
@@ -94,7 +94,7 @@ def test_large_records_are_asked_for_a_few_at_a_time_and_small_ones_again_by_the
 
 def test_large_and_small_records_of_one_instant_are_read_to_their_end(service, desk, monkeypatch):
     """D6, C4: asking for fewer and for more in turn never goes in circles."""
-    monkeypatch.setattr(page_size, "LARGE", 200_000)
+    monkeypatch.setattr(sweep, "LARGE", 200_000)
     service.payments = spread(300, datetime(2026, 10, 3, tzinfo=UTC), timedelta(0))
     for record in service.payments[::30]:
         record["metadata"] = {"note": "x" * 150_000}

@@ -11,7 +11,7 @@ from svc_analytics.api import transport
 from svc_analytics.api.client import Client
 from svc_analytics.errors import ProtocolError, Unavailable
 from svc_analytics.extraction import run as run_module
-from svc_analytics.extraction import stall
+from svc_analytics.extraction import sweep
 from svc_analytics.extraction.plan import Request
 from svc_analytics.schema import PAYMENTS
 from tests.support.fake_service import (
@@ -122,7 +122,7 @@ def seconds_pass(monkeypatch) -> None:
 @pytest.mark.parametrize("page", ENDLESS.values(), ids=ENDLESS.keys())
 def test_a_list_without_an_end_is_noticed(october, desk, page, monkeypatch):
     """B2, B3: cursors that are always new prove nothing; the run ends, and claims nothing."""
-    monkeypatch.setattr(stall, "STALLED_PAGES", 50)
+    monkeypatch.setattr(sweep, "STALLED_PAGES", 50)
     october.intercept = pages_of(page)
     with pytest.raises(ProtocolError, match=r"^payments of .* \.\. .*--patience") as told:
         desk.extract(workers=4, streams=("payments",))
@@ -139,7 +139,7 @@ def test_many_empty_pages_are_no_end(october, desk, request, monkeypatch, is_slo
     if is_slow:
         request.getfixturevalue("seconds_pass")
     else:
-        monkeypatch.setattr(stall, "STALLED_PAGES", 50)
+        monkeypatch.setattr(sweep, "STALLED_PAGES", 50)
     october.empty_every, october.page_size = 2, lambda page: 0 if page < pages else 10
     desk.extract(workers=1)
     check_all(desk.lake, desk.service)

@@ -27,7 +27,7 @@ from svc_analytics.api import responses, transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.errors import SvcError
-from svc_analytics.extraction import lookups, stall
+from svc_analytics.extraction import lookups, sweep
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
@@ -305,7 +305,7 @@ def small() -> Iterator[None]:
     """Make the package's bounds small, so that a scenario reaches them in a moment."""
     with (
         patch.object(transport, "MAX_BODY", BOMB_SIZE // 2),
-        patch.object(stall, "STALLED_PAGES", 50),
+        patch.object(sweep, "STALLED_PAGES", 50),
     ):
         yield
 

@@ -18,7 +18,7 @@ from svc_analytics.closing.differences import diff_statements
 from svc_analytics.formatting.sanitize import escape_formula, unescape_formula
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.statement import Statement, statement
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.view_builder import quote
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk

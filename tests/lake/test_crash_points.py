@@ -26,7 +26,7 @@ import pytest
 
 from svc_analytics.errors import LakeError
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 from tests.simulation.disk import FULL, Disk, Fate, failure
 from tests.simulation.simulate import quick_folder
 from tests.support.publishing import after, before, begin, contents, read_all

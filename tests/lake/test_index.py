@@ -19,13 +19,20 @@ import pytest
 from svc_analytics.files import atomic_write
 from svc_analytics.lake import month_file
 from svc_analytics.lake.footer import Shared
-from svc_analytics.lake.index import hash_file, hash_pile, parents, recent, shared
-from svc_analytics.lake.index.hash_file import HashFile, entries_of, write_hash_file
-from svc_analytics.lake.index.hash_pile import HashPile, share_any
-from svc_analytics.lake.index.hashes import Hashes, hash_texts
+from svc_analytics.lake.index import hashes as hash_file
+from svc_analytics.lake.index import hashes as hash_pile
+from svc_analytics.lake.index import month_index, parents
+from svc_analytics.lake.index.hashes import (
+    Hashes,
+    HashFile,
+    HashPile,
+    entries_of,
+    hash_texts,
+    share_any,
+    write_hash_file,
+)
 from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts, read_rows_with
-from svc_analytics.lake.index.parent_rows import PARENTS, PAYMENT
-from svc_analytics.lake.index.parents import parents_in
+from svc_analytics.lake.index.parents import PARENTS, PAYMENT, parents_in
 from svc_analytics.lake.writing import writer
 from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.schema import PAYMENTS
@@ -214,7 +221,7 @@ def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_is_los
     for left in [*(chance.choice([1, 2, 3, 1_000]) for _ in range(runs)), 1_000]:  # noqa: B007
         for what in chance.sample(CHANGES, 3):
             change(what, held.service, chance)
-        monkeypatch.setattr(recent, "MOST", chance.choice([5, 4_000_000]))
+        monkeypatch.setattr(month_index, "MOST", chance.choice([5, 4_000_000]))
         is_kept = chance.random() < 0.6
         monkeypatch.setattr(writer, "refresh_parents", refresh if is_kept else lambda lake: None)
         with suppress(Killed):
@@ -227,7 +234,7 @@ def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_is_los
 
 def test_a_month_lists_the_numbers_of_its_new_rows_that_other_months_hold(held, monkeypatch):
     """Of three it says that there are many, and goes on saying it: more than two are not listed."""
-    monkeypatch.setattr(shared, "MOST", 2)
+    monkeypatch.setattr(month_index, "MOST_SHARED", 2)
     numbers = [each["receipt_no"] for each in held.service.payments[3:12:3]]
     held.service.payments.append(payment(90, "2026-06-20T00:00:00Z", receipt_no=numbers[0]))
     held.extract(rereads=True)

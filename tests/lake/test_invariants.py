@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from svc_analytics.errors import LakeError
-from svc_analytics.extraction import batches, scheduler
+from svc_analytics.extraction import batches, segments
 from svc_analytics.extraction.batches import RowBatch
 from svc_analytics.extraction.segments import Progress
 from svc_analytics.instants import DAY
@@ -133,13 +133,13 @@ def test_as_many_rows_as_records_or_nothing(begun, monkeypatch):
 def test_time_that_was_not_asked_for_is_not_claimed(begun, monkeypatch):
     """I6: coverage claims no more than the pages were of."""
     coverage = begun.lake.coverage(PAYMENTS)
-    real = scheduler.advance
+    real = segments.advance
 
     def claim_more(*args: Any) -> Progress:
         progress = real(*args)
         return Progress(progress.wanted, ((progress.wanted[0], progress.wanted[1] + 1),))
 
-    monkeypatch.setattr(scheduler, "advance", claim_more)
+    monkeypatch.setattr(segments, "advance", claim_more)
     with pytest.raises(LakeError, match=r"payments: coverage of .* came from pages asked for"):
         begun.extract(workers=1, streams=("payments",))
     assert begun.lake.coverage(PAYMENTS) == coverage

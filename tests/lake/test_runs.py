@@ -13,9 +13,9 @@ from svc_analytics.coverage import Coverage, difference
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import DAY, to_micros
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.runs.folder import RunFolder
-from svc_analytics.lake.runs.moved import Dropped
-from svc_analytics.lake.writing import spill
+from svc_analytics.lake.runs.month_merge import Dropped
+from svc_analytics.lake.runs.run_file import RunFolder
+from svc_analytics.lake.writing import publisher
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.schema import PAYMENTS, Stream
 from tests.simulation.disk import Disk, failure
@@ -63,9 +63,9 @@ def _find_none(stream: Stream, *of: object) -> Dropped:
 
 
 PLANTED: dict[str, tuple[Any, str, Any, int]] = {  # with a story that finds it
-    "both versions of what moved stay": (spill, "find_dropped", _find_none, 1),
-    "a row stays in the month that it left": (spill.Spill, "find_elsewhere", lambda *_: {}, 1),
-    "what is taken back stays claimed": (spill.Spill, "are_broken", lambda *_: False, 23),
+    "both versions of what moved stay": (publisher, "find_dropped", _find_none, 1),
+    "a row stays in the month that it left": (publisher.Spill, "find_elsewhere", lambda *_: {}, 1),
+    "what is taken back stays claimed": (publisher.Spill, "are_broken", lambda *_: False, 23),
     "what is published waits again": (RunFolder, "remove", lambda *_: None, 0),
 }
 

@@ -25,15 +25,15 @@ from svc_analytics.render.compared import folder as compared_folder
 from svc_analytics.render.compared.figures import COMPARISON
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.page import front, page
-from svc_analytics.signing.token_form import FACTS
+from svc_analytics.signing.receipts import FACTS
 from svc_analytics.statements.change.change import CHANGES, PARTS, RECORDS
 from svc_analytics.statements.change.parts import LABELS, OF
-from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, NUMERATOR
+from svc_analytics.statements.explain import CONTRIBUTION, DENOMINATOR, NUMERATOR
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.definitions import NEEDS, SIGNS, label_of
 from svc_analytics.warehouse.figures import figure_groups, stated_figures
 from svc_analytics.warehouse.models import read_models, read_statement_macros
-from svc_analytics.webhooks.findings import SAYINGS
+from svc_analytics.webhooks.reconcile import SAYINGS
 
 PACKAGE = Path(page.__file__).parents[2]
 CATALOGUE = PACKAGE / "language" / "fa.toml"

@@ -24,9 +24,9 @@ from svc_analytics.render.balances import UNPLACED
 from svc_analytics.statements import deep_check
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
 from svc_analytics.warehouse.acknowledgements import Acknowledgement
-from svc_analytics.warehouse.message_sql import english_of, message_of
 from svc_analytics.warehouse.models import read_macros
-from svc_analytics.webhooks import findings
+from svc_analytics.warehouse.sql_text import english_of, message_of
+from svc_analytics.webhooks import reconcile
 
 PACKAGE = Path(words.__file__).parents[1]
 SQL = PACKAGE / "warehouse" / "sql"
@@ -65,7 +65,7 @@ def test_the_detail_of_a_rule_is_the_english_of_its_message(path, database):
 
 def test_every_rule_has_a_persian_name():
     """Those of files, of webhooks, of typed balances and of the deep check; no other."""
-    names = {path.stem for path in RULES} | {findings.MISSING, findings.NOT_VALID}
+    names = {path.stem for path in RULES} | {reconcile.MISSING, reconcile.NOT_VALID}
     assert SECTIONS["rules"].keys() == names | {UNPLACED, deep_check.DIFFERENT}
 
 
@@ -78,7 +78,7 @@ def test_the_name_of_a_rule_stands_behind_its_persian():
 
 def test_other_findings_are_messages_too():
     """A typed balance, the deep check, a log of webhooks, and what was accepted before."""
-    log = findings._LogSummary(month("2026-10"))
+    log = reconcile._LogSummary(month("2026-10"))
     log._verdicts.update({"bad_signature": 1, "valid": 1200})
     log._missing = {(subject, "SVC-1"): log._period.start for subject in ("payment", "payout")}
     balance = Assertion(log._period.end, "btc", Decimal(1), 2)

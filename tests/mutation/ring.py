@@ -80,7 +80,7 @@ TARGETS: dict[str, Target] = {
     ),
     "closing": Target(
         (
-            *("closing/chain.py", "closing/register.py", "closing/seals.py"),
+            "closing/seals.py",
             *("closing/verification/proof.py", "closing/verification/facts.py"),
             *("closing/verification/tables.py", "closing/verification/forms.py"),
         ),
@@ -106,7 +106,7 @@ TARGETS: dict[str, Target] = {
         ),
     ),
     "unlisted": Target(
-        ("extraction/unlisted.py", "extraction/holes.py", "lake/unlisted.py"),
+        ("extraction/unlisted.py", "extraction/plan.py", "lake/unlisted.py"),
         (
             *("extraction/test_unlisted.py", "extraction/test_short_lists.py"),
             "extraction/test_answers_by_id.py",

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from svc_analytics.language.catalogue import Language
-from svc_analytics.notebook import copies
-from svc_analytics.notebook.copies import working_folder
+from svc_analytics.notebook import runner
+from svc_analytics.notebook.runner import working_folder
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -23,7 +23,7 @@ def release(monkeypatch, tmp_path) -> Path:
     """The folder of the notebooks that a release brings, to change in a test."""
     folder = tmp_path / "release"
     shutil.copytree(ROOT / "notebooks", folder)
-    monkeypatch.setattr(copies, "notebook_folder", lambda but: folder)
+    monkeypatch.setattr(runner, "notebook_folder", lambda but: folder)
     return folder
 
 

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.closing.handover.evidence import evidence_text
-from svc_analytics.closing.handover.sign import Signer, sign_folder
-from svc_analytics.closing.handover.stamps import Stamper
+from svc_analytics.closing.handover.package import evidence_text
+from svc_analytics.closing.handover.sign import Signer, Stamper, sign_folder
 from svc_analytics.closing.seals import foreign_files, read_manifest
 from svc_analytics.closing.verification.proof import prove
 from svc_analytics.config import read_signing_key

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.errors import DataError
-from svc_analytics.receipts import parquet_pages
+from svc_analytics.receipts import parquet_tokens
 from svc_analytics.receipts.token_files import read_sources
-from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH
+from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH
 from tests.support.receipt_material import FACTS, signed
 
 A, B = (signed(FACTS | {"receipt_no": f"SVC-{n}"}) for n in range(2))
@@ -57,7 +57,7 @@ def test_a_page_too_large_to_hold_is_refused_by_its_header(tmp_path, form, monke
     """One line that names the file, the column and the sizes; nothing of it is unfolded."""
     path = written(tmp_path / "a.parquet", [A, LONG, B], **form)
     assert read(path) == [A, LONG[: MAX_TOKEN_LENGTH + 1], B]
-    monkeypatch.setattr(parquet_pages, "LARGEST_PAGE", 500_000)
+    monkeypatch.setattr(parquet_tokens, "LARGEST_PAGE", 500_000)
     with pytest.raises(DataError, match=r"a\.parquet has a page of 0 MiB in column receipt"):
         read(path)
 
@@ -125,11 +125,11 @@ def number(value: int) -> bytes:
     return bytes([*out, coded])
 
 
-def plan(headers: list[bytes]) -> parquet_pages.ReadPlan:
+def plan(headers: list[bytes]) -> parquet_tokens.ReadPlan:
     content = b"PAR1" + b"".join(headers)
     made = type("Chunk", (), {"data_page_offset": 4, "dictionary_page_offset": None,
                 "total_compressed_size": len(content) - 4, "path_in_schema": "a"})  # fmt: skip
-    return parquet_pages.plan_reading(io.BytesIO(content), made, "a")
+    return parquet_tokens.plan_reading(io.BytesIO(content), made, "a")
 
 
 @contextmanager
@@ -173,16 +173,16 @@ def test_a_file_of_duckdbs_second_version_is_read(tmp_path, distinct):
 def test_a_long_numbered_text_beside_other_encodings_is_read_row_by_row():
     """Arrow could not number such a chunk, so each row would be a copy."""
     pages = [header(kind=2, size=9 << 20), header(kind=0, size=9, values=4, encoding=7)]
-    assert plan(pages) == parquet_pages.ReadPlan(rows=1, is_numbered=False)
-    assert plan(pages[:1]) == parquet_pages.ReadPlan(parquet_pages.ROWS, is_numbered=True)
+    assert plan(pages) == parquet_tokens.ReadPlan(rows=1, is_numbered=False)
+    assert plan(pages[:1]) == parquet_tokens.ReadPlan(parquet_tokens.ROWS, is_numbered=True)
 
 
 def test_what_pages_hold_is_added_up_once():
     """Pages without rows take no part, and none may count below nothing."""
     pages = [header(kind=0, size=1 << 20, values=0)] * 9_000
-    assert plan(pages).rows == parquet_pages.ROWS
+    assert plan(pages).rows == parquet_tokens.ROWS
     assert plan([header(kind=0, size=1 << 20)] * 17).rows == 1
-    assert plan([header(kind=0, size=1 << 16)] * 9_000).rows == parquet_pages.ROWS
+    assert plan([header(kind=0, size=1 << 16)] * 9_000).rows == parquet_tokens.ROWS
     with pytest.raises(DataError, match="does not say its size"):
         plan([header(kind=0, size=9, values=-1)])
 
@@ -195,9 +195,9 @@ def test_rows_that_are_large_together_are_read_one_by_one(tmp_path, monkeypatch)
     )  # fmt: skip
     chunk = pq.read_metadata(path).row_group(0).column(1)
     with path.open("rb") as file:
-        assert parquet_pages.plan_reading(file, chunk, "a").rows == parquet_pages.ROWS
-        monkeypatch.setattr(parquet_pages, "TOGETHER", 2_000_000)
-        assert parquet_pages.plan_reading(file, chunk, "a").rows == 1
+        assert parquet_tokens.plan_reading(file, chunk, "a").rows == parquet_tokens.ROWS
+        monkeypatch.setattr(parquet_tokens, "TOGETHER", 2_000_000)
+        assert parquet_tokens.plan_reading(file, chunk, "a").rows == 1
     assert read(path) == [A, *[LONG[: MAX_TOKEN_LENGTH + 1]] * 3, B]
 
 
@@ -237,4 +237,4 @@ def test_a_header_that_is_none_is_said(header):
     made = type("Chunk", (), {"data_page_offset": 4, "dictionary_page_offset": None,
                               "total_compressed_size": 1 << 40, "path_in_schema": "a"})  # fmt: skip
     with pytest.raises(DataError, match="Parquet"):
-        parquet_pages.plan_reading(io.BytesIO(b"PAR1" + header), made, "a")
+        parquet_tokens.plan_reading(io.BytesIO(b"PAR1" + header), made, "a")

@@ -13,12 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc_analytics.instants import format_instant, parse_instant
-from svc_analytics.receipts.bulk import BulkVerifier
-from svc_analytics.receipts.canonical import is_canonical
-from svc_analytics.signing.receipts import verify_receipt
+from svc_analytics.receipts.bulk import BulkVerifier, is_canonical
+from svc_analytics.signing.receipts import FACTS as FACT_NAMES
+from svc_analytics.signing.receipts import MONEY_FACTS, verify_receipt
 from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
-from svc_analytics.signing.token_form import FACTS as FACT_NAMES
-from svc_analytics.signing.token_form import MONEY_FACTS
 from tests.support.receipt_material import (
     FACTS,
     RING,

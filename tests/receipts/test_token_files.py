@@ -22,10 +22,16 @@ from hypothesis import strategies as st
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.formatting.row_files import write_csv
-from svc_analytics.receipts.duplicates import IDENTICAL, SAME_PAYMENT, DuplicateFinder
-from svc_analytics.receipts.kept_columns import choose, open_kept
 from svc_analytics.receipts.token_files import Batch, read_sources
-from svc_analytics.receipts.verify_files import OUTPUT, verify_receipts
+from svc_analytics.receipts.verify_files import (
+    IDENTICAL,
+    OUTPUT,
+    SAME_PAYMENT,
+    DuplicateFinder,
+    choose,
+    open_kept,
+    verify_receipts,
+)
 from tests.support.receipt_material import FACTS, SECRET, signed
 from tests.support.unit_material import examples
 

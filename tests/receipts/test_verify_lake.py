@@ -13,10 +13,10 @@ from svc_analytics.lake.side_files import read_about, read_side_file, replace_fi
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.receipts import verify_lake as module
-from svc_analytics.receipts.verdict_files import count_codes
+from svc_analytics.receipts.lake_months import count_codes
 from svc_analytics.receipts.verify_lake import ring_fingerprint, verify_lake, verify_month
+from svc_analytics.signing.receipts import FACTS
 from svc_analytics.signing.secrets import parse_secrets
-from svc_analytics.signing.token_form import FACTS
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.fake_service import MERCHANT_ID, payment
 from tests.support.findings import findings_of

@@ -17,7 +17,8 @@ from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.render.face.restated import SHOWN
 from svc_analytics.render.folder import Output, write_folder
-from svc_analytics.render.page import front, matrix
+from svc_analytics.render.page import front
+from svc_analytics.render.page import page as matrix
 from svc_analytics.render.page import tables as page_tables
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.render.test_forms_journal import bean_check, postings

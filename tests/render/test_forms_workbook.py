@@ -18,7 +18,7 @@ from svc_analytics.instants import to_micros
 from svc_analytics.render.compared.workbook import write_change
 from svc_analytics.render.workbook import cells as workbook_cells
 from svc_analytics.render.workbook import workbook
-from svc_analytics.render.workbook.columns import significant_digits
+from svc_analytics.render.workbook.tables import significant_digits
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import definitions_table, label_of
 from tests.support.fake_service import NOW

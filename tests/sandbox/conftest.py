@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from svc_analytics.sandbox import Behaviour, Clock, Scenario, Service, Store, seed, serve
-from svc_analytics.sandbox.site import create_site
+from svc_analytics.sandbox.server import create_site
 from tests.sandbox.in_process import InProcess
 from tests.sandbox.shop import Shop, refused
 

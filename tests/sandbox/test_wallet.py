@@ -12,7 +12,7 @@ from svc_analytics.sandbox import Clock, Refusal, Service, Store
 from svc_analytics.sandbox.core.coins import COINS, decimal_text
 from svc_analytics.sandbox.http.control_api import ControlApi
 from svc_analytics.sandbox.resources.console import Console
-from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, PAST_CUSTOMERS, customer
+from svc_analytics.sandbox.state.customers import BUSINESS, FEES, PAST_CUSTOMERS, customer
 from svc_analytics.schema import PAYOUT_RECORDS
 
 

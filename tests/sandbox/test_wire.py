@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from svc_analytics.sandbox.http.body_limit import MAX_BODY
+from svc_analytics.sandbox.http.app import MAX_BODY
 from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
 
 ME = f"{PREFIX}/me"

@@ -12,9 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_analytics.signing.receipts import parse_receipt, sign_receipt, verify_receipt
+from svc_analytics.signing.receipts import (
+    FACTS,
+    MalformedToken,
+    has_token_form,
+    parse_receipt,
+    sign_receipt,
+    split_token,
+    verify_receipt,
+)
 from svc_analytics.signing.secrets import Secret
-from svc_analytics.signing.token_form import FACTS, MalformedToken, has_token_form, split_token
 from tests.support.receipt_material import FACTS as RECORD
 from tests.support.receipt_material import RING, SECRET, encoded, signed, token_of, verdicts
 from tests.support.unit_material import examples

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, format_instant, parse_instant
 from svc_analytics.language.catalogue import Language
-from svc_analytics.signing.receipts import WEBHOOK_SIGNED, verify_receipt
+from svc_analytics.signing.receipts import FACTS, MONEY_FACTS, WEBHOOK_SIGNED, verify_receipt
 from svc_analytics.signing.secrets import parse_secrets
-from svc_analytics.signing.token_form import FACTS, MONEY_FACTS
 from tests.support.receipt_material import FACTS as RECORD
 from tests.support.receipt_material import check, signed, token_of
 from tests.support.unit_material import examples

@@ -41,7 +41,7 @@ from svc_analytics.lake import month_file
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lake.side_files import read_side_file
-from svc_analytics.lake.writing import spill
+from svc_analytics.lake.writing import publisher
 from svc_analytics.schema import STREAMS
 from tests.simulation.disk import Disk, failure
 from tests.simulation.oracle import Broken, Oracle, require
@@ -172,7 +172,7 @@ def sized(plan: Plan) -> Iterator[None]:
         patch.object(workers, "BUFFER_LIMIT", plan.staged_limit),
         patch.object(workers, "CHECKPOINT", plan.checkpoint),
         patch.object(sweep, "BATCH_PAGES", plan.batch_pages),
-        patch.object(spill, "LARGE_MONTH", plan.large_month),
+        patch.object(publisher, "LARGE_MONTH", plan.large_month),
     ):
         yield
 

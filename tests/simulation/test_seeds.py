@@ -20,7 +20,7 @@ from svc_analytics.extraction import plan as plan_module
 from svc_analytics.instants import HOUR
 from svc_analytics.lake import merge, month_file
 from svc_analytics.lake.derived import with_derived
-from svc_analytics.lake.quarantine import QuarantineUpdate
+from svc_analytics.lake.side_files import QuarantineUpdate
 from svc_analytics.lake.writing import month_files, publisher
 from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.lake.writing.publisher import StreamPublisher as Publisher

@@ -10,8 +10,7 @@ import pytest
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import parse_period
 from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.explain import origin_of
-from svc_analytics.statements.records import read_records
+from svc_analytics.statements.explain import origin_of, read_records
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.figures import Figure, read_figures, stated_figures
 from svc_analytics.warehouse.warehouse import open_warehouse

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from svc_analytics.statements.statement import statement
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 from tests.statements.test_acceptances import (
     CASES,
     CHANGED,

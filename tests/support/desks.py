@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.api.client import Client
 from svc_analytics.config import Settings
-from svc_analytics.extraction import clock, run, scheduler
+from svc_analytics.extraction import clock, run, segments
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.lakehouse import Lakehouse
@@ -85,7 +85,7 @@ class Desk:
         with (
             replaced(time, "time_ns", lambda: seen_at * 1000),
             # A model in memory answers at once: share all the same.
-            replaced(scheduler, "WORTH_WAITING", 0.0),
+            replaced(segments, "WORTH_WAITING", 0.0),
             replaced(clock, "machine_clock", self._machine_clock()),
             Client(self.settings, limiter=limiter, transport=self.service.transport) as client,
         ):

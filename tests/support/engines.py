@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from svc_analytics.engines import connect, words
+from svc_analytics.engines import connect, trees
 from svc_analytics.engines.spark import SETTINGS, SparkConnect
 from svc_analytics.errors import EngineError
 from svc_analytics.warehouse.models import read_macros
@@ -60,11 +60,11 @@ class DuckEngine:
 
 def speak_as_spark(patch: pytest.MonkeyPatch) -> None:
     """Give DuckDB the words that Spark has: macros of the same names."""
-    said = words.own_words("spark")
+    said = trees.own_words("spark")
     calls = {name: (names, f"{name}({', '.join(names)})") for name, (names, _) in said.items()}
-    patch.setitem(words._WORDS, "duckdb", calls)
-    patch.setitem(words.RAISES, "duckdb", "raise_error")
-    words.own_words.cache_clear()
+    patch.setitem(trees._WORDS, "duckdb", calls)
+    patch.setitem(trees.RAISES, "duckdb", "raise_error")
+    trees.own_words.cache_clear()
 
 
 def let_duckdb_count(patch: pytest.MonkeyPatch) -> DuckEngine:

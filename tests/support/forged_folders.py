@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from svc_analytics import verify_statement
-from svc_analytics.closing.register import register_seal
-from svc_analytics.closing.seals import read_manifest, seal_of
+from svc_analytics.closing.seals import read_manifest, register_seal, seal_of
 from svc_analytics.closing.verification.verify import SealVerification
 from svc_analytics.files import hash_file
 from svc_analytics.proofs.checkpoint import write_checkpoint

@@ -3,8 +3,7 @@
 import shutil
 from pathlib import Path
 
-from svc_analytics.backups.backup import backup
-from svc_analytics.backups.held_files import DERIVED
+from svc_analytics.backups.backup import DERIVED, backup
 from svc_analytics.backups.restore import restore
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import MARKS

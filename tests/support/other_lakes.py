@@ -13,9 +13,8 @@ from svc_analytics.closing.handover.signatures import (
     put_signature,
     sign_chain,
 )
-from svc_analytics.closing.register import register_seal
 from svc_analytics.closing.sealing import keep_chain
-from svc_analytics.closing.seals import all_sealed, read_manifest
+from svc_analytics.closing.seals import all_sealed, read_manifest, register_seal
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.proofs.chain import chain_text
 from tests.support.closings import LEDGER, Closer

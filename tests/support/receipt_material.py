@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from svc_analytics.instants import parse_instant
 from svc_analytics.receipts.bulk import RECORDS, BulkVerifier
-from svc_analytics.signing.receipts import Verdict, sign_receipt
+from svc_analytics.signing.receipts import MONEY_FACTS, Verdict, sign_receipt
 from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
-from svc_analytics.signing.token_form import MONEY_FACTS
 
 Facts = dict[str, Any]
 

@@ -16,8 +16,7 @@ from svc_analytics.instants import BEGINNING, DAY, HOUR, MINUTE, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS, VERDICTS_FOLDER
 from svc_analytics.lake.month_file import read_groups
-from svc_analytics.lake.quarantine import QuarantinedRecord
-from svc_analytics.lake.side_files import list_files, replace_file
+from svc_analytics.lake.side_files import QuarantinedRecord, list_files, replace_file
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.periods import Period, month, month_of
 from svc_analytics.records.record_parser import RejectedRecord

@@ -19,12 +19,13 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.instants import DAY, HOUR, to_micros
-from svc_analytics.lake.index import hash_pile
+from svc_analytics.lake.index import hashes
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import RUNS_FOLDER
-from svc_analytics.lake.quarantine import QuarantinedRecord
-from svc_analytics.lake.runs import month_merge, run_file, slices
-from svc_analytics.lake.writing import spill
+from svc_analytics.lake.runs import month_merge, run_file
+from svc_analytics.lake.runs import month_merge as slices
+from svc_analytics.lake.side_files import QuarantinedRecord
+from svc_analytics.lake.writing import publisher
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
 from svc_analytics.lake.writing.writer import LakeWriter, open_writer
 from svc_analytics.records.record_parser import RejectedRecord
@@ -77,12 +78,12 @@ def writing(folder: Path) -> Iterator[LakeWriter]:
 def small_portions() -> Iterator[None]:
     """Let every month that is being read be spilled, in groups and slices of a few rows."""
     with (
-        patch.object(spill, "LARGE_MONTH", -1),
+        patch.object(publisher, "LARGE_MONTH", -1),
         patch.object(run_file, "GROUP_ROWS", 2),
         patch.object(slices, "SLICE_ROWS", 3),
         patch.object(month_merge, "KEPT_VERSIONS", 1),
-        patch.object(hash_pile, "BLOCK", 2),
-        patch.object(hash_pile, "PORTION", 3),
+        patch.object(hashes, "BLOCK", 2),
+        patch.object(hashes, "PORTION", 3),
     ):
         yield
 

@@ -11,8 +11,7 @@ import pytest
 from svc_analytics.errors import ConfigError
 from svc_analytics.unattended import mail, web
 from svc_analytics.unattended.attachments import Attachment
-from svc_analytics.unattended.notice_log import NoticeLog, open_notice_log
-from svc_analytics.unattended.notices import Notice
+from svc_analytics.unattended.notices import Notice, NoticeLog, open_notice_log
 from svc_analytics.unattended.notifiers import Undelivered, read_notifiers
 from svc_analytics.unattended.run_notices import RunNotices
 from svc_analytics.unattended.settings import read_watching

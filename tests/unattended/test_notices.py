@@ -25,8 +25,7 @@ from svc_analytics.instants import HOUR, now
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Reason
 from svc_analytics.unattended import attachments, watch
-from svc_analytics.unattended.notice_log import open_notice_log, read_notice_log
-from svc_analytics.unattended.notices import Notice
+from svc_analytics.unattended.notices import Notice, open_notice_log, read_notice_log
 from svc_analytics.unattended.notifiers import Undelivered, read_notifiers
 from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.web import call as call_web

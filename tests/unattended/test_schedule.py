@@ -14,9 +14,8 @@ import pytest
 from svc_analytics.errors import ConfigError
 from svc_analytics.unattended import schedule as schedules
 from svc_analytics.unattended import scheduled_job
-from svc_analytics.unattended.schedule import Manager
+from svc_analytics.unattended.schedule import Manager, service, timer
 from svc_analytics.unattended.scheduled_job import JobSettings, ScheduledJob, unit_name
-from svc_analytics.unattended.units import service, timer
 
 GOLDEN = Path(__file__).parent / "golden"
 KEY, SECRET = "svc_live_" + "0a" * 32, "tiger-receipt"

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from svc_analytics.cli.commands.lake import sql
 from svc_analytics.errors import QueryError
 from svc_analytics.formatting import tables
-from svc_analytics.warehouse.answers import to_exact_table
+from svc_analytics.warehouse.warehouse import to_exact_table
 from tests.support.prepared import extracted
 
 

@@ -7,7 +7,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse import images
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.models import read_all_models, read_statement_macros
 from tests.support.desks import Desk
 

@@ -9,7 +9,7 @@ import pytest
 
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse import images
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 from tests.support.rings import rings
 from tests.warehouse.test_warehouse import LEDGER, extracted
 

@@ -8,7 +8,7 @@ import duckdb
 
 from svc_analytics.instants import parse_bound
 from svc_analytics.statements.statement import statement
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 from tests.support.desks import Desk
 from tests.support.fake_service import Record, payment, payout, refund
 

@@ -19,14 +19,14 @@ from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.footer import read_footer
-from svc_analytics.lake.index import parent_rows
+from svc_analytics.lake.index import parents
 from svc_analytics.lake.month_file import write_month_file
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.messages import Message
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.warehouse import connection
 from svc_analytics.warehouse import warehouse as warehouse_module
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.models import (
     Model,
     models_used_by,
@@ -543,8 +543,8 @@ def test_what_follows_from_a_refund_and_its_payment_is_found_where_it_does_not(
         place, amounts = rows.schema.get_field_index("fee_kept"), rows["returned_amount"]
         return rows.set_column(place, rows.schema.field(place), amounts)
 
-    real = parent_rows.with_returned
-    monkeypatch.setattr(parent_rows, "with_returned", lambda rows: with_another_fee(real(rows)))
+    real = parents.with_returned
+    monkeypatch.setattr(parents, "with_returned", lambda rows: with_another_fee(real(rows)))
     for path in (lake.path / ".parents").iterdir():
         path.unlink()
     assert (

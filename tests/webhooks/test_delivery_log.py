@@ -24,8 +24,7 @@ from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.secrets import Secret, parse_secrets
 from svc_analytics.signing.webhooks import sign_webhook
 from svc_analytics.webhooks import delivery_log
-from svc_analytics.webhooks.findings import reconcile_log
-from svc_analytics.webhooks.reconcile import OUTPUT
+from svc_analytics.webhooks.reconcile import OUTPUT, reconcile_log
 from tests.support.desks import Desk, machine_clock_at
 from tests.support.fake_service import payment, payout
 from tests.support.flipped_bits import flip_column

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from svc_analytics.books.entry import Entry, Journal
-from svc_analytics.books.presets.form import CodeForm
-from svc_analytics.books.presets.preset import Preset, harmless
+from svc_analytics.books.presets.preset import CodeForm, Preset, harmless
 
 _LONGEST = 200
 _PLACES = 8  # with 20 digits before the point, as many as Beancount computes with

@@ -1,8 +1,7 @@
 """A plain CSV: one line a row, with all that is known of it."""
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
-from svc_analytics.books.presets.form import CodeForm
-from svc_analytics.books.presets.preset import Preset, harmless, rows
+from svc_analytics.books.presets.preset import CodeForm, Preset, harmless, rows
 from svc_analytics.periods import CALENDARS
 
 # The columns, with their meanings.

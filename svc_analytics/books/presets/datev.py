@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
-from svc_analytics.books.presets.form import CodeForm
-from svc_analytics.books.presets.preset import Preset, harmless
+from svc_analytics.books.presets.preset import CodeForm, Preset, harmless
 from svc_analytics.instants import from_micros
 
 _INFO = [f"Beleginfo - {kind} {n}" for n in range(1, 9) for kind in ("Art", "Inhalt")]

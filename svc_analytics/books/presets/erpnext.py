@@ -5,8 +5,15 @@ have one name.
 """
 
 from svc_analytics.books.entry import Journal
-from svc_analytics.books.presets.form import CSV_FILE, at_most
-from svc_analytics.books.presets.preset import Preset, harmless, only_first, rows, with_places
+from svc_analytics.books.presets.preset import (
+    CSV_FILE,
+    Preset,
+    at_most,
+    harmless,
+    only_first,
+    rows,
+    with_places,
+)
 
 HEADER = (
     *("name", "voucher_type", "posting_date", "company", "user_remark"),

@@ -1,8 +1,7 @@
 """NetSuite: Setup, Import/Export, Import CSV Records, Journal Entry."""
 
 from svc_analytics.books.entry import Journal
-from svc_analytics.books.presets.form import CSV_FILE, CodeForm, at_most
-from svc_analytics.books.presets.preset import Preset, harmless, rows
+from svc_analytics.books.presets.preset import CSV_FILE, CodeForm, Preset, at_most, harmless, rows
 
 _OF_LINE = "Journal Entry - Line: "
 HEADER = (

@@ -9,8 +9,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
-from svc_analytics.books.presets.form import CSV_FILE, CodeForm, at_most
-from svc_analytics.books.presets.preset import Preset, harmless, only_first, rows, with_places
+from svc_analytics.books.presets.preset import (
+    CSV_FILE,
+    CodeForm,
+    Preset,
+    at_most,
+    harmless,
+    only_first,
+    rows,
+    with_places,
+)
 
 # Technical names: Odoo takes any other for the one that it is most like.
 HEADER = (

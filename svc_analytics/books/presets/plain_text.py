@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from svc_analytics.books.entry import Entry, Journal
-from svc_analytics.books.presets.form import CodeForm
-from svc_analytics.books.presets.preset import Preset, harmless
+from svc_analytics.books.presets.preset import CodeForm, Preset, harmless
 
 # Two blanks end an account's name; ; begins a comment, : and , a tag in it, | splits a payee.
 _WITHOUT = ";:,|\t"

@@ -1,8 +1,7 @@
 """QuickBooks Online: Settings, Import data, Journal entries."""
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
-from svc_analytics.books.presets.form import CSV_FILE, CodeForm
-from svc_analytics.books.presets.preset import Preset, harmless, rows
+from svc_analytics.books.presets.preset import CSV_FILE, CodeForm, Preset, harmless, rows
 
 HEADER = ("JournalNo", "JournalDate", "AccountName", "Debits", "Credits", "Description")
 _TRACKED = ("Location", "Class")  # columns of a company that tracks them

@@ -1,8 +1,7 @@
 """Xero: Accounting, Manual journals, Import."""
 
 from svc_analytics.books.entry import Journal
-from svc_analytics.books.presets.form import CSV_FILE, CodeForm, at_most
-from svc_analytics.books.presets.preset import Preset, harmless, rows
+from svc_analytics.books.presets.preset import CSV_FILE, CodeForm, Preset, at_most, harmless, rows
 
 HEADER = (
     *("*Narration", "*Date", "Description", "*AccountCode", "*TaxRate", "*Amount"),

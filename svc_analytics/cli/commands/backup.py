@@ -11,7 +11,7 @@ from svc_analytics.config import read_data_dir
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.tables import to_json
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 
 
 @click.command()

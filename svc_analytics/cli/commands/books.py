@@ -7,7 +7,14 @@ from pathlib import Path
 import click
 
 from svc_analytics.arguments import PeriodOptions
-from svc_analytics.books.accounts import FILE, Accounts, read_accounts, starter, unknown_coins
+from svc_analytics.books.accounts import (
+    FILE,
+    Accounts,
+    read_accounts,
+    refusals,
+    starter,
+    unknown_coins,
+)
 from svc_analytics.books.booked import FOLDER, note_booked
 from svc_analytics.books.entries import DAY, MONTH, places_of
 from svc_analytics.books.export import (
@@ -21,7 +28,6 @@ from svc_analytics.books.export import (
 from svc_analytics.books.movements import ROUNDING, read_movements
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.books.presets.registry import PRESETS
-from svc_analytics.books.refusals import refusals
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.books import books_file, books_source, ledger_of, way_of

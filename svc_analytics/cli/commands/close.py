@@ -15,7 +15,7 @@ from svc_analytics.closing import close as closing
 from svc_analytics.closing import due
 from svc_analytics.closing.due import GRACE_HOURS
 from svc_analytics.closing.job import JobOptions
-from svc_analytics.closing.months import require_sealable
+from svc_analytics.closing.neighbours import require_sealable
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.verification import verify
 from svc_analytics.config import Settings, read_settings

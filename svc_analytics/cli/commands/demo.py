@@ -7,7 +7,7 @@ from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import number_option, shared_options
 from svc_analytics.config import read_data_dir
 from svc_analytics.demo import run_demo
-from svc_analytics.extraction import progress
+from svc_analytics.extraction import update
 from svc_analytics.lakehouse import Lakehouse
 
 
@@ -26,7 +26,7 @@ def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: b
     what to try next.
     """
     lake = Lakehouse(read_data_dir(data_dir))
-    with progress.page_bar() as bar:
+    with update.page_bar() as bar:
         new, folder = run_demo(lake, months, payments, seed, note=_say, on_page=bar.show)
     click.echo(reports.statement_report(new, folder, as_json=as_json))
     if not as_json:

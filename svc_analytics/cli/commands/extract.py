@@ -23,7 +23,7 @@ from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.extraction import lookups, update
 from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult, Request, missing_key_class
-from svc_analytics.extraction.scheduler import FEWEST
+from svc_analytics.extraction.segments import FEWEST
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.counts import counted
 from svc_analytics.instants import BEGINNING, HOUR, format_instant, parse_bound

@@ -26,7 +26,8 @@ from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, last_full_month
 from svc_analytics.language.catalogue import Language, languages
-from svc_analytics.notebook import copies, runner
+from svc_analytics.notebook import runner
+from svc_analytics.notebook import runner as copies
 from svc_analytics.notebook.page import make_page
 from svc_analytics.periods import parse_month
 

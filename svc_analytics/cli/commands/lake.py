@@ -30,7 +30,7 @@ from svc_analytics.formatting.counts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.lakes.queries import query_lakes
+from svc_analytics.lakes.lakes import query_lakes
 from svc_analytics.messages import KEPT
 from svc_analytics.render.findings import shown_findings
 from svc_analytics.statements.deep_check import check_deeply
@@ -38,7 +38,7 @@ from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.unattended.schedule_months import scheduled_months
 from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
 from svc_analytics.warehouse.catalogue import describe_views
-from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
 
 _ACCEPTED = ("acknowledged_reason", "acknowledged_by")
@@ -187,7 +187,7 @@ def _answer(query: str, lakes: Sequence[Lakehouse]) -> pa.Table:
 
 def _rehearsed(lakes: Sequence[Lakehouse], query: str, dialect: str) -> str:
     with needs_extra("spark"):
-        from svc_analytics.lakes.rehearsal import rehearse_lakes
+        from svc_analytics.lakes.counted import rehearse_lakes
     return rehearse_lakes(lakes, query, dialect)
 
 

@@ -11,7 +11,7 @@ from svc_analytics.closing.handover.package import pack_folder
 from svc_analytics.closing.handover.package import package as pack_month
 from svc_analytics.closing.handover.sign import Signature, SignedMonths, sign_all, sign_folder
 from svc_analytics.closing.handover.sign import sign as sign_month
-from svc_analytics.closing.register import lake_around
+from svc_analytics.closing.seals import lake_around
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.render.folder import MANIFEST

@@ -10,13 +10,12 @@ from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.package import newest_sealed_folder
 from svc_analytics.closing.handover.prove import LineProof, prove_in_folder
-from svc_analytics.closing.register import lake_around
+from svc_analytics.closing.seals import lake_around
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lake.lake import Lake
-from svc_analytics.proofs.checking import check_proof
-from svc_analytics.proofs.statuses import HELD
+from svc_analytics.proofs.statuses import HELD, check_proof
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.storage import statement_folder
 

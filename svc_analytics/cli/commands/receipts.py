@@ -31,12 +31,18 @@ from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.periods import GREGORIAN, parse_month
 from svc_analytics.periods import month as utc_month
 from svc_analytics.receipts.bulk import VerifyOnline
-from svc_analytics.receipts.duplicates import IDENTICAL, SAME_PAYMENT
-from svc_analytics.receipts.kept_columns import Wanted, open_kept
+from svc_analytics.receipts.lake_months import count_codes
 from svc_analytics.receipts.online import OnlineVerifier
 from svc_analytics.receipts.token_files import read_sources
-from svc_analytics.receipts.verdict_files import count_codes
-from svc_analytics.receipts.verify_files import OUTPUT, open_payments, verify_batches
+from svc_analytics.receipts.verify_files import (
+    IDENTICAL,
+    OUTPUT,
+    SAME_PAYMENT,
+    Wanted,
+    open_kept,
+    open_payments,
+    verify_batches,
+)
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import PROVEN, WEBHOOK_SIGNED

@@ -5,40 +5,49 @@ The zip is the same, byte for byte, whenever the same folder is packed.
 
 import hashlib
 import os
+import textwrap
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from svc_analytics.api.routes import PREFIX, ROUTES
 from svc_analytics.closing import seals
-from svc_analytics.closing.handover import recipe
-from svc_analytics.closing.handover.evidence import evidence_text
-from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.sealing import chain_faults
-from svc_analytics.closing.seals import CHAIN, EVIDENCE, README, SUMS, VERIFY
+from svc_analytics.closing.seals import CHAIN, EVIDENCE, README, SUMS, VERIFY, lake_around
 from svc_analytics.closing.verification.derived_forms import Sealed, fill
 from svc_analytics.closing.verification.facts import version_of
 from svc_analytics.closing.verification.proof import Proof, prove
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import hash_file
+from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.row_files import output_file
-from svc_analytics.formatting.tables import to_csv
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.tables import to_csv, to_objects
+from svc_analytics.formatting.text_templates import load_text
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
-from svc_analytics.periods import parse_period
+from svc_analytics.periods import noun_of, parse_period
 from svc_analytics.proofs import verify
+from svc_analytics.proofs.chain import FILE as CHAIN_FILE
 from svc_analytics.proofs.checkpoint import BESIDE
+from svc_analytics.proofs.marks import Marks
 from svc_analytics.proofs.signature import fingerprint_of, signer_in
 from svc_analytics.proofs.statuses import Trust, signed_by
+from svc_analytics.render.document import unknown_lines
 from svc_analytics.render.folder import MANIFEST, Output
 from svc_analytics.render.formats import has_typst
 from svc_analytics.statements.change.sentences import sentences_file
+from svc_analytics.warehouse.models import read_checks, read_footings, read_statement_macros
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
 _CHUNK = 1 << 20
@@ -168,7 +177,7 @@ def _write(target: Path, proof: Proof) -> None:
 
 def _added(proof: Proof) -> dict[str, bytes]:
     """Make what a package adds to the sealed files, by name."""
-    texts = {README: recipe.readme_text(proof.manifest), EVIDENCE: evidence_text(proof)}
+    texts = {README: readme_text(proof.manifest), EVIDENCE: evidence_text(proof)}
     files = [proof.folder / name for name in BESIDE] + [
         proof.folder.parent / name for name in CHAIN
     ]
@@ -225,3 +234,118 @@ def _entry(name: str) -> zipfile.ZipInfo:
     entry.compress_type = zipfile.ZIP_DEFLATED
     entry.create_system, entry.external_attr = 3, 0o644 << 16  # the same on every system
     return entry
+
+
+# ---------- The README.txt of a packed statement
+# What it is, and how a stranger checks it.
+#
+# `templates/readme.txt` has its text, and in it the recipe, which a test runs.
+
+
+_FACTS = ("tool_version", "start", "end", "label", "calendar", "zone", "status", "as_of")
+_TABLES = {
+    "checks": "every finding that concerns the period",
+    "definitions": "what each figure means, and how it is computed",
+    "months": "the figures of each month that the period is made of",
+    "trend": "all coins in USD, month by month, up to that of the statement",
+    "restatement": "what differs from the version before, with the cause",
+}
+
+
+def readme_text(manifest: dict[str, Any]) -> str:
+    """Write the README.txt of a sealed statement."""
+    noun = noun_of(str(manifest["label"]))
+    return load_text(__package__, "readme.txt").render(
+        {name: single_line(str(manifest.get(name, "not stated"))) for name in _FACTS},
+        title=single_line(f"Statement {manifest['label']} of {names_of(manifest['merchant'])}"),
+        merchant=single_line(str(manifest["merchant"].get("id", "not stated"))),
+        version=manifest["version"],
+        supersedes=manifest.get("supersedes"),
+        previous_seal=manifest.get("previous_seal") or f"none: no {noun} before was sealed",
+        noun=noun,
+        has_definitions="definitions.csv" in manifest["files"],
+        tables=[(name, _meaning(name.partition(".")[0])) for name in sorted(manifest["files"])],
+    )
+
+
+def _meaning(table: str) -> str:
+    """Tell what a table holds; no text where that is not known."""
+    macros = {model.name: model.meaning for model in read_statement_macros()}
+    return _TABLES.get(table) or macros.get(f"statement_{table}", "")
+
+
+# ---------- The EVIDENCE.txt of a packed statement
+# What an auditor asks of records from outside.
+#
+# Auditing standards (PCAOB AS 1105.10A) ask for their source, and how they were received, kept and
+# changed. Each sentence is a fact of the manifest or of a sealed table, or the result of a check
+# that ran while the package was made. `templates/evidence.txt` has the sentences, one in a line.
+
+
+FILE = "EVIDENCE.txt"
+_WIDTH = 92
+_POINT = "- "  # begins a sentence: no value of a record stands before it
+_WORDS = {
+    "names": {"payments": "Payments", "payout_records": "Payouts and refunds"},
+    "routes": {"payments": ROUTES["payments"], "payout_records": ROUTES["payouts"]},
+    "prefix": PREFIX,
+    "readings": {
+        "confirmed": "Two readings in a row saw the same records.",
+        "single": "They were read once; no second reading confirmed them.",
+    },
+    "states": {
+        "complete": "was read completely",
+        "partial": "was read in part",
+        "not extracted": "was not read",
+    },
+}
+
+
+def _in_line(value: object) -> str:
+    """Write a value of a sentence, so that it begins no line of its own."""
+    return single_line(str(value))
+
+
+def evidence_text(proof: Proof) -> str:
+    """Write the EVIDENCE.txt of a folder that was proven."""
+    text = load_text(__package__, "evidence.txt", _in_line)
+    lines = text.render(**_facts(proof), **_WORDS)
+    return "".join(f"{_laid_out(*each)}\n" for each in enumerate(lines.splitlines()))
+
+
+def _laid_out(place: int, line: str) -> str:
+    """Break a sentence into lines, and draw a rule below a heading."""
+    if line.startswith(_POINT):
+        text = single_line(line.removeprefix(_POINT))
+        return textwrap.fill(text, _WIDTH, initial_indent=_POINT, subsequent_indent="  ")
+    return f"{line}\n{('-' if place else '=') * len(line)}" if line else ""
+
+
+def _facts(proof: Proof) -> dict[str, Any]:
+    """Gather the facts of the sentences; tables that could not be read give none."""
+    facts, tables = proof.manifest, proof.sealed.statement.tables if proof.sealed else {}
+    reading, checks, differences = (
+        to_objects(tables[name]) if name in tables else []
+        for name in ("reading", "checks", "restatement")
+    )
+    lines = tables.get("lines")
+    later = 0 if lines is None else pc.sum(pc.greater(lines["record_version"], 1)).as_py() or 0
+    verdicts = tables["receipts"]["verdict"].to_pylist() if "receipts" in tables else []
+    places = (proof.folder / CHAIN_FILE, proof.folder.parent / CHAIN_FILE)
+    return {
+        "proof": proof,
+        "facts": facts,
+        "reading": reading,
+        "checks": checks,
+        "has_checks": "checks" in tables,
+        "differences": len(differences),
+        "lines": None if lines is None else {"count": len(lines), "later": later},
+        "merchant": names_of(facts["merchant"]),
+        "unknown": unknown_lines({"unknown": facts.get("unknown", [])}),
+        "noun": noun_of(facts["label"]),
+        "findings": sorted(Counter((r["check_name"], r["severity"]) for r in checks).items()),
+        "rules": [rule.name for rule in (*read_checks(), *read_footings())],
+        "verdicts": sorted(Counter(verdicts).items()),
+        "marks": Marks.of(proof.folder),
+        "has_chain": any(path.is_file() for path in places),
+    }

@@ -1,22 +1,20 @@
 """The state of each month of a lake, which the desk, commands, statements and notebooks repeat."""
 
+from __future__ import annotations
+
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 from svc_analytics.closing import neighbours, seals
 from svc_analytics.closing.contents import LakeContents
-from svc_analytics.closing.due import closes_at, lake_months
-from svc_analytics.closing.reckonings import Reckoning, reckonings
+from svc_analytics.closing.due import Reckoning, closes_at, lake_months, reckonings
 from svc_analytics.closing.restatement.rederive import read_until, rederive, restatement
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import Manifest
-from svc_analytics.closing.states.judgements import (
-    Judgement,
-    find_judgement,
-    keep_judgement,
-)
 from svc_analytics.errors import SvcError, text_of
+from svc_analytics.files import find_made, keep_made
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.lake.layout import VERDICTS_FOLDER
@@ -222,3 +220,54 @@ def _held(lake: Lake, statement: Statement) -> Statement:
 
 def _judgement(statement: Statement) -> Judgement:
     return Judgement(tuple(reason.text for reason in statement.reasons))
+
+
+# ---------- What a comparison of a month with the lake said
+# Kept for as long as the lake stays as it is.
+# It lies in the cache folder under a hash of all that it was made of, by content: what a lake held
+# before the comparison, and still holds behind it. What is lost there is only made again.
+
+
+_KIND = "months"
+_MOST = 1000  # answers that are kept
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Why a month cannot be sealed, or would not be today, and whether it differs from its seal."""
+
+    reasons: tuple[str, ...] = ()
+    has_changed: bool = False
+
+    @classmethod
+    def read(cls, content: bytes) -> Judgement:
+        """Read what was kept."""
+        facts = json.loads(content)
+        stored = facts.pop("reasons")
+        reasons = (each if isinstance(each, str) else Message.from_json(each) for each in stored)
+        return cls(tuple(reasons), **facts)
+
+    def to_json(self) -> str:
+        """Return it as it is kept: of a reason that is a message, what it was made of."""
+        reasons = [each.to_json() if isinstance(each, Message) else each for each in self.reasons]
+        return json.dumps({"reasons": reasons, "has_changed": self.has_changed})
+
+
+def find_judgement(
+    contents: LakeContents, period: Period, sealed: Manifest | None
+) -> Judgement | None:
+    """Return the kept judgement of a month, or of its newest seal; None where there is none."""
+    content = find_made(_KIND, contents.beneath(period, sealed))
+    return Judgement.read(content) if content else None
+
+
+def keep_judgement(
+    moments: tuple[LakeContents, LakeContents],
+    period: Period,
+    sealed: Manifest | None,
+    answer: Judgement,
+) -> None:
+    """Keep what was found of a month between two moments, if the lake was the same at both."""
+    before, after = (contents.beneath(period, sealed) for contents in moments)
+    if before == after:
+        keep_made(_KIND, before, lambda: answer.to_json().encode(), _MOST)

@@ -14,35 +14,36 @@ import pyarrow as pa
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.balances import balance_notes
-from svc_analytics.closing.chain import broken_chain
-from svc_analytics.closing.months import MONTH_SEALS, broken_months
 from svc_analytics.closing.neighbours import (
+    MONTH_SEALS,
     Mismatch,
+    broken_months,
     command_to_close,
     ends_of,
     newest_sealed,
     unmet_neighbours,
 )
-from svc_analytics.closing.register import FILE, Register, read_register
-from svc_analytics.closing.restatement.diff import NO_DIFFERENCES, Tables, as_texts, read_tables
-from svc_analytics.closing.restatement.rederive import (
-    differences,
-    follows,
-    read_until,
-    rederive,
-    restatement,
-)
-from svc_analytics.closing.restatement.reduction import (
+from svc_analytics.closing.restatement.diff import (
+    NO_DIFFERENCES,
+    Tables,
+    as_texts,
     comparable,
     months_left_out,
     no_longer_stated,
+    read_tables,
 )
-from svc_analytics.closing.restatement.verdicts import (
+from svc_analytics.closing.restatement.rederive import (
     FINDING,
+    differences,
+    follows,
     lost_verdicts,
+    read_until,
+    rederive,
+    restatement,
     verdict_notes,
     without_verdicts,
 )
+from svc_analytics.closing.seals import FILE, Register, broken_chain, read_register
 from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.closing.verification.facts import (
     changed_profile,
@@ -67,8 +68,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import tree_of
+from svc_analytics.proofs.lines import read_secret
 from svc_analytics.proofs.sealed_zones import has_known_offsets, has_other_rules
-from svc_analytics.proofs.secret import read_secret
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import MANIFEST, printed
 from svc_analytics.statements.months import MONTHS

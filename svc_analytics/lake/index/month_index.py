@@ -1,7 +1,7 @@
 """The index of a stream's month files: finds rows by a value, reading only where they may be."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,10 +23,19 @@ from svc_analytics.lake.checksums import (
     signed_footer,
 )
 from svc_analytics.lake.columns import RecordFile
-from svc_analytics.lake.index.hash_file import HashFile, Matches, entries_of, write_hash_file
-from svc_analytics.lake.index.hash_pile import HashPile
-from svc_analytics.lake.index.hashes import Hashes, hash_texts, join
-from svc_analytics.lake.index.recent import RecentHashes
+from svc_analytics.lake.footer import Shared
+from svc_analytics.lake.index.hashes import (
+    Hashes,
+    HashFile,
+    HashPile,
+    Matches,
+    entries_of,
+    find_entries,
+    group_of,
+    hash_texts,
+    join,
+    write_hash_file,
+)
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import IDS_FOLDER
 from svc_analytics.schema import PAYMENTS, Stream, is_within
@@ -289,3 +298,133 @@ def _rows_with(
         mask = pc.is_in(held, value_set=texts)  # two texts may have the same hash
         if pc.any(mask).as_py():
             yield file.read_row_group(group, columns=names, use_threads=False).filter(mask)
+
+
+# ---------- The hashes of the months that a writer wrote, in memory
+# Which of them may hold a text.
+#
+# A first extraction writes month after month, and for each looks for its values in all others.
+# Nearly always they are nowhere: one search tells that of all months, and opens no file.
+
+
+MOST = 4_000_000  # entries of a stream: 32 MB
+MOST_OF_MONTH = 500_000  # a month of more is looked for in its file
+
+
+class RecentHashes:
+    """The entries of the months that a writer wrote, as far as there is room for them."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = columns
+        # In order, of all months; where a file names a row group, these name the month.
+        self._entries = {column: np.empty(0, np.uint64) for column in columns}
+        self._added: dict[str, list[Hashes]] = {column: [] for column in columns}
+        self._labels: list[str] = []  # by number; a month that is written again gets a new one
+        self._numbers: dict[str, int] = {}
+        self._count = 0
+
+    def has_room(self, rows: int) -> bool:
+        """Tell whether a month of so many rows can be added."""
+        count = rows * len(self._columns)
+        return count <= MOST_OF_MONTH and self._count + count <= MOST
+
+    def add(self, label: str, sections: Iterable[Hashes]) -> None:
+        """Add a month that is not held, with the entries of each column."""
+        number = self._numbers[label] = len(self._labels)
+        self._labels.append(label)
+        for column, entries in zip(self._columns, sections, strict=True):
+            self._added[column].append(entries_of(entries, number))
+            self._count += len(entries)
+
+    def remove(self, label: str) -> None:
+        """Remove a month, if it is held: its file is another one now."""
+        number = self._numbers.pop(label, None)
+        if number is not None:
+            for column in self._columns:
+                entries = self._in_order(column)
+                self._entries[column] = entries[group_of(entries) != number]
+                self._count -= len(entries) - len(self._entries[column])
+
+    def may_hold(self, labels: Iterable[str], column: str, hashes: Hashes) -> list[str]:
+        """Return the months that may hold one of these sorted hashes; one that is not held may."""
+        homes = find_entries(self._in_order(column), hashes).groups
+        fresh = {self._labels[number] for number in homes}
+        return [label for label in labels if label in fresh or label not in self._numbers]
+
+    def _in_order(self, column: str) -> Hashes:
+        if added := self._added[column]:
+            entries = np.concatenate([self._entries[column], *added])
+            entries.sort(kind="stable")  # twice as fast: nearly all are in order already
+            self._entries[column] = entries
+            added.clear()
+        return self._entries[column]
+
+
+# ---------- Values that stand in more than one month
+# Receipt numbers and references of payments.
+#
+# Of two rows with the same value in different month files, the file that was written later with
+# its row says so in its footer. What it says may be out of date, but nothing is missing: a
+# reader that counts such values need not read every month.
+
+
+MOST_SHARED = 1_000  # values of a column; where there are more, every month is to be read
+_BATCH = 1_000_000  # rows looked up at once: each look reads something of every month
+
+
+def shared_columns(stream: Stream) -> list[str]:
+    """Return the columns whose values no two rows of a stream should share."""
+    return ["receipt_no", "reference_id"] if stream is PAYMENTS else []
+
+
+def find_shared(
+    index: MonthIndex,
+    stream: Stream,
+    others: Collection[str],
+    known: Shared,
+    incoming: Iterable[pa.Table],
+) -> Shared:
+    """Return the values that a month's footer is to list: its own, and incoming ones others hold.
+
+    A column of which nothing is known stays so: its values were not all looked for.
+    """
+    columns = shared_columns(stream)
+    values: dict[str, tuple[str, ...] | None] = {name: known.get(name, ()) for name in columns}
+    wanted = [column for column in columns if values[column] is not None]
+    narrow = (table.select(wanted) for table in incoming)
+    for rows in joined(narrow, _BATCH) if wanted and others else ():
+        for column in wanted:
+            values[column] = _with_new(index, [*others], column, values[column], rows[column])
+    return values
+
+
+def joined(tables: Iterable[pa.Table], least: int) -> Iterator[pa.Table]:
+    """Join tables of few rows until they have so many: what is done with each has its own cost."""
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(map(len, waiting)) >= least:
+            yield pa.concat_tables(waiting)
+            waiting.clear()
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def _with_new(
+    index: MonthIndex,
+    others: list[str],
+    column: str,
+    known: tuple[str, ...] | None,
+    values: pa.ChunkedArray,
+) -> tuple[str, ...] | None:
+    """Add the values that other months hold to those known; nothing if too many."""
+    if known is None:
+        return None
+    sought = pa.chunked_array([values.drop_null().unique()], pa.string())
+    texts = SoughtTexts.of(sought).without(pa.chunked_array([known], pa.string()))
+    shared = {*known}
+    for label in index.may_hold(others, column, texts.hashes):
+        held = index.held(label, column, texts)
+        shared.update(held.to_pylist())
+        texts = texts.without(pa.chunked_array([held])) if len(held) else texts
+    return tuple(sorted(shared)) if len(shared) <= MOST_SHARED else None

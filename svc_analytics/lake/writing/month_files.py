@@ -13,15 +13,13 @@ from svc_analytics.instants import BEGINNING, DAY
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import MonthFileFooter, Shared
 from svc_analytics.lake.index.hashes import Hashes, join
-from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts
-from svc_analytics.lake.index.shared import find_shared
+from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts, find_shared
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.merge import drop_rows, read_rows
 from svc_analytics.lake.month_coverage import owned_span
 from svc_analytics.lake.month_file import read_groups, rewrite_month_file, write_month_file
-from svc_analytics.lake.quarantine import lost_quarantine
-from svc_analytics.lake.side_files import keep_changes
+from svc_analytics.lake.side_files import keep_changes, lost_quarantine
 from svc_analytics.lake.unlisted import Unlisted
 from svc_analytics.schema import Stream
 

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, Span, Spans, difference, union
-from svc_analytics.lake.quarantine import QuarantinedRecord
-from svc_analytics.lake.runs.folder import WaitingMonth
+from svc_analytics.lake.runs.run_file import WaitingMonth
+from svc_analytics.lake.side_files import QuarantinedRecord
 from svc_analytics.periods import month
 from svc_analytics.schema import Stream
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Thread
+from dataclasses import replace
+from threading import Lock, Thread
 from typing import Any
 
 from svc_analytics.arguments import check
@@ -18,16 +19,18 @@ from svc_analytics.log import LOG
 from svc_analytics.messages import Message
 from svc_analytics.notebook.agreement import Claim
 from svc_analytics.notebook.desk import controls, looks
-from svc_analytics.notebook.desk.books_box import BooksBox
-from svc_analytics.notebook.desk.close_box import CloseBox
+from svc_analytics.notebook.desk.close_box import BooksBox, CloseBox, HandOver
 from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.figure_box import FigureBox
 from svc_analytics.notebook.desk.finding_box import FindingBox
-from svc_analytics.notebook.desk.hand_over import HandOver
-from svc_analytics.notebook.desk.month_tiles import MonthTiles
+from svc_analytics.notebook.desk.looks import Looks
+from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.desk.record_box import RecordBox
+from svc_analytics.notebook.desk.records import Wanted
+from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
 from svc_analytics.notebook.errors import ipython_shell
-from svc_analytics.notebook.outputs import display
+from svc_analytics.notebook.picked import display, heading
+from svc_analytics.periods import GREGORIAN
+from svc_analytics.render.month_state import SIGNS, MonthState
 from svc_analytics.render.standing import proof_lines
 from svc_analytics.statements.statement import Statement
 
@@ -229,3 +232,163 @@ def panel_of(desk: DeskMonths, keep: Any) -> Panel | None:
         return Panel(desk, keep)
     except ModuleNotFoundError:
         return None
+
+
+# ---------- The last twelve months as tiles in a grid that does not move; all months in a list
+
+
+MOST_TILES = 12
+_ENGLISH = Looks()
+_SHORT = 3  # letters of a month's name
+
+
+class MonthTiles:
+    """A tile for each month of the last year, the oldest first, and a list of all."""
+
+    def __init__(self, desk: DeskMonths, choose: Callable[[str], object]) -> None:
+        self._desk, self._choose, self._is_quiet = desk, choose, False
+        self._lock = Lock()  # they are judged in a thread
+        self._tiles = controls.row()
+        self._tiles.add_class("svc-months")
+        self.tiles: dict[str, Any] = {}
+        self.earlier = controls.choice(desk.looks.text("all months"), {})
+        self.earlier.observe(self._pick, "value")
+        self.box = controls.column(self._tiles, self.earlier)
+        self.show()
+
+    def show(self) -> None:
+        """Show the months as they are now; the tiles keep the place that a key had reached."""
+        with self._lock:
+            self._show()
+
+    def _show(self) -> None:
+        chosen, looks = self._desk.tile.label, self._desk.looks
+        newest = {tile.label for tile in self._desk.tiles[:MOST_TILES]} | {chosen}
+        shown = [tile for tile in reversed(self._desk.tiles) if tile.label in newest]
+        if [*self.tiles] != [tile.label for tile in shown]:
+            self.tiles = {tile.label: self._tile(tile.label) for tile in shown}
+            self._tiles.children = tuple(self.tiles.values())
+        for tile in shown:
+            button = self.tiles[tile.label]
+            button.description = tile_text(tile, looks)
+            button.tooltip = looks.text("{TITLE}: {NOTE}", TITLE=tile.period.title, NOTE=tile.note)
+            button._dom_classes = _looks(tile, is_chosen=tile.label == chosen)
+        self._is_quiet = True
+        self.earlier.options = [(_named(tile, looks), tile.label) for tile in self._desk.tiles]
+        self.earlier.value = chosen
+        self._is_quiet = False
+        self.earlier.layout.display = "" if len(self._desk.tiles) > MOST_TILES else "none"
+
+    def _tile(self, label: str) -> Any:
+        return controls.button(label, lambda: self._choose(label))
+
+    def _pick(self, event: Any) -> None:
+        if not self._is_quiet:
+            self._choose(event["new"])
+
+
+def tile_text(state: MonthState, looks: Looks = _ENGLISH) -> str:
+    """Return the name of a month, its state in a sign and a word, and one thing of it more.
+
+    >>> from svc_analytics.periods import month
+    >>> print(tile_text(MonthState(month("2026-10"), "sealed", 0, version=2)))
+    Oct 2026
+    ✓ sealed
+    version 2
+    """
+    period, kind = state.period, state.kind
+    name, word = looks.text(period.title), looks.text(state.word if kind == "late" else kind)
+    if looks.language.is_english:
+        is_long = period.calendar == GREGORIAN
+        name = f"{period.month_name[:_SHORT] if is_long else period.month_name} {period.label[:4]}"
+        word = kind
+    return f"{name}\n{SIGNS[kind]} {word}\n{looks.text(_detail(state))}"
+
+
+def _named(state: MonthState, looks: Looks) -> str:
+    return f"{looks.text(state.period.title)} {SIGNS[state.kind]} {looks.text(state.word)}"
+
+
+def _detail(state: MonthState) -> Message:
+    closes = state.period.day_name(state.closes_at)
+    if state.kind == "running":
+        return Message("closes {DAY}", DAY=closes)
+    if state.kind in ("sealed", "changed"):
+        return Message("version {version}", version=state.version)
+    if state.kind == "blocked":
+        count = len(state.reasons)
+        return Message("{count} reason" if count == 1 else "{count} reasons", count=count)
+    return Message("since {DAY}", DAY=closes)
+
+
+def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:
+    return ("svc-tile", f"svc-{state.kind}", *(["svc-chosen"] if is_chosen else []))
+
+
+# ---------- The statement of a month
+# Its summed tables, each figure pressed to see its records.
+
+
+_CHANGED = "What changed from version {old} to version {new}"
+
+
+class FigureBox:
+    """The tables of a statement, one at a time; buttons choose which."""
+
+    def __init__(self, desk: DeskMonths, drill: Callable[[Wanted], object]) -> None:
+        import ipywidgets  # an optional extra
+
+        self._desk, self._drill, self._looks = desk, drill, desk.looks
+        self._tables: dict[str, StatementTable] = {}
+        self.head, self.table = controls.html(), PressTable(self._press)
+        self.table.box.add_class("svc-figures")
+        self.which = ipywidgets.ToggleButtons(style={"button_width": "auto"})
+        self.which.observe(lambda _: self._show_table(), "value")
+        self.box = controls.column(self.head, self.which, self.table.box)
+        self.show()
+
+    def show(self) -> None:
+        """Show the statement of the month that is shown; what is wrong is one line."""
+        statement = self._desk.statement
+        self._tables = (
+            {} if statement is None else {one.title: one for one in statement_tables(statement)}
+        )
+        if statement is None:
+            self.head.value = self._looks.line(self._desk.problem, is_told=True)
+        else:
+            texts = [*heading(statement).lines, self._desk.notes, self._desk.agreement]
+            lines = "".join(map(self._looks.line, texts))
+            self.head.value = f'<div class="svc-quiet">{lines}</div>{self._changes()}'
+        chosen, titles = self.which.value, list(self._tables)
+        if [title for _, title in self.which.options] != titles:
+            self.which.options = [(self._looks.text(title), title) for title in titles]
+            self.which.value = chosen if chosen in titles else next(iter(titles), None)
+        self.which.layout.display = "" if titles else "none"
+        self._show_table()
+
+    @property
+    def shown(self) -> StatementTable | None:
+        """The table that is shown; None where there is no statement."""
+        return self._tables.get(self.which.value or "")
+
+    def _show_table(self) -> None:
+        if self.shown is None:
+            self.table.show()
+            return
+        self.table.show(
+            content_of(self.shown.table, self.shown.title, self._looks, names=self.shown.name)
+        )
+
+    def _press(self, row: int, column: int) -> None:
+        wanted = self.shown and self.shown.wanted(row, column)
+        if self.shown and wanted:
+            is_known = not self.shown.table.rows[row][column].note
+            self._drill(replace(wanted, is_known=is_known))
+
+    def _changes(self) -> str:
+        """Return the changes from the version before, to open."""
+        changes, count = self._desk.changes, len(self._desk.tile.versions)
+        if changes is None:
+            return ""
+        title = Message(_CHANGED, old=count - 1, new=count)
+        return self._looks.folded(title, self._looks.page(changes._display()))

@@ -15,10 +15,11 @@ from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.statements.balance_assertions import Assertion, read_assertions
-from svc_analytics.statements.explain import Origin, origin_of
-from svc_analytics.statements.records import (
+from svc_analytics.statements.explain import (
     ELSEWHERE,
     PARENTS,
+    Origin,
+    origin_of,
     refunded_elsewhere,
     select_records,
     summed_columns,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from html import unescape
 from urllib.parse import unquote
 
-from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH, has_token_form
+from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH, has_token_form
 
 # What mail and spreadsheets put around a token: blanks, quotes, brackets.
 AROUND = " \t\r\n\u00a0'\"`<>()[]\u2018\u2019\u201c\u201d\u00ab\u00bb"

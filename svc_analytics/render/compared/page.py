@@ -6,13 +6,12 @@ from functools import partial
 import pyarrow as pa
 
 from svc_analytics import charts
-from svc_analytics.formatting.display import Display
-from svc_analytics.formatting.display_html import table_html
+from svc_analytics.formatting.display import Display, table_html
 from svc_analytics.formatting.display_table import ON_PAGES
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.page.front import page_symbols, style_text
-from svc_analytics.render.page.template import load_template
+from svc_analytics.render.page.page import load_template
 from svc_analytics.render.page.words import PageWords
 from svc_analytics.render.picture import Look, draw_svg
 

@@ -13,9 +13,12 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
+import pyarrow as pa
+
 from svc_analytics.messages import Message
 from svc_analytics.money import EXACT
 from svc_analytics.render.document import Document
+from svc_analytics.warehouse.definitions import label_of
 from svc_analytics.warehouse.figures import read_figures
 
 ALL_COINS = Message("All coins, USD")
@@ -155,3 +158,31 @@ def _is_unpriced(row: Row, name: str) -> bool:
         return name in row and row.get(name.removeprefix("usd_")) is not None
     count, priced = (row.get(each) for each in _MADE_OF[name])
     return bool(count) and priced == 0
+
+
+# ---------- How far figures in USD rest on values that the service recorded, in lines of text
+
+
+_COUNTS = {
+    "usd_gross": "payments_count",
+    "usd_refunds": "refunds_count",
+    "usd_payouts": "payouts_count",
+}
+
+
+def describe_pricing(tables: Mapping[str, pa.Table]) -> list[Message]:
+    """Say of which coins only some records have a value in USD."""
+    values = {(row["name"], row["currency"]): row["value"] for row in tables["figures"].to_pylist()}
+    return [
+        Message(
+            "{FIGURE} of {coin}: {count} of {total} records have a USD value, and the others add "
+            "nothing",
+            FIGURE=label_of(name),
+            coin=row["currency"],
+            count=f"{int(priced):,}",
+            total=f"{row[count]:,}",
+        )
+        for row in tables["summary"].to_pylist()
+        for name, count in _COUNTS.items()
+        if (priced := values.get((f"{name}_priced_count", row["currency"]))) and priced < row[count]
+    ]

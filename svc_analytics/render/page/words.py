@@ -13,10 +13,17 @@ from jinja2.filters import do_forceescape as escape
 from jinja2.filters import do_mark_safe as as_html
 
 from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display_html import TableWords
+from svc_analytics.formatting.display import TableWords
 from svc_analytics.formatting.sanitize import escape_invisible, visible
-from svc_analytics.language.catalogue import BETWEEN, Language, is_number
-from svc_analytics.language.isolation import END, LEFT_TO_RIGHT, RIGHT_TO_LEFT, isolate
+from svc_analytics.language.catalogue import (
+    BETWEEN,
+    END,
+    LEFT_TO_RIGHT,
+    RIGHT_TO_LEFT,
+    Language,
+    is_number,
+    isolate,
+)
 from svc_analytics.messages import Message
 
 _MARKS = re.compile(f"([{LEFT_TO_RIGHT}{RIGHT_TO_LEFT}{END}])")

@@ -6,10 +6,10 @@ spreadsheet gives it to the last digit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 from xlsxwriter.utility import xl_rowcol_to_cell
@@ -20,6 +20,7 @@ from svc_analytics.formatting.numbers import COIN, RATIO
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import is_number
 from svc_analytics.messages import Message
+from svc_analytics.money import EXACT
 from svc_analytics.render.workbook.cells import (
     HEADING,
     CellWriter,
@@ -30,7 +31,6 @@ from svc_analytics.render.workbook.cells import (
     shown_places,
     whole_digits,
 )
-from svc_analytics.render.workbook.sums import sum_formula
 
 GAP = 1  # column between tables and their exact texts
 _HEAD: dict[str, Any] = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"}
@@ -168,3 +168,36 @@ class _ColumnNumbers:
     @cached_property
     def _room(self) -> int:
         return max((self._places(each) for each in self.numbers if each.kind != RATIO), default=0)
+
+
+# ---------- Live sums of a workbook
+# Formulas that give what their cell holds, to the last digit.
+#
+# A spreadsheet counts in binary with 15 digits. A sum that stays within them, rounded to its own
+# places, is exact there; only such a sum is a formula, and any other stays a number.
+
+
+_DIGITS = 15  # that a spreadsheet keeps
+
+
+def sum_formula(parts: Mapping[str, Decimal | int], total: Decimal | int) -> str:
+    """Return the formula that adds up parts by their cells; no text where it is not exact.
+
+    >>> sum_formula({"B2": Decimal("0.1"), "B3": Decimal("0.2")}, Decimal("0.3"))
+    'ROUND(SUM(B2,B3),1)'
+    >>> sum_formula({"B2": 1, "B3": 2}, 3), sum_formula({"B2": 1, "B3": 2}, 4)
+    ('SUM(B2,B3)', '')
+    """
+    values = [Decimal(value) for value in parts.values()]
+    if len(values) < 2 or reduce(EXACT.add, values) != total:
+        return ""
+    places = max(map(_places, values))
+    size = reduce(EXACT.add, (value.copy_abs() for value in values)).scaleb(places, EXACT)
+    if size * len(values) >= 10**_DIGITS:  # each addition may round: all of them within a half
+        return ""
+    formula = f"SUM({','.join(parts)})"
+    return f"ROUND({formula},{places})" if places else formula
+
+
+def _places(value: Decimal) -> int:
+    return max(-int(value.normalize(EXACT).as_tuple().exponent), 0)

@@ -27,8 +27,14 @@ from svc_analytics.formatting.numbers import (
 )
 from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.values import value_text
-from svc_analytics.language.catalogue import BETWEEN, ENGLISH, Language, jalali_day
-from svc_analytics.language.isolation import LEFT_TO_RIGHT, isolate_right_to_left
+from svc_analytics.language.catalogue import (
+    BETWEEN,
+    ENGLISH,
+    LEFT_TO_RIGHT,
+    Language,
+    isolate_right_to_left,
+    jalali_day,
+)
 from svc_analytics.messages import Message
 
 EXACT_DIGITS = 15

@@ -22,6 +22,7 @@ from svc_analytics.messages import Message
 from svc_analytics.render.face.all_coins import ALL_COINS
 from svc_analytics.render.face.face import UNPRICED, UNPRICED_LABEL, Face, FaceRow
 from svc_analytics.render.figures import FigureCells, summary_groups
+from svc_analytics.render.workbook.blocks import sum_formula
 from svc_analytics.render.workbook.cells import (
     HEADING,
     CellWriter,
@@ -32,7 +33,6 @@ from svc_analytics.render.workbook.cells import (
     shown_places,
     whole_digits,
 )
-from svc_analytics.render.workbook.sums import sum_formula
 
 GAP = 1  # column between the figures and their exact texts
 _LOOKS: dict[str, dict[str, Any]] = {"": {}, "sub": {"top": 1}, "sum": {"bold": True, "top": 1}}

@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from dataclasses import field as field_of
+from datetime import date
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.cells import PERIODS
-from svc_analytics.formatting.columns import BATCH, chunked_texts
+from svc_analytics.formatting.cells import PERIODS, kind_in_row
 from svc_analytics.formatting.display import head_of
-from svc_analytics.formatting.numbers import COIN, kind_of
-from svc_analytics.formatting.standing import Standing
-from svc_analytics.formatting.values import is_exact_number, is_ratio
-from svc_analytics.language.catalogue import WORDED
-from svc_analytics.language.isolation import isolate_right_to_left
-from svc_analytics.messages import KEPT, TEXTS, Message
+from svc_analytics.formatting.numbers import COIN, kind_of, scale_of
+from svc_analytics.formatting.sanitize import FORMULA
+from svc_analytics.formatting.standing import RUNNING, Standing, running
+from svc_analytics.formatting.values import (
+    BATCH,
+    chunked_texts,
+    column_texts,
+    is_exact_number,
+    is_ratio,
+    python_values,
+    value_text,
+)
+from svc_analytics.language.catalogue import WORDED, Language, isolate, isolate_right_to_left
+from svc_analytics.messages import KEPT, TEXTS, Message, stored_text
 from svc_analytics.render.workbook.cells import (
+    DAY_FORMAT,
     EXACT_DIGITS,
     LINE_HEIGHT,
+    LONGEST_TEXT,
+    RICH,
+    UNREADABLE,
     CellWriter,
+    format_of,
+    is_rounded_throughout,
     lines_in,
     marked,
+    shown_places,
     whole_digits,
 )
-from svc_analytics.render.workbook.columns import (
-    SheetRows,
-    WriteCell,
-    is_told_by_head,
-    significant_digits,
-    words_of,
-)
 from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import read_figures
 
 HEAD = 1  # the row of the column heads, below the caption
 WIDEST, NARROWEST = 60, 9
@@ -231,3 +242,232 @@ def _printed(pen: CellWriter, text: str) -> str:
     # A space parts the size of the letters from a text that begins with a digit.
     shown = text.replace("&", "&&")[:180]
     return isolate_right_to_left(shown) if pen.language.direction == "rtl" else shown
+
+
+# ---------- The columns of a sheet
+# What is known of a whole column is found once, not for each cell.
+
+
+WriteCell = Callable[[int, int, int], None]  # of a row of the table: to this row and place
+_WRAPPED = 58  # letters of a line of the widest column
+_ODD = f"{FORMULA}|^{RICH}|[{''.join(map(chr, UNREADABLE))}]"
+
+
+@dataclass(frozen=True)
+class SheetRows:
+    """Some rows of a table, and what their cells need to know of the sheet and of their coins."""
+
+    pen: CellWriter
+    sheet: Any
+    rows: pa.Table | pa.RecordBatch
+    standing: Standing
+    longest: dict[str, int]  # how many digits the amounts of a coin have before the point
+    lines: dict[int, int] = field(default_factory=dict)  # of the rows that are higher than one
+
+    def heighten(self, row: int, lines: int) -> None:
+        """Make a row high enough for lines of text."""
+        self.lines[row] = max(lines, self.lines.get(row, 1))
+        self.sheet.set_row(row, LINE_HEIGHT * self.lines[row])
+
+    def writer(self, column: pa.Field, look: dict[str, Any], *, is_told: bool = False) -> WriteCell:
+        """Return the writer of a column's cells, its texts in a look; an unknown value is empty.
+
+        Where the head tells that its numbers are rounded, none has the mark.
+        """
+        values = self.rows.column(column.name)
+        if is_exact_number(column):
+            return _Numbers(self, column, values, is_told=is_told).write
+        if pa.types.is_string(column.type) and column.name not in PERIODS:
+            if not self.pen.language.is_english and column.name in {*WORDED, "currency"}:
+                words = words_of(self.rows, column, self.pen.spoken)
+                return _CellTexts(self, words, self.pen.own | look).write
+            texts = column_texts(values, column)
+            return _CellTexts(self, texts, self.pen.left_to_right | look).write
+        return _Others(self, column, python_values(values, column.name)).write
+
+    def shown(self, column: pa.Field, coin: str, unit: str) -> tuple[str, int]:
+        """Return the kind of the numbers of a coin and unit, and how many places they show."""
+        kind, scale = kind_in_row({"unit": unit}, column), scale_of(self.standing.scales, coin)
+        return kind, shown_places(kind, scale, self.longest.get(coin, 1))
+
+    def exact_writer(self, column: pa.Field) -> WriteCell:
+        """Return the writer of every digit of a column's values, as text."""
+        texts = column_texts(self.rows.column(column.name), column)
+        if self.pen.language.has_own_digits:
+            texts = _mapped(texts, self.pen.language.number)
+        return _CellTexts(self, texts, {"align": "right"} | self.pen.left_to_right).write
+
+    def jalali_writer(self, column: pa.Field) -> WriteCell:
+        """Return the writer of the Jalali day of a column's days or instants."""
+        values = python_values(self.rows.column(column.name), column.name)
+
+        def write(index: int, row: int, place: int) -> None:
+            if values[index] is not None:
+                self.pen.jalali(self.sheet, row, place, values[index])
+
+        return write
+
+
+def texts_or_empty(rows: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
+    """Return a column of texts, empty ones where it has none, or the table has no such column."""
+    if name not in rows.schema.names:
+        return pa.array([""] * rows.num_rows, pa.string())
+    return pc.fill_null(rows.column(name).cast(pa.string()), "")
+
+
+def is_told_by_head(part: SheetRows, column: pa.Field, texts: pa.ChunkedArray) -> bool:
+    """Whether the head of a column says that its numbers are rounded, so that no cell has to."""
+    if not (is_exact_number(column) and pa.types.is_decimal(column.type)):
+        return False
+    digits, places = significant_digits(texts), decimal_places(texts)
+    coins, units = (texts_or_empty(part.rows, name) for name in ("currency", "unit"))
+    written: list[tuple[str, int, bool]] = []
+    for coin, unit in product(pc.unique(coins).to_pylist(), pc.unique(units).to_pylist()):
+        kind, shown = part.shown(column, coin, unit)
+        own = pc.and_(pc.equal(coins, coin), pc.equal(units, unit))
+        is_cut = pc.or_(pc.greater(digits, EXACT_DIGITS), pc.greater(places, shown))
+        is_exact = pc.and_not(pc.greater(digits, 0), is_cut)
+        for cells, is_rounded in ((is_cut, True), (is_exact, False)):
+            if pc.any(pc.and_(own, cells)).as_py():
+                written.append((kind, 1, is_rounded))
+    return is_rounded_throughout(written)
+
+
+class _CellTexts:
+    """Texts as they are; one like a formula or like XML, or too long, takes the longer way."""
+
+    def __init__(self, part: SheetRows, texts: pa.Array, look: dict[str, Any]) -> None:
+        odd = pc.or_(
+            pc.match_substring_regex(texts, _ODD), pc.greater(pc.utf8_length(texts), LONGEST_TEXT)
+        )
+        self._part = part
+        self._texts = texts.to_pylist()
+        self._odd = odd.to_pylist() if pc.any(odd).as_py() else None
+        self._look = look
+        self._style = None
+        self._is_wrapped = "text_wrap" in look
+
+    def write(self, index: int, row: int, place: int) -> None:
+        if not (text := self._texts[index]):
+            return
+        if self._is_wrapped and len(text) > _WRAPPED:
+            self._part.heighten(row, lines_in(text, _WRAPPED))
+        if self._odd and self._odd[index]:
+            self._part.pen.text(self._part.sheet, row, place, text, **self._look)
+            return
+        if self._look and self._style is None:
+            self._style = self._part.pen.look(**self._look)
+        self._part.sheet.write_string(row, place, text, self._style)
+
+
+class _Numbers:
+    """Numbers with 15 digits, each in the format of its kind and its coin."""
+
+    def __init__(
+        self, part: SheetRows, column: pa.Field, values: pa.Array, *, is_told: bool
+    ) -> None:
+        self._part, self._column, self._is_told = part, column, is_told
+        self._values = python_values(values, column.name)
+        texts = column_texts(values, column)
+        self._digits = significant_digits(texts).to_pylist()
+        self._places = decimal_places(texts).to_pylist()
+        self._coins, self._units = (
+            texts_or_empty(part.rows, name).to_pylist() for name in ("currency", "unit")
+        )
+        self._forms: dict[tuple[str, str], tuple[str, int]] = {}
+
+    def write(self, index: int, row: int, place: int) -> None:
+        value = self._values[index]
+        if value is None:
+            return
+        kind, places = self._form(self._coins[index], self._units[index])
+        is_cut = self._digits[index] > EXACT_DIGITS or self._places[index] > places
+        form = format_of(kind, places, is_cut=is_cut and not self._is_told)
+        self._part.pen.number(self._part.sheet, row, place, value, form)
+
+    def _form(self, coin: str, unit: str) -> tuple[str, int]:
+        """Return the kind of the numbers of a coin and unit, and how many places they show."""
+        if (coin, unit) not in self._forms:
+            self._forms[coin, unit] = self._part.shown(self._column, coin, unit)
+        return self._forms[coin, unit]
+
+
+class _Others:
+    """Days, instants, flags, lists, and the texts of periods, of which one may be running."""
+
+    def __init__(self, part: SheetRows, column: pa.Field, values: Sequence[Any]) -> None:
+        self._part, self._values = part, values
+        self._name = column.name if column.name in PERIODS else ""
+
+    def write(self, index: int, row: int, place: int) -> None:
+        value, pen, sheet = self._values[index], self._part.pen, self._part.sheet
+        if value is None:
+            return
+        if isinstance(value, bool):
+            sheet.write_boolean(row, place, value)
+        elif isinstance(value, date):
+            mark = f'" {pen.language.text(RUNNING)}"'
+            form = f"{DAY_FORMAT}{mark}" if self._is_running(value) else DAY_FORMAT
+            pen.instant(sheet, row, place, value, form)
+        elif isinstance(value, (list, dict)):
+            text = json.dumps(value, ensure_ascii=False, default=value_text)
+            pen.text(sheet, row, place, text, **pen.left_to_right)
+        elif self._is_running(value):
+            pen.words(sheet, row, place, running(value_text(value)))
+        else:
+            text = pen.language.number(value_text(value))
+            pen.text(sheet, row, place, text, **pen.left_to_right)
+
+    def _is_running(self, value: Any) -> bool:
+        return bool(self._name) and self._part.standing.is_running(value, self._name)
+
+
+def words_of(rows: pa.Table | pa.RecordBatch, column: pa.Field, language: Language) -> pa.Array:
+    """Return a column of words of ours in the language; of a figure's name, its label too.
+
+    >>> rows = pa.table({"kind": ["refund", None]})
+    >>> words_of(rows, rows.schema.field("kind"), Language("fa")).to_pylist()
+    ['استرداد', None]
+    """
+    texts = rows[column.name]
+    messages: dict[str, str] = {}
+    if column.name in TEXTS and KEPT in rows.schema.names:
+        messages = dict(zip(texts.to_pylist(), rows[KEPT].to_pylist(), strict=True))
+    return _mapped(
+        texts, lambda text: _word(stored_text(text, messages.get(text)), column.name, language)
+    )
+
+
+def _word(text: str, column: str, language: Language) -> str:
+    if column == "note" and not language.translation(text):
+        return language.text(f"{text}.")  # a meaning stands there without its full stop
+    if column != "name":
+        return language.text(text) if column != "currency" or " " in text else text
+    label = language.text(label_of(text)) if text in read_figures() else ""
+    return f"{label} ({isolate(text)})" if label else text
+
+
+def _mapped(texts: pa.Array, change: Callable[[str], str]) -> pa.Array:
+    """Return texts changed, each different one once."""
+    changed = {text: change(text) for text in pc.unique(texts).to_pylist() if text is not None}
+    return pa.array(map(changed.get, texts.to_pylist()), pa.string())
+
+
+def significant_digits(texts: pa.Array) -> pa.Array:
+    """Count the significant digits of numbers that are plain texts.
+
+    >>> significant_digits(pa.array(["1200.05", "0.000000000000000001"])).to_pylist()
+    [6, 1]
+    """
+    bare = pc.replace_substring_regex(texts, "[-.]", "")
+    return pc.utf8_length(pc.utf8_trim(bare, "0"))
+
+
+def decimal_places(texts: pa.Array) -> pa.Array:
+    """Count the digits in use behind the point of numbers that are plain texts.
+
+    >>> decimal_places(pa.array(["1200.05", "0.01500000", "12"])).to_pylist()
+    [2, 3, 0]
+    """
+    fractions = pc.replace_substring_regex(texts, "^[^.]*[.]?", "")
+    return pc.utf8_length(pc.utf8_rtrim(fractions, "0"))

@@ -1,19 +1,27 @@
 """App: serve the API over HTTP."""
 
+import asyncio
+import socket
+import struct
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
 from fastapi import FastAPI, Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from svc_analytics.sandbox.core.behaviour import Failure
+from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.core.validation import decode_json
-from svc_analytics.sandbox.http.body_limit import BodyLimit
-from svc_analytics.sandbox.http.fault_injection import FaultInjection
-from svc_analytics.sandbox.http.openapi import describe
 from svc_analytics.sandbox.http.path_route import Endpoint, path_routes
-from svc_analytics.sandbox.http.responses import error_handlers, json_response
-from svc_analytics.sandbox.http.routes import PREFIX, ROUTES, ServedRoute
+from svc_analytics.sandbox.http.responses import (
+    date_header,
+    error_handlers,
+    error_response,
+    json_response,
+)
+from svc_analytics.sandbox.http.routes import PREFIX, ROUTES, ServedRoute, describe
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.state.api_keys import PresentedKey
 
@@ -69,3 +77,113 @@ async def _arguments(route: ServedRoute, request: Request) -> tuple[Any, ...]:
         return (request.query_params,)
     named = tuple(request.path_params.values())
     return (*named, decode_json(await request.body())) if route.body else named
+
+
+# ---------- Limit of request bodies
+# A body that is too large is refused before it is kept.
+
+
+MAX_BODY = 2**20  # bytes; our choice, far above what any field can hold but metadata
+
+
+class BodyLimit:
+    """Refuse a larger body when it is read: what needs no body is answered before."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_request = scope["type"] == "http"
+        await self._app(scope, _limited(scope, receive) if is_request else receive, send)
+
+
+def _limited(scope: Scope, receive: Receive) -> Receive:
+    lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+    is_announced = any(len(value) > 9 or int(value) > MAX_BODY for value in lengths)
+    received = 0
+
+    async def receive_limited() -> Message:
+        nonlocal received
+        if is_announced:
+            raise _too_large()
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > MAX_BODY:
+            raise _too_large()
+        return message
+
+    return receive_limited
+
+
+def _too_large() -> Refusal:
+    return Refusal(413, "PAYLOAD_TOO_LARGE")
+
+
+# ---------- Fault injection
+# Delay requests and make them fail as networks and proxies do.
+
+
+_REFUSALS: dict[Failure, Refusal] = {
+    "500": Refusal(500, "INTERNAL_SERVER_ERROR"),
+    "502": Refusal(502, "BAD_GATEWAY"),
+    "503": Refusal(503, "SERVICE_UNAVAILABLE"),
+    "429": Refusal(429, "RATE_LIMITED"),
+    "429_retry_after": Refusal(429, "RATE_LIMITED"),
+}
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER: on, no seconds
+
+
+class FaultInjection:
+    """Delay every request and fail some of them, as `Behaviour` says."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+        self._requests = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._requests += 1
+        behaviour = self._service.behaviour
+        if behaviour.latency:
+            await asyncio.sleep(behaviour.latency)
+        failure = behaviour.failure(self._requests)
+        if failure is None:
+            await self._app(scope, receive, send)
+        elif failure == "reset":
+            await _hang_up(scope, receive, is_reset=True)
+        elif failure == "cut":
+            await self._app(scope, receive, _half(scope, receive, send))
+        else:
+            await self._failed(failure)(scope, receive, send)
+
+    def _failed(self, failure: Failure) -> Response:
+        if failure == "html":
+            page = "<!doctype html><title>Just a moment</title>"
+            return HTMLResponse(page, headers=date_header(self._service))
+        says_when = failure == "429_retry_after"
+        pause = {"retry-after": self._service.behaviour.retry_after} if says_when else {}
+        return error_response(self._service, _REFUSALS[failure], pause)
+
+
+def _half(scope: Scope, receive: Receive, send: Send) -> Send:
+    """Return a `send` that closes the connection after half of the body."""
+
+    async def send_half(message: Message) -> None:
+        if message["type"] != "http.response.body":
+            return await send(message)
+        body = message["body"]
+        await send({**message, "body": body[: len(body) // 2], "more_body": True})
+        return await _hang_up(scope, receive)
+
+    return send_half
+
+
+async def _hang_up(scope: Scope, receive: Receive, *, is_reset: bool = False) -> None:
+    """Close or reset the connection of a request; the server gave it in the scope."""
+    transport: Any = scope["state"]["transport"]
+    if is_reset:
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+    transport.close()
+    while (await receive())["type"] != "http.disconnect":
+        pass

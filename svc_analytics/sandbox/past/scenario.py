@@ -1,13 +1,93 @@
 """Scenario: the few parameters from which every record of a merchant follows."""
 
+import tomllib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from itertools import accumulate, pairwise
+from pathlib import Path
 from random import Random
-from typing import Self
+from typing import Annotated, Any, Self
+
+import msgspec
+from msgspec import Meta
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.instants import DAY, HOUR, parse_instant
+from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND, from_micros, parse_instant
 from svc_analytics.periods import Period, month, month_of
-from svc_analytics.sandbox.past.business import USUAL, Business
+from svc_analytics.sandbox.core.coins import COINS, Coin
+
+# ---------- Business of a merchant
+# The habits that a scenario file, as TOML, can change.
+
+
+_SLUGS = tuple(coin.slug for coin in COINS)
+_SIZES = ("seed", "months", "payments")
+
+Some = Annotated[int, Meta(ge=0, le=1_000_000)]
+Weight = Annotated[int, Meta(ge=1, le=1_000)]
+Points = Annotated[int, Meta(ge=0, le=5_000)]
+Days = Annotated[int, Meta(ge=1, le=3_650)]
+
+
+class Business(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Set the habits of a merchant; the defaults are the usual merchant."""
+
+    coins: tuple[str, ...] = _SLUGS
+    # How busy January to December are.
+    season: Annotated[tuple[Weight, ...], Meta(min_length=12, max_length=12)] = (
+        *(9, 8, 12, 10, 9, 9, 8, 8, 10, 11, 13, 14),
+    )
+    # Basis points, oldest first; the last starts in mid-month.
+    fee_tiers: Annotated[tuple[Points, ...], Meta(min_length=1, max_length=12)] = (150, 120, 100)
+    refunded_one_in: Some = 24  # one refund in so many payments; 0 is none
+    # Days until a refund, chosen at random.
+    refund_days: Annotated[tuple[Days, ...], Meta(min_length=1)] = (1, 1, 2, 3, 5, 9, 21, 46, 93)
+    # One on the 12th of each of the last so many full months.
+    receipt_rotations: Annotated[int, Meta(ge=0, le=24)] = 1
+    tampered_one_in: Some = 0  # one in so many receipts of the full months; 0 is none
+
+    def __post_init__(self) -> None:
+        if not self.coins or len(set(self.coins)) < len(self.coins) or set(self.coins) - {*_SLUGS}:
+            raise ValueError(f"coins must be some of {', '.join(_SLUGS)}")
+
+    @property
+    def sold_for(self) -> tuple[Coin, ...]:
+        """The coins of the merchant, in the order of `COINS`."""
+        return tuple(coin for coin in COINS if coin.slug in self.coins)
+
+    @property
+    def text(self) -> str:
+        """The habits that differ from the usual ones, as JSON; empty if none does."""
+        habits = {name: getattr(self, name) for name in self.__struct_fields__}
+        changed = {name: value for name, value in habits.items() if value != getattr(USUAL, name)}
+        return msgspec.json.encode(changed).decode() if changed else ""
+
+    @classmethod
+    def of_text(cls, text: str) -> "Business":
+        """Read a business from its JSON text."""
+        return msgspec.json.decode(text or "{}", type=cls)
+
+
+USUAL = Business()
+
+
+def read_scenario_file(path: Path) -> dict[str, Any]:
+    """Read the parameters of a scenario from a TOML file."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        sizes = {name: document.pop(name) for name in _SIZES if name in document}
+        if wrong := [name for name, value in sizes.items() if type(value) is not int]:
+            raise ConfigError(f"{path}: {', '.join(wrong)} must be whole numbers")
+        return {**sizes, "business": msgspec.convert(document, Business)}
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, msgspec.ValidationError) as error:
+        raise ConfigError(f"{path} describes no scenario: {error}") from error
+
+
+# ---------- Scenario
+
 
 # Raise this whenever the same parameters yield other records than before.
 HISTORY_VERSION = 1
@@ -103,3 +183,90 @@ class Scenario:
     ) -> Self:
         """Return the scenario whose current month has this label."""
         return cls(seed, months, payments, month(label).start, Business.of_text(business))
+
+
+# ---------- Timing of the past
+# How many sales a day has, and at which instants.
+#
+# Sales depend on the month, the weekday, the hour and slow growth. Every month also has
+# records at its very edges, which a wrong interval would lose or count twice.
+
+
+_WEEKDAY_WEIGHTS = (10, 10, 11, 13, 12, 14, 11)
+_HOUR_WEIGHTS = (
+    *(4, 3, 2, 1, 1, 2, 4, 7),
+    *(10, 12, 13, 13, 12, 11, 12, 13),
+    *(15, 17, 19, 18, 15, 11, 8, 5),
+)
+_HOURS = tuple(hour * HOUR for hour in range(24))
+_CUMULATIVE_HOURS = tuple(accumulate(_HOUR_WEIGHTS))
+
+_TEHRAN_MIDNIGHT = 20 * HOUR + 30 * MINUTE  # Asia/Tehran is UTC+03:30 all year
+_LAST_MOMENTS = (DAY - 1, _TEHRAN_MIDNIGHT, _TEHRAN_MIDNIGHT - 1)
+_FLASH_SALE = (12 * HOUR,) * 4
+
+
+@dataclass(frozen=True)
+class Day:
+    """Describe one UTC day of a scenario and the number of its sales."""
+
+    index: int
+    start: int
+    sales: int
+    fee_tier: int  # in basis points
+    edges: tuple[int, ...]  # microseconds of the day that should hold a record
+
+    @property
+    def is_last_of_month(self) -> bool:
+        """Whether the next day belongs to another month."""
+        return self.edges == _LAST_MOMENTS
+
+
+def days(scenario: Scenario) -> Iterator[Day]:
+    """Yield every day from the start of a scenario to the end of its current month."""
+    starts = range(scenario.start, scenario.current_month.end, DAY)
+    season = scenario.business.season
+    weights = [_weight(index, start, season) for index, start in enumerate(starts)]
+    total = sum(weights[: (scenario.current_month.start - scenario.start) // DAY])
+    # Cumulative apportionment: the full months hold exactly `payments` sales.
+    marks = [mark * scenario.payments // total for mark in accumulate(weights, initial=0)]
+    for index, (before, after) in enumerate(pairwise(marks)):
+        start = starts[index]
+        yield Day(index, start, after - before, scenario.fee_tier(start), _edges(start))
+
+
+def draw_instants(rng: Random, day: Day, count: int) -> list[int]:
+    """Draw so many instants of a day in order, its edge instants among them."""
+    edges = day.edges[:count]
+    hours = rng.choices(_HOURS, cum_weights=_CUMULATIVE_HOURS, k=count - len(edges))
+    return sorted(
+        [
+            *(day.start + edge for edge in edges),
+            *(day.start + hour + _within_an_hour(rng) for hour in hours),
+        ]
+    )
+
+
+def _within_an_hour(rng: Random) -> int:
+    """Draw a time within an hour: mostly whole milliseconds, some finer or coarser."""
+    kind = rng.randrange(20)
+    if kind == 0:
+        return rng.randrange(3600) * SECOND
+    if kind < 4:
+        return rng.randrange(HOUR)
+    return rng.randrange(3_600_000) * 1000
+
+
+def _weight(index: int, start: int, season: Sequence[int]) -> int:
+    date = from_micros(start)
+    growth = 1000 + index
+    return season[date.month - 1] * _WEEKDAY_WEIGHTS[date.weekday()] * growth
+
+
+def _edges(start: int) -> tuple[int, ...]:
+    date = from_micros(start)
+    if date.day == 1:
+        return (0,)
+    if date.day == 15:
+        return _FLASH_SALE
+    return _LAST_MOMENTS if (date + timedelta(days=1)).day == 1 else ()

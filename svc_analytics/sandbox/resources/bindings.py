@@ -8,7 +8,7 @@ import msgspec
 
 from svc_analytics.sandbox.core import validation
 from svc_analytics.sandbox.core.errors import Refusal, invalid
-from svc_analytics.sandbox.core.exact_json import decode_exactly
+from svc_analytics.sandbox.core.validation import decode_exactly
 from svc_analytics.sandbox.state.api_keys import Key
 from svc_analytics.sandbox.state.customers import Person
 from svc_analytics.sandbox.state.platform import Platform

@@ -11,12 +11,10 @@ from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.past import fake_texts
 from svc_analytics.sandbox.past.sales import payment_figures
 from svc_analytics.sandbox.resources.bindings import Binding, Bindings
-from svc_analytics.sandbox.resources.quotes import Quote
-from svc_analytics.sandbox.resources.sessions import Session, Sessions
-from svc_analytics.sandbox.state.customers import Person
+from svc_analytics.sandbox.resources.sessions import Quote, Session, Sessions
+from svc_analytics.sandbox.state.customers import BUSINESS, FEES, Person, customer
 from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.store import StoredRecord
-from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
 from svc_analytics.schema import PAYMENTS
 
 # Our choice: nobody can try all the codes of a second factor.

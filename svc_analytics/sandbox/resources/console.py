@@ -8,7 +8,7 @@ import msgspec
 from svc_analytics.sandbox.core import validation
 from svc_analytics.sandbox.core.coins import ENABLED
 from svc_analytics.sandbox.core.errors import Refusal, invalid
-from svc_analytics.sandbox.core.urls import is_public_https, loopback_url
+from svc_analytics.sandbox.core.validation import is_public_https, loopback_url
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.state.account import SecretKind
 from svc_analytics.sandbox.state.records import Record

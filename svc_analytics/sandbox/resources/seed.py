@@ -2,7 +2,7 @@
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.sandbox.core.clock import Clock
-from svc_analytics.sandbox.past.days import OnProgress, history
+from svc_analytics.sandbox.past.sales import OnProgress, history
 from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.store import Store

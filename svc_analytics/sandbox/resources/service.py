@@ -11,8 +11,7 @@ from svc_analytics.sandbox.core.validation import uuid_form
 from svc_analytics.sandbox.resources.bindings import Bindings
 from svc_analytics.sandbox.resources.checkout import Checkout
 from svc_analytics.sandbox.resources.pagination import Paginator
-from svc_analytics.sandbox.resources.payouts import Payouts
-from svc_analytics.sandbox.resources.recipient_lookup import RecipientLookup
+from svc_analytics.sandbox.resources.payouts import Payouts, RecipientLookup
 from svc_analytics.sandbox.resources.sessions import Sessions
 from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
 from svc_analytics.sandbox.state.account import Account, KeyClass
@@ -27,8 +26,7 @@ from svc_analytics.sandbox.state.records import (
 )
 from svc_analytics.sandbox.state.store import Store, StoredRecord
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
-from svc_analytics.signing.receipts import ATTESTED, parse_receipt, verify_receipt
-from svc_analytics.signing.token_form import MalformedToken
+from svc_analytics.signing.receipts import ATTESTED, MalformedToken, parse_receipt, verify_receipt
 
 
 class Service:

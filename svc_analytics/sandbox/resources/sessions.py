@@ -1,20 +1,168 @@
 """Checkout sessions: created, read, cancelled, expired (contract, Sessions)."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
 from svc_analytics.instants import MINUTE
+from svc_analytics.sandbox.core import validation
+from svc_analytics.sandbox.core.coins import (
+    ENABLED,
+    MAX_USD,
+    MICRODOLLARS,
+    USD_DECIMALS,
+    Coin,
+    decimal_text,
+    half_up,
+    is_plain,
+    units_of,
+    usd_text,
+)
 from svc_analytics.sandbox.core.errors import Refusal, duplicate_reference, not_found
-from svc_analytics.sandbox.core.exact_json import as_integer, decode_exactly
-from svc_analytics.sandbox.core.validation import Body, as_object, uuid_form
-from svc_analytics.sandbox.resources.quotes import Quote, quotes_of
-from svc_analytics.sandbox.resources.session_validation import currency_codes, schema_codes
+from svc_analytics.sandbox.core.validation import (
+    Body,
+    as_integer,
+    as_object,
+    decode_exactly,
+    uuid_form,
+)
 from svc_analytics.sandbox.state.api_keys import Key
 from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.records import Record, instant_text
+
+# ---------- Validation of `POST /sessions`
+# All error codes of a body at once.
+
+
+_REQUIRED = {"reference_id": validation.text(128), "title": validation.text(128)}
+_OPTIONAL = {
+    "description": validation.text(512, minimum=0),
+    "return_url": validation.https_uri,
+    "cancel_url": validation.https_uri,
+    "metadata": validation.is_object,
+    "ttl_minutes": validation.json_integer(5, 1440),
+    "customer": validation.is_object,
+    "price_usd": is_plain,
+    "amounts": lambda value: isinstance(value, list) and 1 <= len(value) <= 10,
+}
+# The contract shows no limits for the customer block; these are our choice.
+_CUSTOMER = {
+    "id": validation.text(128),
+    "name": validation.text(256),
+    "email": validation.text(320),
+}
+_AMOUNT = {"currency": validation.text(32), "amount": is_plain}
+
+
+def schema_codes(body: validation.Body) -> set[str]:
+    """Return the error codes of a body that depend on no setting."""
+    codes = set()
+    if not _has_good_schema(body):
+        codes.add("VALIDATION_FAILED")
+    if "customer" not in body:
+        codes.add("PAY_CUSTOMER_REQUIRED")
+    if ("amounts" in body) == ("price_usd" in body) or not _has_good_amounts(body):
+        codes.add("PAY_AMOUNT_INVALID")
+    return codes
+
+
+def currency_codes(body: validation.Body, accepted: list[str]) -> set[str]:
+    """Return the error code for a coin that the merchant does not accept."""
+    unknown = [
+        entry["currency"]
+        for entry in _entries(body)
+        if entry["currency"] not in ENABLED or entry["currency"] not in accepted
+    ]
+    return {"PAY_CURRENCY_NOT_ACCEPTED"} if unknown else set()
+
+
+def _has_good_schema(body: validation.Body) -> bool:
+    customer, amounts = body.get("customer"), body.get("amounts")
+    if not validation.is_valid(body, _REQUIRED, _OPTIONAL):
+        return False
+    if customer is not None and not validation.is_valid(customer, _CUSTOMER, {}):
+        return False
+    return amounts is None or len(amounts) == len(list(_entries(body)))
+
+
+def _has_good_amounts(body: validation.Body) -> bool:
+    price = body.get("price_usd", "")
+    if is_plain(price) and units_of(price, USD_DECIMALS, MAX_USD) is None:
+        return False
+    slugs = [entry["currency"] for entry in _entries(body)]
+    return len(slugs) == len(set(slugs)) and all(
+        units_of(entry["amount"], ENABLED[entry["currency"]].decimals) is not None
+        for entry in _entries(body)
+        if entry["currency"] in ENABLED
+    )
+
+
+def _entries(body: validation.Body) -> Iterator[dict[str, Any]]:
+    """Yield the entries of `amounts` that obey the schema."""
+    amounts = body.get("amounts")
+    for entry in amounts if isinstance(amounts, list) else ():
+        if isinstance(entry, dict) and validation.is_valid(entry, _AMOUNT, {}):
+            yield entry
+
+
+# ---------- Quotes
+# The price of a session in each coin, fixed when it is created.
+
+
+USD_PLACES = 6
+
+Quote = dict[str, Any]
+
+
+def quotes_of(platform: Platform, body: Body, now: int) -> list[Quote]:
+    """Return the entries of a session's `amounts`.
+
+    With `price_usd`: each accepted coin at its current rate; coins without a rate are
+    omitted. With `amounts`: the given amounts; a coin without a rate has no `usd_value`.
+    """
+    if "amounts" in body:
+        return [_of_amount(platform, entry, now) for entry in body["amounts"]]
+    cents = units_of(body["price_usd"], USD_DECIMALS, MAX_USD) or 0
+    accepted = [ENABLED[slug] for slug in platform.settings["accepted_currencies"]]
+    quotes = [_quoted(platform, coin, cents, now) for coin in accepted]
+    if not any(quotes):
+        raise Refusal(503, "PAY_RATE_UNAVAILABLE")
+    return [quote for quote in quotes if quote]
+
+
+def value_in_usd(platform: Platform, coin: Coin, units: int, now: int) -> str | None:
+    """Return the value of units in US dollars, or None if the coin has no rate."""
+    price = platform.rates.price(coin, now)
+    return None if price is None else usd_text(units, coin, price, USD_PLACES)
+
+
+def _of_amount(platform: Platform, entry: Body, now: int) -> Quote:
+    coin = ENABLED[entry["currency"]]
+    units = units_of(entry["amount"], coin.decimals) or 0
+    quote = {"currency": coin.slug, "amount": decimal_text(units, coin.decimals)}
+    usd_value = value_in_usd(platform, coin, units, now)
+    return quote if usd_value is None else {**quote, "usd_value": usd_value}
+
+
+def _quoted(platform: Platform, coin: Coin, price_usd: int, now: int) -> Quote | None:
+    """Quote a price, given with 8 decimals, at the coin's current rate."""
+    rate = platform.rates.price(coin, now)
+    if rate is None:
+        return None
+    scale = 10 ** (coin.decimals + MICRODOLLARS)
+    units = max(1, half_up(price_usd * scale, rate * 10**USD_DECIMALS))
+    return {
+        "currency": coin.slug,
+        "amount": decimal_text(units, coin.decimals),
+        "usd_value": usd_text(units, coin, rate, USD_PLACES),
+    }
+
+
+# ---------- Checkout sessions
+
 
 _ECHOED = ("title", "description", "price_usd", "return_url", "cancel_url")
 

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
-from svc_analytics.sandbox.core.urls import loopback_url, request_target
+from svc_analytics.sandbox.core.validation import loopback_url, request_target
 from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.records import instant_text
 from svc_analytics.signing.webhooks import sign_webhook

@@ -1,17 +1,23 @@
 """Platform: the store, clock and shared parts that every resource uses."""
 
+import hashlib
+import uuid
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from svc_analytics.instants import DAY
 from svc_analytics.sandbox.core.clock import Clock
-from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.core.coins import Coin, Prices, daily_prices
+from svc_analytics.sandbox.core.errors import duplicate_reference
+from svc_analytics.sandbox.past.scenario import Scenario, days
 from svc_analytics.sandbox.state.account import Account, SigningSecrets, account_of
 from svc_analytics.sandbox.state.api_keys import ApiKeys, Authorizer
-from svc_analytics.sandbox.state.customers import Customers
-from svc_analytics.sandbox.state.idempotency import IdempotencyKeys
-from svc_analytics.sandbox.state.outbox import Outbox
-from svc_analytics.sandbox.state.rates import Rates
+from svc_analytics.sandbox.state.customers import Customers, Wallet
 from svc_analytics.sandbox.state.settings import MerchantSettings
 from svc_analytics.sandbox.state.store import Store
 from svc_analytics.sandbox.state.tables import prepare
-from svc_analytics.sandbox.state.wallet import Wallet
 
 
 class Platform:
@@ -56,3 +62,87 @@ class Platform:
         with self.store.transaction():
             self.wallet.open(self.scenario.start)
             self.customers.open(self.scenario.start)
+
+
+# ---------- Outbox of webhook events
+# Written with the change they report, delivered later.
+
+
+# Events, Event types: the fields of each type, in order, after event_id and type.
+FIELDS: dict[str, tuple[str, ...]] = {
+    "payment.completed": ("session_id", "reference_id", "payment_id", "status"),
+    "session.expired": ("session_id", "reference_id", "status"),
+    "payout.completed": ("payout_id", "reference_id", "kind", "status"),
+    "binding.completed": ("binding_id", "customer_id", "status"),
+    "binding.review": ("binding_id", "customer_id", "status"),
+    "binding.revoked": ("binding_id", "customer_id", "status"),
+    "test.ping": ("source",),
+}
+
+
+class Outbox:
+    """Queue webhook events; they carry ids and a status, never an amount."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def emit(self, type_: str, at: int, **fields: str | None) -> str:
+        """Queue an event and return its id, which every delivery attempt carries."""
+        if tuple(fields) != FIELDS[type_]:
+            raise AssertionError(f"{type_} has the fields {FIELDS[type_]}, not {tuple(fields)}")
+        event_id = str(uuid.uuid4())
+        body: dict[str, Any] = {"event_id": event_id, "type": type_, **fields}
+        text = msgspec.json.encode(body).decode()
+        self._store.insert("events", event_id, type_, text, at, "pending", 0, at)
+        return event_id
+
+
+# ---------- Idempotency by `reference_id`
+# Allow repeats, refuse a different request.
+
+
+class IdempotencyKeys:
+    """Remember the requests made so far, by kind and reference."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def is_replay(self, kind: str, reference_id: str, payload: object) -> bool:
+        """Tell whether the same request was made before; refuse a different one."""
+        sql = "select fingerprint from requests where kind = ? and reference_id = ?"
+        row = self._store.first(sql, kind, reference_id)
+        if row and row[0] != _fingerprint(payload):
+            raise duplicate_reference()
+        return row is not None
+
+    def keep(self, kind: str, reference_id: str, payload: object) -> None:
+        """Remember a request; call inside the transaction that carries it out."""
+        self._store.insert("requests", kind, reference_id, _fingerprint(payload))
+
+
+def _fingerprint(payload: object) -> str:
+    canonical = msgspec.json.encode(payload, order="sorted")
+    return hashlib.sha256(canonical).hexdigest()
+
+
+# ---------- USD rates of the platform's coins; any rate can be absent
+
+
+class Rates:
+    """Look up prices in microdollars of one whole coin, as the seeded past used them."""
+
+    def __init__(self, scenario: Scenario, settings: MerchantSettings) -> None:
+        self._scenario = scenario
+        self._settings = settings
+
+    def price(self, coin: Coin, now: int) -> int | None:
+        """Return a coin's rate now, or None if it is absent."""
+        if coin.slug in self._settings["absent_rates"]:
+            return None
+        path = self._prices.get(coin.slug, [coin.opening_price])
+        day = (now - self._scenario.start) // DAY
+        return path[max(0, min(day, len(path) - 1))]
+
+    @cached_property
+    def _prices(self) -> Prices:
+        return daily_prices(self._scenario.rng(), sum(1 for _ in days(self._scenario)))

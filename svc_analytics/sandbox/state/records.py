@@ -3,7 +3,7 @@
 from typing import Any
 
 from svc_analytics.instants import SECOND, from_micros
-from svc_analytics.sandbox.core.exact_json import decode_exactly
+from svc_analytics.sandbox.core.validation import decode_exactly
 from svc_analytics.sandbox.state.account import Account
 from svc_analytics.sandbox.state.store import StoredRecord
 from svc_analytics.schema import PAYMENTS, Stream

@@ -14,8 +14,7 @@ from threading import RLock
 from typing import Any, Self
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.sandbox.past.days import DayOfRows
-from svc_analytics.sandbox.past.sales import Row
+from svc_analytics.sandbox.past.sales import DayOfRows, Row
 from svc_analytics.sandbox.past.scenario import HISTORY_VERSION, Scenario
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 

@@ -15,8 +15,7 @@ from svc_analytics.money import EXACT
 from svc_analytics.periods import Period
 from svc_analytics.schema import MONEY
 from svc_analytics.statements.change.parts import Group, Sides, Sums
-from svc_analytics.statements.explain import instant_literal
-from svc_analytics.statements.records import ELSEWHERE, refunded_elsewhere
+from svc_analytics.statements.explain import ELSEWHERE, instant_literal, refunded_elsewhere
 from svc_analytics.warehouse.warehouse import Warehouse
 
 ONE_OFF = 20  # times the middle amount of its kind and coin: a record above that is a one-off

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from svc_analytics.closing.contents import LakeContents
-from svc_analytics.closing.reckonings import Reckoning, reckonings
+from svc_analytics.closing.due import Reckoning, reckonings
 from svc_analytics.closing.states.month_states import LAST, judged, month_states, with_statuses
 from svc_analytics.errors import SvcError
 from svc_analytics.instants import ago, now
@@ -18,7 +18,7 @@ from svc_analytics.proofs.statuses import FAILED
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
 from svc_analytics.unattended.looks.point import Point
-from svc_analytics.unattended.notice_log import read_notice_log
+from svc_analytics.unattended.notices import read_notice_log
 from svc_analytics.unattended.schedule import TimerStatus, machine_manager, own_manager, read_status
 from svc_analytics.unattended.settings import Watching
 

@@ -1,1 +1,0 @@
-"""Two periods at the same age."""
