@@ -96,7 +96,7 @@ def connect(address: str) -> Engine | None:
 @cache
 def _connected(address: str) -> Engine:
     with needs_extra("spark"):
-        from svc_analytics.engines.probe.probe import require_exact
+        from svc_analytics.engines.probe import require_exact
         from svc_analytics.engines.spark import SparkConnect
     _require_listener(address)
     engine = SparkConnect(address)

@@ -20,7 +20,7 @@ from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.log import LOG
 from svc_analytics.messages import Message
-from svc_analytics.render.described.datapackage import column_meaning, write_datapackage
+from svc_analytics.render.datapackage import column_meaning, write_datapackage
 from svc_analytics.render.document import Document
 from svc_analytics.render.formats import DOCUMENTS
 from svc_analytics.storage import Storage, open_storage

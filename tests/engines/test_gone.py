@@ -7,7 +7,7 @@ from threading import Thread
 import pytest
 
 from svc_analytics.engines import connect, spark
-from svc_analytics.engines.probe.probe import require_exact
+from svc_analytics.engines.probe import require_exact
 from svc_analytics.engines.spark import SparkConnect
 from svc_analytics.errors import EngineUnavailable
 from tests.support.engines import DuckEngine, spark_place

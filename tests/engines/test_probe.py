@@ -2,7 +2,7 @@
 
 import pytest
 
-from svc_analytics.engines.probe.probe import LINES, ask, require_exact
+from svc_analytics.engines.probe import LINES, ask, require_exact
 from svc_analytics.errors import EngineRefused
 from tests.support.engines import DuckEngine, spark_with
 

@@ -27,7 +27,6 @@ from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, last_full_month
 from svc_analytics.language.catalogue import Language, languages
 from svc_analytics.notebook import runner
-from svc_analytics.notebook import runner as copies
 from svc_analytics.notebook.page import make_page
 from svc_analytics.periods import parse_month
 
@@ -118,7 +117,7 @@ def lab(arguments: tuple[str, ...], lang: str, digits: str, data_dir: str | None
     language = Language(lang, digits)
     environment = runner.lab_environment(lake.path)
     environment |= {"SVC_LAB_LANG": language.code, "SVC_LAB_DIGITS": language.digits}
-    folder, notes = copies.working_folder(lake.path, language)
+    folder, notes = runner.working_folder(lake.path, language)
     for note in (f"JupyterLab opens the folder {folder}", *notes):
         echo_note(note, "notebooks")
     own = (f"--notebook-dir={folder}", *_LAB_OPTIONS)

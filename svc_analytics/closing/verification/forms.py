@@ -27,7 +27,7 @@ from svc_analytics.errors import ConfigError, LakeError, text_of
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period
-from svc_analytics.render.described.datapackage import DATA_PACKAGE
+from svc_analytics.render.datapackage import DATA_PACKAGE
 from svc_analytics.render.document import Document
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS, Output, write_files
 from svc_analytics.render.formats import DOCUMENTS, form_of

@@ -1,1 +1,0 @@
-"""The probe: what an engine must answer before a figure is asked of it."""
