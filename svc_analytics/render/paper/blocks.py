@@ -7,8 +7,7 @@ begins with the same heads of its rows.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from svc_analytics.language.catalogue import Language
-from svc_analytics.language.catalogue import without_marks
+from svc_analytics.language.catalogue import Language, without_marks
 from svc_analytics.render.face.all_coins import ALL_COINS
 from svc_analytics.render.page.tables import PageCell, PageTable
 

@@ -19,8 +19,7 @@ from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Document
 from svc_analytics.render.page.front import foot_text, running_head
-from svc_analytics.render.page.page import page_blocks
-from svc_analytics.render.page.page import instant_text
+from svc_analytics.render.page.page import instant_text, page_blocks
 from svc_analytics.render.paper.blocks import blocks_of_figures, blocks_of_records
 from svc_analytics.render.paper.words import Typst, as_string, in_typst, literal, words_of
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from html import unescape
 
 from svc_analytics.formatting.sanitize import escape_invisible
-from svc_analytics.language.catalogue import Language
-from svc_analytics.language.catalogue import END, LEFT_TO_RIGHT, RIGHT_TO_LEFT
+from svc_analytics.language.catalogue import END, LEFT_TO_RIGHT, RIGHT_TO_LEFT, Language
 from svc_analytics.render.page.words import PageWords
 
 _FIRST_STRONG = "\N{FIRST STRONG ISOLATE}"
