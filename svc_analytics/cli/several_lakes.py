@@ -15,8 +15,7 @@ from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.row_files import check_form, output_file, write_rows
 from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.lakes.lakes import Lakes, open_lakes
-from svc_analytics.lakes.statement import GroupStatement
+from svc_analytics.lakes.lakes import GroupStatement, Lakes, open_lakes
 from svc_analytics.lakes.views import MERCHANT
 
 # Options that a statement of one merchant takes, and one of several does not.

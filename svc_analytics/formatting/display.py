@@ -156,8 +156,8 @@ def select_known(names: Sequence[str], known: Sequence[str]) -> list[str]:
     return list(names)
 
 
-# ---------- Tables to display as HTML. All text is escaped
-# Payers wrote some.
+# ---------- Tables to display as HTML
+# All text is escaped: payers wrote some.
 
 
 _FIGURES = "font-variant-numeric:tabular-nums lining-nums;white-space:nowrap;direction:ltr"

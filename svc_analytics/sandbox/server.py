@@ -27,7 +27,7 @@ from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.core.validation import is_loopback, loopback_url
 from svc_analytics.sandbox.http.app import BodyLimit, create_app
 from svc_analytics.sandbox.http.control_api import control_routes
-from svc_analytics.sandbox.http.responses import error_handlers, error_response
+from svc_analytics.sandbox.http.messages import error_handlers, error_response
 from svc_analytics.sandbox.pages.checkout import EMBED_PATH, Widget
 from svc_analytics.sandbox.pages.console import ConsolePages
 from svc_analytics.sandbox.resources.service import Service

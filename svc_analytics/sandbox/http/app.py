@@ -14,12 +14,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from svc_analytics.sandbox.core.behaviour import Failure
 from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.core.validation import decode_json
-from svc_analytics.sandbox.http.path_route import Endpoint, path_routes
-from svc_analytics.sandbox.http.responses import (
+from svc_analytics.sandbox.http.messages import (
+    Endpoint,
     date_header,
     error_handlers,
     error_response,
     json_response,
+    path_routes,
 )
 from svc_analytics.sandbox.http.routes import PREFIX, ROUTES, ServedRoute, describe
 from svc_analytics.sandbox.resources.service import Service

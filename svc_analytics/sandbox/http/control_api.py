@@ -18,9 +18,13 @@ from svc_analytics.sandbox.core.behaviour import Behaviour
 from svc_analytics.sandbox.core.coins import ENABLED, decimal_text
 from svc_analytics.sandbox.core.errors import Refusal, invalid, invalid_recipient
 from svc_analytics.sandbox.core.validation import Body, is_shallow
-from svc_analytics.sandbox.http.browsing import is_own_page
-from svc_analytics.sandbox.http.path_route import Endpoint, PathRoute, path_routes
-from svc_analytics.sandbox.http.responses import json_response
+from svc_analytics.sandbox.http.messages import (
+    Endpoint,
+    PathRoute,
+    is_own_page,
+    json_response,
+    path_routes,
+)
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.state.records import Record, instant_text

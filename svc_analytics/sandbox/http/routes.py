@@ -6,7 +6,7 @@ from svc_analytics.money import AMOUNT_PATTERN
 from svc_analytics.sandbox.core.coins import PLAIN_PATTERN
 from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.core.validation import HTTPS_PATTERN, MAX_URI, Json
-from svc_analytics.sandbox.resources.pagination import DEFAULT_LIMIT, KINDS, MAX_ROWS
+from svc_analytics.sandbox.resources.service import DEFAULT_LIMIT, KINDS, MAX_ROWS
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Stream
 
 PREFIX = "/api/pay/v1"

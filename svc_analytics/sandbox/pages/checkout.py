@@ -18,8 +18,15 @@ from svc_analytics.instants import SECOND, parse_instant
 from svc_analytics.sandbox.core import html
 from svc_analytics.sandbox.core.errors import Refusal, not_found
 from svc_analytics.sandbox.core.validation import uuid_form
-from svc_analytics.sandbox.http.browsing import Form, first, is_browser, is_own_page, read_form
-from svc_analytics.sandbox.http.responses import date_header, json_response
+from svc_analytics.sandbox.http.messages import (
+    Form,
+    date_header,
+    first,
+    is_browser,
+    is_own_page,
+    json_response,
+    read_form,
+)
 from svc_analytics.sandbox.pages.layout import ShopPage
 from svc_analytics.sandbox.pages.texts import (
     WIDGET,
@@ -33,8 +40,8 @@ from svc_analytics.sandbox.pages.texts import (
 from svc_analytics.sandbox.resources.bindings import Binding
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.resources.sessions import Session
+from svc_analytics.sandbox.state.account import read_signed, write_signed
 from svc_analytics.sandbox.state.customers import Person
-from svc_analytics.sandbox.state.signed_text import read_signed, write_signed
 
 _BARRED = "This account cannot sign in."
 _UNKNOWN = "Please sign in first."

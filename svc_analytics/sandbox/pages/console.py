@@ -13,10 +13,16 @@ from starlette.responses import RedirectResponse, Response
 
 from svc_analytics.sandbox.core import html
 from svc_analytics.sandbox.core.errors import Refusal, no_such_route
-from svc_analytics.sandbox.http.browsing import Form, first, is_own_page, read_form
 from svc_analytics.sandbox.http.control_api import ControlApi
-from svc_analytics.sandbox.http.path_route import PathRoute, path_routes
-from svc_analytics.sandbox.http.responses import date_header
+from svc_analytics.sandbox.http.messages import (
+    Form,
+    PathRoute,
+    date_header,
+    first,
+    is_own_page,
+    path_routes,
+    read_form,
+)
 from svc_analytics.sandbox.pages.console_actions import (
     ACTIONS,
     BUTTONS,

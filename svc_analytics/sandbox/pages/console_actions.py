@@ -6,7 +6,7 @@ from typing import Any
 
 from svc_analytics.sandbox.core import html
 from svc_analytics.sandbox.core.coins import ENABLED
-from svc_analytics.sandbox.http.browsing import Form, first
+from svc_analytics.sandbox.http.messages import Form, first
 from svc_analytics.sandbox.pages.texts import coin_text
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.state.records import Record

@@ -19,7 +19,6 @@ from svc_analytics.sandbox.core.coins import (
     units_for,
     usd_text,
 )
-from svc_analytics.sandbox.past import fake_texts
 from svc_analytics.sandbox.past.scenario import Business, Day, Scenario, days, draw_instants
 
 Row = tuple[Any, ...]
@@ -51,9 +50,9 @@ class Sale(NamedTuple):
         """The payment as a row of `schema.PAYMENTS`, without its receipt."""
         return (
             self.payment_id,
-            fake_texts.receipt_no(self.number),
+            receipt_no(self.number),
             self.session_id,
-            fake_texts.order_reference(self.number),
+            order_reference(self.number),
             "completed",
             *payment_figures(self.coin, self.charged, self.fee).values(),
             self.usd_value,
@@ -105,14 +104,14 @@ class Sales:
         return Sale(
             number=self._count,
             at=at,
-            payment_id=fake_texts.uuid_text(rng),
-            session_id=fake_texts.uuid_text(rng),
+            payment_id=uuid_text(rng),
+            session_id=uuid_text(rng),
             payer_id=self._payers[payer],
             coin=coin,
             charged=charged,
             fee=half_up(charged * day.fee_tier, BASIS_POINTS),
             usd_value=usd_text(charged, coin, price, rng.choice(USD_PLACES)),
-            metadata=fake_texts.metadata(rng, payer),
+            metadata=metadata(rng, payer),
         )
 
     def _pick_payer(self) -> int:
@@ -263,7 +262,7 @@ class Outflows:
         self._wallet[coin.slug] -= transfer.debited
         price = self._prices[coin.slug][day.index]
         return (
-            fake_texts.uuid_text(rng),
+            uuid_text(rng),
             self._reference(transfer.kind),
             transfer.kind,
             "completed",
@@ -271,7 +270,7 @@ class Outflows:
             usd_text(transfer.units, coin, price, rng.choice(USD_PLACES)),
             transfer.payer_id,
             transfer.payment_id,
-            fake_texts.comment(rng, transfer.kind),
+            comment(rng, transfer.kind),
             at,
             self._settled_at(at),
         )
@@ -280,7 +279,7 @@ class Outflows:
         """Return the merchant's reference; payouts made in the console have none."""
         self._count += 1
         is_console = kind == "payout" and not self._rng.randrange(_CONSOLE_ONE_IN)
-        return None if is_console else fake_texts.payout_reference(self._count)
+        return None if is_console else payout_reference(self._count)
 
     def _settled_at(self, at: int) -> int:
         """Draw the instant of settlement: at once, or some milliseconds later."""
@@ -315,7 +314,7 @@ def history(scenario: Scenario, on_progress: OnProgress | None = None) -> Iterat
     """Generate a scenario's rows day by day; the same scenario gives the same rows."""
     rng, calendar = scenario.rng(), list(days(scenario))
     prices = daily_prices(rng, len(calendar))
-    payers = [fake_texts.uuid_text(rng) for _ in range(12 + scenario.payments // 8)]
+    payers = [uuid_text(rng) for _ in range(12 + scenario.payments // 8)]
     shop = Sales(rng, prices, payers, scenario.business.sold_for)
     wallet = Outflows(rng, prices, payers, scenario.business)
     done, total = 0, sum(day.sales for day in calendar)
@@ -325,3 +324,58 @@ def history(scenario: Scenario, on_progress: OnProgress | None = None) -> Iterat
         done += len(sales)
         if on_progress:
             on_progress(done, total)
+
+
+# ---------- Made-up texts of the past
+# Ids, references, metadata, comments.
+#
+# They contain what merchants really write: slashes, spaces, Persian, and sometimes a text
+# that a spreadsheet would take for a formula.
+
+
+_METADATA = (
+    "{}",
+    "{}",
+    '{"customer":{"id":"C-%(payer)06d"},"cart":{"items":[{"sku":"tea-100","qty":%(qty)d}]}}',
+    '{"customer":{"id":"C-%(payer)06d","city":"تهران"},"cart":{"items":[{"sku":"tile/blue",'
+    '"qty":%(qty)d},{"sku":"saffron-5g","qty":1}],"gift":true},"weight_kg":1.25}',
+    '{"campaign":"نوروز","tags":["spring","بهار"],"customer":{"id":"C-%(payer)06d"}}',
+    '{"customer":{"id":"C-%(payer)06d"},"note":"leave at the door 🌷","coupon":null}',
+    '{"utm":{"source":"newsletter","n":%(qty)d},"path":["shop","tea & tiles","<b>checkout</b>"]}',
+    '{"customer":{"id":"C-%(payer)06d"},"note":"=HYPERLINK(\\"https://x.example\\")"}',
+)
+_PAYOUT_COMMENTS = ("", "", "commission", "supplier share", "سهم فروشنده", "+ bonus, spring")
+_REFUND_COMMENTS = ("", "returned", "arrived broken", "مرجوعی", "=goodwill, order was late")
+
+
+def uuid_text(rng: Random) -> str:
+    """Draw a version 4 UUID; `uuid.UUID` would take most of the seeding time."""
+    digits = f"{rng.getrandbits(128):032x}"
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+
+def receipt_no(number: int) -> str:
+    """Return the receipt number of the merchant's n-th payment."""
+    return f"SVC-{number:09d}"
+
+
+def order_reference(number: int) -> str:
+    """Return the merchant's reference of its n-th order."""
+    if number % 40 == 0:
+        return f"سفارش-{number}"
+    return f"shop 2/{number}" if number % 25 == 0 else f"order-{number:07d}"
+
+
+def payout_reference(number: int) -> str:
+    """Return the merchant's reference of its n-th payout or refund."""
+    return f"پرداخت/{number}" if number % 10 == 0 else f"out/{number:06d}"
+
+
+def metadata(rng: Random, payer: int) -> str:
+    """Draw the metadata of an order as JSON text."""
+    return rng.choice(_METADATA) % {"payer": payer, "qty": rng.randint(1, 9)}
+
+
+def comment(rng: Random, kind: str) -> str:
+    """Draw the comment on a payout or refund; often there is none."""
+    return rng.choice(_REFUND_COMMENTS if kind == "refund" else _PAYOUT_COMMENTS)

@@ -8,7 +8,7 @@ import msgspec
 from svc_analytics.instants import MINUTE
 from svc_analytics.sandbox.core.coins import BASIS_POINTS, ENABLED, half_up, stored_units
 from svc_analytics.sandbox.core.errors import Refusal
-from svc_analytics.sandbox.past import fake_texts
+from svc_analytics.sandbox.past import sales
 from svc_analytics.sandbox.past.sales import payment_figures
 from svc_analytics.sandbox.resources.bindings import Binding, Bindings
 from svc_analytics.sandbox.resources.sessions import Quote, Session, Sessions
@@ -109,7 +109,7 @@ class Checkout:
     def _next_receipt_no(self) -> str:
         """Return the next receipt number, after those of the seeded days to come."""
         [(last,)] = self._platform.store.fetch("select max(receipt_no) from payments")
-        return fake_texts.receipt_no(int(last.rpartition("-")[2]) + 1 if last else 1)
+        return sales.receipt_no(int(last.rpartition("-")[2]) + 1 if last else 1)
 
 
 def _require_open(session: Session) -> None:

@@ -22,11 +22,11 @@ from svc_analytics.sandbox.core.errors import (
 )
 from svc_analytics.sandbox.past.sales import Transfer
 from svc_analytics.sandbox.resources.sessions import value_in_usd
+from svc_analytics.sandbox.state.account import read_signed, write_signed
 from svc_analytics.sandbox.state.api_keys import Key
 from svc_analytics.sandbox.state.customers import BUSINESS, FEES, Person, customer
 from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.records import Record, instant_text
-from svc_analytics.sandbox.state.signed_text import read_signed, write_signed
 from svc_analytics.sandbox.state.store import StoredRecord
 from svc_analytics.schema import PAYOUT_RECORDS
 
