@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,7 @@ class Acceptances:
     """The lines of a lake's file, and the clock that some of them may lie ahead of."""
 
     marks: tuple[Acknowledgement, ...]
-    clock: int
+    clock: int = field(compare=False)  # it goes on; what counts by it, `marks` and `ahead` tell
 
     @classmethod
     def of(cls, lake: Lake, clock: int | None = None, sealed: Sealed = frozenset()) -> Acceptances:
