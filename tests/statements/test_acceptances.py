@@ -178,10 +178,11 @@ def test_a_record_that_changes_back_and_forth_is_accepted_each_time(desk):
     ]
     serve(desk, versions[0])
     for days, version in enumerate(versions[1:], 1):
-        made = serve(desk, version, now=FIRST_SEEN + timedelta(days=days))
+        seen = FIRST_SEEN + timedelta(days=days)
+        made = serve(desk, version, now=seen)
         open_ones = [row for row in blocking(made) if not row["acknowledged_by"]]
         assert [row["check_name"] for row in open_ones] == ["record_was_not_restated"]
-        accept(desk, *blocking(made), at="2026-11-10")
+        accept(desk, *blocking(made), at=f"{seen:%Y-%m-%dT%H:%M:%SZ}")
 
 
 def value_of(stream: Stream, name: str) -> Any:
