@@ -1,5 +1,19 @@
-"""The desk at which months are closed."""
+"""The desk at which months are closed, and the key that this machine signs with."""
+
+from pathlib import Path
+
+import pytest
 
 from tests.closing.conftest import closer
+from tests.support.ssh_keys import make_key
 
 __all__ = ["closer"]
+
+
+@pytest.fixture
+def key(tmp_path, monkeypatch) -> Path:
+    """A key of its own, which the settings name and no agent holds."""
+    key = make_key(tmp_path, "own")
+    monkeypatch.setenv("SVC_SIGNING_KEY", str(key))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    return key

@@ -30,14 +30,6 @@ from tests.support.ssh_keys import make_key
 
 
 @pytest.fixture
-def key(tmp_path, monkeypatch) -> Path:
-    key = make_key(tmp_path, "own")
-    monkeypatch.setenv("SVC_SIGNING_KEY", str(key))
-    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-    return key
-
-
-@pytest.fixture
 def signed(closer, key) -> Closer:
     """A desk whose three months are sealed and signed, as this machine remembers."""
     closer.closed(*MONTHS)

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -29,14 +28,6 @@ from tests.support.ssh_keys import is_signed_by, make_key
 
 CHAIN = "chain.json.sig"
 OF_MONTHS = [f"{month}/checkpoint.sig" for month in MONTHS]
-
-
-@pytest.fixture
-def key(tmp_path, monkeypatch) -> Path:
-    key = make_key(tmp_path, "own")
-    monkeypatch.setenv("SVC_SIGNING_KEY", str(key))
-    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
-    return key
 
 
 @pytest.fixture

@@ -1,1 +1,1 @@
-"""A statement as a page: HTML, and the PDF printed from it."""
+"""A statement as a page of HTML, and the blocks that its PDF is set from too."""
