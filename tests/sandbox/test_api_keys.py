@@ -5,11 +5,10 @@ from operator import attrgetter
 
 import pytest
 
-from svc_analytics.sandbox.http.routes import ROUTES
-from svc_analytics.sandbox.past.scenario import Scenario
-from svc_analytics.sandbox.resources.console import Console
-from svc_analytics.sandbox.state.account import account_of
-from svc_analytics.sandbox.state.api_keys import PresentedKey
+from svc_analytics.sandbox.account import PresentedKey, account_of
+from svc_analytics.sandbox.console import Console
+from svc_analytics.sandbox.routes import ROUTES
+from svc_analytics.sandbox.scenario import Scenario
 from tests.sandbox.shop import refused
 
 UNAUTHORIZED = (401, "UNAUTHORIZED")

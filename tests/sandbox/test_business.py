@@ -8,7 +8,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, parse_instant
 from svc_analytics.periods import month_of
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
-from svc_analytics.sandbox.past.scenario import Business, read_scenario_file
+from svc_analytics.sandbox.scenario import Business, read_scenario_file
 from svc_analytics.signing.receipts import verify_receipt
 from svc_analytics.signing.secrets import parse_secrets
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from svc_analytics.instants import DAY, HOUR
-from svc_analytics.sandbox.state.records import receipt_facts
+from svc_analytics.sandbox.service import receipt_facts
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import sign_receipt, verify_receipt
 

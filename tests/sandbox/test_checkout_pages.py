@@ -7,7 +7,7 @@ import pytest
 
 from svc_analytics.instants import MINUTE, SECOND
 from svc_analytics.sandbox import Service
-from svc_analytics.sandbox.resources.checkout import WRONG_CODES
+from svc_analytics.sandbox.checkout import WRONG_CODES
 from tests.sandbox.in_process import words
 
 SARA = {"as": "sara@customers.example"}

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from svc_analytics.sandbox.pages.console_actions import ACTIONS
+from svc_analytics.sandbox.console_pages import ACTIONS
 from tests.sandbox.in_process import words
 
 MONEY_OR_FOR_GOOD = {"pay-out", "suspend", "maintain", "revoke", "rotate-receipt", "rotate-webhook"}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.sandbox.core.behaviour import EVERY_FAILURE, Behaviour
-from svc_analytics.sandbox.http.control_api import control_routes
-from svc_analytics.sandbox.http.routes import ROUTES, describe
-from svc_analytics.sandbox.state.platform import FIELDS
+from svc_analytics.sandbox.behaviour import EVERY_FAILURE, Behaviour
+from svc_analytics.sandbox.console import control_routes
+from svc_analytics.sandbox.platform import FIELDS
+from svc_analytics.sandbox.routes import ROUTES, describe
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

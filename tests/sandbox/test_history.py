@@ -9,7 +9,7 @@ import pytest
 from svc_analytics.instants import MINUTE, parse_instant
 from svc_analytics.periods import month_of
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
-from svc_analytics.sandbox.core.coins import COINS
+from svc_analytics.sandbox.coins import COINS
 
 DECIMALS = {coin.slug: coin.decimals for coin in COINS}
 ONE_UNIT = {slug: Decimal(1).scaleb(-decimals) for slug, decimals in DECIMALS.items()}

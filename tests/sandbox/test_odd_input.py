@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from svc_analytics.sandbox.http.control_api import ControlApi, control_routes
+from svc_analytics.sandbox.console import ControlApi, control_routes
 
 ENDS = (
     *("\n", "\r", "\r\n", "\t", "\x0b", "\x85", "\u2028", "\0", "/", "//", "..", "%", "%2F"),

@@ -11,7 +11,7 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from svc_analytics.sandbox import create_app
-from svc_analytics.sandbox.http.routes import PREFIX, ROUTES, describe
+from svc_analytics.sandbox.routes import PREFIX, ROUTES, describe
 from tests.sandbox.shop import refused
 from tests.support.rings import rings
 

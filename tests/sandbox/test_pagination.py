@@ -4,7 +4,7 @@ import pytest
 
 from svc_analytics.instants import DAY, parse_instant
 from svc_analytics.sandbox import Behaviour
-from svc_analytics.sandbox.state.store import Slice, page_query
+from svc_analytics.sandbox.store import Slice, page_query
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 
 INVALID = (422, "VALIDATION_FAILED")

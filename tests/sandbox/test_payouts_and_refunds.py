@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from svc_analytics.instants import DAY, MINUTE
-from svc_analytics.sandbox.state.customers import BUSINESS, OUTSIDE
+from svc_analytics.sandbox.customers import BUSINESS, OUTSIDE
 
 NOBODY = "7c3a2828-e243-4264-94c9-68ce0bd58683"
 NO_RECIPIENT = (422, "PAY_RECIPIENT_INVALID")

@@ -6,7 +6,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, parse_instant
 from svc_analytics.periods import month
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
-from svc_analytics.sandbox.past.sales import history
+from svc_analytics.sandbox.sales import history
 
 SMALL = Scenario(seed=5, months=2, payments=40)
 

@@ -9,8 +9,8 @@ import pytest
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.sandbox import Behaviour, Service, serve, write_env_file
-from svc_analytics.sandbox.http.app import create_app
-from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
+from svc_analytics.sandbox.app import create_app
+from svc_analytics.sandbox.routes import PREFIX, ROUTES
 
 NO_KEY = {"authorization": "none"}
 

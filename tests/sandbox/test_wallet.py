@@ -9,10 +9,9 @@ import pytest
 
 from svc_analytics.instants import DAY
 from svc_analytics.sandbox import Clock, Refusal, Service, Store
-from svc_analytics.sandbox.core.coins import COINS, decimal_text
-from svc_analytics.sandbox.http.control_api import ControlApi
-from svc_analytics.sandbox.resources.console import Console
-from svc_analytics.sandbox.state.customers import BUSINESS, FEES, PAST_CUSTOMERS, customer
+from svc_analytics.sandbox.coins import COINS, decimal_text
+from svc_analytics.sandbox.console import Console, ControlApi
+from svc_analytics.sandbox.customers import BUSINESS, FEES, PAST_CUSTOMERS, customer
 from svc_analytics.schema import PAYOUT_RECORDS
 
 

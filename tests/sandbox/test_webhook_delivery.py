@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 
 from svc_analytics.instants import DAY, HOUR, SECOND
-from svc_analytics.sandbox.resources.console import Console
-from svc_analytics.sandbox.resources.webhook_delivery import (
+from svc_analytics.sandbox.console import Console
+from svc_analytics.sandbox.webhooks import (
     BACKOFF,
     WebhookSender,
     post_to_this_machine,
@@ -174,7 +174,7 @@ def test_receiver_that_is_not_there_is_a_failure():
 
 def test_receiver_that_answers_drop_by_drop_gets_no_more_time(monkeypatch):
     """Each byte comes soon after the last, and the whole far too late."""
-    monkeypatch.setattr("svc_analytics.sandbox.resources.webhook_delivery.ATTEMPT_SECONDS", 0.1)
+    monkeypatch.setattr("svc_analytics.sandbox.webhooks.ATTEMPT_SECONDS", 0.1)
 
     def drip():
         with server.accept()[0] as connection, suppress(OSError):

@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from svc_analytics.sandbox.http.app import MAX_BODY
-from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
+from svc_analytics.sandbox.app import MAX_BODY
+from svc_analytics.sandbox.routes import PREFIX, ROUTES
 
 ME = f"{PREFIX}/me"
 CREATE = f"POST {PREFIX}/sessions HTTP/1.1"

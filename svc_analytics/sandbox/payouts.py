@@ -12,22 +12,22 @@ from typing import Any
 import msgspec
 
 from svc_analytics.instants import DAY, MINUTE
-from svc_analytics.sandbox.core import validation
-from svc_analytics.sandbox.core.coins import CENT, ENABLED, Coin, is_plain, stored_units, units_of
-from svc_analytics.sandbox.core.errors import (
+from svc_analytics.sandbox import validation
+from svc_analytics.sandbox.account import Key, read_signed, write_signed
+from svc_analytics.sandbox.clock import instant_text
+from svc_analytics.sandbox.coins import CENT, ENABLED, Coin, is_plain, stored_units, units_of
+from svc_analytics.sandbox.customers import BUSINESS, FEES, Person, customer
+from svc_analytics.sandbox.platform import Platform
+from svc_analytics.sandbox.sales import Transfer
+from svc_analytics.sandbox.sessions import value_in_usd
+from svc_analytics.sandbox.store import StoredRecord
+from svc_analytics.sandbox.validation import (
+    Record,
     Refusal,
     duplicate_reference,
     invalid_amount,
     invalid_recipient,
 )
-from svc_analytics.sandbox.past.sales import Transfer
-from svc_analytics.sandbox.resources.sessions import value_in_usd
-from svc_analytics.sandbox.state.account import read_signed, write_signed
-from svc_analytics.sandbox.state.api_keys import Key
-from svc_analytics.sandbox.state.customers import BUSINESS, FEES, Person, customer
-from svc_analytics.sandbox.state.platform import Platform
-from svc_analytics.sandbox.state.records import Record, instant_text
-from svc_analytics.sandbox.state.store import StoredRecord
 from svc_analytics.schema import PAYOUT_RECORDS
 
 # ---------- Recipient lookup

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from svc_analytics.instants import DAY, SECOND
-from svc_analytics.sandbox.core.coins import (
+from svc_analytics.sandbox.coins import (
     BASIS_POINTS,
     CENT,
     Coin,
@@ -19,7 +19,7 @@ from svc_analytics.sandbox.core.coins import (
     units_for,
     usd_text,
 )
-from svc_analytics.sandbox.past.scenario import Business, Day, Scenario, days, draw_instants
+from svc_analytics.sandbox.scenario import Business, Day, Scenario, days, draw_instants
 
 Row = tuple[Any, ...]
 

@@ -6,15 +6,14 @@ import uuid
 import msgspec
 
 from svc_analytics.instants import MINUTE
-from svc_analytics.sandbox.core.coins import BASIS_POINTS, ENABLED, half_up, stored_units
-from svc_analytics.sandbox.core.errors import Refusal
-from svc_analytics.sandbox.past import sales
-from svc_analytics.sandbox.past.sales import payment_figures
-from svc_analytics.sandbox.resources.bindings import Binding, Bindings
-from svc_analytics.sandbox.resources.sessions import Quote, Session, Sessions
-from svc_analytics.sandbox.state.customers import BUSINESS, FEES, Person, customer
-from svc_analytics.sandbox.state.platform import Platform
-from svc_analytics.sandbox.state.store import StoredRecord
+from svc_analytics.sandbox.bindings import Binding, Bindings
+from svc_analytics.sandbox.coins import BASIS_POINTS, ENABLED, half_up, stored_units
+from svc_analytics.sandbox.customers import BUSINESS, FEES, Person, customer
+from svc_analytics.sandbox.platform import Platform
+from svc_analytics.sandbox.sales import payment_figures, receipt_no
+from svc_analytics.sandbox.sessions import Quote, Session, Sessions
+from svc_analytics.sandbox.store import StoredRecord
+from svc_analytics.sandbox.validation import Refusal
 from svc_analytics.schema import PAYMENTS
 
 # Our choice: nobody can try all the codes of a second factor.
@@ -109,7 +108,7 @@ class Checkout:
     def _next_receipt_no(self) -> str:
         """Return the next receipt number, after those of the seeded days to come."""
         [(last,)] = self._platform.store.fetch("select max(receipt_no) from payments")
-        return sales.receipt_no(int(last.rpartition("-")[2]) + 1 if last else 1)
+        return receipt_no(int(last.rpartition("-")[2]) + 1 if last else 1)
 
 
 def _require_open(session: Session) -> None:

@@ -15,10 +15,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from svc_analytics.instants import SECOND, parse_instant
-from svc_analytics.sandbox.core import html
-from svc_analytics.sandbox.core.errors import Refusal, not_found
-from svc_analytics.sandbox.core.validation import uuid_form
-from svc_analytics.sandbox.http.messages import (
+from svc_analytics.sandbox import html
+from svc_analytics.sandbox.account import read_signed, write_signed
+from svc_analytics.sandbox.app import (
     Form,
     date_header,
     first,
@@ -27,9 +26,11 @@ from svc_analytics.sandbox.http.messages import (
     json_response,
     read_form,
 )
-from svc_analytics.sandbox.pages.layout import ShopPage
-from svc_analytics.sandbox.pages.texts import (
+from svc_analytics.sandbox.bindings import Binding
+from svc_analytics.sandbox.customers import Person
+from svc_analytics.sandbox.pages import (
     WIDGET,
+    ShopPage,
     alerts,
     coin_text,
     left_text,
@@ -37,11 +38,9 @@ from svc_analytics.sandbox.pages.texts import (
     time_text,
     value_text,
 )
-from svc_analytics.sandbox.resources.bindings import Binding
-from svc_analytics.sandbox.resources.service import Service
-from svc_analytics.sandbox.resources.sessions import Session
-from svc_analytics.sandbox.state.account import read_signed, write_signed
-from svc_analytics.sandbox.state.customers import Person
+from svc_analytics.sandbox.service import Service
+from svc_analytics.sandbox.sessions import Session
+from svc_analytics.sandbox.validation import Refusal, not_found, uuid_form
 
 _BARRED = "This account cannot sign in."
 _UNKNOWN = "Please sign in first."

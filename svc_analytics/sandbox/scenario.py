@@ -1,13 +1,14 @@
 """Scenario: the few parameters from which every record of a merchant follows."""
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate, pairwise
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any, Self
+from zlib import crc32
 
 import msgspec
 from msgspec import Meta
@@ -15,7 +16,9 @@ from msgspec import Meta
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND, from_micros, parse_instant
 from svc_analytics.periods import Period, month, month_of
-from svc_analytics.sandbox.core.coins import COINS, Coin
+from svc_analytics.sandbox.coins import COINS, Coin
+from svc_analytics.signing.receipts import sign_receipt
+from svc_analytics.signing.secrets import Secret
 
 # ---------- Business of a merchant
 # The habits that a scenario file, as TOML, can change.
@@ -270,3 +273,34 @@ def _edges(start: int) -> tuple[int, ...]:
     if date.day == 15:
         return _FLASH_SALE
     return _LAST_MOMENTS if (date + timedelta(days=1)).day == 1 else ()
+
+
+# ---------- Tampered receipts: a scenario can ask for them, and checks must find them
+
+
+_WAYS = ("forged", "altered", "cut")  # found as bad_signature, facts_mismatch, malformed
+
+
+@dataclass(frozen=True)
+class Tampering:
+    """Tamper with about every n-th receipt of payments before an instant; 0 is none."""
+
+    one_in: int = 0
+    before: int = 0
+
+    def of(self, stored: Mapping[str, Any]) -> str | None:
+        """Return the way to tamper with a receipt, or None."""
+        mark = crc32(stored["id"].encode())
+        if not self.one_in or stored["paid_at"] >= self.before or mark % self.one_in:
+            return None
+        return _WAYS[mark // self.one_in % len(_WAYS)]
+
+    def sign(self, stored: Mapping[str, Any], facts: Mapping[str, str], secret: Secret) -> str:
+        """Sign the receipt of a payment, tampered with if it is one of those."""
+        way = self.of(stored)
+        if way == "forged":
+            return sign_receipt(facts, Secret("a forger's secret"))
+        if way == "altered":
+            facts = {**facts, "charged_amount": f"1{facts['charged_amount']}"}
+        receipt = sign_receipt(facts, secret)
+        return receipt[:-10] if way == "cut" else receipt

@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
-from svc_analytics.sandbox.core.validation import loopback_url, request_target
-from svc_analytics.sandbox.state.platform import Platform
-from svc_analytics.sandbox.state.records import instant_text
+from svc_analytics.sandbox.clock import instant_text
+from svc_analytics.sandbox.platform import Platform
+from svc_analytics.sandbox.validation import loopback_url, request_target
 from svc_analytics.signing.webhooks import sign_webhook
 
 # The pause after each failed attempt; after the last the event is abandoned.

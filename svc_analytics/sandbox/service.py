@@ -8,26 +8,24 @@ import msgspec
 
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.instants import BEGINNING, parse_instant
-from svc_analytics.sandbox.core.behaviour import Behaviour
-from svc_analytics.sandbox.core.clock import Clock
-from svc_analytics.sandbox.core.errors import invalid, invalid_receipt, not_found
-from svc_analytics.sandbox.core.validation import uuid_form
-from svc_analytics.sandbox.resources.bindings import Bindings
-from svc_analytics.sandbox.resources.checkout import Checkout
-from svc_analytics.sandbox.resources.payouts import Payouts, RecipientLookup
-from svc_analytics.sandbox.resources.sessions import Sessions
-from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
-from svc_analytics.sandbox.state.account import Account, KeyClass, read_signed, write_signed
-from svc_analytics.sandbox.state.api_keys import Key
-from svc_analytics.sandbox.state.platform import Platform
-from svc_analytics.sandbox.state.records import (
-    PAGE_EXTRAS,
-    RECORD_EXTRAS,
+from svc_analytics.sandbox.account import Account, Key, KeyClass, read_signed, write_signed
+from svc_analytics.sandbox.behaviour import Behaviour
+from svc_analytics.sandbox.bindings import Bindings
+from svc_analytics.sandbox.checkout import Checkout
+from svc_analytics.sandbox.clock import Clock, instant_text
+from svc_analytics.sandbox.payouts import Payouts, RecipientLookup
+from svc_analytics.sandbox.platform import Platform
+from svc_analytics.sandbox.sessions import Sessions
+from svc_analytics.sandbox.store import FILTERS, Position, Slice, Store, StoredRecord
+from svc_analytics.sandbox.validation import (
     Record,
-    contract_form,
-    receipt_facts,
+    decode_exactly,
+    invalid,
+    invalid_receipt,
+    not_found,
+    uuid_form,
 )
-from svc_analytics.sandbox.state.store import FILTERS, Position, Slice, Store, StoredRecord
+from svc_analytics.sandbox.webhooks import WebhookSender
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from svc_analytics.signing.receipts import ATTESTED, MalformedToken, parse_receipt, verify_receipt
 from svc_analytics.signing.secrets import Secret
@@ -289,3 +287,35 @@ def _instant(text: str | None) -> int | None:
         return None if text is None else parse_instant(text)[0]
     except DataError:
         raise invalid() from None
+
+
+# ---------- Records as the API returns them: values as strings, metadata as an object
+
+
+# Properties unknown to the contract, which says that new ones may appear at any time.
+RECORD_EXTRAS = {"channel": "widget", "risk": {"score": "0.07", "flags": []}}
+PAGE_EXTRAS = {"object": "list", "served_by": "sandbox"}
+
+
+def contract_form(stream: Stream, stored: StoredRecord, account: Account) -> Record:
+    """Return a record as the API does, its receipt signed as on the day of issue."""
+    if stream is not PAYMENTS:
+        times = {name: instant_text(stored[name]) for name in ("created_at", "settled_at")}
+        return {**stored, **times}
+    facts, secret = receipt_facts(stored, account), account.receipt_secret(stored["paid_at"])
+    return {
+        **stored,
+        "metadata": decode_exactly(stored["metadata"]),
+        "receipt": account.tampering.sign(stored, facts, secret),
+        "paid_at": facts["paid_at"],
+    }
+
+
+def receipt_facts(stored: StoredRecord, account: Account) -> Record:
+    """Return a stored payment with the field names of a receipt token."""
+    return {
+        **stored,
+        "payment_id": stored["id"],
+        "merchant_id": account.merchant_id,
+        "paid_at": instant_text(stored["paid_at"]),
+    }

@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 
 from svc_analytics.instants import MINUTE
-from svc_analytics.sandbox.core import validation
-from svc_analytics.sandbox.core.coins import (
+from svc_analytics.sandbox import validation
+from svc_analytics.sandbox.account import Key
+from svc_analytics.sandbox.clock import instant_text
+from svc_analytics.sandbox.coins import (
     ENABLED,
     MAX_USD,
     MICRODOLLARS,
@@ -21,17 +23,18 @@ from svc_analytics.sandbox.core.coins import (
     units_of,
     usd_text,
 )
-from svc_analytics.sandbox.core.errors import Refusal, duplicate_reference, not_found
-from svc_analytics.sandbox.core.validation import (
+from svc_analytics.sandbox.platform import Platform
+from svc_analytics.sandbox.validation import (
     Body,
+    Record,
+    Refusal,
     as_integer,
     as_object,
     decode_exactly,
+    duplicate_reference,
+    not_found,
     uuid_form,
 )
-from svc_analytics.sandbox.state.api_keys import Key
-from svc_analytics.sandbox.state.platform import Platform
-from svc_analytics.sandbox.state.records import Record, instant_text
 
 # ---------- Validation of `POST /sessions`
 # All error codes of a body at once.

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
-from svc_analytics.sandbox.core.coins import CENT, ENABLED, Coin, stored_units, units_for
-from svc_analytics.sandbox.core.errors import Refusal, not_found
-from svc_analytics.sandbox.state.store import Store
+from svc_analytics.sandbox.coins import CENT, ENABLED, Coin, stored_units, units_for
+from svc_analytics.sandbox.store import Store
+from svc_analytics.sandbox.validation import Refusal, not_found
 
 _PEOPLE = (
     ("sara", "Sara Rahimi", "سارا رحیمی", "active", None),

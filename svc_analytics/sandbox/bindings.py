@@ -6,13 +6,12 @@ from difflib import SequenceMatcher
 
 import msgspec
 
-from svc_analytics.sandbox.core import validation
-from svc_analytics.sandbox.core.errors import Refusal, invalid
-from svc_analytics.sandbox.core.validation import decode_exactly
-from svc_analytics.sandbox.state.api_keys import Key
-from svc_analytics.sandbox.state.customers import Person
-from svc_analytics.sandbox.state.platform import Platform
-from svc_analytics.sandbox.state.records import Record, instant_text
+from svc_analytics.sandbox import validation
+from svc_analytics.sandbox.account import Key
+from svc_analytics.sandbox.clock import instant_text
+from svc_analytics.sandbox.customers import Person
+from svc_analytics.sandbox.platform import Platform
+from svc_analytics.sandbox.validation import Record, Refusal, decode_exactly, invalid
 
 PASSING_SCORE = 80
 _REASON = validation.text(512)

@@ -7,17 +7,23 @@ from typing import Any
 
 import msgspec
 
+from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY
-from svc_analytics.sandbox.core.clock import Clock
-from svc_analytics.sandbox.core.coins import Coin, Prices, daily_prices
-from svc_analytics.sandbox.core.errors import duplicate_reference
-from svc_analytics.sandbox.past.scenario import Scenario, days
-from svc_analytics.sandbox.state.account import Account, SigningSecrets, account_of
-from svc_analytics.sandbox.state.api_keys import ApiKeys, Authorizer
-from svc_analytics.sandbox.state.customers import Customers, Wallet
-from svc_analytics.sandbox.state.settings import MerchantSettings
-from svc_analytics.sandbox.state.store import Store
-from svc_analytics.sandbox.state.tables import prepare
+from svc_analytics.sandbox.account import (
+    Account,
+    ApiKeys,
+    Authorizer,
+    MerchantSettings,
+    SigningSecrets,
+    account_of,
+)
+from svc_analytics.sandbox.clock import Clock
+from svc_analytics.sandbox.coins import Coin, Prices, daily_prices
+from svc_analytics.sandbox.customers import Customers, Wallet
+from svc_analytics.sandbox.sales import OnProgress, history
+from svc_analytics.sandbox.scenario import Scenario, days
+from svc_analytics.sandbox.store import Store, prepare
+from svc_analytics.sandbox.validation import duplicate_reference
 
 
 class Platform:
@@ -146,3 +152,18 @@ class Rates:
     @cached_property
     def _prices(self) -> Prices:
         return daily_prices(self._scenario.rng(), sum(1 for _ in days(self._scenario)))
+
+
+# ---------- Seed: fill a store with the records of a scenario
+
+
+def seed(store: Store, scenario: Scenario, on_progress: OnProgress | None = None) -> None:
+    """Fill a store with a scenario, unless it holds the same one already."""
+    held = store.scenario()
+    if held is None:
+        store.fill(scenario, history(scenario, on_progress))
+        # Summing up a long past takes seconds; do it now, not at the first payment.
+        Platform(store, scenario, Clock(scenario.until)).open_wallets()
+    elif held.identity != scenario.identity:
+        message = f"{store.name} holds another scenario ({held}): use another file for ({scenario})"
+        raise ConfigError(message)

@@ -1,17 +1,43 @@
-"""Validation of request bodies by their schema; unknown members are allowed."""
+"""Refusals: the errors that the service answers with."""
 
 import ipaddress
 import json
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 from uuid import UUID
 
 import msgspec
 
-from svc_analytics.sandbox.core.errors import invalid
+
+class Refusal(Exception):
+    """Refuse a request with an HTTP status and the contract's error codes."""
+
+    def __init__(self, status: int, *codes: str) -> None:
+        super().__init__(f"{status} {', '.join(codes)}")
+        self.status = status
+        self.codes = codes
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """The response body in the contract's error envelope."""
+        return {"statusCode": self.status, "errors": {"error": list(self.codes)}}
+
+
+invalid = partial(Refusal, 422, "VALIDATION_FAILED")  # the request breaks its schema
+not_found = partial(Refusal, 404, "PAY_SESSION_NOT_FOUND")  # of any object of the account
+no_such_route = partial(Refusal, 404, "NOT_FOUND")
+invalid_amount = partial(Refusal, 422, "PAY_AMOUNT_INVALID")
+invalid_receipt = partial(Refusal, 422, "PAY_RECEIPT_INVALID")
+invalid_recipient = partial(Refusal, 422, "PAY_RECIPIENT_INVALID")
+duplicate_reference = partial(Refusal, 409, "PAY_DUPLICATE_REFERENCE")
+
+
+# ---------- Validation of request bodies by their schema; unknown members are allowed
+
 
 # Our choice: a host is an ASCII name or an IPv4 address, its labels neither empty nor begun or
 # ended by a hyphen, and a port is one; no control character or blank follows.
@@ -25,6 +51,7 @@ _HTTPS = re.compile(HTTPS_PATTERN.replace("?$", r"?\Z"))
 MAX_LEVELS = 64  # of nesting; Python can read deeper JSON than it can write
 
 Json = dict[str, Any]
+Record = dict[str, Any]  # as the API returns it
 Body = Mapping[str, Any]
 Rule = Callable[[Any], bool]
 

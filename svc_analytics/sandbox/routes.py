@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from svc_analytics.money import AMOUNT_PATTERN
-from svc_analytics.sandbox.core.coins import PLAIN_PATTERN
-from svc_analytics.sandbox.core.errors import Refusal
-from svc_analytics.sandbox.core.validation import HTTPS_PATTERN, MAX_URI, Json
-from svc_analytics.sandbox.resources.service import DEFAULT_LIMIT, KINDS, MAX_ROWS
+from svc_analytics.sandbox.coins import PLAIN_PATTERN
+from svc_analytics.sandbox.service import DEFAULT_LIMIT, KINDS, MAX_ROWS
+from svc_analytics.sandbox.validation import HTTPS_PATTERN, MAX_URI, Json, Refusal
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Stream
 
 PREFIX = "/api/pay/v1"
