@@ -235,7 +235,9 @@ class BodyLimit:
 
 def _limited(scope: Scope, receive: Receive) -> Receive:
     lengths = [value for name, value in scope["headers"] if name == b"content-length"]
-    is_announced = any(len(value) > 9 or int(value) > MAX_BODY for value in lengths)
+    is_announced = any(
+        len(value) > 9 or int(value) > MAX_BODY for value in lengths if value.isdigit()
+    )
     received = 0
 
     async def receive_limited() -> Message:

@@ -2,20 +2,20 @@
 
 To sign in, choose one of the sandbox's customers; there are no passwords. A script without
 a browser names the customer in the field `as` instead, of the address or of each post.
+
+The embed script makes a button on the shop's page that opens a checkout in the whole window:
+in a frame, the shop's page could cover the place where the customer signs in, so the widget
+refuses that. The script asks for the words on its button: the shop and the sum are no secret
+to whoever has the session id, and a page without them still has its button.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from svc_analytics.instants import SECOND, parse_instant
-from svc_analytics.sandbox import html
 from svc_analytics.sandbox.account import read_signed, write_signed
 from svc_analytics.sandbox.app import (
     Form,
@@ -28,19 +28,12 @@ from svc_analytics.sandbox.app import (
 )
 from svc_analytics.sandbox.bindings import Binding
 from svc_analytics.sandbox.customers import Person
-from svc_analytics.sandbox.pages import (
-    WIDGET,
-    ShopPage,
-    alerts,
-    coin_text,
-    left_text,
-    price_text,
-    time_text,
-    value_text,
-)
+from svc_analytics.sandbox.pages import TEMPLATES, coin_text, page, price_text, value_text
 from svc_analytics.sandbox.service import Service
 from svc_analytics.sandbox.sessions import Session
-from svc_analytics.sandbox.validation import Refusal, not_found, uuid_form
+from svc_analytics.sandbox.validation import Record, Refusal, not_found, uuid_form
+
+EMBED_PATH = "/embed.js"
 
 _BARRED = "This account cannot sign in."
 _UNKNOWN = "Please sign in first."
@@ -66,15 +59,13 @@ class Widget:
     async def embed(self, _: Request) -> Response:
         """Return the embed script."""
         headers = {**date_header(self._service), "x-content-type-options": "nosniff"}
-        return Response(SCRIPT, 200, headers, media_type="text/javascript")
+        script = TEMPLATES.get_template("embed.js").render()
+        return Response(script, 200, headers, media_type="text/javascript")
 
     async def button(self, request: Request) -> Response:
         """Return the words of the embed script's button, to any page that knows the id."""
-        session = self._session(request)
-        words = {
-            "label": self._page.label(session),
-            "shop": self._service.profile()["display_name"],
-        }
+        label = button_label(self._session(request))
+        words = {"label": label, "shop": self._service.profile()["display_name"]}
         answer = json_response(self._service, words)
         answer.headers["access-control-allow-origin"] = "*"
         answer.headers["cache-control"] = "no-store"
@@ -89,40 +80,42 @@ class Widget:
                 return self._act(request, session, form)
             return self._look(request, session)
         except Refusal as refusal:
-            parts = (html.tag("h1", "Checkout"), *alerts(refusal.codes, WIDGET))
-            shop = self._service.profile()
-            return self._answer(ShopPage("Checkout", shop, parts, status=refusal.status))
+            return page(self._service, "refused.html", status=refusal.status, codes=refusal.codes)
 
     def _look(self, request: Request, session: Session) -> Response:
         """Show the page; an address of ours or a script's may name the customer."""
         email = request.query_params.get("as")
         if email is None or not is_own_page(request):
-            return self._show(Visit(session, self._sign_in.customer(request, session)))
+            return self._page.show(session, self._sign_in.customer(request, session))
         person = self._sign_in.account(email)
         if person is None:
-            return self._show(Visit(session, warning=_BARRED))
-        answer = self._show(Visit(session, person))
+            return self._page.show(session, warning=_BARRED)
+        answer = self._page.show(session, person)
         self._sign_in.keep(answer, session, person)
         return answer
 
     def _act(self, request: Request, session: Session, form: Form) -> Response:
         """Take the step that a form asks for, or say why not."""
         if not is_own_page(request):
-            return self._show(Visit(session, warning=_FOREIGN, status=403))
+            return self._page.show(session, warning=_FOREIGN, status=403)
         person, action = self._actor(request, session, form), first(form, "action")
+        answer = self._redirect(_path(session))
         if action == "sign-out":
-            return self._sign_out(session)
+            self._sign_in.forget(answer, session)
+            return answer
         if person is None:
             warning = _BARRED if first(form, "as") else _UNKNOWN
-            return self._show(Visit(session, warning=warning, status=403))
+            return self._page.show(session, warning=warning, status=403)
         if action == "sign-in":
-            return self._signed_in(session, person)
+            self._sign_in.keep(answer, session, person)
+            return answer
         try:
             return self._run(request, session, person, form)
         except Refusal as refusal:
-            now = self._service.sessions.find(session.id)
-            coin = first(form, "currency")
-            return self._show(Visit(now, person, refusal.codes, "", coin, refusal.status))
+            now, coin = self._service.sessions.find(session.id), first(form, "currency")
+            return self._page.show(
+                now, person, codes=refusal.codes, coin=coin, status=refusal.status
+            )
 
     def _actor(self, request: Request, session: Session, form: Form) -> Person | None:
         """Return who acts: in a browser who is signed in, otherwise whom the script names."""
@@ -136,25 +129,15 @@ class Widget:
         if first(form, "action") == "link":
             checkout.link(session.id, person.payer_id)
             query = "" if is_browser(request) else f"?{urlencode({'as': person.email})}"
-            return self._redirect(f"/checkout/{session.id}{query}")
-        paid = first(form, "currency"), first(form, "totp") or None
-        payment_id = checkout.confirm(session.id, person.payer_id, *paid)
+            return self._redirect(_path(session) + query)
+        coin, code = first(form, "currency"), first(form, "totp") or None
+        payment_id = checkout.confirm(session.id, person.payer_id, coin, code)
         payment = self._service.payment_record(payment_id)
         if target := return_address(session, payment):
             return self._redirect(target)
         if is_browser(request):
-            return self._redirect(f"/checkout/{session.id}")  # so a reload posts nothing
-        return self._show(Visit(self._service.sessions.find(session.id), person))
-
-    def _signed_in(self, session: Session, person: Person) -> Response:
-        answer = self._redirect(f"/checkout/{session.id}")
-        self._sign_in.keep(answer, session, person)
-        return answer
-
-    def _sign_out(self, session: Session) -> Response:
-        answer = self._redirect(f"/checkout/{session.id}")
-        self._sign_in.forget(answer, session)
-        return answer
+            return self._redirect(_path(session))  # so a reload posts nothing
+        return self._page.show(self._service.sessions.find(session.id), person)
 
     def _session(self, request: Request) -> Session:
         """Return the session by UUID only; a reference is not part of an address."""
@@ -165,97 +148,62 @@ class Widget:
         self._service.platform.open_wallets()
         return session
 
-    def _show(self, visit: Visit) -> Response:
-        return self._answer(self._page.write(visit))
-
-    def _answer(self, page: ShopPage) -> Response:
-        return page.response(date_header(self._service))
-
     def _redirect(self, address: str) -> Response:
         return RedirectResponse(address, 303, date_header(self._service))
 
 
-# ---------- Checkout page
-# The shop, the sum, the customer's next step or the receipt.
-
-
-_ENDINGS = {
-    "expired": "This checkout has expired. Nothing was charged.",
-    "cancelled": "This checkout is cancelled. Nothing was charged.",
-}
-_LINKING = (
-    "Linking ties your account to your customer account at this shop, so that nobody else can"
-    " pay for you there. It is done once and stays until the shop ends it. The shop sees your"
-    " name as {masked} and never your email address. Nothing is charged yet."
-)
-
-
-@dataclass(frozen=True)
-class Visit:
-    """Hold what a visitor's page depends on."""
-
-    session: Session
-    person: Person | None = None  # who is signed in
-    codes: Sequence[str] = ()  # why the last step was refused
-    warning: str = ""
-    coin: str = ""  # chosen before
-    status: int = 200
-
-
 class CheckoutPage:
-    """Write the page of a session."""
+    """Show the page of a session to whoever is signed in."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
         self._platform = service.platform
 
-    def write(self, visit: Visit) -> ShopPage:
-        """Return the page for a visitor."""
-        session, profile = visit.session, self._service.profile()
-        return ShopPage(
-            session.request["title"],
-            profile,
-            tuple(self._parts(visit, profile["display_name"])),
-            status=visit.status,
-            is_led_away=session.status == "open" and "return_url" in session.request,
-            reload_in=self._seconds_left(session) + 1 if session.status == "open" else None,
+    def show(
+        self,
+        session: Session,
+        person: Person | None = None,
+        *,
+        codes: Sequence[str] = (),  # why the last step was refused
+        warning: str = "",
+        coin: str = "",  # chosen before
+        status: int = 200,
+    ) -> Response:
+        """Return the page, whatever the state of its session."""
+        is_open = session.status == "open"
+        values = self._step(session, person) if is_open else self._ending(session)
+        values["codes"] = [*dict.fromkeys((*codes, *values.get("closed", ())))]
+        return page(
+            self._service,
+            "checkout.html",
+            status=status,
+            is_led_away=is_open and "return_url" in session.request,
+            session=session,
+            order=session.request,
+            person=person,
+            warning=warning,
+            chosen=coin,
+            **values,
         )
 
-    def label(self, session: Session) -> str:
-        """Return the words of the button that leads here."""
-        if session.status == "completed":
-            return "Paid: see the receipt"
-        if session.status != "open":
-            return (
-                f"This checkout {'has' if session.status == 'expired' else 'is'} {session.status}"
-            )
-        sum_, _ = _sum(session)
-        return f"Pay {sum_}".strip()
+    def _step(self, session: Session, person: Person | None) -> Record:
+        """Return the sum of an open session, its time, and whatever its next step depends on."""
+        sum_, value = sum_of(session)
+        return {
+            "sum": sum_,
+            "value": value,
+            "now": self._platform.now(),
+            "closed": self._closed(),
+            "people": self._platform.customers.all(),
+            "obstacle": self._obstacle(session, person) if person else None,
+            "is_linked": self._binding(session) is not None,
+            "asks_totp": self._platform.settings["asks_totp"],
+        }
 
-    def _parts(self, visit: Visit, shop: str) -> Iterator[html.Html]:
-        session, request = visit.session, visit.session.request
-        yield html.tag("h1", request["title"], dir="auto")
-        if request.get("description"):
-            yield html.said(request["description"])
-        if session.status == "open":
-            yield from self._open_parts(visit, shop)
-        elif session.status == "completed":
-            yield from self._receipt(visit, shop)
-        else:
-            yield html.alert(_ENDINGS[session.status], ", ".join(visit.codes))
-        if "cancel_url" in request and session.status != "completed":
-            yield html.link(request["cancel_url"], "Back to the store")
-        yield html.paragraph("A sandbox: no real money moves here.", kind="foot")
-
-    def _open_parts(self, visit: Visit, shop: str) -> Iterator[html.Html]:
-        closed = self._closed()
-        codes = dict.fromkeys((*visit.codes, *closed))
-        yield from alerts([*codes], WIDGET)
-        if visit.warning:
-            yield html.alert(visit.warning)
-        yield self._due(visit.session)
-        if not closed:
-            yield html.tag("div", *self._step(visit, shop), class_="step")
+    def _ending(self, session: Session) -> Record:
+        """Return the payment of a session, and the way back to the shop."""
+        payment = self._service.payment_record(session.payment_id) if session.payment_id else None
+        return {"payment": payment, "back": payment and return_address(session, payment)}
 
     def _closed(self) -> tuple[str, ...]:
         """Return why nobody can pay this shop now, if so."""
@@ -266,36 +214,6 @@ class CheckoutPage:
         except Refusal as refusal:
             return refusal.codes
         return ()
-
-    def _due(self, session: Session) -> html.Html:
-        """Return the sum in each coin, and the time left."""
-        sum_, value = _sum(session)
-        parts = [html.paragraph("To pay" if sum_ else "To pay, in the coin that you choose")]
-        if sum_:
-            parts.append(html.paragraph(sum_, kind="sum"))
-        listed = html.tag("ul", *map(_listed, session.amounts))
-        parts.append(html.paragraph(value) if value else listed)
-        now, until = self._platform.now(), session.expires_at
-        by = f"Pay by {time_text(until)}: {left_text(until - now)} left at {time_text(now)[-9:]}"
-        return html.tag("div", *parts, html.paragraph(by, kind="by"), class_="due")
-
-    def _step(self, visit: Visit, shop: str) -> Iterator[html.Html]:
-        """Yield the form that signs in, the one that links, or the one that pays."""
-        if visit.person is None:
-            yield html.tag("h2", "Sign in to pay")
-            people = [(one.email, one.name) for one in self._platform.customers.all()]
-            fields = html.hidden("action", "sign-in"), html.select("as", "You are", people)
-            yield html.form("Sign in", *fields)
-            return
-        yield _signed_in(visit.person)
-        if obstacle := self._obstacle(visit.session, visit.person):
-            yield from alerts({obstacle}.difference(visit.codes), WIDGET)
-        elif self._binding(visit.session) is None:
-            yield html.tag("h2", f"Link your account to {shop}")
-            yield html.paragraph(_LINKING.format(masked=visit.person.masked_name))
-            yield html.form("Link my account to this shop", html.hidden("action", "link"))
-        else:
-            yield self._payment_form(visit)
 
     def _obstacle(self, session: Session, person: Person) -> str | None:
         """Return why this account cannot take the next step, if so."""
@@ -312,45 +230,24 @@ class CheckoutPage:
     def _binding(self, session: Session) -> Binding | None:
         return self._service.bindings.live("customer_id", session.request["customer"]["id"])
 
-    def _payment_form(self, visit: Visit) -> html.Html:
-        amounts = visit.session.amounts
-        # Their values stand in the list above: on a phone there is no room for them here.
-        options = [(one["currency"], coin_text(one["amount"], one["currency"])) for one in amounts]
-        if len(options) == 1:
-            slug = options[0][0]
-            text = html.paragraph(f"Pay with the {slug.upper()} of your account.")
-            fields = [html.hidden("currency", slug), text]
-        else:
-            fields = [html.select("currency", "Pay with", options, visit.coin)]
-        if self._platform.settings["asks_totp"]:
-            more = {"inputmode": "numeric", "autocomplete": "one-time-code"}
-            fields.append(html.text_field("totp", "Second factor", **more))
-        return html.form(f"Pay {options[0][1]}" if len(options) == 1 else "Pay", *fields)
 
-    def _receipt(self, visit: Visit, shop: str) -> Iterator[html.Html]:
-        """Yield the amount that was paid, and the way back to the shop."""
-        payment = self._service.payment_record(visit.session.payment_id or "")
-        if visit.codes:
-            again = "This checkout is paid already. Nothing was charged again."
-            yield html.alert(again, ", ".join(visit.codes))
-        thanks = html.tag("strong", "Paid. Thank you!"), " This checkout is completed."
-        yield html.notice(html.paragraph(*thanks), kind="good")
-        yield html.tag("h2", "Receipt")
-        yield html.facts(
-            (
-                ("Paid", coin_text(payment["amount"], payment["currency"])),
-                ("Value", value_text(payment["usd_value"])),
-                ("To", shop),
-                ("Receipt number", payment["receipt_no"]),
-                ("Date", time_text(parse_instant(payment["paid_at"])[0])),
-                ("Order", payment["reference_id"]),
-            )
-        )
-        if target := return_address(visit.session, payment):
-            yield html.link(target, f"Back to {shop}", "button")
+def button_label(session: Session) -> str:
+    """Return the words of the button that leads to a checkout."""
+    if session.status == "completed":
+        return "Paid: see the receipt"
+    if session.status != "open":
+        return f"This checkout {'has' if session.status == 'expired' else 'is'} {session.status}"
+    return f"Pay {sum_of(session)[0]}".strip()
 
-    def _seconds_left(self, session: Session) -> int:
-        return max(0, session.expires_at - self._platform.now()) // SECOND
+
+def sum_of(session: Session) -> tuple[str, str]:
+    """Return the sum and its value; no sum where each coin has its own."""
+    if "price_usd" in session.request:
+        return price_text(session.request["price_usd"]), ""
+    if len(session.amounts) > 1:
+        return "", ""
+    [one] = session.amounts
+    return coin_text(one), value_text(one.get("usd_value"))
 
 
 def return_address(session: Session, payment: dict[str, str]) -> str | None:
@@ -371,36 +268,11 @@ def with_query(url: str, more: dict[str, str]) -> str:
     return urlunsplit(parts._replace(query=query))
 
 
-def _sum(session: Session) -> tuple[str, str]:
-    """Return the sum and its value; no sum where each coin has its own."""
-    if "price_usd" in session.request:
-        return price_text(session.request["price_usd"]), ""
-    if len(session.amounts) > 1:
-        return "", ""
-    [one] = session.amounts
-    return coin_text(one["amount"], one["currency"]), value_text(one.get("usd_value"))
-
-
-def _listed(one: dict[str, str]) -> html.Html:
-    amount = html.tag("strong", coin_text(one["amount"], one["currency"]))
-    return html.tag("li", amount, html.tag("span", value_text(one.get("usd_value"))))
-
-
-def _signed_in(person: Person) -> html.Html:
-    who = html.paragraph("Signed in as ", html.tag("strong", person.name))
-    leave = html.form("Not you?", html.hidden("action", "sign-out"), kind="quiet")
-    return html.tag("div", who, leave, class_="who")
-
-
-# ---------- Sign-in to one checkout
-# A signed cookie, so that no later form names the account.
-
-
 _COOKIE = "checkout_customer"
 
 
 class SignIn:
-    """Remember which customer signed in to which checkout."""
+    """Remember who signed in to which checkout: a signed cookie, so no later form says it."""
 
     def __init__(self, service: Service) -> None:
         self._customers = service.platform.customers
@@ -420,8 +292,7 @@ class SignIn:
         """Sign a customer in, until the browser is closed."""
         value = write_signed(person.payer_id.encode(), _purpose(session), self._secret)
         # Lax: it is there when the shop leads to the checkout, but not on a foreign post.
-        options = {"path": _path(session), "httponly": True, "samesite": "lax"}
-        response.set_cookie(_COOKIE, value, **options)  # type: ignore[arg-type]
+        response.set_cookie(_COOKIE, value, path=_path(session), httponly=True, samesite="lax")
 
     def forget(self, response: Response, session: Session) -> None:
         """Sign the customer out."""
@@ -438,51 +309,3 @@ def _path(session: Session) -> str:
 
 def _purpose(session: Session) -> str:
     return f"sign-in {session.id}"
-
-
-# ---------- Embed script
-# A button on the shop's page that opens a checkout in the whole window.
-#
-# In a frame, the shop's page could cover the place where the customer signs in, so the
-# widget refuses that. The script asks for the words on its button: the shop and the sum are
-# no secret to whoever has the session id, and a page without them still has its button.
-
-
-EMBED_PATH = "/embed.js"
-# Styles are set one by one: a shop's policy may forbid inline styles, but not these.
-SCRIPT = """(function () {
-  "use strict";
-  var own = document.currentScript;
-  var session = own.getAttribute("data-session") || "";
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(session)) {
-    console.error("embed.js: data-session must be the id of a checkout session");
-    return;
-  }
-  var address = new URL("/checkout/" + session, own.src);
-  var button = document.createElement("button");
-  var words = document.createElement("span");
-  var shop = document.createElement("span");
-  button.type = "button";
-  button.style.cssText = "font:600 16px/1.35 system-ui,sans-serif;color:#fff;" +
-    "background:#1b57b5;border:1px solid #1b57b5;border-radius:8px;padding:10px 20px;" +
-    "min-width:11em;max-width:100%;cursor:pointer;overflow-wrap:anywhere";
-  words.style.display = shop.style.display = "block";
-  shop.style.fontWeight = "400";
-  shop.style.fontSize = "13px";
-  words.textContent = own.getAttribute("data-label") || "Pay";
-  button.append(words, shop);
-  button.addEventListener("click", function () {
-    window.location.assign(address);
-  });
-  own.insertAdjacentElement("afterend", button);
-  fetch(address + "/button", {credentials: "omit"}).then(function (answer) {
-    return answer.ok ? answer.json() : Promise.reject(new Error(answer.status));
-  }).then(function (said) {
-    words.textContent = own.getAttribute("data-label") || said.label;
-    shop.textContent = said.shop;
-    shop.dir = "auto";
-  }).catch(function (error) {
-    console.warn("embed.js: the button does not name the sum: " + error.message);
-  });
-})();
-"""
