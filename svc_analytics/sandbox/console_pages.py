@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -21,7 +22,7 @@ from svc_analytics.sandbox.app import (
 from svc_analytics.sandbox.coins import ENABLED
 from svc_analytics.sandbox.console import Console, ControlApi
 from svc_analytics.sandbox.customers import BUSINESS
-from svc_analytics.sandbox.pages import coin_text, page
+from svc_analytics.sandbox.pages import TEXTS, coin_text, page
 from svc_analytics.sandbox.service import Service
 from svc_analytics.sandbox.validation import Record, Refusal, no_such_route
 from svc_analytics.signing.secrets import Secret
@@ -78,7 +79,7 @@ class ConsolePages:
             return self._page(status=409, is_again=True)
         action = ACTIONS[name]
         try:
-            record = action.act(self._console, form)
+            record = _ACTS[name](self._console, form)
         except Refusal as why:
             again = {"codes": why.codes, "hint": action.hint, "typed": {name: form}}
             return self._page(status=why.status, **again)
@@ -98,7 +99,7 @@ class ConsolePages:
             **{**news, **values},
             settings=settings,
             actions=ACTIONS,
-            titles=[form.title for form in FORMS.values()],
+            forms=FORMS.values(),
             buttons=_buttons(settings),
             keys=state["keys"],
             coins=[*ENABLED],
@@ -156,12 +157,10 @@ class Notices:
         return self._notices.pop(name, None)
 
 
-@dataclass(frozen=True)
-class Action:
-    """Describe an action; it asks first if it moves money or cannot be undone."""
+class Action(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Describe an action by its texts; it asks first if it moves money or cannot be undone."""
 
     button: str
-    act: Callable[[Console, Form], Record]
     said: str  # what was done, with values of its record
     ask: str = ""
     sure: str = ""  # the answer to that, where it is not the button's text
@@ -170,13 +169,12 @@ class Action:
     is_repeatable: bool = True  # doing it again by mistake does no harm
 
 
-_LIMITS = ("payout_max_usd", "payout_day_usd")
-_MINTED = "A {class} key is minted. It is shown only now: keep it in a safe place."
-_ROTATE = (
-    "A new {0} secret is made and works from now on. The previous one is accepted for 24 hours"
-    " more, then never again. One that was replaced earlier still ends 24 hours after its own"
-    " replacement, not sooner: a new rotation does not end it. This cannot be undone."
+FORMS, BUTTONS, _ROWS = (
+    msgspec.convert(TEXTS[group], dict[str, Action]) for group in ("forms", "buttons", "rows")
 )
+ACTIONS = {**FORMS, **BUTTONS, **_ROWS}
+
+_LIMITS = ("payout_max_usd", "payout_day_usd")
 
 
 def _mint(console: Console, form: Form) -> Record:
@@ -211,105 +209,22 @@ def _pay(console: Console, form: Form) -> Record:
     return {**record, "paid": coin_text(record), "debited": coin_text(record, "debited_amount")}
 
 
-def _switch(name: str, *, is_on: bool) -> Callable[[Console, Form], Record]:
-    return lambda console, _: console.configure({name: is_on})
-
-
-def _mint_button(kind: str) -> Action:
-    mint = {"class": kind}
-    button = f"Mint a {kind} key"
-    return Action(button, lambda con, _: con.mint_key(mint), _MINTED, is_repeatable=False)
-
-
-def _open(kind: Any) -> Action:
-    said = f"The {kind} secret that signs now:"
-    return Action(f"Open the {kind} secret", lambda con, _: con.open_secret(kind), said)
-
-
-def _rotate(kind: Any) -> Action:
-    return Action(
-        f"Rotate the {kind} secret",
-        lambda con, _: con.rotate_secret(kind),
-        f"The {kind} secret is rotated. The new one works from now on:",
-        ask=_ROTATE.format(kind),
-        is_repeatable=False,
-    )
-
-
-BUTTONS = {
-    "mint-checkout": _mint_button("checkout"),
-    "mint-payout": _mint_button("payout"),
-    "open-receipt": _open("receipt"),
-    "open-webhook": _open("webhook"),
-    "rotate-receipt": _rotate("receipt"),
-    "rotate-webhook": _rotate("webhook"),
-    "resume": Action(
-        "Resume", _switch("is_suspended", is_on=False), "The business is active again."
-    ),
-    "suspend": Action(
-        "Suspend the business",
-        _switch("is_suspended", is_on=True),
-        "The business is suspended.",
-        ask="Open checkouts can no longer be paid, and nothing is paid out, until you resume it.",
-    ),
-    "reopen": Action(
-        "End maintenance",
-        _switch("is_maintenance", is_on=False),
-        "Maintenance has ended: the API answers again.",
-    ),
-    "maintain": Action(
-        "Begin maintenance",
-        _switch("is_maintenance", is_on=True),
-        "Maintenance has begun.",
-        ask="Every call to the API is refused, and nobody can pay, until you end it.",
-    ),
-    "test-event": Action(
-        "Send a test event",
-        lambda con, _: con.send_test_event(),
-        "The test event {event_id} is queued: see Events below.",
-    ),
+_ACTS: dict[str, Callable[[Console, Form], Record]] = {
+    "mint": _mint,
+    "accept": _accept,
+    "webhook-url": lambda console, form: console.set_webhook_url({"url": first(form, "url")}),
+    "payout-terms": _set_payouts,
+    "pay-out": _pay,
+    "mint-checkout": lambda console, _: console.mint_key({"class": "checkout"}),
+    "mint-payout": lambda console, _: console.mint_key({"class": "payout"}),
+    "open-receipt": lambda console, _: console.open_secret("receipt"),
+    "open-webhook": lambda console, _: console.open_secret("webhook"),
+    "rotate-receipt": lambda console, _: console.rotate_secret("receipt"),
+    "rotate-webhook": lambda console, _: console.rotate_secret("webhook"),
+    "resume": lambda console, _: console.configure({"is_suspended": False}),
+    "suspend": lambda console, _: console.configure({"is_suspended": True}),
+    "reopen": lambda console, _: console.configure({"is_maintenance": False}),
+    "maintain": lambda console, _: console.configure({"is_maintenance": True}),
+    "test-event": lambda console, _: console.send_test_event(),
+    "revoke": lambda console, form: console.revoke_key(first(form, "id")),
 }
-FORMS = {
-    "mint": Action(
-        "Mint this key",
-        _mint,
-        _MINTED,
-        title="A key with an allowlist",
-        hint="No key was minted: an address is 203.0.113.9 or a network as 10.0.0.0/8.",
-        is_repeatable=False,
-    ),
-    "accept": Action("Accept these coins", _accept, "{accepted}", title="Accepted coins"),
-    "webhook-url": Action(
-        "Set the webhook URL",
-        lambda con, form: con.set_webhook_url({"url": first(form, "url")}),
-        "Webhooks are for {webhook_url} now.",
-        title="Webhook URL",
-    ),
-    "payout-terms": Action(
-        "Set the payout terms",
-        _set_payouts,
-        "The payout terms are set: payouts are {possible} now.",
-        title="Payout terms",
-        hint="Nothing was set: a limit is a whole number of USD from 1 to 1,000,000,000, or empty.",
-    ),
-    "pay-out": Action(
-        "Pay out",
-        _pay,
-        "Paid {paid} to {payer_id}; {debited} left the wallet, fee included.",
-        ask="The money leaves the wallet at once, with a fee on top, and cannot be called back.",
-        title="Pay a customer",
-        hint=(
-            "Nothing was paid: the recipient is a payer_id as in a payment, the amount a number"
-            " such as 12.5, and a comment has at most 512 characters."
-        ),
-        is_repeatable=False,
-    ),
-}
-REVOKE = Action(
-    "Revoke",
-    lambda console, form: console.revoke_key(first(form, "id")),
-    "The key is revoked.",
-    ask="Every call with this key is refused from now on. This cannot be undone.",
-    sure="revoke this key",
-)
-ACTIONS = {**FORMS, **BUTTONS, "revoke": REVOKE}

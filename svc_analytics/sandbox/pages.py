@@ -1,7 +1,9 @@
 """Pages: the templates, and what a browser may load and where it may post."""
 
 import re
+import tomllib
 from decimal import ROUND_HALF_UP, Decimal
+from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -122,6 +124,7 @@ def _grouped(amount: str) -> str:
     return f"{int(whole):,}" + (f".{digits}" if digits else "")
 
 
+TEXTS = tomllib.loads((files("svc_analytics.sandbox") / "texts.toml").read_text(encoding="utf-8"))
 TEMPLATES = Environment(
     loader=PackageLoader("svc_analytics.sandbox"),
     autoescape=True,
@@ -130,7 +133,7 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
 )
-TEMPLATES.globals["zip"] = zip
+TEMPLATES.globals |= {"texts": TEXTS, "zip": zip}
 TEMPLATES.filters |= {
     "coin": coin_text,
     "left": left_text,
