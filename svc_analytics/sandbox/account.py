@@ -1,4 +1,8 @@
-"""Account of the merchant: profile, keys and secrets, derived from the scenario."""
+"""Account of the merchant: its secrets, keys, settings, and who may call.
+
+The address of a call is that of its connection, or the one in `X-Forwarded-For` if a
+proxy on this machine sends it, so that allowlists can be tested locally.
+"""
 
 import base64
 import binascii
@@ -137,10 +141,7 @@ def _ring_text(ring: Iterable[SigningSecret]) -> str:
     )
 
 
-# ---------- Signed texts
-# Opaque tokens that only this merchant's service can have written.
-
-
+# Signed texts: opaque tokens that only this merchant's service can have written.
 _SIGNATURE_BYTES = 32
 
 
@@ -176,9 +177,6 @@ def _sign(payload: bytes, purpose: str, secret: Secret) -> bytes:
     return hmac.new(secret.reveal().encode(), message, hashlib.sha256).digest()
 
 
-# ---------- API keys: minted, limited, revoked; stored as hashes, so shown only once
-
-
 MAX_KEYS = 5  # Authentication 3: enabled keys of each class
 _KEY_PREFIX: dict[str, str] = {"checkout": "svc_live_", "payout": "svc_payout_"}
 
@@ -195,7 +193,7 @@ Key = PresentedKey | str | None  # a plain text: called in this process, without
 
 
 class ApiKeys:
-    """Mint, look up and revoke the merchant's keys of both classes."""
+    """Mint, look up and revoke keys of both classes; stored as hashes, so shown only once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

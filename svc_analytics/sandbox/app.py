@@ -74,10 +74,6 @@ def error_handlers(service: Service) -> dict[int | type[Exception], Handler]:
     }
 
 
-# ---------- Browsing
-# What a form sent, and whether a page of our own sent it.
-
-
 Form = Mapping[str, list[str]]  # the submitted fields, each with all its values
 
 
@@ -107,10 +103,7 @@ def is_own_page(request: Request) -> bool:
     return is_ours and request.headers.get("sec-fetch-site", "none") in ("none", "same-origin")
 
 
-# ---------- Routing by the raw path
-# An id may hold any character, line breaks and slashes included.
-
-
+# Routing by the raw path: an id may hold any character, line breaks and slashes included.
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
@@ -215,10 +208,6 @@ async def _arguments(route: ServedRoute, request: Request) -> tuple[Any, ...]:
     return (*named, decode_json(await request.body())) if route.body else named
 
 
-# ---------- Limit of request bodies
-# A body that is too large is refused before it is kept.
-
-
 MAX_BODY = 2**20  # bytes; our choice, far above what any field can hold but metadata
 
 
@@ -255,10 +244,6 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
 
 def _too_large() -> Refusal:
     return Refusal(413, "PAYLOAD_TOO_LARGE")
-
-
-# ---------- Fault injection
-# Delay requests and make them fail as networks and proxies do.
 
 
 _REFUSALS: dict[Failure, Refusal] = {

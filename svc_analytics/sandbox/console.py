@@ -1,4 +1,9 @@
-"""Console: what a person does in the business console, outside the API."""
+"""Console: what a person does outside the API, and the same as JSON under `/control`.
+
+The control API is not part of the contract and answers on this machine only. The README of
+the sandbox lists every path. Errors have the contract's envelope. A write needs the header
+`Content-Type: application/json`: browsers do not let foreign pages send it unasked.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -178,9 +183,6 @@ def _check(name: str, value: Any) -> None:
 def _are_coins(slugs: list[Any]) -> bool:
     are_coins = all(isinstance(slug, str) and slug in ENABLED for slug in slugs)
     return are_coins and len(set(slugs)) == len(slugs)
-
-
-# ---------- Control API under `/control`: move the clock, cause faults, use the console
 
 
 Action = Callable[[Body], Record]

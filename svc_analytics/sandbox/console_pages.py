@@ -1,4 +1,4 @@
-"""Console: every action is a post, then a redirect to what it did; a reload does nothing."""
+"""Pages of the console: every action is a post that leads to what it did; a reload does nothing."""
 
 import secrets
 from collections import OrderedDict

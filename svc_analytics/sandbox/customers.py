@@ -1,4 +1,4 @@
-"""Customers of the platform, each with a wallet; a tester signs in as one."""
+"""Customers of the platform, and the wallet that moves their money; a tester signs in as one."""
 
 from __future__ import annotations
 
@@ -105,15 +105,12 @@ class Customers:
             self._wallet.move("funding", at, coin.slug, flows)
 
 
-# ---------- Wallets in double entry
-# The entries of every movement sum to zero per coin.
+# Wallets in double entry: the entries of every movement sum to zero per coin.
 #
 # The seeded past is booked as opening entries when money first moves. They include the
 # whole current month, its coming days too; what these bring and take is left out of every
 # balance until it has happened. A seeded payout or refund that no longer fits when its day
 # comes is dropped as soon as money moves: what was listed before stays as it is.
-
-
 BUSINESS = "business"
 FEES = "fees"
 PAST_CUSTOMERS = "customers of the seeded past"

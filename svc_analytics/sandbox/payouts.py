@@ -30,10 +30,6 @@ from svc_analytics.sandbox.validation import (
 )
 from svc_analytics.schema import PAYOUT_RECORDS
 
-# ---------- Recipient lookup
-# Turn an email address into a signed, short-lived token.
-
-
 TOKEN_LIFETIME = 10 * MINUTE  # Limits: recipient_token valid 10 minutes
 _PURPOSE = "recipient"
 
@@ -91,9 +87,6 @@ class RecipientLookup:
 
     def _is_payable(self, person: Person) -> bool:
         return person.can_receive and person.payer_id != self._platform.account.merchant_id
-
-
-# ---------- Payouts and refunds
 
 
 _KIND = "payout record"  # payouts and refunds share their references

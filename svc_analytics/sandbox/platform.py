@@ -1,4 +1,4 @@
-"""Platform: the store, clock and shared parts that every resource uses."""
+"""Platform: the store, clock and shared parts that every resource uses, and its seeding."""
 
 import hashlib
 import uuid
@@ -70,10 +70,6 @@ class Platform:
             self.customers.open(self.scenario.start)
 
 
-# ---------- Outbox of webhook events
-# Written with the change they report, delivered later.
-
-
 # Events, Event types: the fields of each type, in order, after event_id and type.
 FIELDS: dict[str, tuple[str, ...]] = {
     "payment.completed": ("session_id", "reference_id", "payment_id", "status"),
@@ -103,10 +99,6 @@ class Outbox:
         return event_id
 
 
-# ---------- Idempotency by `reference_id`
-# Allow repeats, refuse a different request.
-
-
 class IdempotencyKeys:
     """Remember the requests made so far, by kind and reference."""
 
@@ -131,9 +123,6 @@ def _fingerprint(payload: object) -> str:
     return hashlib.sha256(canonical).hexdigest()
 
 
-# ---------- USD rates of the platform's coins; any rate can be absent
-
-
 class Rates:
     """Look up prices in microdollars of one whole coin, as the seeded past used them."""
 
@@ -152,9 +141,6 @@ class Rates:
     @cached_property
     def _prices(self) -> Prices:
         return daily_prices(self._scenario.rng(), sum(1 for _ in days(self._scenario)))
-
-
-# ---------- Seed: fill a store with the records of a scenario
 
 
 def seed(store: Store, scenario: Scenario, on_progress: OnProgress | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Sales of a scenario: payments as rows, with the fee and net of the service."""
+"""Sales and outflows of a scenario: the rows of its past, day by day."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -118,10 +118,6 @@ class Sales:
         """Draw the number of a payer; low numbers are regular customers."""
         count = len(self._payers)
         return self._rng.randrange(count) * self._rng.randrange(count) // count
-
-
-# ---------- Outflows of the past
-# Refunds when due, and payouts from what is left.
 
 
 _PAYOUT_ONE_IN = 60
@@ -296,10 +292,6 @@ def _refund_parts(rng: Random, charged: int) -> list[int]:
     return rng.choice(shapes)
 
 
-# ---------- Days of the past
-# The rows of each day, ready for the store.
-
-
 OnProgress = Callable[[int, int], object]  # called with payments done and payments in all
 
 
@@ -326,13 +318,8 @@ def history(scenario: Scenario, on_progress: OnProgress | None = None) -> Iterat
             on_progress(done, total)
 
 
-# ---------- Made-up texts of the past
-# Ids, references, metadata, comments.
-#
-# They contain what merchants really write: slashes, spaces, Persian, and sometimes a text
-# that a spreadsheet would take for a formula.
-
-
+# Made-up texts: they contain what merchants really write: slashes, spaces, Persian, and
+# sometimes a text that a spreadsheet would take for a formula.
 _METADATA = (
     "{}",
     "{}",

@@ -1,4 +1,4 @@
-"""Scenario: the few parameters from which every record of a merchant follows."""
+"""Scenario: the few parameters from which every record follows, and the days of its past."""
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +19,6 @@ from svc_analytics.periods import Period, month, month_of
 from svc_analytics.sandbox.coins import COINS, Coin
 from svc_analytics.signing.receipts import sign_receipt
 from svc_analytics.signing.secrets import Secret
-
-# ---------- Business of a merchant
-# The habits that a scenario file, as TOML, can change.
-
 
 _SLUGS = tuple(coin.slug for coin in COINS)
 _SIZES = ("seed", "months", "payments")
@@ -87,9 +83,6 @@ def read_scenario_file(path: Path) -> dict[str, Any]:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, msgspec.ValidationError) as error:
         raise ConfigError(f"{path} describes no scenario: {error}") from error
-
-
-# ---------- Scenario
 
 
 # Raise this whenever the same parameters yield other records than before.
@@ -188,13 +181,8 @@ class Scenario:
         return cls(seed, months, payments, month(label).start, Business.of_text(business))
 
 
-# ---------- Timing of the past
-# How many sales a day has, and at which instants.
-#
-# Sales depend on the month, the weekday, the hour and slow growth. Every month also has
+# Timing: sales depend on the month, the weekday, the hour and slow growth. Every month also has
 # records at its very edges, which a wrong interval would lose or count twice.
-
-
 _WEEKDAY_WEIGHTS = (10, 10, 11, 13, 12, 14, 11)
 _HOUR_WEIGHTS = (
     *(4, 3, 2, 1, 1, 2, 4, 7),
@@ -273,9 +261,6 @@ def _edges(start: int) -> tuple[int, ...]:
     if date.day == 15:
         return _FLASH_SALE
     return _LAST_MOMENTS if (date + timedelta(days=1)).day == 1 else ()
-
-
-# ---------- Tampered receipts: a scenario can ask for them, and checks must find them
 
 
 _WAYS = ("forged", "altered", "cut")  # found as bad_signature, facts_mismatch, malformed

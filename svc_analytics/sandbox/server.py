@@ -161,10 +161,6 @@ def _await_start(server: uvicorn.Server, thread: Thread) -> None:
         time.sleep(0.002)
 
 
-# ---------- Site
-# Everything a sandbox serves: API, widget, console, control API.
-
-
 _OTHER_PATHS = ("/control", "/console", "/checkout", EMBED_PATH)
 _ABSOLUTE = re.compile(rb"https?://([^/]*)(.*)", re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(rb"([A-Za-z0-9.]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?\Z")
@@ -231,10 +227,6 @@ def _is_from_here(scope: Scope) -> bool:
 
 def _header(scope: Scope, wanted: bytes) -> list[bytes]:
     return [value for name, value in scope["headers"] if name == wanted]
-
-
-# ---------- Background work of a served sandbox
-# Expire sessions and deliver webhooks.
 
 
 _PAUSE = 0.2  # seconds of this machine

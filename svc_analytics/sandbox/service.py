@@ -195,11 +195,8 @@ class Service:
         }
 
 
-# ---------- Pagination by keyset, newest first
-# New rows do not shift the pages.
-#
-# A cursor is a signed text that holds a position and fits only the list it was made for.
-
+# Pagination by keyset, newest first: new rows do not shift the pages. A cursor is a signed text
+# that holds a position and fits only the list it was made for.
 
 DEFAULT_LIMIT = 25
 MAX_ROWS = 100  # Limits: list limit 1 to 100
@@ -287,9 +284,6 @@ def _instant(text: str | None) -> int | None:
         return None if text is None else parse_instant(text)[0]
     except DataError:
         raise invalid() from None
-
-
-# ---------- Records as the API returns them: values as strings, metadata as an object
 
 
 # Properties unknown to the contract, which says that new ones may appear at any time.

@@ -36,10 +36,6 @@ from svc_analytics.sandbox.validation import (
     uuid_form,
 )
 
-# ---------- Validation of `POST /sessions`
-# All error codes of a body at once.
-
-
 _REQUIRED = {"reference_id": validation.text(128), "title": validation.text(128)}
 _OPTIONAL = {
     "description": validation.text(512, minimum=0),
@@ -111,10 +107,6 @@ def _entries(body: validation.Body) -> Iterator[dict[str, Any]]:
             yield entry
 
 
-# ---------- Quotes
-# The price of a session in each coin, fixed when it is created.
-
-
 USD_PLACES = 6
 
 Quote = dict[str, Any]
@@ -162,9 +154,6 @@ def _quoted(platform: Platform, coin: Coin, price_usd: int, now: int) -> Quote |
         "amount": decimal_text(units, coin.decimals),
         "usd_value": usd_text(units, coin, rate, USD_PLACES),
     }
-
-
-# ---------- Checkout sessions
 
 
 _ECHOED = ("title", "description", "price_usd", "return_url", "cancel_url")

@@ -1,4 +1,4 @@
-"""Refusals: the errors that the service answers with."""
+"""Validation of requests by their schema, and refusals; unknown members are allowed."""
 
 import ipaddress
 import json
@@ -34,9 +34,6 @@ invalid_amount = partial(Refusal, 422, "PAY_AMOUNT_INVALID")
 invalid_receipt = partial(Refusal, 422, "PAY_RECEIPT_INVALID")
 invalid_recipient = partial(Refusal, 422, "PAY_RECIPIENT_INVALID")
 duplicate_reference = partial(Refusal, 409, "PAY_DUPLICATE_REFERENCE")
-
-
-# ---------- Validation of request bodies by their schema; unknown members are allowed
 
 
 # Our choice: a host is an ASCII name or an IPv4 address, its labels neither empty nor begun or
@@ -145,10 +142,7 @@ def is_shallow(value: Any, levels: int = MAX_LEVELS) -> bool:
     return levels > 0 and all(is_shallow(item, levels - 1) for item in value)
 
 
-# ---------- URLs of webhooks
-# Public https or this machine, judged in every spelling of the host.
-
-
+# URLs of webhooks: public https or this machine, judged in every spelling of the host.
 MAX_URI = 2048  # characters
 # No backslash, which browsers read as a slash; no percent sign in the host.
 _URL = re.compile(
@@ -161,22 +155,16 @@ _HOST_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\Z")
 _NUMBER = re.compile(r"([0-9]+|0x[0-9a-f]*)\Z")
 _MAX_NAME = 253  # characters of a DNS name
 # Names that no public DNS server answers for.
-_PRIVATE_NAMES = (
-    *("localhost", "localdomain", "local", "internal", "intranet", "private", "corp", "home"),
-    *("lan", "home.arpa", "svc", "onion", "invalid"),
+_PRIVATE_NAME = re.compile(
+    r"(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa|svc"
+    r"|onion|invalid)\Z"
 )
 _PUBLIC_V6 = ipaddress.ip_network("2000::/3")
 # Not private to every version of Python, or ways to write an IPv4 address: Teredo and
 # others (2001::/23), 6to4.
-_NOT_PUBLIC = tuple(
-    map(
-        ipaddress.ip_network,
-        (
-            *("192.0.0.0/24", "192.88.99.0/24", "224.0.0.0/3"),
-            *("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"),
-        ),
-    )
-)
+_NOT_PUBLIC_V4 = ("192.0.0.0/24", "192.88.99.0/24", "224.0.0.0/3")
+_NOT_PUBLIC_V6 = ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+_NOT_PUBLIC = [ipaddress.ip_network(text) for text in (*_NOT_PUBLIC_V4, *_NOT_PUBLIC_V6)]
 
 
 def is_public_https(url: object) -> bool:
@@ -250,14 +238,10 @@ def _is_public_name(host: str) -> bool:
     labels = name.split(".")
     if len(labels) == 1 or len(name) > _MAX_NAME or not all(map(_HOST_LABEL.match, labels)):
         return False
-    is_private = f".{name}".endswith(tuple(f".{private}" for private in _PRIVATE_NAMES))
-    return not is_private and not _NUMBER.match(labels[-1])
+    return not _PRIVATE_NAME.search(name) and not _NUMBER.match(labels[-1])
 
 
-# ---------- JSON with every number kept digit by digit
-# The service passes metadata through.
-
-
+# JSON with every number as it came, digit by digit: the service passes metadata through.
 def decode_exactly(raw: bytes | str) -> Any:
     """Decode JSON, or raise ValueError or RecursionError.
 

@@ -14,17 +14,14 @@ from threading import Lock, Timer
 from typing import Any
 from urllib.parse import urlsplit
 
-from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
+from svc_analytics.instants import DAY, MINUTE, SECOND
 from svc_analytics.sandbox.clock import instant_text
 from svc_analytics.sandbox.platform import Platform
 from svc_analytics.sandbox.validation import loopback_url, request_target
 from svc_analytics.signing.webhooks import sign_webhook
 
 # The pause after each failed attempt; after the last the event is abandoned.
-BACKOFF = (
-    *(10 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE),
-    *(HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 8 * HOUR),
-)
+BACKOFF = (10 * SECOND, *(MINUTE * n for n in (1, 5, 15, 30, 60, 120, 240, 480, 480)))
 ATTEMPT_SECONDS = 5
 _AT_ONCE = 100
 # One query for all events: a query for each takes minutes for a year of them.
