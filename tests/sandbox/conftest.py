@@ -7,8 +7,7 @@ import pytest
 
 from svc_analytics.sandbox import Behaviour, Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.server import create_site
-from tests.sandbox.in_process import InProcess
-from tests.sandbox.shop import Shop, refused
+from tests.sandbox.shop import InProcess, Shop, refused
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,11 @@
 """A small merchant of one test's own, to write to, and what most tests do with it."""
 
+import asyncio
+import html
 import json
+import re
+
+import httpx
 
 from svc_analytics.sandbox import Clock, Refusal, Scenario, Service, seed
 
@@ -85,3 +90,31 @@ class Shop:
         """The bodies of all events so far, oldest first."""
         rows = self.platform.store.fetch("select body from events order by rowid")
         return [json.loads(body) for (body,) in rows]
+
+
+# ---------- A sandbox's site called in this process: starting and stopping a server takes fa
+
+
+class InProcess(httpx.BaseTransport):
+    """Carries the requests of a client to an ASGI app, as from this machine."""
+
+    def __init__(self, app):
+        self._app = httpx.ASGITransport(app, raise_app_exceptions=False)
+        self._runner = asyncio.Runner()
+
+    def handle_request(self, request):
+        return self._runner.run(self._send(request))
+
+    def close(self):
+        self._runner.close()
+
+    async def _send(self, request):
+        answer = await self._app.handle_async_request(request)
+        body = await answer.aread()
+        return httpx.Response(answer.status_code, headers=answer.headers, content=body)
+
+
+def words(answer):
+    """What a page says, without its markup and style."""
+    text = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", answer.text)
+    return " ".join(html.unescape(text).split())
