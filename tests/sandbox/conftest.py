@@ -75,9 +75,8 @@ def pages(service, payout_key):
 
     def read(list_name, **query):
         pages = [getattr(service, list_name)(payout_key, query)]
-        while pages[-1]["next_cursor"] is not None:
-            query["cursor"] = pages[-1]["next_cursor"]
-            pages.append(getattr(service, list_name)(payout_key, query))
+        while cursor := pages[-1]["next_cursor"]:
+            pages.append(getattr(service, list_name)(payout_key, {**query, "cursor": cursor}))
             assert len(pages) < 2000
         return pages
 

@@ -19,6 +19,13 @@ def refused(operation, *arguments, **named):
     return ()
 
 
+def answered(answer):
+    """The status and code of a refusal over HTTP, which has the envelope and nothing else."""
+    [code] = answer.json()["errors"]["error"]
+    assert answer.json() == {"statusCode": answer.status_code, "errors": {"error": [code]}}
+    return answer.status_code, code
+
+
 class Shop:
     """A service to write to, and what most tests of it do."""
 

@@ -37,12 +37,8 @@ def look_up(shop):
 
 
 def by_token(found, **changes):
-    body = {
-        "recipient_token": found["recipient_token"],
-        "recipient_confirm": found["masked_name"],
-        "payer_id": None,
-    }
-    return {**body, **changes}
+    named = {"recipient_token": found["recipient_token"], "payer_id": None}
+    return {**named, "recipient_confirm": found["masked_name"], **changes}
 
 
 def test_payout_charges_its_fee_on_top(shop):
@@ -50,21 +46,11 @@ def test_payout_charges_its_fee_on_top(shop):
     payer_id = shop.paid()["payer_id"]
     shop.platform.settings["accepted_currencies"] = ["btc"]
     record = shop.pay_out(comment="thanks", payer_id=payer_id)
-    figures = {
-        "payer_id": payer_id,
-        "currency": "usdt",
-        "kind": "payout",
-        "status": "completed",
-        "amount": "5.000000",
-        "fee_amount": "0.050000",
-        "fee_percent": "1.00",
-        "debited_amount": "5.050000",
-        "payment_id": None,
-        "comment": "thanks",
-        "reference_id": "out-a",
-        "created_at": record["settled_at"],
-    }
-    assert {name: record[name] for name in figures} == figures
+    figures = {"payer_id": payer_id, "currency": "usdt", "kind": "payout", "status": "completed"}
+    figures |= {"amount": "5.000000", "fee_amount": "0.050000", "fee_percent": "1.00"}
+    figures |= {"debited_amount": "5.050000", "payment_id": None, "comment": "thanks"}
+    figures |= {"reference_id": "out-a", "created_at": record["settled_at"]}
+    assert record.items() >= figures.items()
     assert shop.service.payouts(shop.payout, {"limit": "1"})["data"] == [record]
     for name in ("id", "reference_id"):
         assert shop.service.payout(shop.payout, record[name]) == record
@@ -74,18 +60,10 @@ def test_refund_costs_nothing_and_names_its_payment(shop):
     """Debited what is refunded; the fee is kept, and no request field can redirect the money."""
     payment, other = shop.paid(), shop.people["omid"].payer_id
     record = shop.refund(payment, "7.5", comment="broken", payer_id=other, currency="btc")
-    figures = {
-        "kind": "refund",
-        "amount": "7.500000",
-        "debited_amount": "7.500000",
-        "fee_amount": "0",
-        "fee_percent": "0",
-        "payment_id": payment["id"],
-        "payer_id": payment["payer_id"],
-        "currency": "usdt",
-        "comment": "broken",
-    }
-    assert {name: record[name] for name in figures} == figures
+    figures = {"kind": "refund", "amount": "7.500000", "debited_amount": "7.500000"}
+    figures |= {"fee_amount": "0", "fee_percent": "0", "payment_id": payment["id"]}
+    figures |= {"payer_id": payment["payer_id"], "currency": "usdt", "comment": "broken"}
+    assert record.items() >= figures.items()
 
 
 @pytest.mark.parametrize("kind", ["payout", "refund"])
@@ -106,39 +84,33 @@ def test_reference_of_the_past_or_of_a_refund_is_taken(shop, refusal):
         assert refusal(shop.pay_out, reference) == (409, "PAY_DUPLICATE_REFERENCE")
 
 
-@pytest.mark.parametrize(
-    ("changes", "answer"),
-    [
-        ({"amount": "0"}, (422, "PAY_AMOUNT_INVALID")),
-        ({"amount": "-5"}, (422, "PAY_AMOUNT_INVALID")),
-        ({"amount": "5.0000001"}, (422, "PAY_AMOUNT_INVALID")),
-        ({"currency": "irt"}, (422, "PAY_CURRENCY_NOT_ACCEPTED")),
-        ({"currency": "xmr"}, (422, "PAY_CURRENCY_NOT_ACCEPTED")),
-        ({"payer_id": None, "recipient_token": "x"}, NO_RECIPIENT),
-        ({"payer_id": NOBODY}, NO_RECIPIENT),
-        ({"payer_id": None}, NO_RECIPIENT),
-        ({"payer_id": NOBODY, "recipient_token": "x"}, NO_RECIPIENT),
+BROKEN = {
+    "PAY_AMOUNT_INVALID": [{"amount": amount} for amount in ("0", "-5", "5.0000001")],
+    "PAY_CURRENCY_NOT_ACCEPTED": [{"currency": coin} for coin in ("irt", "xmr")],
+    "PAY_RECIPIENT_INVALID": [
+        *({"payer_id": None, "recipient_token": "x"}, {"payer_id": NOBODY}, {"payer_id": None}),
+        {"payer_id": NOBODY, "recipient_token": "x"},
     ],
-    ids=lambda value: str(value)[:50],
-)
-def test_each_rule_of_a_payout_has_its_code(shop, refusal, changes, answer):
+}
+
+
+@pytest.mark.parametrize("code", BROKEN)
+def test_each_rule_of_a_payout_has_its_code(shop, refusal, code):
     """Amount, coin and recipient; neither way to one is refused like both."""
-    assert refusal(shop.pay_out, **changes) == answer
+    for changes in BROKEN[code]:
+        assert refusal(shop.pay_out, **changes) == (422, code), changes
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "answer"),
-    [
-        *(("is_rail_enabled", False, DISABLED), ("is_suspended", True, DISABLED)),
-        *((name, None, DISABLED) for name in ("payout_max_usd", "payout_day_usd")),
-        ("payouts_armed", False, DISABLED),
-        ("absent_rates", ["usdt"], (503, "PAY_RATE_UNAVAILABLE")),
-    ],
-)
-def test_payouts_that_are_not_armed_are_refused(shop, refusal, name, value, answer):
+UNARMED = {"is_rail_enabled": False, "is_suspended": True, "payouts_armed": False}
+UNARMED |= {"payout_max_usd": None, "payout_day_usd": None, "absent_rates": ["usdt"]}
+
+
+@pytest.mark.parametrize("name", UNARMED)
+def test_payouts_that_are_not_armed_are_refused(shop, refusal, name):
     """Rule 5, each of its causes; and rule 9: without a rate none is sent unmetered."""
-    shop.platform.settings[name] = value
-    assert refusal(shop.pay_out) == answer
+    shop.platform.settings[name] = UNARMED[name]
+    unrated = (503, "PAY_RATE_UNAVAILABLE")
+    assert refusal(shop.pay_out) == (unrated if name == "absent_rates" else DISABLED)
 
 
 def test_payouts_are_held_to_both_limits(shop, refusal):
@@ -221,14 +193,11 @@ def test_token_must_be_ours_and_confirmed(shop, look_up, refusal, flaw):
     """Rule 3: one code for a mismatch, a forgery and another merchant's token."""
     found = look_up()
     token = found["recipient_token"]
-    changes = {
-        "confirm": {"recipient_confirm": "s*** R***"},
-        "altered": {"recipient_token": ("A" if token[0] != "A" else "B") + token[1:]},
-        "respelt": {"recipient_token": f"{token}!"},  # what a lax decoder skips
-        "foreign": {"recipient_token": _foreign(shop, token)},
-        "garbage": {"recipient_token": "€"},
-    }
-    assert refusal(lambda: shop.pay_out(**by_token(found, **changes[flaw]))) == NO_RECIPIENT
+    tokens = {"altered": ("A" if token[0] != "A" else "B") + token[1:], "garbage": "€"}
+    tokens |= {"respelt": f"{token}!", "foreign": _foreign(shop, token)}  # a lax decoder skips !
+    confirm = "s*** R***" if flaw == "confirm" else found["masked_name"]
+    body = by_token(found, recipient_token=tokens.get(flaw, token), recipient_confirm=confirm)
+    assert refusal(lambda: shop.pay_out(**body)) == NO_RECIPIENT
 
 
 def test_token_path_needs_the_scope(shop, look_up, refusal):
@@ -453,27 +422,28 @@ def test_two_services_on_one_file_share_its_money(shop):
         shop.refund(payment, "6", "here")
 
 
+PAY_UNTIL_KILLED = """
+import sys
+from svc_analytics.sandbox import Clock, Service, Store
+service = Service(Store(sys.argv[1]), Clock(int(sys.argv[2])))
+key = service.account.payout_key.reveal()
+for number in range(1000):
+    refund = {"reference_id": f"back-{number}", "amount": "0.01"}
+    print(service.refund(key, sys.argv[3], refund)["id"], flush=True)
+    payout = {**refund, "reference_id": f"cent-{number}", "currency": "usdt"}
+    print(service.pay_out(key, {**payout, "payer_id": sys.argv[4]})["id"], flush=True)
+"""
+
+
 def test_kill_while_paying_out_and_refunding_loses_and_doubles_nothing(shop):
     """
     Killed between any two steps: what it answered is there; asked for again, all of it and
     what it may have had under way is done once, with one event each.
     """
-    code = (
-        "import sys\n"
-        "from svc_analytics.sandbox import Clock, Service, Store\n"
-        "service = Service(Store(sys.argv[1]), Clock(int(sys.argv[2])))\n"
-        "key = service.account.payout_key.reveal()\n"
-        "for number in range(1000):\n"
-        "    refund = {'reference_id': f'back-{number}', 'amount': '0.01'}\n"
-        "    payout = {**refund, 'reference_id': f'cent-{number}', 'currency': 'usdt'}\n"
-        "    print(service.refund(key, sys.argv[3], refund)['id'], flush=True)\n"
-        "    record = service.pay_out(key, {**payout, 'payer_id': sys.argv[4]})\n"
-        "    print(record['id'], flush=True)\n"
-    )
     payment = shop.paid()
     payer_id, before = payment["payer_id"], shop.balance(BUSINESS)
     arguments = [shop.platform.store.name, str(shop.clock.now()), payment["id"], payer_id]
-    command = [sys.executable, "-c", code, *arguments]
+    command = [sys.executable, "-c", PAY_UNTIL_KILLED, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         answered = [process.stdout.readline().strip() for _ in range(20)]
         process.kill()

@@ -33,41 +33,36 @@ def test_session_holds_what_was_asked(shop):
     """
     sent = {"description": "Green", "return_url": "https://shop.example/a", "metadata": {"n": 1}}
     session = shop.session(**sent)
-    assert {name: session[name] for name in sent} == sent
-    assert session["amounts"] == [
-        {"currency": "usdt", "amount": "20.000000", "usd_value": session["amounts"][0]["usd_value"]}
-    ]
-    assert (session["status"], session["title"]) == ("open", "Tea")
-    assert session["pricing_mode"] == "amounts" and "price_usd" not in session
+    asked = {"status": "open", "title": "Tea", "pricing_mode": "amounts", **sent}
+    assert session.items() >= asked.items()
+    [amount] = session["amounts"]
+    assert (amount["currency"], amount["amount"]) == ("usdt", "20.000000") and len(amount) == 3
     assert session["checkout_url"].endswith(f"/checkout/{session['id']}")
-    assert "payment" not in session and "cancel_url" not in session
+    assert not {"price_usd", "payment", "cancel_url"} & session.keys()
     for name in (session["id"], session["id"].upper(), session["reference_id"]):
         assert shop.service.sessions.read(shop.checkout, name) == session
 
 
-@pytest.mark.parametrize(
-    ("changes", "code"),
-    [
-        ({"customer": None}, "PAY_CUSTOMER_REQUIRED"),
-        ({"price_usd": "1"}, "PAY_AMOUNT_INVALID"),
-        ({"amounts": None}, "PAY_AMOUNT_INVALID"),
-        ({"amounts": None, "price_usd": "0"}, "PAY_AMOUNT_INVALID"),
-        ({"amounts": None, "price_usd": "-1"}, "PAY_AMOUNT_INVALID"),
-        ({"amounts": None, "price_usd": "1.123456789"}, "PAY_AMOUNT_INVALID"),
-        ({"amounts": [{"currency": "usdt", "amount": "0"}]}, "PAY_AMOUNT_INVALID"),
-        ({"amounts": [{"currency": "usdt", "amount": "1.0000001"}]}, "PAY_AMOUNT_INVALID"),
-        ({"amounts": [{"currency": "usdt", "amount": "1"}] * 2}, "PAY_AMOUNT_INVALID"),
-        ({"amounts": [{"currency": "btc", "amount": "1000000001"}]}, "PAY_AMOUNT_INVALID"),
-        ({"amounts": [{"currency": "ton", "amount": "1"}]}, "PAY_CURRENCY_NOT_ACCEPTED"),
-        ({"amounts": [{"currency": "xmr", "amount": "1"}]}, "PAY_CURRENCY_NOT_ACCEPTED"),
-        ({"amounts": [{"currency": "irt", "amount": "1"}]}, "PAY_CURRENCY_NOT_ACCEPTED"),
-        ({"amounts": [{"currency": "USDT", "amount": "1"}]}, "PAY_CURRENCY_NOT_ACCEPTED"),
+def priced(coin, amount):
+    return {"amounts": [{"currency": coin, "amount": amount}]}
+
+
+BROKEN = {
+    "PAY_CUSTOMER_REQUIRED": [{"customer": None}],
+    "PAY_AMOUNT_INVALID": [
+        *({"price_usd": "1"}, {"amounts": None}, {"amounts": priced("usdt", "1")["amounts"] * 2}),
+        *({"amounts": None, "price_usd": price} for price in ("0", "-1", "1.123456789")),
+        *(priced("usdt", "0"), priced("usdt", "1.0000001"), priced("btc", "1000000001")),
     ],
-    ids=str,
-)
-def test_each_rule_of_a_request_has_its_code(refused, changes, code):
+    "PAY_CURRENCY_NOT_ACCEPTED": [priced(coin, "1") for coin in ("ton", "xmr", "irt", "USDT")],
+}
+
+
+@pytest.mark.parametrize("code", BROKEN)
+def test_each_rule_of_a_request_has_its_code(refused, code):
     """Sessions rules 1 and 2, and the mandatory customer."""
-    assert refused(**changes) == (422, code)
+    for changes in BROKEN[code]:
+        assert refused(**changes) == (422, code), changes
 
 
 def test_a_body_that_breaks_several_rules_gets_every_code(refused):
@@ -198,19 +193,11 @@ def test_urls_of_a_session_are_https_uris(shop, refused, name):
 def test_payment_holds_every_figure_of_the_contract(shop):
     """20 USDT at 1 %: charged 20, fee 0.2, net 19.8, borne by the merchant."""
     payment = shop.paid(metadata={"cart": [1]})
-    figures = {
-        "amount": "20.000000",
-        "charged_amount": "20.000000",
-        "fee_amount": "0.200000",
-        "net_amount": "19.800000",
-        "fee_bearer": "merchant",
-        "status": "completed",
-        "reference_id": "order-a",
-        "payer_id": shop.people["sara"].payer_id,
-        "metadata": {"cart": [1]},
-        "paid_at": "2026-11-20T12:00:00Z",
-    }
-    assert {name: payment[name] for name in figures} == figures
+    figures = {"amount": "20.000000", "charged_amount": "20.000000", "fee_amount": "0.200000"}
+    figures |= {"net_amount": "19.800000", "fee_bearer": "merchant", "status": "completed"}
+    figures |= {"reference_id": "order-a", "payer_id": shop.people["sara"].payer_id}
+    figures |= {"metadata": {"cart": [1]}, "paid_at": "2026-11-20T12:00:00Z"}
+    assert payment.items() >= figures.items()
 
 
 def test_payment_is_embedded_in_its_session_and_told_once(shop):
