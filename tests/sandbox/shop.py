@@ -7,7 +7,7 @@ import re
 
 import httpx
 
-from svc_analytics.sandbox import Clock, Refusal, Scenario, Service, seed
+from svc_analytics.sandbox import Clock, Console, Refusal, Scenario, Service, seed
 
 
 def refused(operation, *arguments, **named):
@@ -34,13 +34,13 @@ class Shop:
         seed(store, scenario)  # nothing, where the file holds it already
         self.service = Service(store, Clock(scenario.until))
         self.platform = self.service.platform
+        self.console = Console(self.service)
         self.clock = self.service.clock
         self.checkout = self.service.account.checkout_key.reveal()
         self.payout = self.service.account.payout_key.reveal()
         self.platform.open_wallets()
-        self.people = {
-            person.email.partition("@")[0]: person for person in self.platform.customers.all()
-        }
+        everybody = self.platform.customers.all()
+        self.people = {person.email.partition("@")[0]: person for person in everybody}
 
     def order(self, reference="order-a", **changes):
         """The body of a valid session request; None takes a member away."""
@@ -99,7 +99,7 @@ class Shop:
         return [json.loads(body) for (body,) in rows]
 
 
-# ---------- A sandbox's site called in this process: starting and stopping a server takes fa
+# A sandbox's site called in this process: starting a server takes far longer.
 
 
 class InProcess(httpx.BaseTransport):

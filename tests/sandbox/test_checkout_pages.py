@@ -337,8 +337,7 @@ def test_embed_button_is_told_shop_and_sum(shop, site, label):
     assert said == "This checkout is cancelled"
 
 
-# ---------- The widget, the console and the embed script, as a person meets them in Chromium
-
+# The widget, the console and the embed script, as a person meets them in Chromium.
 
 # ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 

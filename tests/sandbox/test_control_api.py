@@ -220,8 +220,7 @@ def test_a_suspended_shop_links_no_customer(shop, control):
     assert control("bind", **who)["errors"]["error"] == ["MERCHANT_DISABLED"]
 
 
-# ---------- What nobody should send: kept as it came or refused by its code, and never a 500
-
+# What nobody should send: kept as it came or refused by its code, and never a 500.
 
 ENDS = (
     *("\n", "\r", "\r\n", "\t", "\x0b", "\x85", "\u2028", "\0", "/", "//", "..", "%", "%2F"),

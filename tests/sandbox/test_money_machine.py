@@ -169,13 +169,8 @@ class Money(RuleBasedStateMachine):
 
 
 def bounded(examples, steps):
-    checks = list(HealthCheck)
-    return settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        suppress_health_check=checks,
-    )
+    some = settings(max_examples=examples, stateful_step_count=steps, deadline=None)
+    return settings(some, suppress_health_check=list(HealthCheck))
 
 
 class TestMoney(Money.TestCase):

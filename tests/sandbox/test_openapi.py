@@ -165,8 +165,7 @@ def test_each_member_of_a_body_is_held_to_its_described_limits(shop, route):
             assert (not flaws) == is_allowed, (body, codes)
 
 
-# ---------- the published description attacked from outside
-
+# The published description attacked from outside.
 
 CHECKS = list(HealthCheck)
 EVERY = [(route, 100) for route in ROUTES]  # and how many requests are sent to it

@@ -14,7 +14,7 @@ import pytest
 from svc_analytics.instants import DAY, MINUTE
 from svc_analytics.sandbox import Clock, Refusal, Service, Store
 from svc_analytics.sandbox.coins import COINS, decimal_text
-from svc_analytics.sandbox.console import Console, ControlApi
+from svc_analytics.sandbox.console import ControlApi
 from svc_analytics.sandbox.customers import BUSINESS, FEES, OUTSIDE, PAST_CUSTOMERS, customer
 from svc_analytics.schema import PAYOUT_RECORDS
 
@@ -245,7 +245,7 @@ def _foreign(shop, token):
     return base64.urlsafe_b64encode(seal + raw[32:]).decode()
 
 
-# ---------- Money on the sandbox: double entry, nothing doubled, nothing lost, killed or not
+# Money on the sandbox: double entry, nothing doubled, nothing lost, killed or not.
 
 
 def test_wallet_opens_with_what_the_past_left(shop):
@@ -254,25 +254,21 @@ def test_wallet_opens_with_what_the_past_left(shop):
     """
     shop.clock.set(shop.platform.scenario.current_month.end + DAY)
     for coin in COINS:
-        left = _sum(shop, "payments", "net_amount", coin) - _sum(
-            shop, "payout_records", "debited_amount", coin
-        )
-        assert Decimal(decimal_text(shop.balance(BUSINESS, coin.slug), coin.decimals)) == left
+        held = decimal_text(shop.balance(BUSINESS, coin.slug), coin.decimals)
+        assert Decimal(held) == left_of(shop, coin)
+
+
+def sara(shop):
+    return shop.people["sara"].payer_id
 
 
 MOVES = {
     # Of 20 USDT at the last tier of 1 %: 19.80 to the business, 0.20 to the fees.
     "a payment": (lambda shop: shop.paid(), [-20_000_000, 19_800_000, 200_000]),
     # The business loses 5.05, the recipient gets exactly 5, the fees 0.05.
-    "a payout": (
-        lambda shop: shop.pay_out(payer_id=shop.people["sara"].payer_id),
-        [5_000_000, -5_050_000, 50_000],
-    ),
+    "a payout": (lambda shop: shop.pay_out(payer_id=sara(shop)), [5_000_000, -5_050_000, 50_000]),
     # Fee rule 2: the whole 20 USDT go back, of which the business had got 19.80.
-    "a payment and its refund": (
-        lambda shop: shop.refund(shop.paid(), "20"),
-        [0, -200_000, 200_000],
-    ),
+    "its refund": (lambda shop: shop.refund(shop.paid(), "20"), [0, -200_000, 200_000]),
 }
 
 
@@ -280,11 +276,11 @@ MOVES = {
 def test_money_moves_between_customer_business_and_fees(shop, act, expected):
     """In units of USDT: what each of the three accounts gains or loses."""
     shop.paid("order-before")  # whoever is paid has paid
-    accounts = (customer(shop.people["sara"].payer_id), BUSINESS, FEES)
+    accounts = (customer(sara(shop)), BUSINESS, FEES)
     before = [shop.balance(account) for account in accounts]
     act(shop)
-    after = [shop.balance(account) for account in accounts]
-    assert [new - old for old, new in zip(before, after, strict=True)] == expected
+    moved = [shop.balance(each) - held for each, held in zip(accounts, before, strict=True)]
+    assert moved == expected
 
 
 def coming(shop, **columns):
@@ -305,10 +301,13 @@ def units(text):
     return int(Decimal(text) * 10**6)
 
 
-def records_left(shop, coin=COINS[0]):
-    """What the records that are listed now bring and take, in units."""
-    brought = _sum(shop, "payments", "net_amount", coin)
-    return units(brought - _sum(shop, "payout_records", "debited_amount", coin))
+def left_of(shop, coin):
+    """What the records that are listed now bring and take."""
+    totals = []
+    for stream, column in (("payments", "net_amount"), ("payout_records", "debited_amount")):
+        rows = [row for row in shop.service.records(stream) if row["currency"] == coin.slug]
+        totals.append(sum((Decimal(row[column]) for row in rows), Decimal(0)))
+    return totals[0] - totals[1]
 
 
 def business(shop):
@@ -322,7 +321,7 @@ def test_the_wallet_is_what_the_listed_records_left(shop, days):
     """On any day, shown and for spending alike: days to come bring and take nothing yet."""
     shop.clock.advance(days * DAY)
     free = shop.platform.wallet.available(COINS[0], shop.platform.shown_until())
-    assert business(shop) == free == records_left(shop)
+    assert business(shop) == free == units(left_of(shop, COINS[0]))
 
 
 def test_all_that_is_there_now_can_be_spent_and_what_then_no_longer_fits_does_not_come(shop):
@@ -331,12 +330,12 @@ def test_all_that_is_there_now_can_be_spent_and_what_then_no_longer_fits_does_no
     """
     coming(shop)
     configured = {"payout_max_usd": 10**9, "payout_day_usd": 10**9}
-    Console(shop.service).configure(configured)
+    shop.console.configure(configured)
     held = business(shop)
     shop.pay_out(amount=str(Decimal(held * 100 // 101) / 10**6))
     shop.clock.advance(1000)
     assert "x" not in {record["id"] for record in shop.service.records("payout_records")}
-    assert 0 <= business(shop) == records_left(shop)
+    assert 0 <= business(shop) == units(left_of(shop, COINS[0]))
     assert set(shop.sums().values()) == {0}
 
 
@@ -357,7 +356,7 @@ def test_a_payment_is_refunded_whole_though_a_seeded_refund_of_it_is_to_come(sho
     shop.clock.advance(1000)
     made = [row for row in shop.service.records("payout_records") if row["payment_id"]]
     assert [row["amount"] for row in made if row["payment_id"] == payment["id"]] == ["20.000000"]
-    assert business(shop) == records_left(shop)
+    assert business(shop) == units(left_of(shop, COINS[0]))
 
 
 def test_every_seeded_payment_without_a_listed_refund_can_be_refunded(shop):
@@ -382,7 +381,7 @@ def test_a_clock_that_is_set_back_loses_no_record_and_no_replay(shop):
     assert shop.service.payment(shop.checkout, payment["id"]) == payment
     assert shop.service.sessions.create(shop.checkout, shop.order())["payment"] == payment
     assert shop.pay_out() == payout
-    assert business(shop) == records_left(shop)
+    assert business(shop) == units(left_of(shop, COINS[0]))
 
 
 def test_200_refunds_at_once_never_exceed_what_was_charged(shop):
@@ -461,10 +460,9 @@ def test_kill_while_paying_out_and_refunding_loses_and_doubles_nothing(shop):
 
 def test_everything_is_there_when_the_file_is_opened_again(shop):
     """Sessions, keys, settings, rotated secrets and undelivered events outlive their process."""
-    console = Console(shop.service)
-    session, key = shop.session(), console.mint_key({"class": "checkout"})["key"]
-    secret = console.rotate_secret("receipt")["secret"]
-    console.configure({"payout_scope": "any"})
+    session, key = shop.session(), shop.console.mint_key({"class": "checkout"})["key"]
+    secret = shop.console.rotate_secret("receipt")["secret"]
+    shop.console.configure({"payout_scope": "any"})
     shop.paid("order-b")
     with Store(shop.platform.store.name) as store:
         again = Service(store, Clock(shop.clock.now()))
@@ -472,8 +470,3 @@ def test_everything_is_there_when_the_file_is_opened_again(shop):
         assert again.account.receipt_ring[0].secret.reveal() == secret
         assert again.platform.settings["payout_scope"] == "any"
         assert len(again.webhooks.log()) == len(shop.events())
-
-
-def _sum(shop, stream, column, coin):
-    rows = shop.service.records(stream)
-    return sum((Decimal(row[column]) for row in rows if row["currency"] == coin.slug), Decimal(0))

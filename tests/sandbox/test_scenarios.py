@@ -129,7 +129,7 @@ def _interrupt(done, total):
         raise KeyboardInterrupt
 
 
-# ---------- Scenarios that are told otherwise than usual, and the files that tell of them
+# Scenarios that are told otherwise than usual, and the files that tell of them.
 
 
 def lived(**told):
@@ -256,8 +256,7 @@ def test_more_rotations_than_months_or_no_file_is_an_error(tmp_path):
         read_scenario_file(tmp_path / "none.toml")
 
 
-# ---------- The seeded past keeps every rule of the contract, to the last digit
-
+# The seeded past keeps every rule of the contract, to the last digit.
 
 DECIMALS = {coin.slug: coin.decimals for coin in COINS}
 ONE_UNIT = {slug: Decimal(1).scaleb(-decimals) for slug, decimals in DECIMALS.items()}
@@ -442,8 +441,7 @@ def _tier(instant):
     return Decimal("0.012") if instant < "2026-09-16" else Decimal("0.010")
 
 
-# ---------- `sandbox seed` and `sandbox serve`, as a person runs them
-
+# `sandbox seed` and `sandbox serve`, as a person runs them.
 
 SIZES = ["--months", "2", "--payments", "30"]
 EARLIER = parse_instant("2024-05-10T12:00:00Z")[0]

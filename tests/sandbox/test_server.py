@@ -190,8 +190,7 @@ def test_environment_is_accepted_by_the_settings(live, tmp_path):
     assert "svc_" not in repr(running)
 
 
-# ---------- The sandbox on the wire: what a client sees that is no HTTP library of ours
-
+# The sandbox on the wire: what a client sees that is no HTTP library of ours.
 
 ME = f"{PREFIX}/me"
 CREATE = f"POST {PREFIX}/sessions HTTP/1.1"
