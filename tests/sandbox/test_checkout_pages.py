@@ -1,4 +1,4 @@
-"""The pages of a checkout, over HTTP, as the customer reads them."""
+"""The pages of a checkout over HTTP as the customer reads them, and in Chromium."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The control API over HTTP."""
+"""The control API over HTTP, and odd input to everything that is served."""
 
 import json
 import random

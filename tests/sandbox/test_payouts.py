@@ -1,4 +1,4 @@
-"""Payouts, refunds and recipient lookups (contract, Payouts and refunds)."""
+"""Payouts, refunds, recipient lookups and the wallet (contract, Payouts and refunds)."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Seeding: repeatable, all or nothing, and never over something else."""
+"""Scenarios: what they say of a merchant, its seeded past, and the commands that seed it."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""The service over HTTP: routes, envelopes, the clock's date, and faults on demand."""
+"""The service over HTTP: routes, envelopes, faults on demand, and its very bytes."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Checkout sessions (contract, Sessions and States)."""
+"""Sessions, payments, receipts and bindings (contract, Sessions to Customers, States)."""
 
 import base64
 import json

@@ -233,7 +233,8 @@ PRIVATE_HOSTS = {
     "other letters and dots": "\uff11\uff12\uff17.0.0.1 ①27.0.0.1 127。0。0。1"
     " 127\uff0e0\uff0e0\uff0e1 127%2e0.0.1 x.ⓛocalhost LOCALHOST"
     " shop.\uff2c\uff2f\uff23\uff21\uff2c",
-    "IPv6: mapped, compatible, translated, NAT64, 6to4, Teredo; site-local, documentation": "[::ffff:127.0.0.1] [::127.0.0.1] [::7f00:1] [::ffff:0:127.0.0.1] [64:ff9b::7f00:1]"
+    # IPv6: mapped, compatible, translated, NAT64, 6to4, Teredo; site-local, documentation.
+    "IPv6": "[::ffff:127.0.0.1] [::127.0.0.1] [::7f00:1] [::ffff:0:127.0.0.1] [64:ff9b::7f00:1]"
     " [64:ff9b::a00:1] [64:ff9b:1::1] [2002:7f00:1::] [2002:a00:1::] [2001:0:7f00:1::] [fec0::1]"
     " [3fff::1] [5f00::1] [fe80::1%25eth0] [fe80::1%eth0] 192.88.99.1 192.0.0.9",
     "names of no public server": "localhost localhost. x.localhost printer.local x.internal"
