@@ -79,7 +79,7 @@ class ConsolePages:
             return self._page(status=409, is_again=True)
         action = ACTIONS[name]
         try:
-            record = _ACTS[name](self._console, form)
+            record = ACTS[name](self._console, form)
         except Refusal as why:
             again = {"codes": why.codes, "hint": action.hint, "typed": {name: form}}
             return self._page(status=why.status, **again)
@@ -209,7 +209,7 @@ def _pay(console: Console, form: Form) -> Record:
     return {**record, "paid": coin_text(record), "debited": coin_text(record, "debited_amount")}
 
 
-_ACTS: dict[str, Callable[[Console, Form], Record]] = {
+ACTS: dict[str, Callable[[Console, Form], Record]] = {
     "mint": _mint,
     "accept": _accept,
     "webhook-url": lambda console, form: console.set_webhook_url({"url": first(form, "url")}),

@@ -6,7 +6,7 @@ from operator import attrgetter
 import pytest
 
 from svc_analytics.sandbox.account import PresentedKey, account_of
-from svc_analytics.sandbox.console_pages import ACTIONS
+from svc_analytics.sandbox.console_pages import ACTIONS, ACTS
 from svc_analytics.sandbox.routes import ROUTES
 from svc_analytics.sandbox.scenario import Scenario
 from tests.sandbox.shop import refused, words
@@ -149,6 +149,7 @@ def test_reload_of_a_refused_payout_pays_nothing_later(shop, site):
 def test_what_moves_money_or_stays_is_marked_and_asks_once(site):
     """Its button looks different and leads to a question; nothing is done before the answer."""
     assert {name for name, action in ACTIONS.items() if action.ask} == MONEY_OR_FOR_GOOD
+    assert ACTIONS.keys() == ACTS.keys()
     page = site.get("/console").text
     for name in MONEY_OR_FOR_GOOD:
         form = page.partition(f'<form method="get" action="/console/{name}">')[2]

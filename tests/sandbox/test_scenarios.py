@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby
+from typing import NamedTuple
 
 import httpx
 import pytest
@@ -262,34 +263,28 @@ DECIMALS = {coin.slug: coin.decimals for coin in COINS}
 ONE_UNIT = {slug: Decimal(1).scaleb(-decimals) for slug, decimals in DECIMALS.items()}
 
 
+class Past(NamedTuple):
+    """The whole history of a busier merchant."""
+
+    payments: list
+    records: list
+
+    def of(self, kind):
+        return [record for record in self.records if record["kind"] == kind]
+
+
 @pytest.fixture(scope="module")
 def past():
-    """The whole history of a busier merchant, as (payments, payout records)."""
     scenario = Scenario(seed=3, months=5, payments=3000)
     with Store() as store:
         seed(store, scenario)
         service = Service(store, Clock(scenario.current_month.end + MINUTE))
-        yield list(service.records("payments")), list(service.records("payout_records"))
+        yield Past(*(list(service.records(name)) for name in ("payments", "payout_records")))
 
 
-@pytest.fixture(scope="module")
-def payments(past):
-    return past[0]
-
-
-@pytest.fixture(scope="module")
-def refunds(past):
-    return [record for record in past[1] if record["kind"] == "refund"]
-
-
-@pytest.fixture(scope="module")
-def payouts(past):
-    return [record for record in past[1] if record["kind"] == "payout"]
-
-
-def test_payment_fee_is_a_tier_of_its_amount_rounded_half_up(payments):
+def test_payment_fee_is_a_tier_of_its_amount_rounded_half_up(past):
     """fee = amount x tier at the coin's decimals, and net = charged - fee, exactly."""
-    for payment in payments:
+    for payment in past.payments:
         unit, charged = ONE_UNIT[payment["currency"]], Decimal(payment["charged_amount"])
         tier = _tier(payment["paid_at"])
         fee = (charged * tier).quantize(unit, ROUND_HALF_UP)
@@ -298,9 +293,9 @@ def test_payment_fee_is_a_tier_of_its_amount_rounded_half_up(payments):
         assert payment["amount"] == payment["charged_amount"]
 
 
-def test_payout_pays_the_tier_of_that_time_on_top(payouts):
+def test_payout_pays_the_tier_of_that_time_on_top(past):
     """Fee rule 1: debited = amount + fee, at the rate the payments pay."""
-    for payout in payouts:
+    for payout in past.of("payout"):
         amount, tier = Decimal(payout["amount"]), _tier(payout["created_at"])
         fee = (amount * tier).quantize(ONE_UNIT[payout["currency"]], ROUND_HALF_UP)
         assert Decimal(payout["fee_amount"]) == fee
@@ -309,10 +304,10 @@ def test_payout_pays_the_tier_of_that_time_on_top(payouts):
         assert payout["payment_id"] is None
 
 
-def test_refund_costs_nothing_and_goes_back_to_the_payer(payments, refunds):
+def test_refund_costs_nothing_and_goes_back_to_the_payer(past):
     """Fee rule 2; and recipient and currency are the payment's own."""
-    by_id = {payment["id"]: payment for payment in payments}
-    for refund in refunds:
+    by_id = {payment["id"]: payment for payment in past.payments}
+    for refund in past.of("refund"):
         payment = by_id[refund["payment_id"]]
         assert (refund["fee_amount"], refund["fee_percent"]) == ("0", "0")
         assert refund["debited_amount"] == refund["amount"]
@@ -321,11 +316,11 @@ def test_refund_costs_nothing_and_goes_back_to_the_payer(payments, refunds):
         assert _at(refund["created_at"]) > _at(payment["paid_at"])
 
 
-def test_refunds_of_a_payment_stay_within_what_was_charged(payments, refunds):
+def test_refunds_of_a_payment_stay_within_what_was_charged(past):
     """Limits: cumulative refunds are at most the charged amount, and some reach it in parts."""
-    charged = {payment["id"]: Decimal(payment["charged_amount"]) for payment in payments}
+    charged = {payment["id"]: Decimal(payment["charged_amount"]) for payment in past.payments}
     parts = defaultdict(list)
-    for refund in refunds:
+    for refund in past.of("refund"):
         parts[refund["payment_id"]].append(Decimal(refund["amount"]))
     left = {payment_id: charged[payment_id] - sum(parts[payment_id]) for payment_id in parts}
     assert min(left.values()) == 0
@@ -336,11 +331,9 @@ def test_refunds_of_a_payment_stay_within_what_was_charged(payments, refunds):
 @pytest.mark.parametrize("instant", ["created_at", "settled_at"])
 def test_wallet_never_goes_below_zero(past, instant):
     """At no instant has more left a coin's wallet than had come in."""
-    payments, payout_records = past
-    moves = [(_at(row["paid_at"]), 0, row["currency"], row["net_amount"]) for row in payments]
+    moves = [(_at(row["paid_at"]), 0, row["currency"], row["net_amount"]) for row in past.payments]
     moves += [
-        (_at(row[instant]), 1, row["currency"], "-" + row["debited_amount"])
-        for row in payout_records
+        (_at(row[instant]), 1, row["currency"], "-" + row["debited_amount"]) for row in past.records
     ]
     wallet = defaultdict(Decimal)
     for _, _, currency, amount in sorted(moves):
@@ -351,7 +344,7 @@ def test_wallet_never_goes_below_zero(past, instant):
 def test_usd_value_is_the_days_price_times_the_amount(past):
     """All records of a coin on one day agree on a price, each within its own rounding."""
     lowest, highest = defaultdict(Decimal), defaultdict(lambda: Decimal("Infinity"))
-    for row in [*past[0], *past[1]]:
+    for row in [*past.payments, *past.records]:
         key = row["currency"], row.get("paid_at", row.get("created_at"))[:10]
         usd, amount = Decimal(row["usd_value"]), Decimal(row["amount"])
         half = Decimal(5).scaleb(usd.as_tuple().exponent - 1)
@@ -363,36 +356,35 @@ def test_usd_value_is_the_days_price_times_the_amount(past):
 
 def test_ids_receipts_and_references_are_unique(past):
     """No two records share what they are looked up by."""
-    payments, payout_records = past
-    references = [row["reference_id"] for row in payout_records if row["reference_id"] is not None]
-    ids = [row["id"] for row in [*payments, *payout_records]]
-    for names in (ids, references, [row["receipt_no"] for row in payments]):
+    references = [row["reference_id"] for row in past.records if row["reference_id"] is not None]
+    ids = [row["id"] for row in [*past.payments, *past.records]]
+    for names in (ids, references, [row["receipt_no"] for row in past.payments]):
         assert len(set(names)) == len(names)
 
 
-def test_only_payouts_of_the_console_lack_a_reference(past, refunds):
+def test_only_payouts_of_the_console_lack_a_reference(past):
     """The merchant gives every refund and most payouts an id of its own; the console gives none."""
-    assert all(refund["reference_id"] for refund in refunds)
-    assert any(record["reference_id"] is None for record in past[1])
-    assert any("/" in (record["reference_id"] or "") for record in past[1])
+    assert all(refund["reference_id"] for refund in past.of("refund"))
+    assert any(record["reference_id"] is None for record in past.records)
+    assert any("/" in (record["reference_id"] or "") for record in past.records)
 
 
 @pytest.mark.parametrize("edge", ["01T00:00:00Z", "T23:59:59.999999Z", "T20:30:00Z"])
-def test_every_month_has_payments_on_its_edges(payments, edge):
+def test_every_month_has_payments_on_its_edges(past, edge):
     """The first and last microsecond of a UTC month, and the month's turn in Tehran."""
-    months = {row["paid_at"][:7] for row in payments if row["paid_at"].endswith(edge)}
+    months = {row["paid_at"][:7] for row in past.payments if row["paid_at"].endswith(edge)}
     assert months >= {"2026-06", "2026-07", "2026-08", "2026-09", "2026-10", "2026-11"}
 
 
-def test_several_payments_share_one_instant(payments):
+def test_several_payments_share_one_instant(past):
     """A flash sale: ties that only the id can order."""
-    sizes = [len(list(same)) for _, same in groupby(row["paid_at"] for row in payments)]
+    sizes = [len(list(same)) for _, same in groupby(row["paid_at"] for row in past.payments)]
     assert max(sizes) >= 4
 
 
-def test_instants_are_written_as_finely_as_they_are(payments):
+def test_instants_are_written_as_finely_as_they_are(past):
     """Most instants have milliseconds, some microseconds, some no fraction."""
-    digits = [len(row["paid_at"].partition(".")[2].rstrip("Z")) for row in payments]
+    digits = [len(row["paid_at"].partition(".")[2].rstrip("Z")) for row in past.payments]
     counts = {size: digits.count(size) for size in set(digits)}
     assert counts.keys() == {0, 3, 6}
     assert counts[3] > 2 * (counts[0] + counts[6])
@@ -400,34 +392,32 @@ def test_instants_are_written_as_finely_as_they_are(payments):
 
 def test_some_settlements_fall_into_the_next_month(past):
     """A record created on a month's last instant may settle in the next."""
-    crossing = [row for row in past[1] if row["created_at"][:7] != row["settled_at"][:7]]
+    crossing = [row for row in past.records if row["created_at"][:7] != row["settled_at"][:7]]
     assert crossing
-    assert all(_at(row["created_at"]) <= _at(row["settled_at"]) for row in past[1])
+    assert all(_at(row["created_at"]) <= _at(row["settled_at"]) for row in past.records)
 
 
-def test_refunds_fall_into_later_months(payments, refunds):
+def test_refunds_fall_into_later_months(past):
     """Some refunds come in the month of their payment, some months behind it."""
-    paid = {payment["id"]: month_of(_at(payment["paid_at"])) for payment in payments}
-    behind = [
-        month_of(_at(refund["created_at"])) != paid[refund["payment_id"]] for refund in refunds
-    ]
-    assert any(behind)
-    assert not all(behind)
+    paid = {payment["id"]: month_of(_at(payment["paid_at"])) for payment in past.payments}
+    refunds = past.of("refund")
+    behind = {month_of(_at(row["created_at"])) != paid[row["payment_id"]] for row in refunds}
+    assert behind == {True, False}
 
 
-def test_fee_tier_changes_within_a_month(payments):
+def test_fee_tier_changes_within_a_month(past):
     """The last step falls into mid-month, so that one month has two rates."""
     tiers = defaultdict(set)
-    for payment in payments:
+    for payment in past.payments:
         tiers[payment["paid_at"][:7]].add(_tier(payment["paid_at"]))
     assert [len(tiers[month]) for month in sorted(tiers)] == [1, 1, 1, 2, 1, 1]
 
 
-def test_metadata_nests_and_speaks_persian(payments):
+def test_metadata_nests_and_speaks_persian(past):
     """Metadata is a free-form object, echoed as it was."""
-    assert all(isinstance(payment["metadata"], dict) for payment in payments)
-    assert any(payment["metadata"].get("campaign") == "نوروز" for payment in payments)
-    assert any("items" in payment["metadata"].get("cart", {}) for payment in payments)
+    assert all(isinstance(payment["metadata"], dict) for payment in past.payments)
+    assert any(payment["metadata"].get("campaign") == "نوروز" for payment in past.payments)
+    assert any("items" in payment["metadata"].get("cart", {}) for payment in past.payments)
 
 
 def _at(text):
@@ -445,6 +435,12 @@ def _tier(instant):
 
 SIZES = ["--months", "2", "--payments", "30"]
 EARLIER = parse_instant("2024-05-10T12:00:00Z")[0]
+
+
+def run(*arguments):
+    result = CliRunner().invoke(sandbox, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
 
 
 def test_importing_the_package_and_its_commands_is_cheap():
@@ -474,9 +470,8 @@ def test_seed_fills_a_file_and_says_so(tmp_path):
     path = tmp_path / "s.db"
     arguments = ["seed", "--db", str(path), *SIZES]
     for _ in range(2):
-        result = CliRunner().invoke(sandbox, arguments, catch_exceptions=False)
-        assert result.exit_code == 0
-        assert "s.db holds seed 7, 2 months" in result.stdout
+        stdout = run(*arguments)
+        assert "s.db holds seed 7, 2 months" in stdout
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -485,9 +480,9 @@ def test_seed_takes_a_scenario_file(tmp_path):
     path = tmp_path / "shop.toml"
     path.write_text('months = 2\npayments = 9000\ncoins = ["btc"]\nfee_tiers = [90]\n')
     arguments = ["seed", "--db", str(tmp_path / "s.db"), "--scenario", str(path)]
-    result = CliRunner().invoke(sandbox, [*arguments, "--payments", "30"], catch_exceptions=False)
-    assert "seed 7, 2 months" in result.stdout
-    assert '30 payments, {"coins":["btc"],"fee_tiers":[90]}' in result.stdout
+    stdout = run(*arguments, "--payments", "30")
+    assert "seed 7, 2 months" in stdout
+    assert '30 payments, {"coins":["btc"],"fee_tiers":[90]}' in stdout
 
 
 @pytest.mark.parametrize("told", [[], SIZES], ids=["nothing told", "the same told"])
@@ -496,8 +491,8 @@ def test_filled_file_goes_on_as_what_it_holds(tmp_path, told):
     with Store(tmp_path / "s.db") as store:
         seed(store, Scenario(months=2, payments=30, until=EARLIER))
     arguments = ["seed", "--db", str(tmp_path / "s.db"), *told]
-    result = CliRunner().invoke(sandbox, arguments, catch_exceptions=False)
-    assert "holds seed 7, 2 months before 2024-05, 30 payments" in result.stdout
+    stdout = run(*arguments)
+    assert "holds seed 7, 2 months before 2024-05, 30 payments" in stdout
 
 
 def test_serve_answers_until_interrupted(tmp_path):
