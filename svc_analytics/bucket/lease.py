@@ -19,7 +19,7 @@ from typing import Any
 
 from svc_analytics.bucket.store import Conflict, LakeStore, Version, replace_object
 from svc_analytics.errors import LakeBusy, LakeChanged, StoreError
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 
 KEY = ".writer.json"
 LENGTH = 60  # seconds; renewed three times within
@@ -127,7 +127,7 @@ class Lease:
 
     def _busy(self, who: str) -> LakeBusy:
         doing = Message("busy.writing", place=self.url)
-        return LakeBusy(Message("busy.later", WHO=who, DOING=doing))
+        return LakeBusy(Message("busy.later", who=translated(who), doing=doing))
 
 
 _NAMES = ("copy", "who", "since", "is_free", "intents", "until")

@@ -188,7 +188,7 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
         no_cause = pa.nulls(len(differences), pa.string())
         differences = differences.set_column(column, "cause", no_cause)
     altered = [
-        Message("{name}: {TEXT}", name=folder, TEXT=text)
+        Message("{name}: {TEXT}", name=folder, text=text)
         for folder, manifest in zip(folders, manifests, strict=True)
         for text in _alterations(folder, manifest)
     ]

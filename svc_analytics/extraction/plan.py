@@ -28,7 +28,7 @@ from svc_analytics.lake.unlisted import Unlisted
 from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.log import log_lines
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import utc_months
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.warehouse.acknowledgements import (
@@ -136,7 +136,7 @@ class ExtractionResult(Displayable):
         new = [
             Message(
                 _GONE if len(ids) == 1 else _MANY_GONE,
-                STREAM=STREAMS[name].words,
+                stream=translated(STREAMS[name].words),
                 count=f"{len(ids):,}",
             )
             for name, ids in self.unlisted.items()
@@ -148,7 +148,7 @@ class ExtractionResult(Displayable):
     def retractions(self) -> list[Message]:
         """The time that had been called read before it had come, in words."""
         return [
-            Message(_RETRACTED, STREAM=STREAMS[name].words, **span_values(span))
+            Message(_RETRACTED, stream=translated(STREAMS[name].words), **span_values(span))
             for name, spans in self.retracted.items()
             for span in spans
         ]
@@ -170,7 +170,7 @@ class ExtractionResult(Displayable):
         """The streams that were not read, each with the sentence that says so."""
         text = "{STREAM} were not extracted: {WHY}"
         return {
-            name: Message(text, STREAM=STREAMS[name].words, WHY=why)
+            name: Message(text, stream=translated(STREAMS[name].words), why=translated(why))
             for name, why in self.not_extracted.items()
         }
 

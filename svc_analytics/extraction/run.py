@@ -24,7 +24,7 @@ from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writing.writer import LakeWriter, open_writer
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.records.bulk_parser import load_parser
 from svc_analytics.schema import STREAMS, Stream
 
@@ -43,7 +43,11 @@ def read_merchant(
         answers = _ask_with_each(client, settings)
     except Unavailable as away:
         if away.advice and not _was_read_from(lake, settings.base_url):
-            values = {"address": settings.base_url, "TROUBLE": away.trouble, "ADVICE": away.advice}
+            values = {
+                "address": settings.base_url,
+                "trouble": translated(away.trouble),
+                "advice": translated(away.advice),
+            }
             raise NoService(Message("service.never_read", **values), path=away.path) from away
         raise
     ids = sorted({profile["id"] for profile, _ in answers})

@@ -21,7 +21,7 @@ from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.standing import attach, standing_of
 from svc_analytics.formatting.values import is_exact_number, rows_of
 from svc_analytics.language.words import merchant_names
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 
 MOST_ROWS = 50
 _TO_OPEN = "These tables open in a notebook, and on the page that --out writes."
@@ -116,7 +116,11 @@ def head_of(column: pa.Field, label_of: Callable[[str], str] = label, currency: 
         return text
     kind = kind_of(column)
     unit = unit_name(kind, currency) if currency or kind == RATE else ""
-    return text if not unit or unit in text else Message("{COLUMN}, {UNIT}", COLUMN=text, UNIT=unit)
+    return (
+        text
+        if not unit or unit in text
+        else Message("{COLUMN}, {UNIT}", column=translated(text), unit=translated(unit))
+    )
 
 
 def lined_up(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:

@@ -8,7 +8,7 @@ from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.numbers import ROUNDED, plain_spaces
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import align
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 
 _HIDES_DIGITS = f"{ROUNDED} rounded for display; every digit:"
 POINTED = f"{_HIDES_DIGITS} point at it, or exact=True"
@@ -48,7 +48,7 @@ class DisplayTable:
         """The heads of its columns, with a mark where digits of a number are hidden."""
         columns = zip(self.header, *self.rows, strict=True)
         return [
-            Message("{MARK} {COLUMN}", MARK=ROUNDED, COLUMN=head)
+            Message("{MARK} {COLUMN}", mark=translated(ROUNDED), column=translated(head))
             if any(c.exact for c in cells)
             else head
             for head, *cells in columns
@@ -94,7 +94,7 @@ def headings_of(groups: Mapping[str, Sized]) -> dict[int, str]:
 
 def _why(dash: str, reason: str) -> Message:
     shown = reason if isinstance(reason, Message) else single_line(reason)
-    return Message("{DASH} {REASON}", DASH=dash, REASON=shown)
+    return Message("{DASH} {REASON}", dash=translated(dash), reason=translated(shown))
 
 
 def cell_text(cell: Cell) -> str:

@@ -38,7 +38,7 @@ class OnlineVerifier:
         if is_verified and verdict.verdict == "bad_signature" and not verdict.differences:
             return Verdict("valid", Message("receipt.ring_incomplete"), verdict.receipt)
         code = "receipt.service_verifies" if is_verified else "receipt.service_refuses"
-        return replace(verdict, reason=Message(code, REASON=verdict.reason))
+        return replace(verdict, reason=Message(code, reason=verdict.reason))
 
     def _payment_if_verified(self, token: str, payment_id: str) -> Mapping[str, Any] | None:
         try:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.messages import KEPT, Message, stored_text
+from svc_analytics.messages import KEPT, Message, stored_text, translated
 from svc_analytics.money import EXACT, format_amount
 
 _ASSERTED = (
@@ -59,7 +59,7 @@ def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
     """Say in lines of text what was asserted, what nothing explains, and what stands nowhere."""
     lines: list[str] = []
     for row in _balances(tables["figures"]):
-        known = {"coin": row["currency"], "NOTE": stored_text(row["note"], row[KEPT])}
+        known = {"coin": row["currency"], "note": translated(stored_text(row["note"], row[KEPT]))}
         known["balance"] = format_amount(row["asserted_balance"])
         outside = row["outside_movement"]
         if outside is None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 
 import pyarrow as pa
 
-from svc_analytics.messages import Message, listed, stored_text
+from svc_analytics.messages import Message, listed, stored_text, translated
 from svc_analytics.periods import Period
 from svc_analytics.render.external import ExternalFigures
 from svc_analytics.render.month_state import MonthState
@@ -63,7 +63,11 @@ class Unknown:
         else:  # of an earlier release, whose page said it so
             because = because.replace("payout_records", "payout records")
         code = "unknown.sentence_of_one" if len(self.figures) == 1 else "unknown.sentence"
-        values = {"FIGURES": listed(names), "COINS": listed(self.coins), "BECAUSE": because}
+        values = {
+            "figures": listed(names),
+            "coins": listed(self.coins),
+            "because": translated(because),
+        }
         return Message(code, **values)
 
     def to_json(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.messages import KEPT, Message, json_of, stored_text
+from svc_analytics.messages import KEPT, Message, json_of, stored_text, translated
 from svc_analytics.warehouse.acknowledgements import LEFT_OUT, REMARKS, accepted_detail
 from svc_analytics.warehouse.models import count_findings
 from svc_analytics.webhooks.reconcile import SAYINGS
@@ -37,9 +37,9 @@ def describe_accepted(tables: Mapping[str, pa.Table], *, is_short: bool = False)
     lines = [
         Message(
             "{FINDING}, {record}: {DETAIL}",
-            FINDING=count_findings(row["check_name"], 1, SAYINGS),
+            finding=count_findings(row["check_name"], 1, SAYINGS),
             record=row["record_id"] or "-",
-            DETAIL=_detail(row),
+            detail=translated(_detail(row)),
         )
         for row in tables[CHECKS].to_pylist()
         if _is_left_out(row) or (not is_short and _has_remark(row))

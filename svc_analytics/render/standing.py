@@ -10,7 +10,7 @@ from svc_analytics.formatting.numbers import coin_scales
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.messages import Message, clauses
+from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.periods import GREGORIAN, month_of
 from svc_analytics.proofs.statuses import Status
 from svc_analytics.render.document import Document
@@ -54,7 +54,10 @@ def proof_statuses(statement: Document) -> tuple[Status, ...]:
 def proof_lines(statement: Document) -> list[Message]:
     """Return the four statuses of a sealed statement as lines; none of any other."""
     statuses = proof_statuses(statement)
-    return [Message("proof.line", NAME=each.name, TEXT=each.text) for each in statuses]
+    return [
+        Message("proof.line", name=translated(each.name), text=translated(each.text))
+        for each in statuses
+    ]
 
 
 def status_word(statement: Document) -> str:
@@ -74,19 +77,21 @@ def standing_text(statement: Document) -> Message:
     if not statement.reasons:
         return head
     read = f"{from_micros(statement.as_of):%Y-%m-%d %H:%MZ}"
-    text = Message("standing.open", HEAD=head, instant=read, REASON=statement.reasons[0].text)
+    text = Message(
+        "standing.open", head=head, instant=read, reason=translated(statement.reasons[0].text)
+    )
     if others := len(statement.reasons) - 1:
         code = "standing.one_more" if others == 1 else "standing.more"
-        return Message(code, HEAD=text, count=others)
+        return Message(code, head=text, count=others)
     return text
 
 
 def _head(statement: Document, status: str) -> Message:
     period = statement.period
-    values = {"label": period.label, "zone": period.zone, "STATUS": status}
+    values = {"label": period.label, "zone": period.zone, "status": translated(status)}
     if period.calendar == GREGORIAN:
         return Message("standing.settled", **values)
-    return Message("standing.settled_in", CALENDAR=period.calendar, **values)
+    return Message("standing.settled_in", calendar=translated(period.calendar), **values)
 
 
 def receipts_state(tables: Mapping[str, pa.Table]) -> ReceiptsState:
@@ -107,19 +112,21 @@ def status_note(statement: Document) -> Message:
     note, receipts = _status_note(statement), receipts_state(statement.tables)
     if statement.reasons or receipts not in _RECEIPTS:
         return note
-    return Message(_RECEIPTS[receipts], STANDING=note)
+    return Message(_RECEIPTS[receipts], standing=note)
 
 
 def _status_note(statement: Document) -> Message:
     period, state = statement.period, sealed_state(statement)
     version = state.version if state else 0
     if state and state.kind == "changed":
-        return Message("standing.changed", version=version, REISSUE=state.reissue)
+        return Message("standing.changed", version=version, reissue=state.reissue)
     if statement.reasons:
         reasons = clauses(*(reason.text for reason in statement.reasons))
         code = "standing.sealed_open" if state else "standing.provisional"
-        return Message(code, PERIOD=period.noun, REASONS=reasons, version=version)
+        return Message(
+            code, period=translated(period.noun), reasons=translated(reasons), version=version
+        )
     if period.is_longer:
         code = "standing.longer_sealed" if state else "standing.longer_final"
-        return Message(code, PERIOD=period.noun, version=version)
+        return Message(code, period=translated(period.noun), version=version)
     return Message("standing.sealed" if state else "standing.final", version=version)

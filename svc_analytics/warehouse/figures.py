@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 
 _TITLE = re.compile(r"(?P<name>\w+): (?P<meaning>.+?)\. (?P<rest>(?:label|group): .+)", re.DOTALL)
 _PAIR = re.compile(r"(\w+): (.+?)\.(?= \w+: |$)")
@@ -86,7 +86,11 @@ class Figure:
     def hint(self) -> str:
         """Its definition and its formula, to read when it is pointed at."""
         definition, formula = self.definition, self.formula
-        return Message("{DEFINITION} Formula: {FORMULA}.", DEFINITION=definition, FORMULA=formula)
+        return Message(
+            "{DEFINITION} Formula: {FORMULA}.",
+            definition=translated(definition),
+            formula=translated(formula),
+        )
 
     @property
     def denominator(self) -> str | None:

@@ -18,7 +18,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
 from svc_analytics.language.catalogue import Language, is_number, read_catalogue
 from svc_analytics.language.words import other_languages
-from svc_analytics.messages import Message, english_templates
+from svc_analytics.messages import Message, english_templates, translated
 from svc_analytics.periods import CALENDARS
 from svc_analytics.render.bridge import TREND
 from svc_analytics.render.compared import folder as compared_folder
@@ -182,7 +182,7 @@ def test_a_label_is_given_in_the_language():
     assert Language("en").text("Gross sales") == "Gross sales"
     assert Language("fa").text("Gross sales") == "فروش ناخالص"
     assert Language("en+fa").text("Gross sales") == "Gross sales · \u2067فروش ناخالص\u2069"
-    rounded = Message("{MARK} {COLUMN}", MARK="≈", COLUMN="2026-10")
+    rounded = Message("{MARK} {COLUMN}", mark=translated("≈"), column=translated("2026-10"))
     assert Language("fa").text(rounded) == "\u2066≈\u2069 \u20662026-10\u2069"
     assert Language("en+fa").text(rounded) == rounded
 

@@ -127,10 +127,10 @@ def pack_folder(
         proof = prove(folder, manifest, lake or lake_around(folder.absolute()))
         broken = [*proof.broken, *chain_faults(proof.lake), *proof.unproven_files]
     if broken:
-        raise LakeError(Message("seal.not_packed", folder=folder, FAULT=broken[0]))
+        raise LakeError(Message("seal.not_packed", folder=folder, fault=broken[0]))
     if proof.not_compared and not _is_signed(folder, signers):
         values = {"folder": folder, "version": version_of(manifest)}
-        raise LakeError(Message("seal.not_packed_unsigned", FAULT=proof.not_compared[0], **values))
+        raise LakeError(Message("seal.not_packed_unsigned", fault=proof.not_compared[0], **values))
     target = Path(f"{folder.name}.zip" if out is None else out)
     if target.suffix.lower() != ".zip":
         raise ConfigError(f"--out {target}: its suffix must be .zip")

@@ -13,7 +13,7 @@ from svc_analytics.formatting.display import Display, table_html
 from svc_analytics.formatting.display_table import DisplayTable, cell_text
 from svc_analytics.formatting.sanitize import escape_invisible, single_line, visible
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.errors import sentence_of
 from svc_analytics.render.page.words import PageWords
 
@@ -58,7 +58,7 @@ class Looks:
         if self.language.is_english or self.language.translation(text):
             return text
         kind = class_name(error if isinstance(error, SvcError) else SvcError())
-        return Message("{KIND}: {text}", KIND=kind, text=text)
+        return Message("{KIND}: {text}", kind=translated(kind), text=text)
 
     def error(self, error: BaseException) -> str:
         """Return an error as a line that is read out."""

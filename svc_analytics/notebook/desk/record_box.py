@@ -27,7 +27,7 @@ from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.formatting.values import display_text
 from svc_analytics.instants import readable_instant
 from svc_analytics.language.catalogue import WORDED, is_number
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.looks import Looks
@@ -170,7 +170,11 @@ class RecordBox:
         self.head.value = "".join(
             (
                 self._looks.heading(
-                    Message("{FIGURE}: {VALUE}", FIGURE=called(wanted), VALUE=value)
+                    Message(
+                        "{FIGURE}: {VALUE}",
+                        figure=translated(called(wanted)),
+                        value=translated(value),
+                    )
                 ),
                 self._looks.line(figure.hint),
                 self._looks.sql(page.sql),
@@ -224,7 +228,7 @@ def _title(tables: dict[str, pa.Table], record_id: str, looks: Looks) -> str:
     title = Message(_REFUND_OF if is_of_payment else _KINDS[kind], names=known_by)
     for each in verdicts:
         verdict = each.replace("_", " ") if looks.language.is_english else each
-        title = Message(_WITH_RECEIPT, TITLE=title, VERDICT=verdict)
+        title = Message(_WITH_RECEIPT, title=title, verdict=translated(verdict))
     return title
 
 
@@ -252,7 +256,7 @@ def value_text(value: Any, wanted: Wanted) -> str:
     if isinstance(value, datetime):
         return readable_instant(value)
     number, unit = _number(value, kind).text, unit_name(kind, wanted.coin)
-    return Message("{number} {UNIT}", number=number, UNIT=unit) if unit else number
+    return Message("{number} {UNIT}", number=number, unit=translated(unit)) if unit else number
 
 
 def shown_columns(page: RecordPage) -> list[str]:

@@ -13,7 +13,7 @@ from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
 from svc_analytics.formatting.display import display_table, lined_up
 from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import COIN, RATIO, USD
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT
 from svc_analytics.warehouse.definitions import in_sentence
 
@@ -103,7 +103,11 @@ def _of(rows: Sequence[Row], figure: str, unit: str) -> list[Row]:
 
 
 def _behind(text: str, more: str) -> Message:
-    return Message("{COLUMN}, {UNIT}", COLUMN=text, UNIT=more) if more else Message(text)
+    return (
+        Message("{COLUMN}, {UNIT}", column=translated(text), unit=translated(more))
+        if more
+        else Message(text)
+    )
 
 
 def records_tables(records: pa.Table, labels: Mapping[str, str]) -> list[DisplayTable]:
@@ -111,7 +115,9 @@ def records_tables(records: pa.Table, labels: Mapping[str, str]) -> list[Display
     tables = []
     for name in pc.unique(records["figure"]).to_pylist():
         own = records.filter(pc.equal(records["figure"], name))
-        title = Message("The largest records of each part: {FIGURE}", FIGURE=in_sentence(name))
+        title = Message(
+            "The largest records of each part: {FIGURE}", figure=translated(in_sentence(name))
+        )
         table = display_table(own, title, most=len(own), only=_SHOWN)
         rows = [_worded(row, labels) for row in table.rows]
         tables.append(replace(table, rows=rows, caption=""))

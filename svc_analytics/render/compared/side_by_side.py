@@ -23,7 +23,7 @@ from svc_analytics.formatting.numbers import (
 )
 from svc_analytics.formatting.standing import running, standing_of
 from svc_analytics.instants import DAY
-from svc_analytics.messages import KEPT, Message, stored_text
+from svc_analytics.messages import KEPT, Message, stored_text, translated
 from svc_analytics.money import EXACT
 from svc_analytics.render.compared.figures import Side, change_of, is_to_date
 from svc_analytics.render.face.all_coins import ALL_COINS, AllCoins
@@ -40,7 +40,9 @@ Row = Mapping[str, Any]
 def head_lines(old: Side, new: Side, *, has_percentage: bool = True) -> list[str]:
     """Head a comparison: which periods, how far each can be relied on, and the meaning of %."""
     unfinished = [
-        Message("comparison.running", name=side.name, read_to=side.read_to, NOUN=side.noun)
+        Message(
+            "comparison.running", name=side.name, read_to=side.read_to, noun=translated(side.noun)
+        )
         for side in (old, new)
         if side.is_running
     ]
@@ -51,7 +53,9 @@ def head_lines(old: Side, new: Side, *, has_percentage: bool = True) -> list[str
 
 def standings(old: str, new: str) -> tuple[Message, Message]:
     """Say of which side each standing is."""
-    return Message("comparison.old", STANDING=old), Message("comparison.new", STANDING=new)
+    return Message("comparison.old", standing=translated(old)), Message(
+        "comparison.new", standing=translated(new)
+    )
 
 
 def age_line(old: Side, new: Side, table: pa.Table) -> str:
@@ -193,7 +197,7 @@ def _titled(row: Row) -> str:
     unit = unit_name(kind, row["currency"]) if kind in (USD, RATE) else ""
     if unit in row["label"]:
         return str(row["label"])
-    return Message("{COLUMN}, {UNIT}", COLUMN=row["label"], UNIT=unit)
+    return Message("{COLUMN}, {UNIT}", column=translated(row["label"]), unit=translated(unit))
 
 
 class _Maker:

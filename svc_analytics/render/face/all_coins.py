@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT
 from svc_analytics.render.document import Document
 from svc_analytics.warehouse.definitions import label_of
@@ -177,7 +177,7 @@ def describe_pricing(tables: Mapping[str, pa.Table]) -> list[Message]:
         Message(
             "{FIGURE} of {coin}: {count} of {total} records have a USD value, and the others add "
             "nothing",
-            FIGURE=label_of(name),
+            figure=translated(label_of(name)),
             coin=row["currency"],
             count=f"{int(priced):,}",
             total=f"{row[count]:,}",

@@ -15,7 +15,7 @@ from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.numbers import COIN, USD
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.language.catalogue import Language, isolate
-from svc_analytics.messages import Message, joined
+from svc_analytics.messages import Message, joined, translated
 from svc_analytics.money import percent_change
 from svc_analytics.render.document import Document
 from svc_analytics.render.face.face import Face
@@ -36,14 +36,14 @@ def front_lines(statement: Document) -> Iterator[Message]:
     is_open = pc.is_null(checks["acknowledged_by"])
     opened = checks.filter(is_open)
     if opened.num_rows:
-        yield Message("Open: {FINDINGS}.", FINDINGS=severities(opened))
+        yield Message("Open: {FINDINGS}.", findings=translated(severities(opened)))
     else:
         yield Message("No finding is open.")
     if count := checks.num_rows - opened.num_rows:
         words = "{count} finding" if count == 1 else "{count} findings"
-        yield Message("Accepted: {FINDINGS}.", FINDINGS=Message(words, count=f"{count:,}"))
+        yield Message("Accepted: {FINDINGS}.", findings=Message(words, count=f"{count:,}"))
     left_out = describe_accepted(statement.tables, is_short=True)
-    yield from (Message("{LINE}.", LINE=line) for line in left_out)
+    yield from (Message("{LINE}.", line=line) for line in left_out)
     summary = statement.tables["summary"]
     if receipts := receipts_of(summary):
         total = max(receipts[0], sum(filter(None, summary["payments_count"].to_pylist())))
@@ -62,7 +62,7 @@ def severities(checks: pa.Table) -> str:
 
 def _counted(severity: str, count: int) -> Message:
     sentence = "{count} {SEVERITY} finding" if count == 1 else "{count} {SEVERITY} findings"
-    return Message(sentence, count=count, SEVERITY=severity)
+    return Message(sentence, count=count, severity=translated(severity))
 
 
 def receipts_of(summary: pa.Table) -> tuple[int, int] | None:

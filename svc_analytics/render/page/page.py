@@ -20,7 +20,7 @@ from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
 from svc_analytics.language.fonts import css_families
 from svc_analytics.language.words import merchant_names
-from svc_analytics.messages import Message, clauses, joined
+from svc_analytics.messages import Message, clauses, joined, translated
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
@@ -232,9 +232,9 @@ def _chart(
     coin: str = "",
 ) -> ChartSvg:
     """Return a chart, whose name for those who do not see it says what it is worth."""
-    figure = {"FIGURE": in_sentence("net_settlement"), "coin": coin}
+    figure = {"figure": translated(in_sentence("net_settlement")), "coin": coin}
     chart = Message(_TITLES.get(name, "{FIGURE} by day, {coin}"), **figure)
-    caption = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
+    caption = Message("part.chart", chart=chart, standing=translated(tables.standing.text))
     drawn = draw_svg(name, draw, caption, Look(size, language=language))
     return ChartSvg(drawn, size[0], language.text(caption))
 
@@ -244,7 +244,7 @@ def _spans(spans: Sequence[tuple[str, str, str]]) -> str:
     known = [
         Message(
             "{STATE} from {start} up to {end}",
-            STATE=state,
+            state=translated(state),
             start=instant_text(start),
             end=instant_text(end),
         )
@@ -366,7 +366,7 @@ def load_template(name: str) -> Template:
         lstrip_blocks=True,
         finalize=_visible,
     )
-    environment.filters["instant"] = instant_text
+    environment.filters |= {"instant": instant_text, "translated": translated}
     environment.globals["families"] = css_families()
     environment.globals["narrow_families"] = css_families("DejaVu Sans Condensed")
     environment.globals["dark_charts"] = dark_styles("figure svg")

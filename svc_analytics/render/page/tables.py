@@ -17,7 +17,7 @@ from svc_analytics.formatting.display_table import DisplayTable, headings_of
 from svc_analytics.formatting.numbers import COIN, COUNT, RATE, USD, exact_text, kind_of
 from svc_analytics.formatting.standing import RUNNING, Standing, attach
 from svc_analytics.formatting.values import rows_of
-from svc_analytics.messages import KEPT, Message, stored_text
+from svc_analytics.messages import KEPT, Message, stored_text, translated
 from svc_analytics.money import as_decimal
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import Document
@@ -194,7 +194,9 @@ class PageTables:
         if not is_other:
             return text
         return Message(
-            "{COLUMN}, {CALENDAR} (Gregorian)", COLUMN=text, CALENDAR=calendar.capitalize()
+            "{COLUMN}, {CALENDAR} (Gregorian)",
+            column=translated(text),
+            calendar=translated(calendar.capitalize()),
         )
 
     def _footer(
@@ -346,13 +348,15 @@ class FigureTables:
         values = [external.amounts.get((str(row["currency"]), name)) for row in self._cells.rows]
         values.append(coins.usd(name) if coins else None)
         notes = [cell.note for cell in usd[1:]]
-        head = Cell(Message("in {CURRENCY}, external rates", CURRENCY=external.rates.name))
+        head = Cell(
+            Message("in {CURRENCY}, external rates", currency=translated(external.rates.name))
+        )
         yield usd
         yield [head, *map(partial(self._in_currency, external), values, notes)]
 
     def _external_head(self) -> list[str]:
         external = self.statement.external
-        return [Message(EXTERNAL, CURRENCY=external.rates.name)] if external else []
+        return [Message(EXTERNAL, currency=translated(external.rates.name))] if external else []
 
     @staticmethod
     def _in_currency(external: ExternalFigures, value: Decimal | int | None, why: str = "") -> Cell:
@@ -397,7 +401,11 @@ def external_part(tables: FigureTables) -> ExternalPart | None:
         for each in external.rates.by_day.values()
         for rate in [as_decimal(each.per_usd)]
     ]
-    head = ["Day", Message("1 USD in {CURRENCY}", CURRENCY=external.rates.name), "Source"]
+    head = [
+        "Day",
+        Message("1 USD in {CURRENCY}", currency=translated(external.rates.name)),
+        "Source",
+    ]
     shown = DisplayTable(
         "", head, rows, len(rows), meanings=["", "", ""], caption=tables.standing.text
     )

@@ -74,7 +74,8 @@ class PageWords:
     def words(self, english: str, **values: object) -> str:
         """Return words of the template itself, which need no escaping, with their values."""
         if self.language.is_english:
-            shown = {name: escape_invisible(str(value)) for name, value in values.items()}
+            places = Message(english, **values).values
+            shown = {name: escape_invisible(str(value)) for name, value in places.items()}
             return as_html(english).format(**shown)
         return self.said(english, **values)
 

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics.instants import SECOND
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.render.document import Document
 from svc_analytics.render.page.front import foot_text, running_head
 from svc_analytics.render.page.page import instant_text, page_blocks
@@ -80,7 +80,8 @@ def _template() -> Template:
         comment_start_string="<#",
         comment_end_string="#>",
     )
-    environment.filters |= {"instant": instant_text, "as_string": as_string, "as_code": _as_code}
+    environment.filters |= {"instant": instant_text, "translated": translated}
+    environment.filters |= {"as_string": as_string, "as_code": _as_code}
     return environment.get_template("statement.typ")
 
 

@@ -19,7 +19,7 @@ from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import COIN, RATIO
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import is_number
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT
 from svc_analytics.render.workbook.cells import (
     HEADING,
@@ -75,7 +75,7 @@ class Block:
             look = _HEAD | ({"align": "right"} if column.is_right else {"align": self.pen.start})
             self._write_text(row, place, marked(head) if column.is_rounded else head, **look)
             if column.is_right:
-                exact = Message("{COLUMN}, exact", COLUMN=head)
+                exact = Message("{COLUMN}, exact", column=translated(head))
                 self.pen.words(self.sheet, row, self._behind(place), exact, **look)
 
     def _behind(self, column: int) -> int:

@@ -35,7 +35,7 @@ from svc_analytics.language.catalogue import (
     isolate_right_to_left,
     jalali_day,
 )
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 
 EXACT_DIGITS = 15
 LONGEST_TEXT = 32_767
@@ -133,7 +133,7 @@ def is_rounded_throughout(numbers: Iterable[tuple[str, Decimal | int, bool]]) ->
 
 def marked(head: str) -> Message:
     """Return the head of a column whose numbers are rounded."""
-    return Message("{MARK} {COLUMN}", MARK=ROUNDED, COLUMN=head)
+    return Message("{MARK} {COLUMN}", mark=translated(ROUNDED), column=translated(head))
 
 
 @cache

@@ -11,7 +11,7 @@ from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.numbers import COIN, USD
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import value_text
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.money import as_decimal
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
@@ -50,7 +50,7 @@ def write_external(pen: CellWriter, statement: Document, standing: Standing) -> 
     sheet = pen.sheet(SHEET)
     for place, width in enumerate(_WIDTHS):
         sheet.set_column(place, place, width)
-    title = Message("In {CURRENCY}, by external rates", CURRENCY=external.rates.name)
+    title = Message("In {CURRENCY}, by external rates", currency=translated(external.rates.name))
     pen.words(sheet, 0, 0, title, bold=True, font_size=14)
     pen.words(sheet, 1, 0, standing.text)
     end = _write_amounts(pen, sheet, external, list(_amounts(statement, external)))
@@ -79,7 +79,7 @@ def _write_amounts(
     pen: CellWriter, sheet: Any, external: ExternalFigures, rows: list[_Amounts]
 ) -> int:
     """Write the amounts of both currencies beside each other; return the row below."""
-    other = Message("{CURRENCY}, external rates", CURRENCY=external.rates.name)
+    other = Message("{CURRENCY}, external rates", currency=translated(external.rates.name))
     places = (shown_places(USD, None, 1), external.rates.places)
     columns = ([each.usd for each in rows], [each.other for each in rows])
     rounded = [_is_told(values, shown) for values, shown in zip(columns, places, strict=True)]
@@ -89,7 +89,14 @@ def _write_amounts(
     ]
     _write_heads(pen, sheet, 3, ("Figure", "Coin", *heads))
     for place, head in enumerate(("USD", other), _BEHIND):
-        pen.words(sheet, 3, place, Message("{COLUMN}, exact", COLUMN=head), bold=True, bottom=1)
+        pen.words(
+            sheet,
+            3,
+            place,
+            Message("{COLUMN}, exact", column=translated(head)),
+            bold=True,
+            bottom=1,
+        )
     for row, each in enumerate(rows, 4):
         pen.words(sheet, row, 0, label_of(each.figure))
         if each.coin:
@@ -107,7 +114,7 @@ def _write_amounts(
 def _write_rates(pen: CellWriter, sheet: Any, external: ExternalFigures, row: int) -> None:
     """Write the rates that were used: day, how much 1 USD is, and who says so."""
     pen.words(sheet, row, 0, "Rates used", bold=True)
-    head = Message("1 USD in {CURRENCY}", CURRENCY=external.rates.name)
+    head = Message("1 USD in {CURRENCY}", currency=translated(external.rates.name))
     _write_heads(pen, sheet, row + 1, ("Day", "", head, "Source"))
     for place, each in enumerate(external.rates.by_day.values(), row + 2):
         pen.instant(sheet, place, 0, each.day)

@@ -18,7 +18,7 @@ from xlsxwriter.utility import xl_rowcol_to_cell
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.numbers import COIN, COUNT, RATE, USD, kind_of
 from svc_analytics.formatting.values import is_ratio, value_text
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.render.face.all_coins import ALL_COINS
 from svc_analytics.render.face.face import UNPRICED, UNPRICED_LABEL, Face, FaceRow
 from svc_analytics.render.figures import FigureCells, summary_groups
@@ -110,7 +110,7 @@ class FigureRows:
         head = marked(ALL_COINS) if last in self._rounded_columns else ALL_COINS
         wrapped = {"text_wrap": True} if self.pen.language.is_both else {}
         self.pen.words(self.sheet, row, last, head, **look | wrapped | {"align": "right"})
-        exact = Message("{COLUMN}, exact", COLUMN=ALL_COINS)
+        exact = Message("{COLUMN}, exact", column=ALL_COINS)
         self.pen.words(self.sheet, row, self._behind(last), exact, **look)
 
     def _behind(self, place: int) -> int:
@@ -217,7 +217,7 @@ class FigureRows:
         is_instant = any(isinstance(value, datetime) for value in each.values)
         if not (self.pen.language.has_jalali and is_instant):
             return 0
-        head = Message("{COLUMN}, Jalali", COLUMN=self.cells.head(each.name).text)
+        head = Message("{COLUMN}, Jalali", column=translated(self.cells.head(each.name).text))
         self.pen.words(self.sheet, row, 0, head, **self.pen.indent)
         for place, value in enumerate(each.values, 1):
             if isinstance(value, datetime):

@@ -28,7 +28,7 @@ from svc_analytics.formatting.values import (
     value_text,
 )
 from svc_analytics.language.catalogue import WORDED, Language, isolate, isolate_right_to_left
-from svc_analytics.messages import KEPT, TEXTS, Message, stored_text
+from svc_analytics.messages import KEPT, TEXTS, Message, stored_text, translated
 from svc_analytics.render.workbook.cells import (
     DAY_FORMAT,
     EXACT_DIGITS,
@@ -124,7 +124,7 @@ def _lay_out(whole: SheetRows, field: pa.Field, zone: str) -> list[_ColumnLayout
     column = _column(whole, field, zone)
     if not (whole.pen.language.has_jalali and pa.types.is_temporal(field.type)):
         return [column]
-    head = Message("{COLUMN}, Jalali", COLUMN=head_of(field, label_of))
+    head = Message("{COLUMN}, Jalali", column=translated(head_of(field, label_of)))
     return [column, _ColumnLayout(field, head, 15, has_exact=False, is_jalali=True)]
 
 
@@ -134,7 +134,11 @@ def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
     is_told = is_told_by_head(whole, field, texts)
     head = head_of(field, label_of)
     if pa.types.is_timestamp(field.type):
-        head = Message("{COLUMN}, {UNIT}", COLUMN=head, UNIT="UTC" if field.type.tz else zone)
+        head = Message(
+            "{COLUMN}, {UNIT}",
+            column=translated(head),
+            unit=translated("UTC" if field.type.tz else zone),
+        )
         is_long = pc.match_substring(texts, ".")
     else:
         is_long = pc.greater(significant_digits(texts), EXACT_DIGITS)
@@ -181,7 +185,11 @@ def _write_heads(
     for place, source in enumerate(behind, len(columns)):
         sheet.set_column(place, place, 32, None, {"level": 1, "hidden": True})
         pen.words(
-            sheet, HEAD, place, Message("{COLUMN}, exact", COLUMN=columns[source].head), **look
+            sheet,
+            HEAD,
+            place,
+            Message("{COLUMN}, exact", column=translated(columns[source].head)),
+            **look,
         )
     if behind:
         sheet.set_column(

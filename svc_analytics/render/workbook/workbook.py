@@ -23,7 +23,7 @@ from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
 from svc_analytics.language.words import name_keys
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.face.all_coins import ALL_COINS, describe_pricing
 from svc_analytics.render.face.face import Face
@@ -169,7 +169,9 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield name, value_text(facts[name])
     for stream, spans in facts["coverage"].items():
         for start, end, state in spans or [("", "", "not read")]:
-            span = Message("{start} .. {end} {STATE}", start=start, end=end, STATE=state)
+            span = Message(
+                "{start} .. {end} {STATE}", start=start, end=end, state=translated(state)
+            )
             yield f"coverage {stream}", span if start else state
     for name in ("content_digest", "tool_version", "previous_seal", "supersedes"):
         yield name, value_text(facts.get(name))
@@ -232,14 +234,14 @@ def _write_head(
     names = single_line(names_of(statement.merchant, own=pen.language.code))
     texts = [
         (
-            Message("Statement {PERIOD}", PERIOD=statement.period.title),
+            Message("Statement {PERIOD}", period=translated(statement.period.title)),
             {"bold": True, "font_size": 16},
         ),
         (names, {"font_size": 12}),
         (
             Message(
                 "{BOUNDS}; data as of {instant}",
-                BOUNDS=statement.period.local_bounds,
+                bounds=translated(statement.period.local_bounds),
                 instant=facts["as_of"],
             ),
             {},
@@ -278,12 +280,14 @@ def _notes(tile: Tile, band: Band) -> Iterator[Message]:
     """Say a sum in another currency, how it changed, and how many records add nothing to it."""
     if tile.external:
         amount = tile.external.text
-        yield Message("{amount} {CURRENCY}, external rates", amount=amount, CURRENCY=band.currency)
+        yield Message(
+            "{amount} {CURRENCY}, external rates", amount=amount, currency=translated(band.currency)
+        )
     before = band.face.statement.period.shift(-1).title
     if tile.change == NOT_MEANINGFUL:
-        yield Message("n/m on {MONTH}", MONTH=before)
+        yield Message("n/m on {MONTH}", month=translated(before))
     elif tile.before:
-        yield Message("{change} on {MONTH}", change=tile.change, MONTH=tile.before)
+        yield Message("{change} on {MONTH}", change=tile.change, month=translated(tile.before))
     if tile.unpriced:
         yield Message("without a USD value: {count}", count=f"{tile.unpriced:,}")
 
