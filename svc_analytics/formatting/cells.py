@@ -53,6 +53,7 @@ class Cell:
     is_fixed: bool = False  # never broken into two lines
     exact: str = ""
     padding: str = ""  # behind a number, so that the points of a column stand in one line
+    exact_padding: str = ""  # the same where every digit is shown
     number: Number | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -146,16 +147,15 @@ def _plain(value: Any) -> str:
 
 def in_line(columns: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """Return columns with their numbers padded, so that the points stand in one line."""
-    return [list(map(_padded, column, _paddings(column))) for column in columns]
+    return [list(map(_padded, column, *_paddings(column))) for column in columns]
 
 
-def _paddings(column: Sequence[Cell]) -> list[str]:
-    texts = [cell.text if cell.is_number and not cell.note else "" for cell in column]
-    if not any(texts):
-        return [""] * len(column)
-    widths = paddings(texts)
-    return [padding if cell.is_number else "" for cell, padding in zip(column, widths, strict=True)]
+def _paddings(column: Sequence[Cell]) -> tuple[list[str], list[str]]:
+    """Return what pads the texts of a column, and what pads them where every digit is shown."""
+    numbers = [cell if cell.is_number and not cell.note else Cell("") for cell in column]
+    return paddings([n.text for n in numbers]), paddings([n.exact or n.text for n in numbers])
 
 
-def _padded(cell: Cell, padding: str) -> Cell:
-    return replace(cell, padding=padding) if padding else cell
+def _padded(cell: Cell, padding: str, exact: str) -> Cell:
+    is_padded = cell.is_number and (padding or exact)
+    return replace(cell, padding=padding, exact_padding=exact) if is_padded else cell

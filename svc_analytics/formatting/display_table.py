@@ -1,6 +1,6 @@
 """A table to display, as values, and its plain text."""
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -23,8 +23,8 @@ _LINE = 24  # letters of a text that is broken into lines, if it is long
 class DisplayTable:
     """A table to display: some of its rows as cells, and how many rows it has.
 
-    The caption says what it is made of. A heading is printed above the row of its number; a
-    row's hint, and a column's meaning, are tooltips.
+    Every form is a renderer of it. The caption says what it is made of. A heading is printed above
+    the row of its number; a row's hint, and a column's meaning, are tooltips.
     """
 
     title: str
@@ -36,7 +36,11 @@ class DisplayTable:
     meanings: list[str] = field(default_factory=list)
     footer: list[Cell] = field(default_factory=list)
     totals: frozenset[int] = frozenset()  # the rows that are printed bold, under a rule
+    subtotals: frozenset[int] = frozenset()  # those under a rule alone
     caption: str = ""
+    names: Sequence[
+        str
+    ] = ()  # of its columns or, where figures stand below each other, of its rows
 
     @property
     def is_cut(self) -> bool:
@@ -68,16 +72,24 @@ class DisplayTable:
         ]
         return sum(max(column) + _GAP for column in columns)
 
+    @property
+    def hides_digits(self) -> bool:
+        """Whether it shows a rounded number."""
+        return any(cell.exact for cell in self._cells)
+
+    @property
     def reasons(self) -> list[str]:
-        """Return why cells are dashes, each reason once."""
-        cells = [cell for row in self.rows for cell in row]
-        dashes = {cell.note: cell.text for cell in cells if cell.note}
+        """Why cells are dashes, each reason once."""
+        dashes = {cell.note: cell.text for cell in self._cells if cell.note}
         return [_why(dash, reason) for reason, dash in dashes.items()]
+
+    @property
+    def _cells(self) -> list[Cell]:
+        return [cell for row in (*self.rows, self.footer) for cell in row]
 
     def notes(self, hides_digits: str) -> list[str]:
         """Return why cells are dashes, whether digits are hidden, and how many rows there are."""
-        notes = self.reasons()
-        notes += [hides_digits] * any(cell.exact for row in self.rows for cell in row)
+        notes = [*self.reasons, *[hides_digits] * self.hides_digits]
         if self.is_cut:
             notes.append(f"the first {len(self.rows):,} of {self.total:,} rows")
         return notes if self.rows else ["no row"]

@@ -82,9 +82,9 @@ def test_all_coins_together_come_first_where_coins_need_several_blocks(desk):
     [table] = blocks["figures"]
     cut = blocks_of_figures(table, ENGLISH)
     assert len(cut) > 1 and all(block.places[0] == 0 for block in cut)
-    assert table.table.header[cut[0].places[1]] == "All coins, USD"
+    assert table.header[cut[0].places[1]] == "All coins, USD"
     coins = [place for block in cut for place in block.places[1:]]
-    assert sorted(coins) == [*range(1, 11)] and sum(map(len, table.table.header)) * 9 > UPRIGHT
+    assert sorted(coins) == [*range(1, 11)] and sum(map(len, table.header)) * 9 > UPRIGHT
 
 
 def test_the_same_statement_gives_the_same_bytes(october):

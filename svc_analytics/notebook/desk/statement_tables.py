@@ -73,7 +73,7 @@ def statement_tables(statement: Statement) -> Iterator[StatementTable]:
     shown = figures_table(statement, "Figures", standing=tables.standing, has_total=False)
     groups = FigureCells(statement, tables.standing.scales).groups
     yield _of_figures(shown, [name for names in groups.values() for name in names])
-    yield from (_of_figures(page.table, page.names) for page in tables.more_figures())
+    yield from (_of_figures(table, table.names) for table in tables.more_figures())
     makers: dict[str, tuple[str, WantedOf]] = {
         "daily": ("By day", partial(_of_day, period, {name: name for name in _DAILY})),
         "position": ("Position by day", partial(_of_day, period, _POSITION)),

@@ -133,7 +133,7 @@ class _Sheet:
                 page = first
                 breaks.append(first)
         self.sheet.set_h_pagebreaks(breaks)
-        reasons = dict.fromkeys(reason for table in self.tables for reason in table.reasons())
+        reasons = dict.fromkeys(reason for table in self.tables for reason in table.reasons)
         for place, note in enumerate([*reasons, ROUNDED_NOTE], row):
             self.pen.wide(self.sheet, place, self.span, note, font_size=9)
         self.sheet.print_area(0, 0, row + len(reasons), self.width - 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, partial
 from typing import Any
@@ -42,63 +42,6 @@ _DAYS = ("day", "occurred_at_local")
 
 
 @dataclass(frozen=True)
-class PageCell:
-    """A cell as it is shown, and what pads its exact text when every digit is shown."""
-
-    cell: Cell
-    exact_padding: str
-
-
-@dataclass(frozen=True)
-class PageTable:
-    """A table of the page; `names` are those of its columns or, of figures, of its rows."""
-
-    table: DisplayTable
-    names: Sequence[str]
-    rows: list[list[PageCell]]
-    footer: list[PageCell] = field(default_factory=list)
-    weights: Sequence[str] = ()  # of the rows of a statement's face: subtotals and totals
-
-    @property
-    def cells(self) -> list[Cell]:
-        """All its cells, those of the footer last."""
-        return [each.cell for row in (*self.rows, self.footer) for each in row]
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why its dashes are dashes, each reason once."""
-        return [note for note in dict.fromkeys(cell.note for cell in self.cells) if note]
-
-    @property
-    def hides_digits(self) -> bool:
-        """Whether it shows a rounded number."""
-        return any(cell.exact for cell in self.cells)
-
-
-def page_table(table: DisplayTable, names: Sequence[str]) -> PageTable:
-    """Return a table as the page holds it, its footer in line with its rows.
-
-    One sentence of the page says that numbers are rounded, so that none needs a mark.
-    """
-    rows = [*table.rows, *([table.footer] if table.footer else [])]
-    bare = [[replace(cell, padding="") for cell in row] for row in rows]
-    exact = [[replace(cell, text=cell.exact or cell.text) for cell in row] for row in bare]
-    both = [
-        [PageCell(cell, whole.padding) for cell, whole in zip(*pair, strict=True)]
-        for pair in zip(lined_up(bare), lined_up(exact), strict=True)
-    ]
-    return PageTable(table, names, both[: len(table.rows)], both[-1] if table.footer else [])
-
-
-def figures_of_kinds(
-    table: DisplayTable, names: Sequence[str], weights: Sequence[str] = ()
-) -> PageTable:
-    """Return figures as the page holds them: of several kinds, each ends at the right."""
-    rows = [[PageCell(replace(cell, padding=""), "") for cell in row] for row in table.rows]
-    return PageTable(table, names, rows, weights=weights)
-
-
-@dataclass(frozen=True)
 class PageTables:
     """Makes the tables of a statement's page; each says what the statement is worth."""
 
@@ -114,7 +57,7 @@ class PageTables:
         """Return a table of the statement that carries the standing of the page."""
         return attach(self.statement.tables[name], self.standing)
 
-    def table(self, name: str, only: Sequence[str] = ()) -> PageTable:
+    def table(self, name: str, only: Sequence[str] = ()) -> DisplayTable:
         """Return one of the statement's tables, or some of its columns."""
         table = self.statement.tables[name]
         table = shown_findings(table) if name == CHECKS else table
@@ -122,7 +65,7 @@ class PageTables:
         columns = [each for each in columns if each != KEPT]
         return self._of_rows(name, table, label(name), columns)
 
-    def more_figures(self) -> Iterator[PageTable]:
+    def more_figures(self) -> Iterator[DisplayTable]:
         """Yield the figures that the summary has not, figures down too, if there are any."""
         table = self.statement.tables["figures"]
         rows = {(row["name"], row["currency"]): row for row in table.to_pylist()}
@@ -134,26 +77,32 @@ class PageTables:
             [Cell(label_of(name)), *(_value(maker, rows, name, coin) for coin in coins)]
             for name in names
         ]
-        shown = DisplayTable("More figures", ["figure", *coins], cells, len(cells))
         if cells:
-            shown = replace(shown, headings=headings_of(groups), caption=self.standing.text)
-            yield figures_of_kinds(shown, names)
+            yield DisplayTable(
+                "More figures",
+                ["figure", *coins],
+                cells,
+                len(cells),
+                headings_of(groups),
+                caption=self.standing.text,
+                names=names,
+            )
 
-    def restated(self) -> PageTable:
+    def restated(self) -> DisplayTable:
         """Return the differences from the version before: records, then the figures they moved."""
         table, columns = self.statement.tables[RESTATEMENT], ("table_name", *SHOWN)
         rows = records_first(table, MOST_ROWS).to_pylist()
-        shown = DisplayTable(
+        return DisplayTable(
             label(RESTATEMENT),
             list(map(label, columns)),
-            [[difference_cell(row, each) for each in columns] for row in rows],
+            lined_up([[difference_cell(row, each) for each in columns] for row in rows]),
             table.num_rows,
             meanings=[meaning(RESTATEMENT, each) for each in columns],
             caption=self.standing.text,
+            names=columns,
         )
-        return page_table(shown, columns)
 
-    def days(self) -> Iterator[PageTable]:
+    def days(self) -> Iterator[DisplayTable]:
         """Yield a table of days for each coin, with the summary's own figures as its footer."""
         daily = self.statement.tables["daily"]
         columns = [name for name in daily.column_names if name != "currency"]
@@ -170,23 +119,25 @@ class PageTables:
         title: str,
         columns: Sequence[str],
         summary: Mapping[str, Any] | None = None,
-    ) -> PageTable:
+    ) -> DisplayTable:
         """Return some columns of a table; above a footer, they are of the summary's coin."""
         maker = CellMaker(table.schema, self.why, self.standing)
         fields = [table.schema.field(name) for name in columns]
         first = rows_of(table.slice(0, MOST_ROWS))
         rows = [dict(zip(table.column_names, values, strict=True)) for values in first]
         coin = str(summary["currency"]) if summary else ""
-        shown = DisplayTable(
+        cells = [[maker.cell(row, each) for each in fields] for row in rows]
+        cells = lined_up([*cells, *([self._footer(maker, fields, summary)] if summary else [])])
+        return DisplayTable(
             title,
             [self._head(each, coin) for each in fields],
-            [[maker.cell(row, each) for each in fields] for row in rows],
+            cells[: len(rows)],
             table.num_rows,
             meanings=[meaning(name, column) for column in columns],
-            footer=self._footer(maker, fields, summary) if summary else [],
+            footer=cells[-1] if summary else [],
             caption=self.standing.text,
+            names=columns,
         )
-        return page_table(shown, columns)
 
     def _head(self, column: pa.Field, coin: str) -> str:
         text, calendar = head_of(column, label_of, coin), self.statement.period.calendar
@@ -261,14 +212,18 @@ class FigureTables:
     def _cells(self) -> FigureCells:
         return FigureCells(self.statement, self.standing.scales)
 
-    def main(self) -> PageTable:
+    def main(self) -> DisplayTable:
         """Return the face: sales, refunds, payouts and positions."""
         groups = self.face.groups
         rows = [row for group in groups.values() for row in group]
-        table = self._table("Figures", groups, map(self._face_row, rows))
-        return figures_of_kinds(table, self.face.names, [row.weight for row in rows])
+        table = self._table("Figures", groups, self.face.names, map(self._face_row, rows))
+        of_weight = {
+            weight: frozenset(place for place, row in enumerate(rows) if row.weight == weight)
+            for weight in ("sum", "sub")
+        }
+        return replace(table, totals=of_weight["sum"], subtotals=of_weight["sub"])
 
-    def details(self) -> PageTable:
+    def details(self) -> DisplayTable:
         """Return the summary's other figures; of those in USD all coins add up."""
         columns = self.statement.tables["summary"].column_names
         known = {*self.face.names}
@@ -277,10 +232,14 @@ class FigureTables:
             for title, names in summary_groups(columns).items()
         }
         names = [name for group in groups.values() for name in group]
-        return figures_of_kinds(self._table("", groups, map(self._detail_row, names)), names)
+        return self._table("", groups, names, map(self._detail_row, names))
 
     def _table(
-        self, title: str, groups: Mapping[str, Sequence[object]], rows: Iterable[list[Cell]]
+        self,
+        title: str,
+        groups: Mapping[str, Sequence[object]],
+        names: Sequence[str],
+        rows: Iterable[list[Cell]],
     ) -> DisplayTable:
         groups = {title: group for title, group in groups.items() if group}
         cells, coins = list(rows), [str(row["currency"]) for row in self._cells.rows]
@@ -291,6 +250,7 @@ class FigureTables:
             len(cells),
             headings_of(groups),
             caption=self.standing.text,
+            names=names,
         )
 
     def _face_row(self, row: FaceRow) -> list[Cell]:
@@ -331,14 +291,14 @@ class FigureTables:
             return [*usd, _EMPTY]
         return [*usd, self._in_currency(external, coins.usd(name), usd[-1].note)]
 
-    def external(self, external: ExternalFigures) -> PageTable:
+    def external(self, external: ExternalFigures) -> DisplayTable:
         """Return each figure in USD, and below it the same in another currency."""
         names = [name for name in FIGURES if name in self.statement.tables["summary"].column_names]
         rows = [row for name in names for row in self._pair(external, name)]
         coins = [str(row["currency"]) for row in self._cells.rows]
         header = ["figure", *coins, "All coins"]
-        table = DisplayTable("", header, rows, len(rows), caption=self.standing.text)
-        return figures_of_kinds(table, [f"{row[0].text}" for row in rows])
+        names = [str(row[0].text) for row in rows]
+        return DisplayTable("", header, rows, len(rows), caption=self.standing.text, names=names)
 
     def _pair(self, external: ExternalFigures, name: str) -> Iterator[list[Cell]]:
         """Yield a figure in USD, and the same in another currency."""
@@ -373,16 +333,13 @@ class FigureTables:
 # And by which rates.
 
 
-_NAMES = ("day", "rate", "source")
-
-
 @dataclass(frozen=True)
 class ExternalPart:
     """Figures in another currency below those in USD, and the rates that they rest on."""
 
     currency: str
-    figures: PageTable
-    rates: PageTable
+    figures: DisplayTable
+    rates: DisplayTable
 
 
 def external_part(tables: FigureTables) -> ExternalPart | None:
@@ -398,10 +355,16 @@ def external_part(tables: FigureTables) -> ExternalPart | None:
         for rate in [as_decimal(each.per_usd)]
     ]
     head = ["Day", Message("1 USD in {CURRENCY}", CURRENCY=external.rates.name), "Source"]
-    shown = DisplayTable(
-        "", head, rows, len(rows), meanings=["", "", ""], caption=tables.standing.text
+    rates = DisplayTable(
+        "",
+        head,
+        lined_up(rows),
+        len(rows),
+        meanings=[""] * len(head),
+        caption=tables.standing.text,
+        names=("day", "rate", "source"),
     )
-    return ExternalPart(external.rates.name, tables.external(external), page_table(shown, _NAMES))
+    return ExternalPart(external.rates.name, tables.external(external), rates)
 
 
 # ---------- The part of a page with the sentences that people wrote on what moved
@@ -412,7 +375,7 @@ HEADS = ("figure", "coin", "compared with", "why", "prepared by", "reviewed by")
 NAMES = ("figure", "currency", "before", "sentence", "prepared_by", "reviewed_by")
 
 
-def sentences_part(statement: Document, standing: Standing) -> PageTable | None:
+def sentences_part(statement: Document, standing: Standing) -> DisplayTable | None:
     """Return the table of the sentences; None where there are none."""
     rows = [
         [
@@ -422,7 +385,9 @@ def sentences_part(statement: Document, standing: Standing) -> PageTable | None:
         ]
         for row in statement.sentences
     ]
-    shown = DisplayTable(
-        "", [*HEADS], rows, len(rows), meanings=[""] * len(HEADS), caption=standing.text
+    if not rows:
+        return None
+    meanings = [""] * len(HEADS)
+    return DisplayTable(
+        "", [*HEADS], rows, len(rows), meanings=meanings, caption=standing.text, names=NAMES
     )
-    return page_table(shown, NAMES) if rows else None

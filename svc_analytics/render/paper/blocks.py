@@ -7,9 +7,10 @@ begins with the same heads of its rows.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.language.catalogue import Language, without_marks
 from svc_analytics.render.face.all_coins import ALL_COINS
-from svc_analytics.render.page.tables import PageCell, PageTable
 
 UPRIGHT, ACROSS = 108, 174  # letters of a table's size that a sheet has room for
 _LETTER = 0.68  # of the size of a text: a bold digit is the widest
@@ -37,10 +38,10 @@ class BlockOfColumns:
 
 
 def blocks_of_figures(
-    table: PageTable, language: Language, room: int = UPRIGHT
+    table: DisplayTable, language: Language, room: int = UPRIGHT
 ) -> list[BlockOfColumns]:
     """Cut figures by coin into blocks, all coins together first where there is more than one."""
-    header = table.table.header
+    header = table.header
     end = header.index(ALL_COINS) if ALL_COINS in header else len(header)
     coins, totals = range(1, end), range(end, len(header))
     needs = {place: _need(table, place, language) for place in range(1, len(header))}
@@ -52,10 +53,10 @@ def blocks_of_figures(
 
 
 def blocks_of_records(
-    table: PageTable, language: Language, room: int = ACROSS
+    table: DisplayTable, language: Language, room: int = ACROSS
 ) -> list[BlockOfColumns]:
     """Cut a table of records into blocks; each begins with its first column."""
-    widths = {place: _need(table, place, language) for place in range(len(table.table.header))}
+    widths = {place: _need(table, place, language) for place in range(len(table.header))}
     broken = frozenset(place for place in widths if _is_broken(table, place))
     needs = widths | {place: min(widths[place], _NARROWEST) for place in broken}
     rows = _in_rows([place for place in needs if place], needs, room - needs[0])
@@ -78,19 +79,19 @@ def _in_rows(places: Sequence[int], needs: Mapping[int, int], room: int) -> list
     return rows
 
 
-def _is_broken(table: PageTable, place: int) -> bool:
+def _is_broken(table: DisplayTable, place: int) -> bool:
     """Whether a column has texts that are broken into lines: no number is, and no day."""
-    cells = [row[place].cell for row in table.rows]
+    cells = [row[place] for row in table.rows]
     return any(not cell.is_number and len(cell.text) > _NARROWEST for cell in cells)
 
 
-def _need(table: PageTable, place: int, language: Language) -> int:
+def _need(table: DisplayTable, place: int, language: Language) -> int:
     """Return how many letters a column needs that is not broken but in a long head."""
     cells = [row[place] for row in (*table.rows, table.footer) if row]
-    head = without_marks(language.text(table.table.header[place]))
+    head = without_marks(language.text(table.header[place]))
     words = [head] if len(head) < _NARROWEST else head.split()
     return max([*map(len, words), *map(_length, cells)]) + _GAP
 
 
-def _length(shown: PageCell) -> int:
-    return len(shown.cell.text) + len(shown.cell.padding)
+def _length(cell: Cell) -> int:
+    return len(cell.text) + len(cell.padding)
