@@ -104,7 +104,7 @@ class StatementDiff(Displayable):
 
     def to_html(self, *, has_rows: bool | None = None, exact: bool = False) -> str:
         """Return the same as a page that stands alone, the rows of each table to open."""
-        from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
+        from svc_analytics.render.compared.forms import comparison_page  # loads matplotlib
 
         shown = self.display(has_rows=has_rows, exact=exact)
         return comparison_page(shown, names_of({"id": "", **self.new["merchant"]}))

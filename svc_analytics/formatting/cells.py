@@ -55,6 +55,7 @@ class Cell:
     padding: str = ""  # behind a number, so that the points of a column stand in one line
     exact_padding: str = ""  # the same where every digit is shown
     number: Number | None = field(default=None, compare=False, repr=False)
+    at: date | None = field(default=None, compare=False, repr=False)  # the day or instant of it
 
     @property
     def look(self) -> str:
@@ -121,7 +122,8 @@ class CellMaker:
         text = self._text(value)
         if field.name in PERIODS and self.standing.is_running(value, field.name):
             text = running(text)
-        return Cell(text, is_fixed=isinstance(value, date) or field.name in PERIODS)
+        at = value if isinstance(value, date) else None
+        return Cell(text, is_fixed=bool(at) or field.name in PERIODS, at=at)
 
     def _text(self, value: Any) -> str:
         """Write a value; a local day or time of a Jalali month has its Jalali day first."""
@@ -151,7 +153,7 @@ def in_line(columns: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
 
 
 def _paddings(column: Sequence[Cell]) -> tuple[list[str], list[str]]:
-    """Return what pads the texts of a column, and what pads them where every digit is shown."""
+    """Return the paddings of a column's texts, and those of its exact texts."""
     numbers = [cell if cell.is_number and not cell.note else Cell("") for cell in column]
     return paddings([n.text for n in numbers]), paddings([n.exact or n.text for n in numbers])
 

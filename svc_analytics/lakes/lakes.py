@@ -258,7 +258,7 @@ class GroupStatement(Displayable):
 
     def to_html(self) -> str:
         """Return the same as a page that stands alone."""
-        from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
+        from svc_analytics.render.compared.forms import comparison_page  # loads matplotlib
 
         names = "; ".join(names_of(statement.merchant) for statement in self.statements.values())
         return comparison_page(self._display(), names)

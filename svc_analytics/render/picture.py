@@ -105,7 +105,13 @@ def _svg(chart: _Chart) -> str:
 
 
 def save_picture(
-    out: Any, form: str, draw: Callable[[Axes], None], look: Look, salt: str = ""
+    out: Any,
+    form: str,
+    draw: Callable[[Axes], None],
+    look: Look,
+    *,
+    salt: str = "",
+    dpi: int = 100,
 ) -> None:
     """Write a chart into a file as `svg` or `png`, whatever style notebooks set."""
     with mpl.rc_context(), warnings.catch_warnings():
@@ -124,7 +130,7 @@ def save_picture(
             canvas: Any = FigureCanvasSVG(figure)
             canvas.print_svg(out, metadata=_UNDATED)
         else:
-            figure.savefig(out, format=form, dpi=100)
+            figure.savefig(out, format=form, dpi=dpi)
 
 
 def _embed(text: str, name: str, title: str) -> str:

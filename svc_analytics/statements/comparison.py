@@ -132,7 +132,7 @@ class Comparison(Displayable):
 
     def to_html(self) -> str:
         """Return the same as a page that stands alone."""
-        from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
+        from svc_analytics.render.compared.forms import comparison_page  # loads matplotlib
 
         return comparison_page(self.titled(), names_of(self.merchant), change=self.change)
 

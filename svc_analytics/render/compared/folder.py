@@ -89,7 +89,7 @@ def _write_tables(compared: Compared, folder: Path) -> None:
 
 
 def _write_page(compared: Compared, folder: Path) -> None:
-    from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
+    from svc_analytics.render.compared.forms import comparison_page  # loads matplotlib
 
     text = comparison_page(compared.page, compared.names, compared.language, compared.change)
     (folder / f"{NAME}.html").write_text(text, encoding="utf-8", newline="\n")
@@ -104,7 +104,7 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
     """Write what the page says, then a sheet for each table; the same gives the same."""
     import xlsxwriter
 
-    from svc_analytics.render.compared.workbook import FrontSheets, write_face
+    from svc_analytics.render.compared.forms import write_moved, write_sides
     from svc_analytics.render.workbook.cells import CellWriter
     from svc_analytics.render.workbook.tables import SheetContents, write_table
 
@@ -116,10 +116,9 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
         pen = CellWriter(workbook, compared.language)
         pen.running = f"{pen.spoken.text(compared.shown.title)} · {compared.names}"
         standing = standing_of(compared.sheets[NAME])
-        face = FrontSheets(
-            compared.shown, compared.moved, compared.names, compared.change, standing
-        )
-        write_face(pen, face)
+        write_sides(pen, compared.shown, compared.names, compared.change, standing)
+        if compared.moved:
+            write_moved(pen, compared.shown.title, compared.moved, standing)
         for name, table in compared.sheets.items():
             sheet = label(name)
             write_table(pen, SheetContents(sheet, sheet, table, standing, compared.zone))

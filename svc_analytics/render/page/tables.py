@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 from svc_analytics.formatting.cells import Cell, CellMaker, number_cell, unknown_cell
 from svc_analytics.formatting.display import head_of, label, lined_up
 from svc_analytics.formatting.display_table import DisplayTable, headings_of
-from svc_analytics.formatting.numbers import COIN, COUNT, RATE, USD, exact_text, kind_of
+from svc_analytics.formatting.numbers import COIN, COUNT, RATE, USD, kind_of
 from svc_analytics.formatting.standing import RUNNING, Standing, attach
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.messages import KEPT, Message, stored_text
-from svc_analytics.money import as_decimal
+from svc_analytics.money import as_decimal, format_amount
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
@@ -234,6 +234,19 @@ class FigureTables:
         names = [name for group in groups.values() for name in group]
         return self._table("", groups, names, map(self._detail_row, names))
 
+    def whole(self) -> DisplayTable:
+        """Return all figures below one head, the face first."""
+        face, more = self.main(), self.details()
+        below = {len(face.rows) + place: title for place, title in more.headings.items()}
+        return replace(
+            face,
+            title="",
+            rows=[*face.rows, *more.rows],
+            total=face.total + more.total,
+            headings=face.headings | below,
+            names=[*face.names, *more.names],
+        )
+
     def _table(
         self,
         title: str,
@@ -254,7 +267,8 @@ class FigureTables:
         )
 
     def _face_row(self, row: FaceRow) -> list[Cell]:
-        head = Cell(UNPRICED_LABEL) if row.name == UNPRICED else self._cells.head(row.name)
+        is_of_records = row.name == UNPRICED
+        head = Cell(UNPRICED_LABEL, is_fixed=True) if is_of_records else self._cells.head(row.name)
         values = zip(self._cells.rows, row.values, strict=True)
         coins = [self._coin_cell(str(coin["currency"]), row.name, value) for coin, value in values]
         total = self._total_cell(row)
@@ -350,9 +364,8 @@ def external_part(tables: FigureTables) -> ExternalPart | None:
     days = pa.array([each.day for each in external.rates.by_day.values()], pa.date32())
     maker = CellMaker(pa.schema([("day", days.type)]), standing=tables.standing)
     rows = [
-        [*maker.row([each.day]), Cell(exact_text(rate), is_number=True), Cell(each.said_by)]
+        [*maker.row([each.day]), _rate_cell(as_decimal(each.per_usd)), Cell(each.said_by)]
         for each in external.rates.by_day.values()
-        for rate in [as_decimal(each.per_usd)]
     ]
     head = ["Day", Message("1 USD in {CURRENCY}", CURRENCY=external.rates.name), "Source"]
     rates = DisplayTable(
@@ -365,6 +378,11 @@ def external_part(tables: FigureTables) -> ExternalPart | None:
         names=("day", "rate", "source"),
     )
     return ExternalPart(external.rates.name, tables.external(external), rates)
+
+
+def _rate_cell(rate: Decimal) -> Cell:
+    """Return a rate with every digit that a person gave it."""
+    return number_cell(rate, COIN, len(format_amount(rate).partition(".")[2]))
 
 
 # ---------- The part of a page with the sentences that people wrote on what moved
