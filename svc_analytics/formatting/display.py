@@ -184,7 +184,6 @@ class TableWords:
     said: Callable[[str], str] = escape
     hint: Callable[[str], str] = escape
     cell: Callable[[Cell], str] = _cell_text
-    pointed: str = POINTED  # how every digit of a rounded number is seen
 
 
 _PLAIN = TableWords()
@@ -205,7 +204,7 @@ def framed(table: DisplayTable, html: str, words: TableWords = _PLAIN) -> str:
     above = words.said(caption if isinstance(caption, Message) else single_line(caption))
     caption = f"<div><small>{above}</small></div>"
     notes = "".join(
-        f"<div><small>{words.said(note)}</small></div>" for note in table.notes(words.pointed)
+        f"<div><small>{words.said(note)}</small></div>" for note in table.notes(POINTED)
     )
     above = title + caption * bool(table.caption)
     box = f'<div style="overflow-x:auto;--letters:{table.letters}">{html}</div>'

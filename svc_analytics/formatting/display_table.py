@@ -12,7 +12,6 @@ from svc_analytics.messages import Message
 
 _HIDES_DIGITS = f"{ROUNDED} rounded for display; every digit:"
 POINTED = f"{_HIDES_DIGITS} point at it, or exact=True"
-ON_PAGES = f"{_HIDES_DIGITS} point at it"  # a page has no options
 _TYPED = f"{_HIDES_DIGITS} --exact, in Python exact=True"  # a terminal has nothing to point at
 
 _GAP = 2  # letters between columns

@@ -55,7 +55,6 @@ COMPOSED = {
     *("merchant display_name", "merchant display_name_fa"),
     "so far (running)",
     "≈ rounded for display; every digit: point at it, or exact=True",
-    "≈ rounded for display; every digit: point at it",
     *("running day", "Payments read, by day", "Payout records read, by day"),
 }
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from svc_analytics import charts
 from svc_analytics.charts.bridge import CHANGE, UNKNOWN, change_steps, told_of_change
-from svc_analytics.formatting.display import Display, table_html
-from svc_analytics.formatting.display_table import ON_PAGES, DisplayTable
+from svc_analytics.formatting.display import Display
+from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.language.catalogue import ENGLISH, Language
@@ -43,9 +43,6 @@ def comparison_page(
 
     With a change of each coin in USD, it is drawn above the tables.
     """
-    words = PageWords(language)
-    own = replace(words.table_words, pointed=ON_PAGES)
-    folded = [(table.title, table_html(replace(table, title=""), own)) for table in shown.folded]
     drawn = ""
     if change is not None:
         draw = partial(charts.usd_change, table=change)
@@ -61,9 +58,11 @@ def comparison_page(
         names=single_line(names),
         lines=shown.lines,
         chart=drawn,
-        tables=[table_html(table, own) for table in shown.tables],
-        folded=folded,
-        **words.functions,
+        tables=shown.tables,
+        folded=shown.folded,
+        definitions={},
+        worded=(),
+        **PageWords(language).functions,
     )
     return escape_invisible(page)
 
