@@ -24,8 +24,7 @@ from svc_analytics.closing.restatement.diff import (
 from svc_analytics.closing.seals import lake_around, read_register
 from svc_analytics.closing.verification.facts import unknown_of
 from svc_analytics.errors import DataError, LakeError
-from svc_analytics.formatting.display import Display, label, lined_up, names_of
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display import Display, DisplayTable, label, lined_up, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.formatting.tables import to_frame

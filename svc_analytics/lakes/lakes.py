@@ -19,8 +19,7 @@ from svc_analytics.engines.connect import connect, of_one_snapshot
 from svc_analytics.engines.engine import Engine
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.counts import counted
-from svc_analytics.formatting.display import Display, names_of, text_table
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display import Display, DisplayTable, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from svc_analytics.formatting.cells import Cell, CellMaker, number_cell, unknown_cell
-from svc_analytics.formatting.display import head_of, lined_up, select_known
-from svc_analytics.formatting.display_table import DisplayTable, headings_of
-from svc_analytics.formatting.numbers import USD, kind_of
+from svc_analytics.formatting.cells import USD, Cell, CellMaker, kind_of, number_cell, unknown_cell
+from svc_analytics.formatting.display import (
+    DisplayTable,
+    head_of,
+    headings_of,
+    lined_up,
+    select_known,
+)
 from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses

@@ -6,7 +6,7 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.numbers import coin_scales
+from svc_analytics.formatting.cells import coin_scales
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language

@@ -8,8 +8,7 @@ from datetime import date, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from svc_analytics.formatting.display import display_table, lined_up
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display import DisplayTable, display_table, lined_up
 from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.messages import Message, joined
 from svc_analytics.notebook.desk.records import Wanted

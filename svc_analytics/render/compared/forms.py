@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from svc_analytics import charts
 from svc_analytics.charts.bridge import CHANGE, UNKNOWN, change_steps, told_of_change
-from svc_analytics.formatting.display import Display
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display import Display, DisplayTable
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.language.catalogue import ENGLISH, Language

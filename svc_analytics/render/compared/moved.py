@@ -9,10 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
-from svc_analytics.formatting.display import display_table, lined_up
-from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.numbers import COIN, RATIO, USD
+from svc_analytics.formatting.cells import COIN, RATIO, USD, Cell, number_cell, unknown_cell
+from svc_analytics.formatting.display import DisplayTable, display_table, lined_up
 from svc_analytics.messages import Message
 from svc_analytics.money import EXACT
 from svc_analytics.warehouse.definitions import in_sentence

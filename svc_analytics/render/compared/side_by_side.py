@@ -9,18 +9,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
-from svc_analytics.formatting.display import lined_up
-from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.numbers import (
+from svc_analytics.formatting.cells import (
     COUNT,
     POINTS,
     RATE,
     RATIO,
     USD,
+    Cell,
     kind_of_unit,
+    number_cell,
     unit_name,
+    unknown_cell,
 )
+from svc_analytics.formatting.display import DisplayTable, lined_up
 from svc_analytics.formatting.standing import running, standing_of
 from svc_analytics.instants import DAY
 from svc_analytics.messages import KEPT, Message, stored_text

@@ -10,9 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.cells import DASH, Cell, number_cell, unknown_cell
+from svc_analytics.formatting.cells import COIN, DASH, USD, Cell, number_cell, unknown_cell
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.numbers import COIN, USD
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.language.catalogue import Language, isolate
 from svc_analytics.messages import Message, joined

@@ -11,9 +11,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics import charts
 from svc_analytics.charts.palette import dark_styles
-from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
+from svc_analytics.formatting.cells import COIN, RATIO, Cell, number_cell, scale_of, unknown_cell
 from svc_analytics.formatting.display import lined_up
-from svc_analytics.formatting.numbers import COIN, RATIO, scale_of
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.formatting.standing import NOWHERE, Standing, running
 from svc_analytics.instants import from_micros, parse_instant, readable_instant

@@ -11,10 +11,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.cells import Cell, CellMaker, number_cell, unknown_cell
-from svc_analytics.formatting.display import head_of, label, lined_up
-from svc_analytics.formatting.display_table import DisplayTable, headings_of
-from svc_analytics.formatting.numbers import COIN, COUNT, RATE, USD, kind_of
+from svc_analytics.formatting.cells import (
+    COIN,
+    COUNT,
+    RATE,
+    USD,
+    Cell,
+    CellMaker,
+    kind_of,
+    number_cell,
+    unknown_cell,
+)
+from svc_analytics.formatting.display import DisplayTable, head_of, headings_of, label, lined_up
 from svc_analytics.formatting.standing import RUNNING, Standing, attach
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.messages import KEPT, Message, stored_text

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.language.catalogue import Language, without_marks
 from svc_analytics.render.face.all_coins import ALL_COINS
 

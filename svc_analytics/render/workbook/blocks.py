@@ -15,9 +15,8 @@ from typing import Any
 
 from xlsxwriter.utility import xl_rowcol_to_cell
 
-from svc_analytics.formatting.cells import Cell, Number
-from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.numbers import COIN, RATIO
+from svc_analytics.formatting.cells import COIN, RATIO, Cell, Number
+from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import is_number

@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache
 from typing import Any
 
-from svc_analytics.formatting.numbers import (
+from svc_analytics.formatting.cells import (
     COIN,
     COUNT,
     PERCENT_PLACES,

@@ -13,9 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.cells import PERIODS, kind_in_row
+from svc_analytics.formatting.cells import COIN, PERIODS, kind_in_row, kind_of, scale_of
 from svc_analytics.formatting.display import head_of
-from svc_analytics.formatting.numbers import COIN, kind_of, scale_of
 from svc_analytics.formatting.sanitize import FORMULA
 from svc_analytics.formatting.standing import RUNNING, Standing, running
 from svc_analytics.formatting.values import (

@@ -15,10 +15,8 @@ from typing import Any
 import pyarrow as pa
 import xlsxwriter
 
-from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display import label, names_of
-from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.numbers import USD
+from svc_analytics.formatting.cells import USD, Cell
+from svc_analytics.formatting.display import DisplayTable, label, names_of
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import value_text
