@@ -21,9 +21,8 @@ from svc_analytics.instants import ago, duration, format_instant
 from svc_analytics.lake.status import LakeStatus, StreamStatus
 from svc_analytics.proofs.marks import LACKING
 from svc_analytics.proofs.statuses import Status
-from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.figures import figures_table
-from svc_analytics.render.findings import describe_accepted
+from svc_analytics.render.findings import describe_accepted, describe_balances
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.render.standing import (

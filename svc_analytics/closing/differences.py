@@ -39,7 +39,7 @@ from svc_analytics.render.compared.figures import (
 )
 from svc_analytics.render.compared.side_by_side import comparison_tables, head_lines
 from svc_analytics.render.document import Reason, reasons_of
-from svc_analytics.render.face.restated import RECORDS, SHOWN, difference_cell
+from svc_analytics.render.tables import RECORDS, SHOWN, difference_cell
 from svc_analytics.storage import statement_folder
 
 if TYPE_CHECKING:

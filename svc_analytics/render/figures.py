@@ -17,8 +17,7 @@ from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses
 from svc_analytics.render.document import Document, Open
-from svc_analytics.render.face.all_coins import ALL_COINS, parts_of
-from svc_analytics.render.face.face import TOTALS, Face
+from svc_analytics.render.face import ALL_COINS, TOTALS, Face, parts_of
 from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence, label_of
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 from svc_analytics.warehouse.models import read_statement_macros

@@ -43,13 +43,11 @@ from svc_analytics.messages import KEPT
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.proofs.marks import WITHIN
 from svc_analytics.proofs.sealed_zones import lake_zone, offsets_of
-from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Document, Hashes, reason_facts
 from svc_analytics.render.external import convert
-from svc_analytics.render.face.all_coins import describe_pricing
-from svc_analytics.render.face.restated import RESTATEMENT
+from svc_analytics.render.face import describe_pricing
 from svc_analytics.render.figures import figures_table
-from svc_analytics.render.findings import describe_accepted
+from svc_analytics.render.findings import balances_table, describe_accepted, describe_balances
 from svc_analytics.render.folder import FORMAT, Note, Output, write_folder
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.render.standing import (
@@ -60,6 +58,7 @@ from svc_analytics.render.standing import (
     status_note,
     status_word,
 )
+from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.balance_assertions import (
     asserted_within,

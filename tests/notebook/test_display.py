@@ -23,7 +23,7 @@ from svc_analytics.notebook import search as search_module
 from svc_analytics.notebook.pictures import NOTHING
 from svc_analytics.receipts.verify_lake import VerificationResult
 from svc_analytics.render.figures import figures_table
-from svc_analytics.render.page.tables import FigureTables
+from svc_analytics.render.tables import FigureTables
 from svc_analytics.signing.receipts import verify_receipt
 from tests.support.desks import Desk
 from tests.support.fake_service import payment

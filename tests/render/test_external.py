@@ -19,7 +19,7 @@ from svc_analytics.external_rates import ExternalRate, ExternalRates, read_rates
 from svc_analytics.instants import from_micros
 from svc_analytics.money import format_amount
 from svc_analytics.render.external import FIGURES, MOVED, WORTH, convert
-from svc_analytics.render.face.face import Face
+from svc_analytics.render.face import Face
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import label_of
 from tests.support.full_scan.quotients import share

@@ -15,11 +15,11 @@ from svc_analytics.closing.seals import seal_of
 from svc_analytics.config import Settings
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.standing import Standing
-from svc_analytics.render.face.restated import SHOWN
+from svc_analytics.render import front
+from svc_analytics.render import page as matrix
+from svc_analytics.render import tables as page_tables
 from svc_analytics.render.folder import Output, write_folder
-from svc_analytics.render.page import front
-from svc_analytics.render.page import page as matrix
-from svc_analytics.render.page import tables as page_tables
+from svc_analytics.render.tables import SHOWN
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.render.test_forms_journal import bean_check, postings
 from tests.support.form_material import PERSIAN

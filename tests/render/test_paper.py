@@ -9,9 +9,8 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.render.page.front import running_head
-from svc_analytics.render.paper.blocks import UPRIGHT, blocks_of_figures
-from svc_analytics.render.paper.paper import Paper, make_paper
+from svc_analytics.render.front import running_head
+from svc_analytics.render.paper import UPRIGHT, Paper, blocks_of_figures, make_paper
 from svc_analytics.statements.statement import Statement
 from tests.support.browsers import pdf_words
 from tests.support.fake_service import NOW, Record, payment
@@ -75,7 +74,7 @@ def test_all_coins_together_come_first_where_coins_need_several_blocks(desk):
     """Each block has the heads of its rows, and no more letters than a sheet has room for."""
     desk.service.payments = of_coins(9)
     desk.extract()
-    from svc_analytics.render.page.page import page_blocks
+    from svc_analytics.render.page import page_blocks
 
     statement = svc.statement(desk.lake, "2026-10", now=NOW)
     blocks, _ = page_blocks(statement, statement.manifest({}), ENGLISH)

@@ -24,8 +24,8 @@ from svc_analytics.formatting.values import text_columns
 from svc_analytics.interrupts import interruptible
 from svc_analytics.messages import Message
 from svc_analytics.render.bridge import TREND
-from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS
+from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.warehouse.connection import NO_BARS
 
 READ_AT = "first_seen_at"

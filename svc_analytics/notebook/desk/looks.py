@@ -14,7 +14,7 @@ from svc_analytics.formatting.sanitize import escape_invisible, single_line, vis
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
 from svc_analytics.messages import Message
 from svc_analytics.notebook.errors import sentence_of
-from svc_analytics.render.page.words import PageWords
+from svc_analytics.render.words import PageWords
 
 PLAIN = "svc-desk-plain"  # the page that is read without a kernel
 STYLE = f"<style>{(files('svc_analytics.notebook.desk') / 'desk.css').read_text('utf-8')}</style>"

@@ -13,9 +13,9 @@ from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.messages import Message, joined
 from svc_analytics.notebook.desk.records import Wanted
 from svc_analytics.periods import Period, month
-from svc_analytics.render.face.all_coins import ALL_COINS
+from svc_analytics.render.face import ALL_COINS
 from svc_analytics.render.figures import FigureCells, figures_table, meaning, unknown_reason
-from svc_analytics.render.page.tables import PageTables
+from svc_analytics.render.tables import PageTables
 from svc_analytics.statements.explain import instant_literal
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import label_of

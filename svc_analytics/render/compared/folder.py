@@ -16,7 +16,7 @@ from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import KEPT
-from svc_analytics.render.compared.moved import MovedTables
+from svc_analytics.render.compared.side_by_side import MovedTables
 from svc_analytics.render.folder import write_csv
 from svc_analytics.storage import open_storage
 from svc_analytics.warehouse.definitions import label_of

@@ -20,11 +20,11 @@ from svc_analytics.formatting.display import Display, DisplayTable
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.render.compared.moved import MovedTables
-from svc_analytics.render.page.front import page_symbols, style_text
-from svc_analytics.render.page.page import load_template
-from svc_analytics.render.page.words import PageWords
+from svc_analytics.render.compared.side_by_side import MovedTables
+from svc_analytics.render.front import page_symbols, style_text
+from svc_analytics.render.page import load_template
 from svc_analytics.render.picture import Look, draw_svg, save_picture
+from svc_analytics.render.words import PageWords
 from svc_analytics.render.workbook.blocks import Place, TableSheet
 from svc_analytics.render.workbook.cells import CellWriter
 

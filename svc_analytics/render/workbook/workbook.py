@@ -25,20 +25,20 @@ from svc_analytics.language.catalogue import ENGLISH, Language, is_number
 from svc_analytics.language.words import name_keys
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.face.all_coins import ALL_COINS, describe_pricing
+from svc_analytics.render.face import ALL_COINS, describe_pricing
 from svc_analytics.render.findings import CHECKS, shown_findings
-from svc_analytics.render.page.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
-from svc_analytics.render.page.tables import (
-    TITLE,
-    FigureTables,
-    external_part,
-    sentences_part,
-)
+from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
 from svc_analytics.render.standing import (
     document_standing,
     proof_statuses,
     status_note,
     status_word,
+)
+from svc_analytics.render.tables import (
+    TITLE,
+    FigureTables,
+    external_part,
+    sentences_part,
 )
 from svc_analytics.render.workbook.blocks import Place, TableSheet
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in

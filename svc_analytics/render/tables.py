@@ -1,4 +1,4 @@
-"""The tables of a statement's page: each number as it is shown, and with every digit."""
+"""The tables of a statement, as its page, its PDF and its workbook show them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,11 @@ from svc_analytics.formatting.display import DisplayTable, head_of, headings_of,
 from svc_analytics.formatting.standing import RUNNING, Standing, attach
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.messages import KEPT, Message, stored_text
-from svc_analytics.money import as_decimal, format_amount
+from svc_analytics.money import as_decimal, format_amount, group_digits, is_plain
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
-from svc_analytics.render.face.all_coins import ALL_COINS
-from svc_analytics.render.face.face import EXTERNAL, UNPRICED, UNPRICED_LABEL, Face, FaceRow
-from svc_analytics.render.face.restated import RESTATEMENT, SHOWN, difference_cell, records_first
+from svc_analytics.render.face import ALL_COINS, EXTERNAL, UNPRICED, UNPRICED_LABEL, Face, FaceRow
 from svc_analytics.render.figures import (
     FigureCells,
     definition_groups,
@@ -197,8 +195,7 @@ def _value(
     return replace(maker, why=[*reasons, maker.why][0]).cell(row, maker.schema.field("value"))
 
 
-# ---------- The tables of a statement's figures on its page
-# The face, then the details by coin.
+# ---------- Figures: the face, then the details by coin
 
 
 _EMPTY = Cell("")
@@ -351,8 +348,7 @@ class FigureTables:
         return why_unknown(self.statement, row, name)
 
 
-# ---------- The part of a page that shows a statement's USD in another currency
-# And by which rates.
+# ---------- USD in another currency, and by which rates
 
 
 @dataclass(frozen=True)
@@ -393,7 +389,7 @@ def _rate_cell(rate: Decimal) -> Cell:
     return number_cell(rate, COIN, len(format_amount(rate).partition(".")[2]))
 
 
-# ---------- The part of a page with the sentences that people wrote on what moved
+# ---------- The sentences that people wrote on what moved
 
 
 TITLE = "Sentences on what moved"
@@ -417,3 +413,31 @@ def sentences_part(statement: Document, standing: Standing) -> DisplayTable | No
     return DisplayTable(
         "", [*HEADS], rows, len(rows), meanings=meanings, caption=standing.text, names=NAMES
     )
+
+
+# ---------- What differs between two versions, in words: records, then the figures they moved
+
+
+RESTATEMENT = "restatement"  # the table: no statement has one of its own
+RECORDS = "lines"  # the table whose rows are records; the rows of all others are figures
+SHOWN = ("name", "currency", "change", "cause", "old_value", "new_value", "delta", "detail")
+_VALUES = ("old_value", "new_value", "delta")
+
+
+def records_first(table: pa.Table, most: int) -> pa.Table:
+    """Return the first rows of a table of differences, those of records before all others."""
+    is_record = pc.equal(table["table_name"], RECORDS)
+    parts = [table.filter(is_record), table.filter(pc.invert(is_record))]
+    return pa.concat_tables(parts).slice(0, most)
+
+
+def difference_cell(row: Mapping[str, str | None], column: str) -> Cell:
+    """Return a text of a difference as a cell: a number with all its digits, or a name."""
+    text = row[column] or ""
+    if column == "name":
+        return Cell(text if row["table_name"] == RECORDS else label_of(text), is_fixed=True)
+    if column == "table_name":
+        return Cell(label(text))
+    if column in _VALUES and is_plain(text):
+        return Cell(group_digits(text), is_number=True)
+    return Cell(text)

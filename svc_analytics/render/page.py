@@ -21,14 +21,12 @@ from svc_analytics.language.fonts import css_families
 from svc_analytics.language.words import merchant_names
 from svc_analytics.messages import Message, clauses, joined
 from svc_analytics.periods import GREGORIAN
-from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
 from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.face.all_coins import describe_pricing
-from svc_analytics.render.face.restated import RESTATEMENT
+from svc_analytics.render.face import describe_pricing
 from svc_analytics.render.figures import definition_groups, meaning
-from svc_analytics.render.findings import CHECKS, shown_findings
-from svc_analytics.render.page.front import (
+from svc_analytics.render.findings import CHECKS, describe_balances, shown_findings
+from svc_analytics.render.front import (
     Band,
     foot_of,
     front_lines,
@@ -36,8 +34,6 @@ from svc_analytics.render.page.front import (
     receipts_of,
     severities,
 )
-from svc_analytics.render.page.tables import FigureTables, PageTables, external_part, sentences_part
-from svc_analytics.render.page.words import PageWords
 from svc_analytics.render.picture import Look, draw_svg
 from svc_analytics.render.standing import (
     document_standing,
@@ -47,6 +43,14 @@ from svc_analytics.render.standing import (
     status_note,
     status_word,
 )
+from svc_analytics.render.tables import (
+    RESTATEMENT,
+    FigureTables,
+    PageTables,
+    external_part,
+    sentences_part,
+)
+from svc_analytics.render.words import PageWords
 from svc_analytics.warehouse.definitions import in_sentence
 from svc_analytics.webhooks.reconcile import describe
 
@@ -358,7 +362,7 @@ def _amount(value: Decimal | None, scale: int | None) -> Cell:
 def load_template(name: str) -> Template:
     """Return a page's template, which escapes every text."""
     environment = Environment(
-        loader=PackageLoader("svc_analytics.render.page"),
+        loader=PackageLoader("svc_analytics.render"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
