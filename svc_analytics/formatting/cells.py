@@ -116,16 +116,15 @@ def coin_scales(tables: Iterable[pa.Table]) -> dict[str, int]:
     """
     scales: dict[str, int] = {}
     for table in (each for each in tables if "currency" in each.column_names):
-        names = [field.name for field in table.schema if _is_plain_amount(field)]
+        names = [
+            field.name
+            for field in table.schema
+            if is_exact_number(field) and kind_of(field) == COIN and not is_divided(field.name)
+        ]
         for currency in pc.unique(table["currency"]).drop_null().to_pylist():
             own = table.filter(pc.equal(table["currency"], currency))
             scales[currency] = reduce(_more_places, map(own.column, names), scales.get(currency, 0))
     return scales
-
-
-def _is_plain_amount(field: pa.Field) -> bool:
-    is_money = is_exact_number(field) and kind_of(field) == COIN
-    return is_money and not is_divided(field.name)
 
 
 def _more_places(few: int, amounts: pa.ChunkedArray) -> int:

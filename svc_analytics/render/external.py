@@ -101,7 +101,8 @@ def convert(
     days, coins = _Days.of(period, as_of), _stated(tables)
     moved = dict(_known(coins, usd_by_day(tables["lines"], from_micros(period.start))))
     worth = {each["currency"]: {days.closing: each[WORTH]} for each in _with_worth(coins)}
-    before = [row for row in _trend(tables) if row["month"] == month_before(period)]
+    trend = tables[TREND].to_pylist() if TREND in tables else []
+    before = [row for row in trend if row["month"] == month_before(period)]
     opened = {each["currency"]: {days.opening: each[WORTH]} for each in _with_worth(before)}
     amounts = moved | {(coin, WORTH): parts for coin, parts in worth.items()}
     every = [*amounts.values(), *opened.values()]
@@ -180,11 +181,6 @@ def _known(
 
 def _with_worth(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [row for row in rows if row.get(WORTH) is not None]
-
-
-def _trend(tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
-    """Return the months before; none where the statement has no such table."""
-    return tables[TREND].to_pylist() if TREND in tables else []
 
 
 def _sum(parts: Mapping[date, Decimal], by_day: Mapping[date, ExternalRate]) -> Decimal:

@@ -77,7 +77,11 @@ class AllCoins:
         closing = {str(row["currency"]): row for row in months[-1].rows}
         moved = [row for month in months for row in month.rows]
         coins = dict.fromkeys(str(row["currency"]) for row in moved)
-        return cls([_added(coin, moved) | _position(closing.get(coin, {})) for coin in coins])
+        worth = {
+            coin: {name: closing.get(coin, {}).get(name) for name in ("closing_position", _WORTH)}
+            for coin in coins
+        }
+        return cls([_added(coin, moved) | worth[coin] for coin in coins])
 
     def count(self, name: str) -> int | None:
         """Return how many there are of all coins; None if one is unknown."""
@@ -128,10 +132,6 @@ def _added(coin: str, rows: Sequence[Row]) -> dict[str, Any]:
 def _sum(values: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
     """Add up; what is unknown, or of no record with a USD value, has no sum."""
     return None if None in values or not values else reduce(add, values)
-
-
-def _position(row: Row) -> dict[str, Any]:
-    return {name: row.get(name) for name in ("closing_position", _WORTH)}
 
 
 def unpriced_of(row: Row, *records: tuple[str, str]) -> int | None:
@@ -363,16 +363,12 @@ def face_names(coins: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
 
 def _is_left_out(row: _Row, coins: Sequence[Mapping[str, Any]]) -> bool:
     values = [_value(coin, row.name) for coin in coins]
-    return bool(row.unless) and values == [_other(coin, row.unless) for coin in coins]
+    others = [Decimal() if row.unless == "0" else coin.get(row.unless) for coin in coins]
+    return bool(row.unless) and values == others
 
 
 def _value(coin: Mapping[str, Any], name: str) -> Value:
     value: Value = unpriced_of(coin, *PRICED) if name == UNPRICED else coin.get(name)
-    return value
-
-
-def _other(coin: Mapping[str, Any], unless: str) -> Value:
-    value: Value = Decimal() if unless == "0" else coin.get(unless)
     return value
 
 

@@ -4,7 +4,6 @@ An accepted finding stands as accepted; a balance stands beside what the records
 """
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -110,12 +109,13 @@ def _balances(figures: pa.Table) -> list[dict[str, Any]]:
         {
             "currency": currency,
             "asserted_balance": row["value"],
-            "explained": _less(row["value"], values[currency, "outside_movement"]["value"]),
-            "outside_movement": values[currency, "outside_movement"]["value"],
+            "explained": None if outside is None else EXACT.subtract(row["value"], outside),
+            "outside_movement": outside,
             "note": row["note"],
             KEPT: row.get(KEPT),
         }
         for currency, row in asserted.items()
+        for outside in [values[currency, "outside_movement"]["value"]]
     ]
 
 
@@ -133,7 +133,3 @@ def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
             lines.append(Message(_ASSERTED, **known, outside=format_amount(outside)))
     rows = [row for row in tables["checks"].to_pylist() if row["check_name"] == UNPLACED]
     return lines + [stored_text(row["detail"], row.get(KEPT)) for row in rows]
-
-
-def _less(balance: Decimal, outside: Decimal | None) -> Decimal | None:
-    return None if outside is None else EXACT.subtract(balance, outside)

@@ -16,7 +16,6 @@ from typing import Any, Final
 import matplotlib as mpl
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.instants import SECOND
@@ -188,11 +187,7 @@ def _need(table: DisplayTable, place: int, language: Language) -> int:
     cells = [row[place] for row in (*table.rows, table.footer) if row]
     head = without_marks(language.text(table.header[place]))
     words = [head] if len(head) < _NARROWEST else head.split()
-    return max([*map(len, words), *map(_length, cells)]) + _GAP
-
-
-def _length(cell: Cell) -> int:
-    return len(cell.text) + len(cell.padding)
+    return max([*map(len, words), *(len(cell.text + cell.padding) for cell in cells)]) + _GAP
 
 
 # ---------- The file
@@ -255,12 +250,12 @@ def _template() -> Template:
         comment_start_string="<#",
         comment_end_string="#>",
     )
-    environment.filters |= {"instant": instant_text, "as_string": as_string, "as_code": _as_code}
+    environment.filters |= {
+        "instant": instant_text,
+        "as_string": as_string,
+        "as_code": lambda value: Typst(str(value)),
+    }
     return environment.get_template("statement.typ")
-
-
-def _as_code(value: object) -> Typst:
-    return Typst(str(value))
 
 
 def _typeset(source: str, at: int) -> bytes:

@@ -91,27 +91,24 @@ def comparison_tables(
     """
     rows, has_cause = table.to_pylist(), "cause" in table.column_names
     maker = _Maker(standing_of(table).scales, is_exact)
-    heads = [*map(_head, (old, new)), "difference", "cause" if has_cause else "%"]
+    names = [running(side.name) if side.is_running else side.name for side in (old, new)]
+    heads = [*names, "difference", "cause" if has_cause else "%"]
     if is_narrowed:
         cells = [[Cell(row["currency"], is_fixed=True), *maker.cells(row)] for row in rows]
         titles = list(map(_titled, rows))
-        table = _table("", ["coin", *heads], lined_up(cells), titles, rows)
+        table = _table(["coin", *heads], lined_up(cells), titles, rows)
         return [replace(table, totals=frozenset())]
     shown = rows if has_cause else [row for row in rows if read_figures()[row["figure"]].column]
     face = _StatementOrder.of(old, new)
     shown.sort(key=face.place)
     coins = sorted({row["currency"] for row in shown})
-    names = {row["figure"] for row in shown if row["figure"] in face.groups}
+    of_face = {row["figure"] for row in shown if row["figure"] in face.groups}
     is_whole = not has_cause and {*coins} == {*old.figures, *new.figures}
-    first = [*_all_coins(heads, maker, old, new, names)] if is_whole else []
+    first = [*_all_coins(heads, maker, old, new, of_face)] if is_whole else []
     return first + [
         _block(coin, heads, maker, face, [row for row in shown if row["currency"] == coin])
         for coin in coins
     ]
-
-
-def _head(side: Side) -> str:
-    return running(side.name) if side.is_running else side.name
 
 
 @dataclass(frozen=True)
@@ -143,14 +140,17 @@ def _block(
     coin: str, heads: list[str], maker: _Maker, face: _StatementOrder, rows: Sequence[Row]
 ) -> DisplayTable:
     cells = [[Cell(_titled(row), is_fixed=True), *maker.cells(row)] for row in rows]
-    return _table("", [coin, *heads], cells, list(map(face.heading, rows)), rows)
+    return _table([coin, *heads], cells, list(map(face.heading, rows)), rows)
 
 
 def _all_coins(
     heads: list[str], maker: _Maker, old: Side, new: Side, names: set[str]
 ) -> Iterator[DisplayTable]:
     """Yield the figures of all coins together in USD, if there are several of them."""
-    sides = [_added_up(side) for side in (old, new)]
+    sides = [
+        AllCoins([{"currency": coin, **figures} for coin, figures in side.figures.items()])
+        for side in (old, new)
+    ]
     if len({*old.figures, *new.figures}) < 2 or not all(side.rows for side in sides):
         return
     rows = [
@@ -164,11 +164,7 @@ def _all_coins(
     cells.append(
         [Cell(UNPRICED_LABEL, is_fixed=True), *maker.cells(unpriced | {"unit": "records"})]
     )
-    yield _table("", [ALL_COINS, *heads], cells, [], rows)
-
-
-def _added_up(side: Side) -> AllCoins:
-    return AllCoins([{"currency": coin, **figures} for coin, figures in side.figures.items()])
+    yield _table([ALL_COINS, *heads], cells, [], rows)
 
 
 def _change(name: str, old: Decimal | None, new: Decimal | None) -> dict[str, Any]:
@@ -185,11 +181,11 @@ def _change(name: str, old: Decimal | None, new: Decimal | None) -> dict[str, An
 
 
 def _table(
-    title: str, header: list[str], cells: list[list[Cell]], groups: list[str], rows: Sequence[Row]
+    header: list[str], cells: list[list[Cell]], groups: list[str], rows: Sequence[Row]
 ) -> DisplayTable:
     starts = [place for place, group in enumerate(groups) if group not in groups[:place][-1:]]
     return DisplayTable(
-        title,
+        "",
         header,
         cells,
         len(cells),
@@ -208,12 +204,12 @@ def _titled(row: Row) -> str:
     return Message("{COLUMN}, {UNIT}", COLUMN=row["label"], UNIT=unit)
 
 
+@dataclass(frozen=True)
 class _Maker:
     """Makes the four cells of a figure: old, new, difference and percentage."""
 
-    def __init__(self, scales: Mapping[str, int], is_exact: bool) -> None:
-        self._scales = scales
-        self._is_exact = is_exact
+    scales: Mapping[str, int]
+    is_exact: bool
 
     def cells(self, row: Row) -> list[Cell]:
         """Return a figure's cells; a value that is not there is a dash with the reason."""
@@ -228,8 +224,8 @@ class _Maker:
         if value is None:
             return unknown_cell(_note(row), is_number=True)
         number = int(value) if kind == COUNT else value
-        scale = self._scales.get(row["currency"])
-        return number_cell(number, kind, scale, is_exact=self._is_exact)
+        scale = self.scales.get(row["currency"])
+        return number_cell(number, kind, scale, is_exact=self.is_exact)
 
     def _percent(self, row: Row) -> Cell:
         value = row["percent"]
@@ -238,7 +234,7 @@ class _Maker:
             return Cell(_NOT_MEANINGFUL, note=why, is_number=True)
         if value is None:
             return unknown_cell(_note(row), is_number=True)
-        cell = number_cell(value.scaleb(-2, EXACT), RATIO, is_exact=self._is_exact)
+        cell = number_cell(value.scaleb(-2, EXACT), RATIO, is_exact=self.is_exact)
         return _signed(cell, value)
 
 

@@ -49,10 +49,6 @@ Place = tuple[int, int]  # of a cell in a table: its row and its column
 Adds = Callable[[DisplayTable, Place], Iterable[tuple[str, Place]]]
 
 
-def _no_sum(_table: DisplayTable, _place: Place) -> tuple[()]:
-    return ()
-
-
 @dataclass(frozen=True)
 class TableSheet:
     """A sheet of tables, their columns as wide as what they show."""
@@ -82,7 +78,7 @@ class TableSheet:
             self.pen.wide(self.sheet, place, self._span, line, **look)
         return row + len(lines)
 
-    def write_tables(self, row: int, adds: Adds = _no_sum, notes: Sequence[str] = ()) -> int:
+    def write_tables(self, row: int, adds: Adds = lambda *_: (), notes: Sequence[str] = ()) -> int:
         """Write the tables one below the other, and what their marks mean.
 
         Each that fits a page stands whole on one. Return the row of the last table's heads.

@@ -90,19 +90,18 @@ def write_table(pen: CellWriter, contents: SheetContents) -> None:
     row = HEAD + 1
     for rows in contents.table.to_batches(max_chunksize=BATCH):
         part = replace(whole, rows=rows)
-        writers = [_writer(part, column) for column in columns]
+        writers = [
+            part.jalali_writer(column.field)
+            if column.is_jalali
+            else part.writer(column.field, column.look, is_told=column.is_told)
+            for column in columns
+        ]
         writers += [part.exact_writer(columns[source].field) for source in behind]
         for index in range(rows.num_rows):
             for place, write in enumerate(writers):
                 write(index, row + index, place)
         row += rows.num_rows
     _set_up(pen, sheet, contents, columns)
-
-
-def _writer(part: SheetRows, column: _ColumnLayout) -> WriteCell:
-    if column.is_jalali:
-        return part.jalali_writer(column.field)
-    return part.writer(column.field, column.look, is_told=column.is_told)
 
 
 def _look(pen: CellWriter, column: _ColumnLayout, before: _ColumnLayout | None) -> _ColumnLayout:
