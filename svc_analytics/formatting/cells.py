@@ -165,6 +165,7 @@ def scale_of(scales: Mapping[str, int], currency: Any) -> int | None:
 
 
 DASH = "\N{EN DASH}"
+SHADES = 5
 NO_VALUE = "the record has no value here"
 _OF_A_UNIT = ("value", "old", "new", "difference")
 PERIODS = ("day", "month", "period", "payment_month", "refund_month")
@@ -194,6 +195,8 @@ class Cell:
     exact: str = ""
     padding: str = ""  # behind a number, so that the points of a column stand in one line
     exact_padding: str = ""  # the same where every digit is shown
+    below: "Cell | None" = None  # a smaller value below it
+    shade: int = 0  # from 0, none, to SHADES
     number: Number | None = field(default=None, compare=False, repr=False)
     at: date | None = field(default=None, compare=False, repr=False)  # the day or instant of it
 
@@ -201,12 +204,15 @@ class Cell:
     def look(self) -> str:
         """The CSS classes of its cell in a page."""
         kind = "n" if self.is_number else "fixed" if self.is_fixed else "text"
-        return f"{kind} unknown" if self.note else kind
+        return f"{kind}{' unknown' * bool(self.note)}{f' shade{self.shade}' * bool(self.shade)}"
 
     @property
     def hover(self) -> str:
         """The text at the pointer: every digit, or why it is unknown."""
-        return self.note or self.exact
+        own = self.note or self.exact
+        if self.below is None or not (own or self.below.hover):
+            return own
+        return f"{own or self.text}, {self.below.hover or self.below.text}"
 
     @property
     def is_foreign(self) -> bool:

@@ -109,7 +109,8 @@ class DisplayTable:
 
     @property
     def _cells(self) -> list[Cell]:
-        return [cell for row in (*self.rows, self.footer) for cell in row]
+        cells = [cell for row in (*self.rows, self.footer) for cell in row]
+        return cells + [cell.below for cell in cells if cell.below]
 
     def notes(self, hides_digits: str) -> list[str]:
         """Return why cells are dashes, whether digits are hidden, and how many rows there are."""

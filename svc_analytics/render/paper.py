@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from html import unescape
+from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
@@ -109,7 +110,8 @@ def words_of(language: Language) -> dict[str, Callable[..., Typst]]:
 # begins with the same heads of its rows.
 
 
-UPRIGHT, ACROSS = 108, 174  # letters of a table's size that a sheet has room for
+UPRIGHT, ACROSS, SMALL = 108, 174, 188  # letters of a table's size that a sheet has room for
+_BELOW = 0.85  # of the size of a value, that of another below it
 _LETTER = 0.68  # of the size of a text: a bold digit is the widest
 _GAP = 3  # letters between columns
 _NARROWEST, _WIDEST = 15, 60  # letters of a column of texts, which are broken into lines
@@ -150,13 +152,14 @@ def blocks_of_figures(
 
 
 def blocks_of_records(
-    table: DisplayTable, language: Language, room: int = ACROSS
+    table: DisplayTable, language: Language, *, is_small: bool = False
 ) -> list[BlockOfColumns]:
     """Cut a table of records into blocks; each begins with its first column."""
     widths = {place: _need(table, place, language) for place in range(len(table.header))}
     broken = frozenset(place for place in widths if _is_broken(table, place))
     needs = widths | {place: min(widths[place], _NARROWEST) for place in broken}
-    rows = _in_rows([place for place in needs if place], needs, room - needs[0])
+    room = (SMALL if is_small else ACROSS) - needs[0]
+    rows = _in_rows([place for place in needs if place], needs, room)
     wide = {place: min(width, _WIDEST) for place, width in widths.items()}
     return [_block(row, wide, broken) for row in rows]
 
@@ -187,7 +190,9 @@ def _need(table: DisplayTable, place: int, language: Language) -> int:
     cells = [row[place] for row in (*table.rows, table.footer) if row]
     head = without_marks(language.text(table.header[place]))
     words = [head] if len(head) < _NARROWEST else head.split()
-    return max([*map(len, words), *(len(cell.text + cell.padding) for cell in cells)]) + _GAP
+    below = [ceil(len(cell.below.text) * _BELOW) for cell in cells if cell.below]
+    texts = [*words, *(cell.text + cell.padding for cell in cells)]
+    return max([*map(len, texts), *below]) + _GAP
 
 
 # ---------- The file

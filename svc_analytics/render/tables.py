@@ -15,6 +15,8 @@ from svc_analytics.formatting.cells import (
     COIN,
     COUNT,
     RATE,
+    RATIO,
+    SHADES,
     USD,
     Cell,
     CellMaker,
@@ -23,7 +25,7 @@ from svc_analytics.formatting.cells import (
     unknown_cell,
 )
 from svc_analytics.formatting.display import DisplayTable, head_of, headings_of, label, lined_up
-from svc_analytics.formatting.standing import RUNNING, Standing, attach
+from svc_analytics.formatting.standing import RUNNING, Standing, attach, running
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.messages import KEPT, Message, stored_text
 from svc_analytics.money import as_decimal, format_amount, group_digits, is_plain
@@ -45,11 +47,29 @@ from svc_analytics.warehouse.figures import read_figures
 
 MOST_ROWS = 200  # of one table; the rest is in the other forms
 _DAYS = ("day", "occurred_at_local")
+MOST_MONTHS = 12  # of cohorts; older ones are in the table itself
+MOST_PLACES = 8  # of an amount below a share, so that twelve months fit the paper
+TITLE = "Sentences on what moved"
+_HEADS = ("figure", "coin", "compared with", "why", "prepared by", "reviewed by")
+_NAMES = ("figure", "currency", "before", "sentence", "prepared_by", "reviewed_by")
+_EMPTY = Cell("")
 
 
 @dataclass(frozen=True)
-class PageTables:
-    """Makes the tables of a statement's page; each says what the statement is worth."""
+class ExternalPart:
+    """Figures in another currency below those in USD, and the rates that they rest on."""
+
+    currency: str
+    figures: DisplayTable
+    rates: DisplayTable
+
+
+@dataclass(frozen=True)
+class StatementTables:
+    """Makes the tables of a statement to display; each says what the statement is worth.
+
+    Of figures, all coins in USD stand in the last column.
+    """
 
     statement: Document
     standing: Standing
@@ -163,50 +183,77 @@ class PageTables:
         cells = [maker.cell({each.name: None} | dict(summary), each) for each in fields[1:]]
         return [Cell(head, is_fixed=True), *cells]
 
+    def cohorts(self) -> Iterator[tuple[DisplayTable, bool]]:
+        """Yield for each coin which share of each month's payments came back in which month.
 
-def _grouped(names: Sequence[str]) -> dict[str, list[str]]:
-    """Return names of figures by group, in the order of the glossary."""
-    defined = definition_groups()
-    groups = {title: [row["name"] for row in rows] for title, rows in defined.items()}
-    known = {name for group in groups.values() for name in group}
-    groups["Other"] = list(dict.fromkeys(name for name in names if name not in known))
-    chosen = {title: [name for name in group if name in names] for title, group in groups.items()}
-    return {title: group for title, group in chosen.items() if group}
+        Months of payment stand down, months of refund across; with whether older ones are left out.
+        """
+        rows = self.statement.tables["cohorts"].to_pylist()
+        for coin in sorted({row["currency"] for row in rows}):
+            yield self._cohorts(coin, [row for row in rows if row["currency"] == coin])
 
+    def _cohorts(self, coin: str, rows: Sequence[Mapping[str, Any]]) -> tuple[DisplayTable, bool]:
+        across = sorted({row["refund_month"] for row in rows})
+        down = sorted({row["payment_month"] for row in rows})
+        charged = {row["payment_month"]: row["charged_total"] for row in rows}
+        most: Decimal = max(row["ratio"] or Decimal() for row in rows)
+        scale = self.standing.scales.get(coin)
+        crossings = {
+            (row["payment_month"], row["refund_month"]): _crossing(row, most, scale) for row in rows
+        }
+        totals = lined_up([[_amount(charged[paid], scale)] for paid in down[-MOST_MONTHS:]])
+        cells = [
+            [
+                Cell(self._month(paid), is_fixed=True),
+                *total,
+                *(crossings.get((paid, back), _EMPTY) for back in across[-MOST_MONTHS:]),
+            ]
+            for paid, total in zip(down[-MOST_MONTHS:], totals, strict=True)
+        ]
+        heads = ["Paid in", Message("Total charged, {coin}", coin=coin)]
+        heads += [self._month(back) for back in across[-MOST_MONTHS:]]
+        shown = DisplayTable(coin, heads, cells, len(cells), caption=self.standing.text)
+        return shown, max(len(across), len(down)) > MOST_MONTHS
 
-def _value(
-    maker: CellMaker, rows: Mapping[tuple[str, str], Mapping[str, Any]], name: str, coin: str
-) -> Cell:
-    """Return the value of a figure of one coin; an unknown one says why."""
-    row = rows.get((name, coin))
-    if row is None:
-        return Cell("")
-    figure = read_figures().get(name)
-    # Its own note says why, or that of a figure it is made of; else the note is its meaning.
-    notes = [(row, figure.meaning if figure else "")]
-    for operand in figure.operands if figure else ():
-        if made_of := rows.get((operand, coin)):
-            notes.append((made_of, read_figures()[operand].meaning))
-    reasons = [
-        stored_text(note, each.get(KEPT))
-        for each, known in notes
-        if (note := str(each["note"] or "")) not in ("", known)
-    ]
-    return replace(maker, why=[*reasons, maker.why][0]).cell(row, maker.schema.field("value"))
+    def _month(self, month: str) -> str:
+        return running(month) if self.standing.is_running(month) else month
 
+    def sentences(self) -> DisplayTable | None:
+        """Return the sentences that people wrote on what moved; None where there are none."""
+        rows = [
+            [
+                Cell(Message(label_of(row["figure"])), is_fixed=True),
+                Cell(row["currency"], is_fixed=True),
+                *(Cell(row[name]) for name in _NAMES[2:]),
+            ]
+            for row in self.statement.sentences
+        ]
+        shown = DisplayTable(
+            "", [*_HEADS], rows, len(rows), caption=self.standing.text, names=_NAMES
+        )
+        return shown if rows else None
 
-# ---------- Figures: the face, then the details by coin
-
-
-_EMPTY = Cell("")
-
-
-@dataclass(frozen=True)
-class FigureTables:
-    """Makes the two tables of a summary's figures; all coins in USD stand in the last column."""
-
-    statement: Document
-    standing: Standing
+    def external(self) -> ExternalPart | None:
+        """Return the part of another currency; None where none was asked for."""
+        external = self.statement.external
+        if external is None:
+            return None
+        days = pa.array([each.day for each in external.rates.by_day.values()], pa.date32())
+        maker = CellMaker(pa.schema([("day", days.type)]), standing=self.standing)
+        rows = [
+            [*maker.row([each.day]), _rate_cell(as_decimal(each.per_usd)), Cell(each.said_by)]
+            for each in external.rates.by_day.values()
+        ]
+        head = ["Day", Message("1 USD in {CURRENCY}", CURRENCY=external.rates.name), "Source"]
+        rates = DisplayTable(
+            "",
+            head,
+            lined_up(rows),
+            len(rows),
+            caption=self.standing.text,
+            names=("day", "rate", "source"),
+        )
+        return ExternalPart(external.rates.name, self._in_both(external), rates)
 
     @cached_property
     def face(self) -> Face:
@@ -221,7 +268,7 @@ class FigureTables:
         """Return the face: sales, refunds, payouts and positions."""
         groups = self.face.groups
         rows = [row for group in groups.values() for row in group]
-        table = self._table("Figures", groups, self.face.names, map(self._face_row, rows))
+        table = self._of_figures("Figures", groups, self.face.names, map(self._face_row, rows))
         of_weight = {
             weight: frozenset(place for place, row in enumerate(rows) if row.weight == weight)
             for weight in ("sum", "sub")
@@ -237,7 +284,7 @@ class FigureTables:
             for title, names in summary_groups(columns).items()
         }
         names = [name for group in groups.values() for name in group]
-        return self._table("", groups, names, map(self._detail_row, names))
+        return self._of_figures("", groups, names, map(self._detail_row, names))
 
     def whole(self) -> DisplayTable:
         """Return all figures below one head, the face first."""
@@ -252,7 +299,7 @@ class FigureTables:
             names=[*face.names, *more.names],
         )
 
-    def _table(
+    def _of_figures(
         self,
         title: str,
         groups: Mapping[str, Sequence[object]],
@@ -310,7 +357,7 @@ class FigureTables:
             return [*usd, _EMPTY]
         return [*usd, self._in_currency(external, coins.usd(name), usd[-1].note)]
 
-    def external(self, external: ExternalFigures) -> DisplayTable:
+    def _in_both(self, external: ExternalFigures) -> DisplayTable:
         """Return each figure in USD, and below it the same in another currency."""
         names = [name for name in FIGURES if name in self.statement.tables["summary"].column_names]
         rows = [row for name in names for row in self._pair(external, name)]
@@ -348,40 +395,35 @@ class FigureTables:
         return why_unknown(self.statement, row, name)
 
 
-# ---------- USD in another currency, and by which rates
+def _grouped(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return names of figures by group, in the order of the glossary."""
+    defined = definition_groups()
+    groups = {title: [row["name"] for row in rows] for title, rows in defined.items()}
+    known = {name for group in groups.values() for name in group}
+    groups["Other"] = list(dict.fromkeys(name for name in names if name not in known))
+    chosen = {title: [name for name in group if name in names] for title, group in groups.items()}
+    return {title: group for title, group in chosen.items() if group}
 
 
-@dataclass(frozen=True)
-class ExternalPart:
-    """Figures in another currency below those in USD, and the rates that they rest on."""
-
-    currency: str
-    figures: DisplayTable
-    rates: DisplayTable
-
-
-def external_part(tables: FigureTables) -> ExternalPart | None:
-    """Return the part of another currency; None where none was asked for."""
-    external = tables.statement.external
-    if external is None:
-        return None
-    days = pa.array([each.day for each in external.rates.by_day.values()], pa.date32())
-    maker = CellMaker(pa.schema([("day", days.type)]), standing=tables.standing)
-    rows = [
-        [*maker.row([each.day]), _rate_cell(as_decimal(each.per_usd)), Cell(each.said_by)]
-        for each in external.rates.by_day.values()
+def _value(
+    maker: CellMaker, rows: Mapping[tuple[str, str], Mapping[str, Any]], name: str, coin: str
+) -> Cell:
+    """Return the value of a figure of one coin; an unknown one says why."""
+    row = rows.get((name, coin))
+    if row is None:
+        return Cell("")
+    figure = read_figures().get(name)
+    # Its own note says why, or that of a figure it is made of; else the note is its meaning.
+    notes = [(row, figure.meaning if figure else "")]
+    for operand in figure.operands if figure else ():
+        if made_of := rows.get((operand, coin)):
+            notes.append((made_of, read_figures()[operand].meaning))
+    reasons = [
+        stored_text(note, each.get(KEPT))
+        for each, known in notes
+        if (note := str(each["note"] or "")) not in ("", known)
     ]
-    head = ["Day", Message("1 USD in {CURRENCY}", CURRENCY=external.rates.name), "Source"]
-    rates = DisplayTable(
-        "",
-        head,
-        lined_up(rows),
-        len(rows),
-        meanings=[""] * len(head),
-        caption=tables.standing.text,
-        names=("day", "rate", "source"),
-    )
-    return ExternalPart(external.rates.name, tables.external(external), rates)
+    return replace(maker, why=[*reasons, maker.why][0]).cell(row, maker.schema.field("value"))
 
 
 def _rate_cell(rate: Decimal) -> Cell:
@@ -389,30 +431,23 @@ def _rate_cell(rate: Decimal) -> Cell:
     return number_cell(rate, COIN, len(format_amount(rate).partition(".")[2]))
 
 
-# ---------- The sentences that people wrote on what moved
-
-
-TITLE = "Sentences on what moved"
-HEADS = ("figure", "coin", "compared with", "why", "prepared by", "reviewed by")
-NAMES = ("figure", "currency", "before", "sentence", "prepared_by", "reviewed_by")
-
-
-def sentences_part(statement: Document, standing: Standing) -> DisplayTable | None:
-    """Return the table of the sentences; None where there are none."""
-    rows = [
-        [
-            Cell(Message(label_of(row["figure"])), is_fixed=True),
-            Cell(row["currency"], is_fixed=True),
-            *(Cell(row[name]) for name in NAMES[2:]),
-        ]
-        for row in statement.sentences
-    ]
-    if not rows:
-        return None
-    meanings = [""] * len(HEADS)
-    return DisplayTable(
-        "", [*HEADS], rows, len(rows), meanings=meanings, caption=standing.text, names=NAMES
+def _crossing(row: Mapping[str, Any], most: Decimal, scale: int | None) -> Cell:
+    """Return a share that was refunded, the darker the higher, with the amount below."""
+    ratio: Decimal | None = row["ratio"]
+    places = None if scale is None else min(scale, MOST_PLACES)
+    share = (
+        unknown_cell("undefined: nothing was charged", is_number=True)
+        if ratio is None
+        else number_cell(ratio, RATIO)
     )
+    shade = -(-SHADES * ratio // most) if ratio and most else 0
+    return replace(share, below=_amount(row["refunds_paid"], places), shade=int(shade))
+
+
+def _amount(value: Decimal | None, scale: int | None) -> Cell:
+    if value is None:
+        return unknown_cell("unknown", is_number=True)
+    return number_cell(value, COIN, scale)
 
 
 # ---------- What differs between two versions, in words: records, then the figures they moved

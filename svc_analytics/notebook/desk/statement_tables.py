@@ -15,7 +15,7 @@ from svc_analytics.notebook.desk.records import Wanted
 from svc_analytics.periods import Period, month
 from svc_analytics.render.face import ALL_COINS
 from svc_analytics.render.figures import FigureCells, figures_table, meaning, unknown_reason
-from svc_analytics.render.tables import PageTables
+from svc_analytics.render.tables import StatementTables
 from svc_analytics.statements.explain import instant_literal
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import label_of
@@ -68,7 +68,7 @@ def statement_tables(statement: Statement) -> Iterator[StatementTable]:
     """Yield the summed tables of a statement, those without a row left out."""
     if not len(statement.tables["summary"]):
         return
-    tables, period = PageTables(statement, _standing(statement)), statement.period
+    tables, period = StatementTables(statement, _standing(statement)), statement.period
     shown = figures_table(statement, "Figures", standing=tables.standing, has_total=False)
     groups = FigureCells(statement, tables.standing.scales).groups
     yield _of_figures(shown, [name for names in groups.values() for name in names])

@@ -36,9 +36,7 @@ from svc_analytics.render.standing import (
 )
 from svc_analytics.render.tables import (
     TITLE,
-    FigureTables,
-    external_part,
-    sentences_part,
+    StatementTables,
 )
 from svc_analytics.render.workbook.blocks import Place, TableSheet
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
@@ -71,7 +69,7 @@ def write_workbook(
         workbook.set_properties({"title": title, "created": made_at})
         pen = CellWriter(workbook, language)
         pen.running = running_head(statement, pen.spoken)
-        own = FigureTables(statement, standing)
+        own = StatementTables(statement, standing)
         _write_statement(pen, statement, facts, own)
         _write_parts(pen, statement, own)
         _write_tables(pen, statement, list(_FIRST), standing)
@@ -187,7 +185,7 @@ _ADDED = {  # which rows above add up to a row, where they do
 
 
 def _write_statement(
-    pen: CellWriter, statement: Document, facts: dict[str, Any], own: FigureTables
+    pen: CellWriter, statement: Document, facts: dict[str, Any], own: StatementTables
 ) -> None:
     """Write the statement as a person reads it, and every exact text behind it."""
     band = Band(own.face, own.standing.is_running(statement.period.label))
@@ -247,13 +245,13 @@ def _notes(tile: Tile, band: Band) -> Iterator[Message]:
         yield Message("without a USD value: {count}", count=f"{tile.unpriced:,}")
 
 
-def _write_parts(pen: CellWriter, statement: Document, own: FigureTables) -> None:
+def _write_parts(pen: CellWriter, statement: Document, own: StatementTables) -> None:
     """Write a sheet of another currency and one of sentences, where the page has these parts."""
-    if external := external_part(own):
+    if external := own.external():
         title = Message("In {CURRENCY}, by external rates", CURRENCY=external.currency)
         rates = replace(external.rates, title="Rates used")
         _write_part(pen, ("External rates", title), [external.figures, rates], own.standing)
-    sentences, unread = sentences_part(statement, own.standing), statement.unread_sentences
+    sentences, unread = own.sentences(), statement.unread_sentences
     if sentences or unread:
         tables = [sentences] if sentences else []
         _write_part(pen, (TITLE, TITLE), tables, own.standing, unread)
