@@ -16,8 +16,7 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.log import log_lines
 from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import noun_of
-from svc_analytics.render.document import Reason, Unknown
-from svc_analytics.render.standing import UNCHECKED, ReceiptsState
+from svc_analytics.render.document import UNCHECKED, Reason, ReceiptsState, Unknown
 
 if TYPE_CHECKING:
     import pandas as pd

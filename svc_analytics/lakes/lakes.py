@@ -37,7 +37,7 @@ from svc_analytics.money import (
 )
 from svc_analytics.periods import Period
 from svc_analytics.render.compared.figures import Side, comparable_figures
-from svc_analytics.render.standing import standing_text
+from svc_analytics.render.document import standing_text
 from svc_analytics.statements.comparison import side_of
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.figures import Figure, read_figures

@@ -16,10 +16,9 @@ from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.language.catalogue import Language, isolate
 from svc_analytics.messages import Message, joined
 from svc_analytics.money import percent_change
-from svc_analytics.render.document import Document
+from svc_analytics.render.document import Document, status_word
 from svc_analytics.render.face import Face
 from svc_analytics.render.findings import describe_accepted
-from svc_analytics.render.standing import status_word
 
 SEVERITIES = ("blocking", "advisory")
 _LONGEST_NAME = 40

@@ -17,7 +17,16 @@ from svc_analytics.language.words import merchant_names
 from svc_analytics.messages import Message, clauses, joined
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
-from svc_analytics.render.document import Document, unknown_lines
+from svc_analytics.render.document import (
+    Document,
+    document_standing,
+    proof_statuses,
+    sealed_state,
+    status_look,
+    status_note,
+    status_word,
+    unknown_lines,
+)
 from svc_analytics.render.face import describe_pricing
 from svc_analytics.render.figures import definition_groups, meaning
 from svc_analytics.render.findings import CHECKS, describe_balances, shown_findings
@@ -30,14 +39,6 @@ from svc_analytics.render.front import (
     severities,
 )
 from svc_analytics.render.picture import Look, draw_svg
-from svc_analytics.render.standing import (
-    document_standing,
-    proof_statuses,
-    sealed_state,
-    status_look,
-    status_note,
-    status_word,
-)
 from svc_analytics.render.tables import RESTATEMENT, StatementTables
 from svc_analytics.render.words import PageWords
 from svc_analytics.warehouse.definitions import in_sentence

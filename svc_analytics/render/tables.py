@@ -322,7 +322,7 @@ class StatementTables:
         is_of_records = row.name == UNPRICED
         head = Cell(UNPRICED_LABEL, is_fixed=True) if is_of_records else self._cells.head(row.name)
         values = zip(self._cells.rows, row.values, strict=True)
-        coins = [self._coin_cell(str(coin["currency"]), row.name, value) for coin, value in values]
+        coins = [self._coin_cell(coin, row.name, value) for coin, value in values]
         total = self._total_cell(row)
         if (external := self.statement.external) is None:
             return [head, *coins, total]
@@ -330,15 +330,15 @@ class StatementTables:
         other = self._in_currency(external, row.external, total.note) if is_shown else _EMPTY
         return [head, *coins, total, other]
 
-    def _coin_cell(self, coin: str, name: str, value: Decimal | int | None) -> Cell:
+    def _coin_cell(self, coin: Mapping[str, Any], name: str, value: Decimal | int | None) -> Cell:
         if value is None:
-            return unknown_cell(self._why(coin, name), is_number=True)
+            return unknown_cell(why_unknown(self.statement, coin, name), is_number=True)
         if name == UNPRICED:
             return number_cell(value, COUNT)
         kind: str = kind_of(self.statement.tables["summary"].schema.field(name))
         if kind == RATE and value >= 1:
             kind = USD
-        return number_cell(value, kind, self.standing.scales.get(coin))
+        return number_cell(value, kind, self.standing.scales.get(coin["currency"]))
 
     def _total_cell(self, row: FaceRow) -> Cell:
         if not row.has_total:
@@ -389,10 +389,6 @@ class StatementTables:
 
     def _usd_row(self, name: str) -> list[Cell]:
         return self._cells.row(self._cells.rows, name, has_total=True)
-
-    def _why(self, coin: str, name: str) -> str:
-        row = next(each for each in self._cells.rows if each["currency"] == coin)
-        return why_unknown(self.statement, row, name)
 
 
 def _grouped(names: Sequence[str]) -> dict[str, list[str]]:

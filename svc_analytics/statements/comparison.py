@@ -49,7 +49,7 @@ from svc_analytics.render.compared.side_by_side import (
     head_lines,
     standings,
 )
-from svc_analytics.render.standing import standing_text
+from svc_analytics.render.document import standing_text
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.months import count_months, keep_known
 from svc_analytics.statements.reading import Basis

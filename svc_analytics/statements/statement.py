@@ -43,21 +43,23 @@ from svc_analytics.messages import KEPT
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.proofs.marks import WITHIN
 from svc_analytics.proofs.sealed_zones import lake_zone, offsets_of
-from svc_analytics.render.document import Document, Hashes, reason_facts
+from svc_analytics.render.document import (
+    Document,
+    Hashes,
+    ReceiptsState,
+    document_standing,
+    proof_lines,
+    reason_facts,
+    receipts_state,
+    status_note,
+    status_word,
+)
 from svc_analytics.render.external import convert
 from svc_analytics.render.face import describe_pricing
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.findings import balances_table, describe_accepted, describe_balances
 from svc_analytics.render.folder import FORMAT, Note, Output, write_folder
 from svc_analytics.render.month_state import MonthState
-from svc_analytics.render.standing import (
-    ReceiptsState,
-    document_standing,
-    proof_lines,
-    receipts_state,
-    status_note,
-    status_word,
-)
 from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.balance_assertions import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.display import Display, label
-from svc_analytics.formatting.standing import attach, standing_of
+from svc_analytics.formatting.standing import standing_of
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
@@ -53,31 +53,20 @@ class Compared:
 
     @property
     def sheets(self) -> dict[str, pa.Table]:
-        """Its tables in words, in the language."""
-        return {
-            name: _worded(self._named(each), self.language) for name, each in self.tables.items()
-        }
+        """Its tables, with words for their figures and parts."""
+        return {name: self._named(table) for name, table in self.tables.items()}
 
     def _named(self, table: pa.Table) -> pa.Table:
-        """Return a table with the words for its figures and parts, if no column has them yet."""
         if "label" in table.column_names:
             return table
-        return _renamed(_renamed(table, "figure", label_of), "part", lambda part: self.words[part])
-
-
-def _worded(table: pa.Table, language: Language) -> pa.Table:
-    """Return a table with its language in its standing, and the words of figures in it."""
-    if language.is_english:
-        return table
-    standing = replace(standing_of(table), language=language.code, digits=language.digits)
-    names = {"group", "label", "of"} if "label" in table.column_names else {"figure", "part", "of"}
-    for name in names & {*table.column_names}:
-        table = _renamed(table, name, language.text)
-    return attach(table, standing)
+        table = _renamed(table, "figure", label_of)
+        return _renamed(table, "part", lambda part: self.language.text(self.words[part]))
 
 
 def _renamed(table: pa.Table, name: str, change: Callable[[str], str]) -> pa.Table:
-    """Return a table with each text of a column changed."""
+    """Return a table with each text of a column changed, if it has the column."""
+    if name not in table.column_names:
+        return table
     texts = [change(text) for text in table[name].to_pylist()]
     return table.set_column(table.column_names.index(name), name, pa.array(texts, pa.string()))
 
@@ -106,7 +95,7 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
 
     from svc_analytics.render.compared.forms import write_moved, write_sides
     from svc_analytics.render.workbook.cells import CellWriter
-    from svc_analytics.render.workbook.tables import SheetContents, write_table
+    from svc_analytics.render.workbook.tables import write_table
 
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(str(folder / f"{NAME}.xlsx"), options) as workbook:
@@ -120,8 +109,7 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
         if compared.moved:
             write_moved(pen, compared.shown.title, compared.moved, standing)
         for name, table in compared.sheets.items():
-            sheet = label(name)
-            write_table(pen, SheetContents(sheet, sheet, table, standing, compared.zone))
+            write_table(pen, label(name), table, standing, compared.zone)
 
 
 _FORMS: dict[str, Callable[[Compared, Path], None]] = {

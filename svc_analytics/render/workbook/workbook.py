@@ -24,23 +24,24 @@ from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
 from svc_analytics.language.words import name_keys
 from svc_analytics.messages import Message
-from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.face import ALL_COINS, describe_pricing
-from svc_analytics.render.findings import CHECKS, shown_findings
-from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
-from svc_analytics.render.standing import (
+from svc_analytics.render.document import (
+    Document,
     document_standing,
     proof_statuses,
     status_note,
     status_word,
+    unknown_lines,
 )
+from svc_analytics.render.face import ALL_COINS, describe_pricing
+from svc_analytics.render.findings import CHECKS, shown_findings
+from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
 from svc_analytics.render.tables import (
     TITLE,
     StatementTables,
 )
 from svc_analytics.render.workbook.blocks import Place, TableSheet
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
-from svc_analytics.render.workbook.tables import SheetContents, set_up_print, write_table
+from svc_analytics.render.workbook.tables import set_up_print, write_table
 from svc_analytics.warehouse.definitions import definitions_table, label_of
 
 SHEET_ROWS = 1_048_574  # below the caption and the head
@@ -87,8 +88,7 @@ def _write_tables(
         for number, start in enumerate(range(0, max(table.num_rows, 1), SHEET_ROWS), 1):
             sheet = sheet_name(_FIRST.get(name, label(name)), number)
             part = table.slice(start, SHEET_ROWS)
-            zone = statement.period.zone
-            write_table(pen, SheetContents(sheet, sheet, part, standing, zone, printed))
+            write_table(pen, sheet, part, standing, statement.period.zone, printed=printed)
 
 
 def _in_order(name: str, table: pa.Table) -> tuple[pa.Table, int | None]:
