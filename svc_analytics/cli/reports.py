@@ -14,9 +14,8 @@ from svc_analytics.closing.states.month_states import LAST
 from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.errors import install
 from svc_analytics.formatting import tables
-from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.display import names_of, table_text
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.instants import ago, duration, format_instant
 from svc_analytics.lake.status import LakeStatus, StreamStatus
 from svc_analytics.proofs.marks import LACKING

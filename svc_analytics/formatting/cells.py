@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.sanitize import escape_invisible, visible
 from svc_analytics.formatting.standing import NOWHERE, Standing, running
+from svc_analytics.formatting.texts import escape_invisible, visible
 from svc_analytics.formatting.values import display_text, is_exact_number, is_ratio
 from svc_analytics.instants import readable_instant
 from svc_analytics.messages import KEPT, TEXTS, Message, stored_text

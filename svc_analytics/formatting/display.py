@@ -26,9 +26,9 @@ from svc_analytics.formatting.cells import (
     plain_spaces,
     unit_name,
 )
-from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.standing import attach, standing_of
 from svc_analytics.formatting.tables import align
+from svc_analytics.formatting.texts import escape_invisible, single_line
 from svc_analytics.formatting.values import is_exact_number, rows_of
 from svc_analytics.language.words import merchant_names
 from svc_analytics.messages import Message

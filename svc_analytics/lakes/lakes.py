@@ -18,11 +18,10 @@ from svc_analytics.closing.states.stated import statement
 from svc_analytics.engines.connect import connect, of_one_snapshot
 from svc_analytics.engines.engine import Engine
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.display import Display, DisplayTable, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
+from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.instants import now as now_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse

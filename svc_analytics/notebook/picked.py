@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.formatting.display import Display, arrow_of, display_table, names_of
-from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import now
 from svc_analytics.notebook.agreement import Claim, compared

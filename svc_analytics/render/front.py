@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.formatting.cells import COIN, DASH, USD, Cell, number_cell, unknown_cell
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.language.catalogue import Language, isolate
 from svc_analytics.messages import Message, joined
 from svc_analytics.money import percent_change

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import LakeError
-from svc_analytics.formatting.sanitize import escape_formula, single_line
 from svc_analytics.formatting.tables import csv_line
+from svc_analytics.formatting.texts import escape_formula, single_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import to_micros
 from svc_analytics.money import EXACT

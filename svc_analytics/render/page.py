@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics import charts
 from svc_analytics.charts.palette import dark_styles
-from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
 from svc_analytics.language.fonts import css_families

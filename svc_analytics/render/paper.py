@@ -18,7 +18,7 @@ import matplotlib as mpl
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics.formatting.display import DisplayTable
-from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import SECOND
 from svc_analytics.language.catalogue import (
     END,

@@ -23,7 +23,7 @@ from svc_analytics.charts.axes import BELOW, legend_columns, picture_width
 from svc_analytics.charts.palette import INK, RULE, SOFT
 from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.charts.words import language_of
-from svc_analytics.formatting.sanitize import escape_invisible, visible
+from svc_analytics.formatting.texts import escape_invisible, visible
 from svc_analytics.language.catalogue import END, ENGLISH, LEFT_TO_RIGHT, RIGHT_TO_LEFT, Language
 from svc_analytics.language.fonts import OF_PICTURES, css_families
 

@@ -14,7 +14,7 @@ from jinja2.filters import do_mark_safe as as_html
 
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import TableWords
-from svc_analytics.formatting.sanitize import escape_invisible, visible
+from svc_analytics.formatting.texts import escape_invisible, visible
 from svc_analytics.language.catalogue import (
     BETWEEN,
     END,

@@ -24,9 +24,9 @@ from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.formatting.tables import to_frame, to_objects
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import DAY, format_instant
 from svc_analytics.lake.lake import Lake, check_lake, last_full_month
 from svc_analytics.language.catalogue import Language

@@ -33,9 +33,9 @@ from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.files import hash_file, program_digest
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import attach
 from svc_analytics.formatting.tables import to_frame
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language

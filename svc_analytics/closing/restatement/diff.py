@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.closing.restatement.causes import Causes, cause_of_record, difference
 from svc_analytics.errors import LakeError
-from svc_analytics.formatting.sanitize import single_line, unescape_formula
+from svc_analytics.formatting.texts import single_line, unescape_formula
 from svc_analytics.formatting.values import text_columns
 from svc_analytics.interrupts import interruptible
 from svc_analytics.messages import Message

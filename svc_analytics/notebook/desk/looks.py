@@ -10,7 +10,7 @@ from importlib.resources import files
 from svc_analytics.errors import SvcError, class_name
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import Display, DisplayTable, cell_text, table_html
-from svc_analytics.formatting.sanitize import escape_invisible, single_line, visible
+from svc_analytics.formatting.texts import escape_invisible, single_line, visible
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
 from svc_analytics.messages import Message
 from svc_analytics.notebook.errors import sentence_of

@@ -17,8 +17,8 @@ import pyarrow as pa
 from svc_analytics import charts
 from svc_analytics.charts.bridge import CHANGE, UNKNOWN, change_steps, told_of_change
 from svc_analytics.formatting.display import Display, DisplayTable
-from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.texts import escape_invisible, single_line
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.compared.side_by_side import MovedTables
 from svc_analytics.render.front import page_symbols, style_text

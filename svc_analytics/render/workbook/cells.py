@@ -25,7 +25,7 @@ from svc_analytics.formatting.cells import (
     USD,
     USD_PLACES,
 )
-from svc_analytics.formatting.sanitize import escape_formula
+from svc_analytics.formatting.texts import escape_formula
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import (
     BETWEEN,

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from svc_analytics.formatting.cells import COIN, PERIODS, kind_in_row, kind_of, scale_of
 from svc_analytics.formatting.display import head_of
-from svc_analytics.formatting.sanitize import FORMULA
 from svc_analytics.formatting.standing import RUNNING, Standing, running
+from svc_analytics.formatting.texts import FORMULA
 from svc_analytics.formatting.values import (
     BATCH,
     chunked_texts,

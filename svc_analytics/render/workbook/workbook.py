@@ -17,8 +17,8 @@ import xlsxwriter
 
 from svc_analytics.formatting.cells import USD, Cell
 from svc_analytics.formatting.display import DisplayTable, label, names_of
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
