@@ -220,12 +220,18 @@ class Cell:
         return not self.is_number and not self.text.isascii() and not self.note
 
 
-def number_cell(value: Any, kind: str, scale: int | None = None, *, is_exact: bool = False) -> Cell:
+def number_cell(
+    value: Any, kind: str, scale: int | None = None, *, is_exact: bool = False, why: str = ""
+) -> Cell:
     """Return a number as a cell: at a readable scale, or with every digit if `is_exact`.
+
+    None is a dash, with the reason why it is unknown.
 
     Its unit is not in it: the column `currency`, or the head, names it once. Nor is the mark of
     a rounded number, which stands in the head too.
     """
+    if value is None:
+        return unknown_cell(why, is_number=True)
     exact = exact_text(value, kind)
     shown = exact if is_exact else readable_text(value, kind, scale)
     hidden = exact if shown.startswith(ROUNDED) else ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from svc_analytics.formatting.cells import USD, Cell, CellMaker, kind_of, number_cell, unknown_cell
+from svc_analytics.formatting.cells import USD, Cell, CellMaker, kind_of, number_cell
 from svc_analytics.formatting.display import (
     DisplayTable,
     head_of,
@@ -172,9 +172,8 @@ class FigureCells:
         if not usd:
             return _EMPTY
         value = self.face.usd(name)
-        if value is None:
-            return unknown_cell(self.why_no_total(usd), is_number=True)
-        return number_cell(value, USD, is_exact=self.is_exact)
+        why = self.why_no_total(usd) if value is None else ""
+        return number_cell(value, USD, is_exact=self.is_exact, why=why)
 
     def why_no_total(self, name: str) -> str:
         """Say why all coins together have no value: the reason of the first that has none."""

@@ -201,7 +201,12 @@ class StatementTables:
         crossings = {
             (row["payment_month"], row["refund_month"]): _crossing(row, most, scale) for row in rows
         }
-        totals = lined_up([[_amount(charged[paid], scale)] for paid in down[-MOST_MONTHS:]])
+        totals = lined_up(
+            [
+                [number_cell(charged[paid], COIN, scale, why="unknown")]
+                for paid in down[-MOST_MONTHS:]
+            ]
+        )
         cells = [
             [
                 Cell(self._month(paid), is_fixed=True),
@@ -383,9 +388,7 @@ class StatementTables:
     @staticmethod
     def _in_currency(external: ExternalFigures, value: Decimal | int | None, why: str = "") -> Cell:
         """Return an amount of the other currency, rounded to its places."""
-        if value is None:
-            return unknown_cell(why, is_number=True)
-        return number_cell(value, COIN, external.rates.places)
+        return number_cell(value, COIN, external.rates.places, why=why)
 
     def _usd_row(self, name: str) -> list[Cell]:
         return self._cells.row(self._cells.rows, name, has_total=True)
@@ -431,19 +434,10 @@ def _crossing(row: Mapping[str, Any], most: Decimal, scale: int | None) -> Cell:
     """Return a share that was refunded, the darker the higher, with the amount below."""
     ratio: Decimal | None = row["ratio"]
     places = None if scale is None else min(scale, MOST_PLACES)
-    share = (
-        unknown_cell("undefined: nothing was charged", is_number=True)
-        if ratio is None
-        else number_cell(ratio, RATIO)
-    )
+    share = number_cell(ratio, RATIO, why="undefined: nothing was charged")
+    amount = number_cell(row["refunds_paid"], COIN, places, why="unknown")
     shade = -(-SHADES * ratio // most) if ratio and most else 0
-    return replace(share, below=_amount(row["refunds_paid"], places), shade=int(shade))
-
-
-def _amount(value: Decimal | None, scale: int | None) -> Cell:
-    if value is None:
-        return unknown_cell("unknown", is_number=True)
-    return number_cell(value, COIN, scale)
+    return replace(share, below=amount, shade=int(shade))
 
 
 # ---------- What differs between two versions, in words: records, then the figures they moved

@@ -231,7 +231,7 @@ def test_the_persian_page_isolates_what_it_shows(make, rates, tmp_path):
     assert "نرخ بیرونی" in bare and not re.search("[0-9A-Za-z]", bare)
 
 
-def test_the_workbook_has_both_currencies_beside_each_other(make, rates, tmp_path):
+def test_the_workbook_has_both_currencies_below_each_other(make, rates, tmp_path):
     """On a sheet of its own, with every digit as text and the rates below."""
     folder = make().in_currency("EUR", rates).save(tmp_path / "out", ["xlsx"])
     book = openpyxl.load_workbook(folder / "statement.xlsx")

@@ -221,11 +221,9 @@ class _Maker:
         return [old, new, _signed(difference, row["difference"], kind), last]
 
     def _cell(self, row: Row, value: Decimal | None, kind: str) -> Cell:
-        if value is None:
-            return unknown_cell(_note(row), is_number=True)
-        number = int(value) if kind == COUNT else value
+        number = int(value) if value is not None and kind == COUNT else value
         scale = self.scales.get(row["currency"])
-        return number_cell(number, kind, scale, is_exact=self.is_exact)
+        return number_cell(number, kind, scale, is_exact=self.is_exact, why=_note(row))
 
     def _percent(self, row: Row) -> Cell:
         value = row["percent"]
@@ -331,11 +329,9 @@ class Bridges:
         return [Cell(name, is_fixed=True), *(self._cell(row, side, "unknown") for row in changes)]
 
     def _cell(self, row: Row, name: str, why: str) -> Cell:
-        if row[name] is None:
-            return unknown_cell(why, is_number=True)
         kind = COIN if row["unit"] == "coin" else USD
         scale = self.scales.get(row["currency"])
-        return number_cell(row[name], kind, scale, is_exact=self.is_exact)
+        return number_cell(row[name], kind, scale, is_exact=self.is_exact, why=why)
 
 
 def _of(rows: Sequence[Row], figure: str, unit: str) -> list[Row]:

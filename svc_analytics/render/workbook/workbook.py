@@ -35,10 +35,7 @@ from svc_analytics.render.document import (
 from svc_analytics.render.face import ALL_COINS, describe_pricing
 from svc_analytics.render.findings import CHECKS, shown_findings
 from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
-from svc_analytics.render.tables import (
-    TITLE,
-    StatementTables,
-)
+from svc_analytics.render.tables import TITLE, StatementTables
 from svc_analytics.render.workbook.blocks import Place, TableSheet
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
 from svc_analytics.render.workbook.tables import set_up_print, write_table
