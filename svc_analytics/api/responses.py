@@ -20,7 +20,7 @@ from svc_analytics.errors import (
     ProtocolError,
     WrongKeyClass,
 )
-from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.messages import Message
 from svc_analytics.records.plain_json import plain_json

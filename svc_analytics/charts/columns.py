@@ -34,8 +34,8 @@ from svc_analytics.charts.axes import (
 from svc_analytics.charts.palette import INK, PAPER, SERIES
 from svc_analytics.charts.words import apart
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.numbers import RATIO, USD, kind_of
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.cells import RATIO, USD, kind_of
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import format_amount, group_digits
 from svc_analytics.warehouse.definitions import in_sentence, label_of

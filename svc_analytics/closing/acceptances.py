@@ -15,8 +15,7 @@ import pyarrow as pa
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
-from svc_analytics.formatting.ids import canonical_id
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import canonical_id, single_line
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.lake.typed_files import append_row, line_ahead

@@ -11,13 +11,12 @@ import pyarrow as pa
 
 from svc_analytics.formatting.display import Display, display_table
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.log import log_lines
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.periods import noun_of
-from svc_analytics.render.document import Reason, Unknown
-from svc_analytics.render.standing import UNCHECKED, ReceiptsState
+from svc_analytics.render.document import UNCHECKED, Reason, ReceiptsState, Unknown
 
 if TYPE_CHECKING:
     import pandas as pd

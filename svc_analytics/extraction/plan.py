@@ -17,9 +17,9 @@ from svc_analytics.coverage import (
 )
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction.segments import Segment
-from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import BEGINNING, HOUR, format_instant, from_micros
 from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.lake import Lake, whole_coverage

@@ -11,7 +11,7 @@ from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import LakeBusy, LakeChanged, SvcError, text_of
 from svc_analytics.extraction import run
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
-from svc_analytics.formatting.counts import counted
+from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.schema import Stream

@@ -23,7 +23,7 @@ _GREGORIAN_DAY = re.compile(r"(19|[2-9][0-9])[0-9]{2}-[0-9]{2}-[0-9]{2}(?![0-9])
 WORDED = {
     *("kind", "severity", "check_name", "detail", "stream", "state", "reading", "status", "unit"),
     *("incurred_by", "fee_bearer", "verdict", "receipt_verdict", "reason", "key_class", "note"),
-    *("name", "change", "cause", "subject"),
+    *("name", "change", "cause", "subject", "group", "figure", "label", "of"),
 }
 BETWEEN = " · "  # an English text and its Persian
 _NUMBER = re.compile(

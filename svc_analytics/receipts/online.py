@@ -7,7 +7,7 @@ from typing import Any
 
 from svc_analytics.api.client import Client
 from svc_analytics.errors import ApiError, NotFound, ProtocolError
-from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.messages import Message
 from svc_analytics.signing.receipts import MalformedToken, Verdict, parse_receipt, verify_receipt
 from svc_analytics.signing.secrets import SigningSecret

@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from svc_analytics.errors import DataError
-from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import parse_instant
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import drop_surplus_zeros, parse_amount

@@ -5,16 +5,19 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from svc_analytics.formatting.cells import Cell, CellMaker, number_cell, unknown_cell
-from svc_analytics.formatting.display import head_of, lined_up, select_known
-from svc_analytics.formatting.display_table import DisplayTable, headings_of
-from svc_analytics.formatting.numbers import USD, kind_of
+from svc_analytics.formatting.cells import USD, Cell, CellMaker, kind_of, number_cell
+from svc_analytics.formatting.display import (
+    DisplayTable,
+    head_of,
+    headings_of,
+    lined_up,
+    select_known,
+)
 from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.render.document import Document, Open
-from svc_analytics.render.face.all_coins import ALL_COINS, parts_of
-from svc_analytics.render.face.face import TOTALS, Face
+from svc_analytics.render.face import ALL_COINS, TOTALS, Face, parts_of
 from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence, label_of
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 from svc_analytics.warehouse.models import read_statement_macros
@@ -169,9 +172,8 @@ class FigureCells:
         if not usd:
             return _EMPTY
         value = self.face.usd(name)
-        if value is None:
-            return unknown_cell(self.why_no_total(usd), is_number=True)
-        return number_cell(value, USD, is_exact=self.is_exact)
+        why = self.why_no_total(usd) if value is None else ""
+        return number_cell(value, USD, is_exact=self.is_exact, why=why)
 
     def why_no_total(self, name: str) -> str:
         """Say why all coins together have no value: the reason of the first that has none."""

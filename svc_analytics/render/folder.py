@@ -14,9 +14,9 @@ from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.external_rates import currency_code
 from svc_analytics.files import hash_file
-from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import csv_pairs
+from svc_analytics.formatting.values import drop_pages
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.log import LOG
 from svc_analytics.messages import Message, translated

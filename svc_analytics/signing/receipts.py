@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import DataError
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.ids import canonical_id
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import canonical_id, single_line
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.money import format_amount, group_digits, parse_amount

@@ -24,9 +24,9 @@ from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.formatting.tables import to_frame, to_objects
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import DAY, format_instant
 from svc_analytics.lake.lake import Lake, check_lake, last_full_month
 from svc_analytics.language.catalogue import Language
@@ -49,7 +49,7 @@ from svc_analytics.render.compared.side_by_side import (
     head_lines,
     standings,
 )
-from svc_analytics.render.standing import standing_text
+from svc_analytics.render.document import standing_text
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.months import count_months, keep_known
 from svc_analytics.statements.reading import Basis
@@ -132,7 +132,7 @@ class Comparison(Displayable):
 
     def to_html(self) -> str:
         """Return the same as a page that stands alone."""
-        from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
+        from svc_analytics.render.compared.forms import comparison_page  # loads matplotlib
 
         return comparison_page(self.titled(), names_of(self.merchant), change=self.change)
 

@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.ids import canonical_id
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import canonical_id, single_line
 from svc_analytics.instants import BEGINNING, format_instant, now, parse_bound, to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.typed_files import TypedRow, counts_from, line_ahead, read_rows

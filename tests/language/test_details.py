@@ -20,7 +20,7 @@ from svc_analytics.language.catalogue import Language, read_catalogue
 from svc_analytics.messages import PLACE, Message, english_templates, translated
 from svc_analytics.periods import month
 from svc_analytics.records import raw_json, record_parser
-from svc_analytics.render.balances import UNPLACED
+from svc_analytics.render.findings import UNPLACED
 from svc_analytics.statements import deep_check
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
 from svc_analytics.warehouse.acknowledgements import Acknowledgement

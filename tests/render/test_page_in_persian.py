@@ -8,7 +8,7 @@ import pytest
 
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import translated
-from svc_analytics.render.page.words import PageWords
+from svc_analytics.render.words import PageWords
 from tests.support.form_material import PERSIAN, SCRIPT
 from tests.support.markup import Element, texts_of
 from tests.support.prepared import once

@@ -10,7 +10,7 @@ import pytest
 
 from svc_analytics.cli.reports import statement_text
 from svc_analytics.errors import ConfigError
-from svc_analytics.render.page import page
+from svc_analytics.render import page
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.statement import statement
 from svc_analytics.statements.tables import days_of, read_tables

@@ -28,10 +28,8 @@ from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import hash_file
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.row_files import output_file
-from svc_analytics.formatting.sanitize import single_line
-from svc_analytics.formatting.tables import to_csv, to_objects
-from svc_analytics.formatting.text_templates import load_text
+from svc_analytics.formatting.tables import output_file, to_csv, to_objects
+from svc_analytics.formatting.texts import load_text, single_line
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language

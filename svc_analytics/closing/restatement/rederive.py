@@ -23,7 +23,7 @@ from svc_analytics.instants import now, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
 from svc_analytics.proofs.sealed_zones import OFFSETS, by_its_lines
-from svc_analytics.render.standing import RECEIPTS, UNCHECKED
+from svc_analytics.render.document import RECEIPTS, UNCHECKED
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.metadata import check_names

@@ -14,7 +14,7 @@ from svc_analytics.books.export import Books, write_books
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import SvcError
-from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths

@@ -30,8 +30,8 @@ from svc_analytics.notebook.desk.statement_tables import StatementTable, stateme
 from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.picked import display, heading
 from svc_analytics.periods import GREGORIAN
+from svc_analytics.render.document import proof_lines
 from svc_analytics.render.month_state import SIGNS, MonthState
-from svc_analytics.render.standing import proof_lines
 from svc_analytics.statements.statement import Statement
 
 MOST_FINDINGS = 50  # on the page without a kernel

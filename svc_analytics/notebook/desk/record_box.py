@@ -10,20 +10,20 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.errors import SvcError
-from svc_analytics.formatting.cells import Cell, number_cell
-from svc_analytics.formatting.display import display_table, label, lined_up
-from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.numbers import (
+from svc_analytics.formatting.cells import (
     RATE,
     RATIO,
     USD,
+    Cell,
     kind_of,
     kind_of_unit,
+    number_cell,
     readable_text,
     unit_name,
 )
-from svc_analytics.formatting.row_files import write_csv
+from svc_analytics.formatting.display import DisplayTable, display_table, label, lined_up
 from svc_analytics.formatting.standing import Standing, attach, standing_of
+from svc_analytics.formatting.tables import write_csv
 from svc_analytics.formatting.values import display_text
 from svc_analytics.instants import readable_instant
 from svc_analytics.language.catalogue import WORDED, is_number

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.cells import is_divided
 from svc_analytics.formatting.display import select_known
-from svc_analytics.formatting.numbers import is_divided
 from svc_analytics.instants import DAY
 from svc_analytics.messages import KEPT, Message, clauses, json_of, translated
 from svc_analytics.money import (

@@ -1,35 +1,36 @@
 """A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cache, partial
 from typing import Any
 
-import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics import charts
 from svc_analytics.charts.palette import dark_styles
-from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
-from svc_analytics.formatting.display import lined_up
-from svc_analytics.formatting.numbers import COIN, RATIO, scale_of
-from svc_analytics.formatting.sanitize import escape_invisible
-from svc_analytics.formatting.standing import NOWHERE, Standing, running
+from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
 from svc_analytics.language.fonts import css_families
 from svc_analytics.language.words import merchant_names
 from svc_analytics.messages import Message, clauses, joined, translated
 from svc_analytics.periods import GREGORIAN
-from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
-from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.face.all_coins import describe_pricing
-from svc_analytics.render.face.restated import RESTATEMENT
+from svc_analytics.render.document import (
+    Document,
+    document_standing,
+    proof_statuses,
+    sealed_state,
+    status_look,
+    status_note,
+    status_word,
+    unknown_lines,
+)
+from svc_analytics.render.face import describe_pricing
 from svc_analytics.render.figures import definition_groups, meaning
-from svc_analytics.render.findings import CHECKS, shown_findings
-from svc_analytics.render.page.front import (
+from svc_analytics.render.findings import CHECKS, describe_balances, shown_findings
+from svc_analytics.render.front import (
     Band,
     foot_of,
     front_lines,
@@ -37,17 +38,9 @@ from svc_analytics.render.page.front import (
     receipts_of,
     severities,
 )
-from svc_analytics.render.page.tables import FigureTables, PageTables, external_part, sentences_part
-from svc_analytics.render.page.words import PageWords
 from svc_analytics.render.picture import Look, draw_svg
-from svc_analytics.render.standing import (
-    document_standing,
-    proof_statuses,
-    sealed_state,
-    status_look,
-    status_note,
-    status_word,
-)
+from svc_analytics.render.tables import RESTATEMENT, StatementTables
+from svc_analytics.render.words import PageWords
 from svc_analytics.warehouse.definitions import in_sentence
 from svc_analytics.webhooks.reconcile import describe
 
@@ -93,22 +86,22 @@ def page_blocks(
 ) -> tuple[dict[str, Any], int]:
     """Return all that a page or a PDF shows, by name, and how many rows of tables that is."""
     standing = document_standing(statement, language)
-    tables, own = PageTables(statement, standing), FigureTables(statement, standing)
-    parts = _tables(tables, own)
+    tables = StatementTables(statement, standing)
+    parts = _tables(tables)
     shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
     figures = parts["figures"] + parts["details"] + parts["more"]
     blocks = {
         "facts": facts,
         "standing": standing.text,
         "head": _head(statement, facts, language),
-        "band": Band(own.face, standing.is_running(statement.period.label)),
+        "band": Band(tables.face, standing.is_running(statement.period.label)),
         "charts": _charts(tables, language),
         "charted": MOST_CHARTED,
         "coins": statement.tables["summary"].num_rows,
-        "matrices": list(matrices(statement.tables["cohorts"], standing)),
+        "cohorts": list(tables.cohorts()),
         "open_part": _open_part(tables),
-        "external": external_part(own),
-        "said_sentences": sentences_part(statement, standing),
+        "external": tables.external(),
+        "said_sentences": tables.sentences(),
         "unread_sentences": statement.unread_sentences,
         "definitions": definition_groups(),
         "shown": {name for table in figures for name in table.names},
@@ -171,12 +164,12 @@ def _names(merchant: dict[str, Any], language: Language) -> dict[str, list[tuple
     return {"lead": lead or [("", str(merchant["id"]))], "others": others}
 
 
-def _tables(tables: PageTables, own: FigureTables) -> dict[str, list[Any]]:
+def _tables(tables: StatementTables) -> dict[str, list[Any]]:
     known = tables.statement.tables
     has_coins = known["summary"].num_rows > 0
     return {
-        "figures": [own.main()] if has_coins else [],
-        "details": [own.details()] if has_coins else [],
+        "figures": [tables.main()] if has_coins else [],
+        "details": [tables.details()] if has_coins else [],
         "more": list(tables.more_figures()),
         "daily": list(tables.days()),
         "further": [
@@ -192,14 +185,14 @@ def _tables(tables: PageTables, own: FigureTables) -> dict[str, list[Any]]:
     }
 
 
-def _open_part(tables: PageTables) -> str:
+def _open_part(tables: StatementTables) -> str:
     """Word an empty table: unknown must not look like none."""
     statement = tables.statement
     is_whole = all(reason.is_unfinished for reason in statement.reasons) and not statement.unknown
     return "" if is_whole else tables.why
 
 
-def _charts(tables: PageTables, language: Language) -> list[tuple[str, list[ChartSvg]]]:
+def _charts(tables: StatementTables, language: Language) -> list[tuple[str, list[ChartSvg]]]:
     """Return the charts of all coins together, then the days of each coin."""
     known = tables.statement.tables
     currencies = [str(coin) for coin in known["summary"]["currency"].to_pylist()]
@@ -224,7 +217,7 @@ def _charts(tables: PageTables, language: Language) -> list[tuple[str, list[Char
 
 
 def _chart(
-    tables: PageTables,
+    tables: StatementTables,
     name: str,
     draw: partial[None],
     size: tuple[float, float],
@@ -253,105 +246,6 @@ def _spans(spans: Sequence[tuple[str, str, str]]) -> str:
     return clauses(*known) if known else ""
 
 
-# ---------- Refund cohorts as a matrix
-# Months of payment down, months of refund across.
-
-
-MOST_MONTHS = 12  # on a page; older ones are in the table itself
-MOST_PLACES = 8  # of an amount below a share, so that twelve months fit the paper
-STEPS = 5  # shades
-_NO_RATIO = "undefined: nothing was charged"
-_NO_AMOUNT = "unknown"
-_NOTHING = Cell("")
-
-
-@dataclass(frozen=True)
-class CohortCell:
-    """The refunds in one month of the payments of one month."""
-
-    ratio: Cell = _NOTHING
-    amount: Cell = _NOTHING
-    shade: int = 0  # from 0, nothing, to STEPS, the highest ratio of the matrix
-
-    @property
-    def hover(self) -> str:
-        """Every digit of both, or why one is unknown."""
-        if not self.ratio.hover and not self.amount.hover:
-            return ""
-        return ", ".join(each.hover or each.text for each in (self.ratio, self.amount))
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """The refunds of one coin in its newest months."""
-
-    currency: str
-    months: list[str]  # of refunds
-    rows: list[tuple[str, Cell, list[CohortCell]]]  # month of payment, its charged total, cells
-    is_cut: bool
-
-    @property
-    def hides_digits(self) -> bool:
-        """Whether it shows a rounded number."""
-        crossings = [crossing for *_, row in self.rows for crossing in row]
-        return any(each.ratio.exact or each.amount.exact for each in crossings) or any(
-            charged.exact for _, charged, _ in self.rows
-        )
-
-
-def matrices(cohorts: pa.Table, standing: Standing = NOWHERE) -> Iterator[Matrix]:
-    """Yield a matrix for each coin that has refunds of known payments."""
-    rows = cohorts.to_pylist()
-    for currency in sorted({row["currency"] for row in rows}):
-        own = [row for row in rows if row["currency"] == currency]
-        yield _matrix(currency, own, standing)
-
-
-def _matrix(currency: str, rows: list[dict[str, Any]], standing: Standing) -> Matrix:
-    across = sorted({row["refund_month"] for row in rows})
-    down = sorted({row["payment_month"] for row in rows})
-    shown_across, shown_down = across[-MOST_MONTHS:], down[-MOST_MONTHS:]
-    scale = scale_of(standing.scales, currency)
-    by_months = {(row["payment_month"], row["refund_month"]): row for row in rows}
-    charged = {row["payment_month"]: row["charged_total"] for row in rows}
-    most = max((row["ratio"] or Decimal() for row in rows), default=Decimal())
-    totals = lined_up([[_amount(charged[paid], scale)] for paid in shown_down])
-    shown_rows = [
-        (
-            _month(paid, standing),
-            total,
-            [_cell(by_months.get((paid, back)), most, scale) for back in shown_across],
-        )
-        for paid, [total] in zip(shown_down, totals, strict=True)
-    ]
-    months = [_month(back, standing) for back in shown_across]
-    is_cut = len(across) > len(shown_across) or len(down) > len(shown_down)
-    return Matrix(currency, months, shown_rows, is_cut)
-
-
-def _month(month: str, standing: Standing) -> str:
-    return running(month) if standing.is_running(month) else month
-
-
-def _cell(row: dict[str, Any] | None, most: Decimal, scale: int | None) -> CohortCell:
-    if row is None:
-        return CohortCell()
-    ratio: Decimal | None = row["ratio"]
-    if ratio is None:
-        percent = unknown_cell(_NO_RATIO, is_number=True)
-    else:
-        percent = number_cell(ratio, RATIO)
-    places = None if scale is None else min(scale, MOST_PLACES)
-    shade = -(-STEPS * ratio // most) if ratio and most else Decimal()
-    return CohortCell(percent, _amount(row["refunds_paid"], places), int(shade))
-
-
-def _amount(value: Decimal | None, scale: int | None) -> Cell:
-    if value is None:
-        return unknown_cell(_NO_AMOUNT, is_number=True)
-    return number_cell(value, COIN, scale)
-
-
 # ---------- The templates of pages, which escape every text
 
 
@@ -359,7 +253,7 @@ def _amount(value: Decimal | None, scale: int | None) -> Cell:
 def load_template(name: str) -> Template:
     """Return a page's template, which escapes every text."""
     environment = Environment(
-        loader=PackageLoader("svc_analytics.render.page"),
+        loader=PackageLoader("svc_analytics.render"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -10,17 +10,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.cells import DASH, Cell, number_cell, unknown_cell
+from svc_analytics.formatting.cells import COIN, DASH, USD, Cell, number_cell
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.numbers import COIN, USD
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.language.catalogue import Language, isolate
 from svc_analytics.messages import Message, joined, translated
 from svc_analytics.money import percent_change
-from svc_analytics.render.document import Document
-from svc_analytics.render.face.face import Face
+from svc_analytics.render.document import Document, status_word
+from svc_analytics.render.face import Face
 from svc_analytics.render.findings import describe_accepted
-from svc_analytics.render.standing import status_word
 
 SEVERITIES = ("blocking", "advisory")
 _LONGEST_NAME = 40
@@ -159,7 +157,6 @@ class Band:
 
     def _tile(self, name: str, label: str) -> Tile:
         value = self.face.coins.usd(name)
-        shown = number_cell(value, USD) if value is not None else unknown_cell("", is_number=True)
         change = self._change(name, value)
         before = self.face.statement.period.shift(-1).title if change[-1:] == "%" else ""
         months = [*self.face.months.values()][-_MONTHS:]
@@ -168,7 +165,7 @@ class Band:
         return Tile(
             name,
             label,
-            shown,
+            number_cell(value, USD),
             change,
             before,
             self.face.coins.unpriced_behind(name),
@@ -187,10 +184,7 @@ class Band:
         external, coins = self.face.statement.external, self.face.in_currency
         if not (external and coins):
             return None
-        value = coins.usd(name)
-        if value is None:
-            return unknown_cell("", is_number=True)
-        return number_cell(value, COIN, external.rates.places)
+        return number_cell(coins.usd(name), COIN, external.rates.places)
 
     def _change(self, name: str, value: Decimal | None) -> str:
         """Word the change on the period before; a dash where there is none to compare with."""

@@ -1,8 +1,15 @@
-"""Escapes for texts of other people: formulas in spreadsheets, control characters."""
+"""Texts: counts with their nouns, ids, escapes for what other people wrote, and templates."""
 
 import re
+from collections.abc import Callable
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from svc_analytics.messages import Message
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
 
 # Control characters, and those that turn the direction of the text around them. The marks
 # that Persian needs (zero-width joiners, direction marks of one character) are not among them.
@@ -63,3 +70,46 @@ def unescape_formula(text: str) -> str:
     ('=cmd()', "'quoted'")
     """
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+
+
+def canonical_id(text: str) -> str:
+    """Return a UUID in lower case, and any other id as it is.
+
+    >>> canonical_id("6BA7B810-9DAD-11D1-80B4-00C04FD430C8"), canonical_id("SVC-0A1")
+    ('6ba7b810-9dad-11d1-80b4-00c04fd430c8', 'SVC-0A1')
+    """
+    return text.lower() if _UUID.fullmatch(text) else text
+
+
+def counted(count: int, noun: str, many: str = "") -> str:
+    """Write a count before its noun; `many` is a plural that takes more than an s.
+
+    >>> counted(1, "record"), counted(1200, "record"), counted(0, "entry", "entries")
+    ('1 record', '1,200 records', '0 entries')
+    """
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def load_text(
+    package: str,
+    name: str,
+    write: Callable[[object], str] | None = None,
+    **filters: Callable[..., str],
+) -> "Template":
+    """Load a text from the templates of a package; `write` makes a text of each value in it."""
+    from jinja2 import Environment, StrictUndefined  # takes long to load
+
+    environment = Environment(
+        autoescape=False,  # noqa: S701 - a text is no page
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=write,
+    )
+    environment.filters |= filters
+    text = files(package).joinpath("templates", name).read_text("utf-8")
+    return environment.from_string(text)

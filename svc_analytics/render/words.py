@@ -6,7 +6,7 @@ isolating elements, so that no sign or bracket changes sides in a line of Persia
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from jinja2.filters import do_forceescape as escape
@@ -14,7 +14,7 @@ from jinja2.filters import do_mark_safe as as_html
 
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import TableWords
-from svc_analytics.formatting.sanitize import escape_invisible, visible
+from svc_analytics.formatting.texts import escape_invisible, visible
 from svc_analytics.language.catalogue import (
     BETWEEN,
     END,
@@ -56,6 +56,7 @@ class PageWords:
             "value": self.value,
             "verbatim": self.verbatim,
             "cell_text": self.cell,
+            "exact_text": lambda cell: self.cell(replace(cell, text=cell.exact)),
         }
 
     @property
@@ -63,13 +64,7 @@ class PageWords:
         """How a table is written in the language."""
         if self.language.is_english:
             return TableWords()
-        return TableWords(self.said, self.hint, self._of_table)
-
-    def _of_table(self, cell: Cell) -> str:
-        is_worded = cell.is_number and not is_number(cell.text)
-        if is_worded or isinstance(cell.text, Message):
-            return self.said(cell.text)
-        return self.cell(cell)
+        return TableWords(self.said, self.hint, self.cell)
 
     def words(self, english: str, **values: object) -> str:
         """Return words of the template itself, which need no escaping, with their values."""
@@ -117,6 +112,8 @@ class PageWords:
 
     def cell(self, cell: Cell, *, has_words: bool = False) -> str:
         """Return the text of a cell, which holds a number, a day, words of ours or a name."""
+        if isinstance(cell.text, Message) or (cell.is_number and not is_number(cell.text)):
+            return self.said(cell.text)
         if cell.is_number:
             return self.value(cell.text)
         translated = self._translated(cell.text) if has_words or cell.is_fixed else None
