@@ -17,8 +17,8 @@ from pathlib import Path
 from unicodedata import name as unicode_name
 
 from svc_analytics.books.movements import FIGURES, ROUNDING, WALLET
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.books.presets.preset import CLEARING, CodeForm, Preset, shown
-from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.errors import ConfigError
 from svc_analytics.external_rates import currency_code
 from svc_analytics.formatting.sanitize import escape_invisible

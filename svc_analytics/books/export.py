@@ -25,7 +25,8 @@ from svc_analytics.books.movements import (
     Movements,
     read_movements,
 )
-from svc_analytics.books.presets.preset import Preset, rows
+from svc_analytics.books.presets.csv_files import csv_lines
+from svc_analytics.books.presets.preset import Preset
 from svc_analytics.errors import ConfigError
 from svc_analytics.external_rates import QUOTED, ExternalRates
 from svc_analytics.files import atomic_write
@@ -105,7 +106,9 @@ class Books:
 
 
 def _csv(lines: list[tuple[str, ...]]) -> str:
-    return rows([[escape_formula(single_line(cell)) for cell in line] for line in lines], end="\n")
+    return csv_lines(
+        [[escape_formula(single_line(cell)) for cell in line] for line in lines], end="\n"
+    )
 
 
 def make_books(source: BooksSource, way: Way) -> Books:

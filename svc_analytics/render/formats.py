@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from svc_analytics.books.accounts import NeutralAccounts
 from svc_analytics.books.export import BooksSource, Way, make_books, preset_files
-from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.tables import to_json, to_objects
 from svc_analytics.language.catalogue import ENGLISH, Language

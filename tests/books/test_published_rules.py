@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from svc_analytics.books.accounts import parse_accounts, refusals
-from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.errors import ConfigError
 from tests.books.test_refusals import GOOD, written
 

@@ -13,7 +13,7 @@ from svc_analytics.books.accounts import Accounts, parse_accounts, read_accounts
 from svc_analytics.books.entries import DAY, MONTH
 from svc_analytics.books.entry import Entry, EntryLine, Journal
 from svc_analytics.books.export import Way, make_books, preset_files
-from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.errors import ConfigError
 from tests.support.importers import IMPORTERS, Refused
 from tests.support.seeded_books import SeededMonth, accounts, chart_of, euro

@@ -17,7 +17,7 @@ import pytest
 
 from svc_analytics.books.accounts import starter
 from svc_analytics.books.export import Way, make_books, preset_files
-from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.presets import PRESETS
 from tests.support.ledgers import read_ledger
 from tests.support.sealed_months import closer_at
 from tests.support.seeded_books import SeededMonth, chart_of

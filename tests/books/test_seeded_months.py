@@ -18,7 +18,7 @@ from svc_analytics.books.booked import Ledger, note_booked, read_booked
 from svc_analytics.books.entries import Booking, make_entries
 from svc_analytics.books.export import Books, Way, make_books, preset_files, roll_forward
 from svc_analytics.books.movements import SALES, WALLET, Movements, Sum, read_movements
-from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.external_rates import ExternalRates
 from svc_analytics.storage import Storage, open_storage
 from tests.support.full_scan.quotients import share

@@ -7,7 +7,7 @@ import pytest
 
 from svc_analytics import compare, verify_statement
 from svc_analytics.books.accounts import starter
-from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.due import lake_months
 from svc_analytics.closing.handover.books import books_of

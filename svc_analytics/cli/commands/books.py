@@ -26,8 +26,8 @@ from svc_analytics.books.export import (
     write_books,
 )
 from svc_analytics.books.movements import ROUNDING, read_movements
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.books.presets.preset import Preset
-from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.books import books_file, books_source, ledger_of, way_of
