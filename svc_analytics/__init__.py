@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from svc_analytics.closing.handover.sign import sign as sign
     from svc_analytics.closing.handover.sign import sign_all as sign_all
     from svc_analytics.closing.result import CloseResult as CloseResult
-    from svc_analytics.closing.states.stated import compare as compare
-    from svc_analytics.closing.states.stated import explain_change as explain_change
-    from svc_analytics.closing.states.stated import statement as statement
+    from svc_analytics.closing.stated import compare as compare
+    from svc_analytics.closing.stated import explain_change as explain_change
+    from svc_analytics.closing.stated import statement as statement
     from svc_analytics.closing.verification.verify import SealVerification as SealVerification
     from svc_analytics.closing.verification.verify import verify_statement as verify_statement
     from svc_analytics.config import Settings as Settings
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
     from svc_analytics.signing.secrets import Secret as Secret
     from svc_analytics.signing.secrets import SigningSecret as SigningSecret
     from svc_analytics.signing.webhooks import verify_webhook as verify_webhook
-    from svc_analytics.statements.change.change import Change as Change
+    from svc_analytics.statements.change import Change as Change
     from svc_analytics.statements.comparison import Comparison as Comparison
     from svc_analytics.statements.explain import Explanation as Explanation
     from svc_analytics.statements.statement import Statement as Statement
@@ -107,13 +107,13 @@ _FUNCTIONS = {
     "backup": "backups.backup",
     "close": "closing.close",
     "close_all_due": "closing.close",
-    "compare": "closing.states.stated",
+    "compare": "closing.stated",
     "demo_lake": "demo",
     "desk": "notebook.desk.panel",
     "diff_statements": "closing.differences",
     "draw": "notebook.pictures",
     "example_receipts": "notebook.example_receipts",
-    "explain_change": "closing.states.stated",
+    "explain_change": "closing.stated",
     "extract": "extraction.update",
     "last_full_month": "lake.lake",
     "notebook_errors": "notebook.errors",
@@ -128,7 +128,7 @@ _FUNCTIONS = {
     "show": "notebook.show",
     "sign": "closing.handover.sign",
     "sign_all": "closing.handover.sign",
-    "statement": "closing.states.stated",
+    "statement": "closing.stated",
     "verify_backup": "backups.backup",
     "verify_receipt": "signing.receipts",
     "verify_receipts": "receipts.verify_files",
@@ -140,7 +140,7 @@ _FUNCTIONS = {
 _TYPES = {
     "Backup": "backups.backup",
     "BackupCheck": "backups.backup",
-    "Change": "statements.change.change",
+    "Change": "statements.change",
     "Client": "api.client",
     "CloseResult": "closing.result",
     "Comparison": "statements.comparison",

@@ -12,7 +12,7 @@ from svc_analytics.arguments import check, check_path
 from svc_analytics.closing.close import close
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import STATEMENTS
-from svc_analytics.closing.states.stated import statement
+from svc_analytics.closing.stated import statement
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, LakeBusy, needs_extra
 from svc_analytics.extraction import update

@@ -10,7 +10,7 @@ from shlex import quote
 from typing import Any
 
 from svc_analytics.closing.acceptances import Finding
-from svc_analytics.closing.states.month_states import LAST
+from svc_analytics.closing.month_states import LAST
 from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.errors import install
 from svc_analytics.formatting import tables
@@ -20,8 +20,7 @@ from svc_analytics.formatting.display_table import table_text
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import ago, duration, format_instant
 from svc_analytics.lake.status import LakeStatus, StreamStatus
-from svc_analytics.proofs.marks import LACKING
-from svc_analytics.proofs.statuses import Status
+from svc_analytics.proofs.statuses import LACKING, Status
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.findings import describe_accepted

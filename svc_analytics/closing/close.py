@@ -19,11 +19,19 @@ from typing import Any, Unpack
 
 from svc_analytics.arguments import option_defaults
 from svc_analytics.closing import due, neighbours, seals
-from svc_analytics.closing.balances import balance_notes
-from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.handover.readable import forms_left_out, only_forms, write_lacking
 from svc_analytics.closing.handover.sign import Signer, Stamper
-from svc_analytics.closing.job import Job, JobOptions, one_at_a_time, prepare_job, start, with_rates
+from svc_analytics.closing.job import (
+    Job,
+    JobOptions,
+    one_at_a_time,
+    prepare_job,
+    start,
+    waiting_for_a_clock,
+    waiting_for_a_list,
+    with_rates,
+)
+from svc_analytics.closing.month_states import LakeContents, keep_results, with_state
 from svc_analytics.closing.neighbours import (
     MONTH_SEALS,
     name_seals,
@@ -31,11 +39,10 @@ from svc_analytics.closing.neighbours import (
     require_sealable,
     sealed_months,
 )
-from svc_analytics.closing.restatement.rederive import rederive, restatement
+from svc_analytics.closing.restatement.rederive import balance_notes, rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
 from svc_analytics.closing.sealing import keep_chain, seal_folder
 from svc_analytics.closing.seals import Sealed, warnings_of
-from svc_analytics.closing.states.month_states import keep_results, with_state
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.errors import ConfigError, NoService, Unavailable
@@ -50,10 +57,9 @@ from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import check_currency, printed, write_folder
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.finality import unread_again
-from svc_analytics.statements.metadata import check_names, name_empty
-from svc_analytics.statements.reading import Basis
+from svc_analytics.statements.reading import Basis, check_names, name_empty
 from svc_analytics.statements.statement import Statement, prepare
+from svc_analytics.statements.unknown import unread_again
 from svc_analytics.storage import merge_into
 
 _DEFAULTS: JobOptions = {
@@ -170,8 +176,8 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
     with one_at_a_time(lake):
         months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
         waiting = [
-            *due.waiting_for_a_clock(job, months, zone, calendar),
-            *due.waiting_for_a_list(job, months, zone, calendar),
+            *waiting_for_a_clock(job, months, zone, calendar),
+            *waiting_for_a_list(job, months, zone, calendar),
         ]
         results: dict[str, CloseResult] = {}
         keep_chain(lake)

@@ -13,14 +13,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.closing.sealing import read_known
+from svc_analytics.closing.sealing import Chain, read_known
 from svc_analytics.closing.seals import STATEMENTS, all_sealed, read_register
 from svc_analytics.errors import ConfigError, NotProven, text_of
 from svc_analytics.files import atomic_write, locked, make_folder, state_folder, write_json
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message
-from svc_analytics.proofs.chain import Chain
 from svc_analytics.proofs.verify import begins
 
 FILE = "chains.json"

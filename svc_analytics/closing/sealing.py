@@ -4,9 +4,12 @@ In this order, and before the folder is moved into place: a run that is killed i
 a line too many in the register and in the chain, and never a sealed folder that they do not know.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from svc_analytics.closing.seals import (
     STATEMENTS,
@@ -22,13 +25,47 @@ from svc_analytics.errors import LakeError, StoreError, StoreUnavailable, text_o
 from svc_analytics.lake.lake import Lake
 from svc_analytics.log import LOG
 from svc_analytics.messages import Message
-from svc_analytics.proofs import chain
-from svc_analytics.proofs.checkpoint import tree_of, write_checkpoint
-from svc_analytics.proofs.lines import require_secret
-from svc_analytics.proofs.verify import Result, read_chain
+from svc_analytics.proofs.checkpoint import checkpoint_text, tree_of, write_checkpoint
+from svc_analytics.proofs.merkle import consistency, is_consistent, require_secret, root_of
+from svc_analytics.proofs.verify import Result, chain_leaf, read_chain
 from svc_analytics.storage import merge_into
 
+CHAIN = "chain.json"
+CHAIN_SIGNATURE = f"{CHAIN}.sig"
+Entry = dict[str, Any]
+Chain = dict[str, Any]
 _NAMES = ("seal", "label", "calendar", "zone", "version")  # of an entry, as in the register
+
+
+def digest_of(manifest: dict[str, Any]) -> str | None:
+    """Hash the checkpoint of a sealed manifest; None where an earlier release sealed it."""
+    text = checkpoint_text(manifest)
+    return None if text is None else sha256(text.encode()).hexdigest()
+
+
+def require_beginning(known: Chain) -> None:
+    """Raise `ValueError` where a chain does not prove that it begins with the one before."""
+    if (earlier := known["earlier"]) is not None:
+        before, all_of_it = ((one["size"], bytes.fromhex(one["root"])) for one in (earlier, known))
+        if not is_consistent(before, all_of_it, [*map(bytes.fromhex, earlier["proof"])]):
+            raise ValueError("its proof of consistency does not hold")
+
+
+def chain_text(merchant_id: object, entries: Sequence[Entry], before: Chain | None) -> str:
+    """Write the chain of these checkpoints, which proves that it begins with the one before."""
+    leaves, size = [chain_leaf(each) for each in entries], before["size"] if before else 0
+    earlier = None
+    if before and list(entries[:size]) == before["checkpoints"]:
+        proof = [each.hex() for each in consistency(leaves, size)]
+        earlier = {"size": size, "root": root_of(leaves[:size]).hex(), "proof": proof}
+    chain = {
+        "origin": f"svc-analytics/{merchant_id}/chain",
+        "size": len(entries),
+        "root": root_of(leaves).hex(),
+        "checkpoints": list(entries),
+        "earlier": earlier,
+    }
+    return json.dumps(chain, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
 
 
 def seal_folder(lake: Lake, folder: Path, manifest: Manifest) -> str:
@@ -58,42 +95,42 @@ def _keep_chain(lake: Lake, new: Manifest | None) -> None:
     statements = lake.path / STATEMENTS
     register = read_register(statements)
     known = read_known(statements, register)
-    own = {new["seal"]: chain.digest_of(new)} if new else {}
+    own = {new["seal"]: digest_of(new)} if new else {}
     listed = known["checkpoints"] if known else []
     # Another machine may have listed a month while its folder was not in its place.
     entries = [each | {"checkpoint": own.get(each["seal"], each["checkpoint"])} for each in listed]
     if rows := register.rows[len(listed) :]:
-        digests = {each["seal"]: chain.digest_of(each) for _, each in all_sealed(statements)} | own
+        digests = {each["seal"]: digest_of(each) for _, each in all_sealed(statements)} | own
         entries += [_entry(row, digests) for row in rows]
     if entries == listed:
         return
     try:
-        lake.storage.remove(statements / chain.SIGNATURE)
+        lake.storage.remove(statements / CHAIN_SIGNATURE)
     except StoreUnavailable:
         raise
     except StoreError:  # of a bucket where nothing may be deleted: no reason to stop behind a seal
-        LOG.warning("%s could not be removed: it is of a shorter chain", chain.SIGNATURE)
-    with lake.storage.write(statements / chain.FILE) as temporary:
-        text = chain.chain_text(lake.merchant_id, entries, known)
+        LOG.warning("%s could not be removed: it is of a shorter chain", CHAIN_SIGNATURE)
+    with lake.storage.write(statements / CHAIN) as temporary:
+        text = chain_text(lake.merchant_id, entries, known)
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _entry(row: Row, digests: Mapping[str, str | None]) -> chain.Entry:
+def _entry(row: Row, digests: Mapping[str, str | None]) -> Entry:
     facts = dict(zip(_NAMES, row, strict=True))
     return facts | {"version": int(facts["version"]), "checkpoint": digests.get(facts["seal"])}
 
 
-def read_known(statements: Path, register: Register) -> chain.Chain | None:
+def read_known(statements: Path, register: Register) -> Chain | None:
     """Read the chain of a lake; None where it has none.
 
     Raises `LakeError` for one that does not begin as the register does.
     """
-    path = statements / chain.FILE
+    path = statements / CHAIN
     if not path.exists():
         return None
     try:
         known = read_chain(path.read_bytes())
-        chain.require_beginning(known)
+        require_beginning(known)
         rows = [tuple(str(each[name]) for name in _NAMES) for each in known["checkpoints"]]
     except (Result, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise LakeError(Message("seal.chain_altered", path=path)) from error
@@ -117,9 +154,9 @@ def chain_faults(lake: Lake | None) -> list[Message]:
         return [Message("text.error", ERROR=text_of(error))]
     listed = {each["seal"]: each["checkpoint"] for each in known["checkpoints"]}
     return [
-        Message("seal.chain_of_other", chain=chain.FILE, label=one["label"])
+        Message("seal.chain_of_other", chain=CHAIN, label=one["label"])
         for _, one in all_sealed(statements)
         if one["seal"] in listed
         and one["seal"] == seal_of(one)
-        and listed[one["seal"]] != chain.digest_of(one)
+        and listed[one["seal"]] != digest_of(one)
     ]

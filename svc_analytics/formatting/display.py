@@ -20,7 +20,7 @@ from svc_analytics.formatting.numbers import RATE, coin_scales, kind_of, unit_na
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.standing import attach, standing_of
 from svc_analytics.formatting.values import is_exact_number, rows_of
-from svc_analytics.language.words import merchant_names
+from svc_analytics.language.catalogue import merchant_names
 from svc_analytics.messages import Message
 
 MOST_ROWS = 50

@@ -5,8 +5,18 @@ and `month` read how the program writes a period; `month_of` gives the month of 
 calendar is a file, such as `gregorian`, and its line in `calendars`.
 """
 
-from svc_analytics.periods.calendar import MONTH, QUARTER, TO_DATE, YEAR, Calendar, noun_of
-from svc_analytics.periods.calendars import CALENDARS, GREGORIAN, JALALI, find_calendar
+from svc_analytics.periods.calendars import (
+    CALENDARS,
+    GREGORIAN,
+    JALALI,
+    MONTH,
+    QUARTER,
+    TO_DATE,
+    YEAR,
+    Calendar,
+    find_calendar,
+    noun_of,
+)
 from svc_analytics.periods.period import (
     Period,
     known_until,

@@ -11,8 +11,14 @@ from datetime import date
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant
 from svc_analytics.messages import Message
-from svc_analytics.periods.calendar import LENGTHS, MONTH, TO_DATE, noun_of
-from svc_analytics.periods.calendars import GREGORIAN, find_calendar
+from svc_analytics.periods.calendars import (
+    GREGORIAN,
+    LENGTHS,
+    MONTH,
+    TO_DATE,
+    find_calendar,
+    noun_of,
+)
 from svc_analytics.periods.zones import Change, ZoneClock, clock_of
 
 

@@ -34,12 +34,11 @@ from svc_analytics.instants import DAY, SECOND, ago, duration, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.lake.status import lake_status
-from svc_analytics.unattended.looks import keys, reach, standing
-from svc_analytics.unattended.looks.point import Point
-from svc_analytics.unattended.notices import without
-from svc_analytics.unattended.schedule_months import scheduled_months
+from svc_analytics.unattended import looks
+from svc_analytics.unattended.looks import Point
+from svc_analytics.unattended.notices import scheduled_months, without
+from svc_analytics.unattended.notifiers import Watching
 from svc_analytics.unattended.scheduled_job import place_of
-from svc_analytics.unattended.settings import Watching
 
 LEAST_DISK = 1 << 30  # bytes that should be free
 _SOON = 14 * DAY  # a certificate that ends within it is told
@@ -88,23 +87,23 @@ class Doctor:
         place = place_of(settings.data_dir, self.source.folder)
         scheduled = partial(scheduled_months, lake, self.source)
         return {
-            "memory": lambda: keys.memory(self.source),
-            "schedule": lambda: standing.schedule(place),
+            "memory": lambda: looks.memory(self.source),
+            "schedule": lambda: looks.schedule(place),
             "authorities": lambda: _authorities(settings),
             "service": lambda: _service(settings),
-            "receipt secrets": lambda: keys.secrets(settings),
-            "signing key": lambda: keys.signing(self.source),
-            "stamps": lambda: keys.stamping(self.source),
-            "notices": lambda: reach.notices(watching),
-            "ping": lambda: reach.ping(watching),
-            "metrics": lambda: reach.metrics(watching),
-            "permissions": lambda: keys.files(self.source),
-            "runs": lambda: standing.runs(lake, watching),
+            "receipt secrets": lambda: looks.secrets(settings),
+            "signing key": lambda: looks.signing(self.source),
+            "stamps": lambda: looks.stamping(self.source),
+            "notices": lambda: looks.notices(watching),
+            "ping": lambda: looks.ping(watching),
+            "metrics": lambda: looks.metrics(watching),
+            "permissions": lambda: looks.files(self.source),
+            "runs": lambda: looks.runs(lake, watching),
             "folders": lambda: _folders(lake, self.source),
             "lake": lambda: _lake(lake),
-            "records": lambda: standing.records(lake) if lake.exists else iter(()),
-            "months": lambda: standing.months(lake, scheduled()) if lake.exists else iter(()),
-            "close": lambda: standing.close(place, self.source.folder, self.source.environ),
+            "records": lambda: looks.records(lake) if lake.exists else iter(()),
+            "months": lambda: looks.months(lake, scheduled()) if lake.exists else iter(()),
+            "close": lambda: looks.close(place, self.source.folder, self.source.environ),
             "not looked at": _not_looked_at,
         }
 

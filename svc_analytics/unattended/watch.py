@@ -32,13 +32,13 @@ from svc_analytics.unattended.notices import (
     months_unsealed,
     open_notice_log,
     overdue,
+    scheduled_months,
     states_of_close,
     states_of_extraction,
     well,
     without,
 )
-from svc_analytics.unattended.schedule_months import scheduled_months
-from svc_analytics.unattended.settings import Watching
+from svc_analytics.unattended.notifiers import Watching
 
 if TYPE_CHECKING:
     from svc_analytics.unattended.run_notices import RunNotices
@@ -121,7 +121,7 @@ class Watch:
         url = self.watching.ping_url
         if not url or self.period:
             return
-        from svc_analytics.unattended.web import call  # loads the client of the library
+        from svc_analytics.unattended.delivery import call  # loads the client of the library
 
         parts = urlsplit(url)
         path = parts.path.rstrip("/") + ending

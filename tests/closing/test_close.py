@@ -12,8 +12,8 @@ import pytest
 from svc_analytics import statement, verify_statement
 from svc_analytics.closing.seals import read_manifest, read_register
 from svc_analytics.errors import LakeBusy, Unavailable
-from svc_analytics.proofs.lines import require_secret
-from svc_analytics.working_folders import restore_folders
+from svc_analytics.files import restore_folders
+from svc_analytics.proofs.merkle import require_secret
 from tests.support.closings import Closer, figure, row_causes, table
 from tests.support.fake_service import payment, refusal
 

@@ -18,8 +18,7 @@ from svc_analytics.closing.verification.facts import period_of, sealed_statement
 from svc_analytics.closing.verification.tables import sealed_tables
 from svc_analytics.errors import LakeError
 from svc_analytics.render.folder import Output, write_folder
-from svc_analytics.statements.digests import table_digest
-from svc_analytics.statements.tables import tables_of
+from svc_analytics.statements.tables import table_digest, tables_of
 from tests.support.closings import figure
 from tests.support.fake_service import payment
 from tests.support.forged_folders import Change, Manifest, fact, forge, text

@@ -16,7 +16,7 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.closing.handover.package import pack_folder
-from svc_analytics.closing.states.month_states import judged_months
+from svc_analytics.closing.month_states import judged_months
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import to_micros
 from svc_analytics.proofs import signature

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from svc_analytics import statement, verify_statement
-from svc_analytics.closing.balances import balance_notes
-from svc_analytics.closing.contents import LakeContents
+from svc_analytics.closing.month_states import LakeContents, judged, state_of
+from svc_analytics.closing.restatement.rederive import balance_notes
 from svc_analytics.closing.result import CloseResult, unchecked
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.closing.states.month_states import judged, state_of
 from svc_analytics.instants import now
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import month

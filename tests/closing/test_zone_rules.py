@@ -8,11 +8,10 @@ import pytest
 from svc_analytics import compare, verify_statement
 from svc_analytics.books.accounts import starter
 from svc_analytics.books.presets import PRESETS
-from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.due import lake_months
 from svc_analytics.closing.handover.books import books_of
+from svc_analytics.closing.month_states import LakeContents, judged, state_of
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.closing.states.month_states import judged, state_of
 from svc_analytics.instants import to_micros
 from svc_analytics.periods import read_label
 from svc_analytics.proofs.sealed_zones import lake_zone

@@ -16,8 +16,7 @@ from svc_analytics import errors
 from svc_analytics.closing.restatement.diff import NO_DIFFERENCES
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
-from svc_analytics.language.catalogue import Language, is_number, read_catalogue
-from svc_analytics.language.words import other_languages
+from svc_analytics.language.catalogue import Language, is_number, other_languages, read_catalogue
 from svc_analytics.messages import Message, english_templates
 from svc_analytics.periods import CALENDARS
 from svc_analytics.render.bridge import TREND
@@ -26,9 +25,9 @@ from svc_analytics.render.compared.figures import COMPARISON
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.page import front, page
 from svc_analytics.signing.receipts import FACTS
-from svc_analytics.statements.change.change import CHANGES, PARTS, RECORDS
-from svc_analytics.statements.change.parts import LABELS, OF
+from svc_analytics.statements.change import CHANGES, PARTS, RECORDS
 from svc_analytics.statements.explain import CONTRIBUTION, DENOMINATOR, NUMERATOR
+from svc_analytics.statements.moved import LABELS, OF
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.definitions import NEEDS, SIGNS, label_of
 from svc_analytics.warehouse.figures import figure_groups, stated_figures

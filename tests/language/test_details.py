@@ -15,7 +15,7 @@ from types import ModuleType
 import duckdb
 import pytest
 
-from svc_analytics.language import words
+from svc_analytics.language import catalogue as words
 from svc_analytics.language.catalogue import Language, read_catalogue
 from svc_analytics.messages import PLACE, Message, english_templates
 from svc_analytics.periods import month

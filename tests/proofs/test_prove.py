@@ -19,7 +19,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import FOLDER, tree_of
-from svc_analytics.proofs.lines import Salts, Scope, read_lines, read_secret
+from svc_analytics.proofs.merkle import Salts, Scope, read_lines, read_secret
 from svc_analytics.proofs.single import prove_line
 from svc_analytics.storage import Storage, open_storage
 from tests.proofs.test_checkpoints import seal_next

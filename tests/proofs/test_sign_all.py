@@ -7,7 +7,7 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.closing import memory
-from svc_analytics.closing.handover.signatures import unsigned_months
+from svc_analytics.closing.handover.sign import unsigned_months
 from svc_analytics.errors import LakeError, NotProven
 from svc_analytics.files import state_folder
 from svc_analytics.proofs.signature import fingerprint_of

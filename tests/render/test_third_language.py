@@ -13,7 +13,7 @@ from svc_analytics import charts
 from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import names_of
-from svc_analytics.language import words
+from svc_analytics.language import catalogue as words
 from svc_analytics.language.catalogue import Language, languages
 from svc_analytics.messages import ENGLISH, Message, english_templates
 from svc_analytics.render.workbook.cells import in_digits

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.closing.states.stated import explain_change
+from svc_analytics.closing.stated import explain_change
 from svc_analytics.instants import parse_bound
 from svc_analytics.money import format_amount
-from svc_analytics.statements.change.change import Change
+from svc_analytics.statements.change import Change
 from tests.support.prepared import extracted, prepared
 
 NOW = "2026-11-20T12:00:00Z"

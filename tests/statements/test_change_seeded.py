@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.periods import Period
-from svc_analytics.statements.change.change import Change, explain_comparison
-from svc_analytics.statements.change.parts import (
+from svc_analytics.statements.change import Change, explain_comparison
+from svc_analytics.statements.comparison import compare
+from svc_analytics.statements.moved import (
     OF,
     Group,
     Part,
@@ -21,7 +22,6 @@ from svc_analytics.statements.change.parts import (
     position_parts,
     usd_parts,
 )
-from svc_analytics.statements.comparison import compare
 from tests.support.full_scan.rows import Books
 from tests.support.moved_months import MONTHS, NOW, Model, Parts, make_moved_lake
 from tests.support.rings import rings

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from svc_analytics.instants import parse_bound
-from svc_analytics.statements.finality import unread_again
 from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.unknown import unread_again
 from tests.support.fake_service import Record, payment, payout, refund
 from tests.support.prepared import extracted
 from tests.support.rings import sample

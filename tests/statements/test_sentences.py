@@ -6,7 +6,7 @@ import pytest
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.language.catalogue import Language
-from svc_analytics.statements.change.sentences import (
+from svc_analytics.statements.sentences import (
     FILE,
     MOST,
     StoredSentences,

@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.closing import memory
-from svc_analytics.closing.handover.signatures import (
+from svc_analytics.closing.handover.sign import (
     content_of,
     newest_versions,
     put_signature,
     sign_chain,
 )
-from svc_analytics.closing.sealing import keep_chain
+from svc_analytics.closing.sealing import chain_text, keep_chain
 from svc_analytics.closing.seals import all_sealed, read_manifest, register_seal
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.proofs.chain import chain_text
 from tests.support.closings import LEDGER, Closer
 from tests.support.desks import Desk
 

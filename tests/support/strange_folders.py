@@ -12,9 +12,9 @@ import pytest
 
 from svc_analytics.closing.handover import package as packing
 from svc_analytics.closing.handover.prove import prove_in_folder
+from svc_analytics.closing.sealing import chain_text
 from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.proofs.chain import chain_text
 from svc_analytics.proofs.checkpoint import write_checkpoint
 from svc_analytics.proofs.stamp import Authority
 from tests.support.closings import Closer, table

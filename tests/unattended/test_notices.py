@@ -24,11 +24,11 @@ from svc_analytics.extraction import update
 from svc_analytics.instants import HOUR, now
 from svc_analytics.messages import Message
 from svc_analytics.render.document import Reason
-from svc_analytics.unattended import attachments, watch
+from svc_analytics.unattended import run_notices as attachments
+from svc_analytics.unattended import watch
+from svc_analytics.unattended.delivery import call as call_web
 from svc_analytics.unattended.notices import Notice, open_notice_log, read_notice_log
-from svc_analytics.unattended.notifiers import Undelivered, read_notifiers
-from svc_analytics.unattended.settings import read_watching
-from svc_analytics.unattended.web import call as call_web
+from svc_analytics.unattended.notifiers import Undelivered, read_notifiers, read_watching
 from tests.support.fake_service import payment
 from tests.support.loopback import answering, whole
 from tests.support.post_office import PostOffice, post_office

@@ -9,7 +9,7 @@ from svc_analytics.books.entries import DAY
 from svc_analytics.books.export import Books, BooksSource, Way, make_books
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
-from svc_analytics.closing.states.stated import statement as make_statement
+from svc_analytics.closing.stated import statement as make_statement
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.config import read_rates_path
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed

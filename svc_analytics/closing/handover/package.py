@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.api.routes import PREFIX, ROUTES
 from svc_analytics.closing import seals
+from svc_analytics.closing.sealing import CHAIN as CHAIN_FILE
 from svc_analytics.closing.sealing import chain_faults
 from svc_analytics.closing.seals import CHAIN, EVIDENCE, README, SUMS, VERIFY, lake_around
 from svc_analytics.closing.verification.derived_forms import Sealed, fill
@@ -38,15 +39,13 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.periods import noun_of, parse_period
 from svc_analytics.proofs import verify
-from svc_analytics.proofs.chain import FILE as CHAIN_FILE
 from svc_analytics.proofs.checkpoint import BESIDE
-from svc_analytics.proofs.marks import Marks
 from svc_analytics.proofs.signature import fingerprint_of, signer_in
-from svc_analytics.proofs.statuses import Trust, signed_by
+from svc_analytics.proofs.statuses import Marks, Trust, signed_by
 from svc_analytics.render.document import unknown_lines
 from svc_analytics.render.folder import MANIFEST, Output
 from svc_analytics.render.formats import has_typst
-from svc_analytics.statements.change.sentences import sentences_file
+from svc_analytics.statements.sentences import sentences_file
 from svc_analytics.warehouse.models import read_checks, read_footings, read_statement_macros
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing

@@ -12,7 +12,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.row_files import output_file
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.proofs.checkpoint import checkpoint_fault
-from svc_analytics.proofs.lines import FILE, read_secret
+from svc_analytics.proofs.merkle import FILE, read_secret
 from svc_analytics.proofs.single import prove_line
 from svc_analytics.render.folder import MANIFEST
 

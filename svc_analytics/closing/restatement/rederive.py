@@ -22,12 +22,12 @@ from svc_analytics.closing.restatement.diff import (
 from svc_analytics.instants import now, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message
+from svc_analytics.periods import Period
 from svc_analytics.proofs.sealed_zones import OFFSETS, by_its_lines
 from svc_analytics.render.standing import RECEIPTS, UNCHECKED
 from svc_analytics.schema import STREAMS
-from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.metadata import check_names
-from svc_analytics.statements.reading import Basis
+from svc_analytics.statements.balance_assertions import FILE, asserted_within, read_assertions
+from svc_analytics.statements.reading import Basis, check_names
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.warehouse.acknowledgements import Acceptances, Sealed
 from svc_analytics.warehouse.figures import read_figures
@@ -38,6 +38,19 @@ from svc_analytics.warehouse.warehouse import open_warehouse
 WITHOUT_FIGURES = ("checks", "reading")
 _ACCEPTED = ("check_name", "record_id", "acknowledged_reason", "acknowledged_by", "content")
 _TIMES = {"occurred_at_utc": "UTC", "occurred_at_local": None}
+# A seal fixes what was moved, and when. A verdict says how far a receipt proves a record: it moves
+# nothing, and may be made at any later time. So no month is restated for verdicts: they are notes
+# on its seal, and that is decided here alone. A record that its receipt contradicts is a blocking
+# finding, as ever.
+FINDING = "receipt_proves_its_payment"  # the rule whose findings verdicts are
+_COLUMNS = {RECEIPTS: {"verdict", "reason"}, "lines": {"receipt_verdict"}}
+_LOST = (
+    "checked at the sealing, and the lake has no verdict on them now: "
+    "run svc-analytics receipts verify"
+)
+_FIGURES = "figures"  # the table with a row for each figure and coin
+_GONE = "{SEALED} was sealed, and {file} no longer has it"
+_COMPARES = "{command} compares what {file} has now"
 
 
 def read_until(lake: Lake) -> int | None:
@@ -132,23 +145,6 @@ def changed_ids(lake: Lake) -> frozenset[str]:
         return frozenset(warehouse.query(query)["record_id"].to_pylist())
 
 
-# ---------- What verdicts on receipts may change of a sealed month
-# Nothing. It is decided here alone.
-#
-# A seal fixes what was moved, and when. A verdict says how far a receipt proves a record: it moves
-# nothing, and may be made at any later time. So no month is restated for verdicts: they are notes
-# on its seal. A record that its receipt contradicts is a blocking finding, as ever.
-
-
-FINDING = "receipt_proves_its_payment"  # the rule whose findings verdicts are
-_COLUMNS = {RECEIPTS: {"verdict", "reason"}, "lines": {"receipt_verdict"}}
-_LOST = (
-    "checked at the sealing, and the lake has no verdict on them now: "
-    "run svc-analytics receipts verify"
-)
-_FIGURES = "figures"  # the table with a row for each figure and coin
-
-
 def without_verdicts(tables: Tables) -> Tables:
     """Return a statement's tables without the columns and the figures that verdicts give."""
     figures = {each.name for each in read_figures().values() if "verdicts" in each.needs}
@@ -200,3 +196,28 @@ def _receipts(count: int, what: str) -> Message:
 def _verdicts(table: pa.Table) -> Iterator[tuple[str, str]]:
     ids, verdicts = (table[name].to_pylist() for name in ("payment_id", "verdict"))
     return zip(ids, verdicts, strict=True)
+
+
+def balance_notes(lake: Lake, manifest: seals.Manifest, period: Period) -> list[Message]:
+    """Name the balances of a period that were written, corrected or removed since its sealing.
+
+    Raises `ConfigError` for a line of the file that cannot be read.
+    """
+    named = seals.sealed_assertions(manifest)
+    if named is None:
+        return []
+    sealed = {(each.at, each.currency): each for each in named}
+    written = asserted_within(read_assertions(lake.path), period)
+    now = {(each.at, each.currency): each for each in written}
+    texts: list[Message] = []
+    for key in sorted({**sealed, **now}):
+        if key not in sealed:
+            texts.append(Message("{NOW} was asserted after the sealing", NOW=now[key].text))
+        elif key not in now:
+            texts.append(Message(_GONE, SEALED=sealed[key].text, file=FILE))
+        elif now[key].balance != sealed[key].balance:
+            values = {"NOW": now[key].text, "SEALED": sealed[key].text}
+            texts.append(Message("{file} now has {NOW}; {SEALED} was sealed", file=FILE, **values))
+    command = f"svc-analytics statement --month {period.label}"
+    more = Message(_COMPARES, command=command, file=FILE)
+    return [*texts, more] if texts else []

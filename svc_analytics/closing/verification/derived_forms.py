@@ -25,10 +25,10 @@ from svc_analytics.files import hash_file
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message
 from svc_analytics.proofs.checkpoint import SIGNATURE, STAMP
-from svc_analytics.proofs.marks import UNREAD, Marks
+from svc_analytics.proofs.statuses import UNREAD, Marks
 from svc_analytics.render.folder import Output, write_files
 from svc_analytics.render.formats import DOCUMENTS
-from svc_analytics.statements.change.sentences import StoredSentences, stored_sentences
+from svc_analytics.statements.sentences import StoredSentences, stored_sentences
 from svc_analytics.statements.statement import Statement
 from svc_analytics.storage import Storage
 

@@ -18,7 +18,7 @@ from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.render.document import Unknown
 from svc_analytics.schema import STREAMS
-from svc_analytics.statements.metadata import check_names
+from svc_analytics.statements.reading import check_names
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import definitions_digest
 

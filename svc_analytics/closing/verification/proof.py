@@ -13,7 +13,6 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.neighbours import (
     MONTH_SEALS,
     Mismatch,
@@ -34,6 +33,7 @@ from svc_analytics.closing.restatement.diff import (
 )
 from svc_analytics.closing.restatement.rederive import (
     FINDING,
+    balance_notes,
     differences,
     follows,
     lost_verdicts,
@@ -68,7 +68,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import tree_of
-from svc_analytics.proofs.lines import read_secret
+from svc_analytics.proofs.merkle import read_secret
 from svc_analytics.proofs.sealed_zones import has_known_offsets, has_other_rules
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import MANIFEST, printed

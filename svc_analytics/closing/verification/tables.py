@@ -19,8 +19,8 @@ from svc_analytics.messages import Message
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS
 from svc_analytics.render.formats import form_of
-from svc_analytics.statements.digests import table_digest
 from svc_analytics.statements.months import MONTHS
+from svc_analytics.statements.tables import table_digest
 
 Parse = Callable[[str], Any]
 # Tables that every release has sealed; of another release, further ones may be missing.

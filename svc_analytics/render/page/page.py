@@ -17,9 +17,8 @@ from svc_analytics.formatting.numbers import COIN, RATIO, scale_of
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.formatting.standing import NOWHERE, Standing, running
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
-from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
+from svc_analytics.language.catalogue import ENGLISH, WORDED, Language, merchant_names
 from svc_analytics.language.fonts import css_families
-from svc_analytics.language.words import merchant_names
 from svc_analytics.messages import Message, clauses, joined
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.balances import describe_balances

@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import PurePath
 
 from svc_analytics.closing import neighbours, seals
-from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.due import Reckoning, closes_at, lake_months, reckonings
 from svc_analytics.closing.restatement.rederive import read_until, rederive, restatement
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.closing.seals import Manifest
+from svc_analytics.closing.seals import STATEMENTS, Manifest, seal_of
 from svc_analytics.errors import SvcError, text_of
-from svc_analytics.files import find_made, keep_made
-from svc_analytics.lake.checksums import require_whole
+from svc_analytics.files import find_made, keep_made, program_digest
+from svc_analytics.instants import parse_bound
+from svc_analytics.lake.checksums import content_digest, require_whole
 from svc_analytics.lake.lake import Lake, known_months
-from svc_analytics.lake.layout import VERDICTS_FOLDER
+from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
 from svc_analytics.messages import Message
-from svc_analytics.periods import Period, read_label, utc_months
-from svc_analytics.proofs.marks import Marks
-from svc_analytics.proofs.statuses import FAILED, HELD
-from svc_analytics.render.folder import Note
+from svc_analytics.periods import Period, month_of, read_label, utc_months
+from svc_analytics.proofs.statuses import FAILED, HELD, Marks
+from svc_analytics.render.folder import MANIFEST, Note
 from svc_analytics.render.month_state import Kind, MonthState
 from svc_analytics.schema import STREAMS
+from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS
 from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.change.sentences import stored_sentences
 from svc_analytics.statements.reading import Basis
+from svc_analytics.statements.sentences import stored_sentences
 from svc_analytics.statements.statement import Statement, prepare
+from svc_analytics.warehouse.acknowledgements import FILE as ACCEPTED
 
 _RECORDS = (*STREAMS, VERDICTS_FOLDER)  # the folders of what a month's figures are made of
 LAST = 12  # months that are shown one by one: a year of them
+# What a comparison of a month with the lake said is kept for as long as the lake stays as it is. It
+# lies in the cache folder under a hash of all that it was made of, by content: what a lake held
+# before the comparison, and still holds behind it. What is lost there is only made again.
+_KIND = "months"
+_MOST = 1000  # answers that are kept
+_MONTH_FILE = re.compile("[0-9]{4}-[0-9]{2}")
+_SEALED = [f"{STATEMENTS}/*/{name}" for name in (MANIFEST, "summary.*")]
 
 
 def month_states(
@@ -222,16 +233,6 @@ def _judgement(statement: Statement) -> Judgement:
     return Judgement(tuple(reason.text for reason in statement.reasons))
 
 
-# ---------- What a comparison of a month with the lake said
-# Kept for as long as the lake stays as it is.
-# It lies in the cache folder under a hash of all that it was made of, by content: what a lake held
-# before the comparison, and still holds behind it. What is lost there is only made again.
-
-
-_KIND = "months"
-_MOST = 1000  # answers that are kept
-
-
 @dataclass(frozen=True)
 class Judgement:
     """Why a month cannot be sealed, or would not be today, and whether it differs from its seal."""
@@ -271,3 +272,48 @@ def keep_judgement(
     before, after = (contents.beneath(period, sealed) for contents in moments)
     if before == after:
         keep_made(_KIND, before, lambda: answer.to_json().encode(), _MOST)
+
+
+@dataclass(frozen=True)
+class LakeContents:
+    """What a lake held at a moment: whose it is, and a digest of each file that answers rest on."""
+
+    facts: tuple[str, ...]
+    records: dict[str, str]  # by path below the lake
+    beside: dict[str, str]  # what only a month without a seal is held to: balances, other seals
+
+    @classmethod
+    def read(cls, lake: Lake) -> LakeContents:
+        """Read what Parquet files say of themselves, and all bytes of the others."""
+        facts = (lake.place, lake.merchant_id, program_digest())
+        records = [ACCEPTED, *(f"{name}/*.parquet" for name in data_folders())]
+        return cls(facts, _digests(lake, records), _digests(lake, [ASSERTIONS, *_SEALED]))
+
+    def beneath(self, period: Period, sealed: Manifest | None) -> str:
+        """Name all that an answer on a month is made of: on its newest seal, if it has one.
+
+        A sealed month is stated as of its seal, so months behind that have no part in it.
+        """
+        facts = [*self.facts, period.folder, period.calendar, f"{period.start} {period.end}"]
+        if sealed:
+            until = month_of(parse_bound(sealed["as_of"])).label
+            facts.append(seal_of(sealed))
+            paths = [path for path in self.records if not _is_behind(path, until)]
+        else:
+            met = (ASSERTIONS, f"{STATEMENTS}/{period.shift(-1).folder}")
+            paths = [*self.records, *(path for path in self.beside if path.startswith(met))]
+        files = self.records | self.beside
+        return "\n".join([*facts, *(f"{path} {files[path]}" for path in paths)])
+
+
+def _digests(lake: Lake, patterns: Iterable[str]) -> dict[str, str]:
+    digests = {}
+    for path in sorted(path for each in patterns for path in lake.path.glob(each)):
+        with suppress(FileNotFoundError):
+            digests[path.relative_to(lake.path).as_posix()] = content_digest(path)
+    return digests
+
+
+def _is_behind(path: str, until: str) -> bool:
+    month = PurePath(path).stem
+    return bool(_MONTH_FILE.fullmatch(month)) and month > until

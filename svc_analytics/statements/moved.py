@@ -6,18 +6,38 @@ refunds an earlier sale, or it is a sale or a refund like others. All of it is c
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 import pyarrow as pa
 
-from svc_analytics.money import EXACT
+from svc_analytics.money import EXACT, SCALE
 from svc_analytics.periods import Period
 from svc_analytics.schema import MONEY
-from svc_analytics.statements.change.parts import Group, Sides, Sums
 from svc_analytics.statements.explain import ELSEWHERE, instant_literal, refunded_elsewhere
 from svc_analytics.warehouse.warehouse import Warehouse
 
+_LARGEST = 10**38  # a sum at old rates that is larger tells nothing of a new period
+_NOTHING = Decimal(0)
+SALES, REFUNDS, UNPRICED = "sales", "refunds", "unpriced"
+LABELS = {
+    SALES: "Sales after fees",
+    REFUNDS: "Refunds",
+    "payouts": "Payouts",
+    "one_off": "One-off records",
+    "new_customers": "New customers",
+    "lost_customers": "Lost customers",
+    "refunds_of_earlier_sales": "Refund timing: of earlier sales",
+    "refunds_of_unknown_sales": "Refunds of unknown sales",
+    "volume": "Volume",
+    "fee_tier": "Fee tier",
+    "refunds_of_own_sales": "Refunds of the period's sales",
+    "price": "Price: USD per coin",
+    UNPRICED: "No USD value",
+}
+OF = {"": "", "kept": "customers of both periods", "none": "no customer named"}
 ONE_OFF = 20  # times the middle amount of its kind and coin: a record above that is a one-off
 MOST_RECORDS = 10  # that a part names
 OLD, NEW, BETWEEN = 0, 1, 2  # sides: a period each, and what moved from one end to the other
@@ -29,40 +49,6 @@ _RATES = pa.schema(
         *((name, MONEY) for name in ("base", "amount", "usd_base", "usd_amount", "usd")),
     ]
 )
-
-
-def _sales(side: int, start: str, end: str, net: str) -> str:
-    return f"""
-    select
-        {side} as side, 'payment' as kind, payment_id as record_id, paid_at as occurred_at,
-        currency, amount, {net}net_amount as net, fee_amount as fee, usd_value, usd_net, usd_fee,
-        customer_in(metadata) as customer, reference_id as order_reference, receipt_no,
-        'sale' as sale
-    from int_period_payments({start}, {end})"""
-
-
-def _refunds(side: int, start: str, end: str, net: str) -> str:
-    metadata = "coalesce(payments.metadata, elsewhere.metadata)"
-    return f"""
-    select
-        {side}, 'refund', refunds.payout_id, refunds.settled_at,
-        refunds.currency, refunds.amount, {net}-refunds.debited_amount, {_NONE}, refunds.usd_value,
-        {_NONE}, {_NONE}, customer_in({metadata}), payment_reference_id, payment_receipt_no,
-        case when payment_paid_at is null then 'unknown'
-            when payment_paid_at < {start} then 'earlier' else 'own' end
-    from int_period_refunds({start}, {end}) as refunds
-    left join payments on payments.payment_id = refunds.payment_id
-    left join {ELSEWHERE} as elsewhere on elsewhere.id = refunds.payment_id"""
-
-
-def _payouts(side: int, start: str, end: str, net: str) -> str:
-    return f"""
-    select
-        {side}, 'payout', payout_id, settled_at, currency, amount, {net}-debited_amount, {_NONE},
-        usd_value, {_NONE}, {_NONE}, null, reference_id, null, 'payout'
-    from int_period_payouts({start}, {end})"""
-
-
 _JUDGED = f"""
     with sizes as (
         select side = {BETWEEN} as is_between, kind, currency,
@@ -198,6 +184,178 @@ _EFFECTS = f"""
     where place <= {MOST_RECORDS}
     order by figure, currency, unit, part, whose, place
 """
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The sums of some records of a period."""
+
+    records: int = 0
+    base: Decimal = _NOTHING  # what fees are charged on, and what is sold
+    amount: Decimal = _NOTHING  # what they add to the figure, in coin
+    usd: Decimal = _NOTHING  # the same in USD, each record at its own rate
+    value: Decimal = _NOTHING  # the USD value of the base
+
+    def plus(self, other: Sums) -> Sums:
+        """Add other records to these."""
+        return Sums(
+            self.records + other.records,
+            EXACT.add(self.base, other.base),
+            EXACT.add(self.amount, other.amount),
+            EXACT.add(self.usd, other.usd),
+            EXACT.add(self.value, other.value),
+        )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Records of both periods that move a figure for one reason; `of` says whose they are."""
+
+    reason: str
+    of: str = ""
+
+    @property
+    def is_split(self) -> bool:
+        """Whether what they moved is split further, by their rates."""
+        return self.of != ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a change; None where it has no value, as of records without a USD value."""
+
+    name: str
+    of: str
+    amount: Decimal | None
+    old_records: int
+    new_records: int
+
+
+Sides = tuple[Sums, Sums]  # of the old period, and of the new one
+
+
+def coin_parts(groups: Mapping[Group, Sides]) -> Iterator[Part]:
+    """Yield the parts of a change in coin: of sales at old fees the volume, then the fee tier."""
+    for group, (old, new) in groups.items():
+        if not group.is_split:
+            yield _part(group.reason, group, (old, new), (old.amount, new.amount))
+        elif group.reason == REFUNDS:
+            yield _part("refunds_of_own_sales", group, (old, new), (old.amount, new.amount))
+        else:
+            at_old_fees = _at_rate(new.base, old.amount, old.base, new.amount)
+            yield _part("volume", group, (old, new), (old.amount, at_old_fees))
+            yield _part("fee_tier", group, (old, new), (at_old_fees, new.amount))
+
+
+def usd_parts(priced: Mapping[Group, Sides], unpriced: Sides) -> Iterator[Part]:
+    """Yield the parts of a change in USD: volume and fee tier at old prices, then the price.
+
+    They are of records with a USD value. Those without one are a part without a value.
+    """
+    for group, (old, new) in priced.items():
+        if not group.is_split:
+            yield _part(group.reason, group, (old, new), (old.usd, new.usd))
+            continue
+        at_old_rates = _at_rate(new.base, old.usd, old.base, new.usd)
+        at_old_prices = at_old_rates if group.reason == REFUNDS else _at_old_prices(old, new)
+        name = "refunds_of_own_sales" if group.reason == REFUNDS else "volume"
+        yield _part(name, group, (old, new), (old.usd, at_old_rates))
+        if group.reason != REFUNDS:
+            yield _part("fee_tier", group, (old, new), (at_old_rates, at_old_prices))
+        yield _part("price", group, (old, new), (at_old_prices, new.usd))
+    if unpriced[0].records or unpriced[1].records:
+        yield Part(UNPRICED, "", None, unpriced[0].records, unpriced[1].records)
+
+
+def _at_old_prices(old: Sums, new: Sums) -> Decimal:
+    """Return the new amount at old prices: without an old amount, at those of what was sold."""
+    if not old.base:
+        return new.usd
+    if not old.amount:
+        return _at_rate(new.amount, old.value, old.base, new.usd)
+    return _at_rate(new.amount, old.usd, old.amount, new.usd)
+
+
+@dataclass(frozen=True)
+class Position:
+    """A closing position, its worth in USD, and the record that gives its rate."""
+
+    coins: Decimal
+    usd: Decimal
+    rate_value: Decimal | None = None  # the record's USD value
+    rate_amount: Decimal | None = None
+
+
+def position_parts(old: Position, new: Position, moved: Mapping[Group, Sums]) -> Iterator[Part]:
+    """Yield the parts of a change of worth: each movement at the old rate, then the price."""
+    rate = old if old.rate_amount else new
+    coins, worth = old.coins, old.usd
+    for group, sums in moved.items():
+        coins = EXACT.add(coins, sums.amount)
+        next_worth = _worth(coins, rate)
+        amount = EXACT.subtract(next_worth, worth)
+        yield Part(group.reason, "", amount, 0, sums.records)
+        worth = next_worth
+    yield Part("price", "", EXACT.subtract(new.usd, worth), 0, 0)
+
+
+def _worth(coins: Decimal, rate: Position) -> Decimal:
+    """Return coins in USD at a rate, half up at 8 places, as the figure is."""
+    if not rate.rate_amount or rate.rate_value is None:
+        return _NOTHING
+    return _rounded(Fraction(coins) * Fraction(rate.rate_value) / Fraction(rate.rate_amount), 8)
+
+
+def _part(name: str, group: Group, sides: Sides, sums: tuple[Decimal, Decimal]) -> Part:
+    old, new = sides
+    amount = EXACT.subtract(sums[1], sums[0])
+    return Part(name, group.of, amount, old.records, new.records)
+
+
+def _at_rate(new: Decimal, part: Decimal, whole: Decimal, otherwise: Decimal) -> Decimal:
+    """Return a new amount at the old rate of part to whole; `otherwise` where there is none."""
+    if not whole:
+        return otherwise
+    exact = Fraction(new) * Fraction(part) / Fraction(whole)
+    return otherwise if abs(exact) >= _LARGEST else _rounded(exact, SCALE)
+
+
+def _rounded(exact: Fraction, places: int) -> Decimal:
+    """Round half up, away from zero, as figures are."""
+    steps = int(abs(exact) * 10**places + Fraction(1, 2))
+    return Decimal(-steps if exact < 0 else steps).scaleb(-places, EXACT)
+
+
+def _sales(side: int, start: str, end: str, net: str) -> str:
+    return f"""
+    select
+        {side} as side, 'payment' as kind, payment_id as record_id, paid_at as occurred_at,
+        currency, amount, {net}net_amount as net, fee_amount as fee, usd_value, usd_net, usd_fee,
+        customer_in(metadata) as customer, reference_id as order_reference, receipt_no,
+        'sale' as sale
+    from int_period_payments({start}, {end})"""
+
+
+def _refunds(side: int, start: str, end: str, net: str) -> str:
+    metadata = "coalesce(payments.metadata, elsewhere.metadata)"
+    return f"""
+    select
+        {side}, 'refund', refunds.payout_id, refunds.settled_at,
+        refunds.currency, refunds.amount, {net}-refunds.debited_amount, {_NONE}, refunds.usd_value,
+        {_NONE}, {_NONE}, customer_in({metadata}), payment_reference_id, payment_receipt_no,
+        case when payment_paid_at is null then 'unknown'
+            when payment_paid_at < {start} then 'earlier' else 'own' end
+    from int_period_refunds({start}, {end}) as refunds
+    left join payments on payments.payment_id = refunds.payment_id
+    left join {ELSEWHERE} as elsewhere on elsewhere.id = refunds.payment_id"""
+
+
+def _payouts(side: int, start: str, end: str, net: str) -> str:
+    return f"""
+    select
+        {side}, 'payout', payout_id, settled_at, currency, amount, {net}-debited_amount, {_NONE},
+        usd_value, {_NONE}, {_NONE}, null, reference_id, null, 'payout'
+    from int_period_payouts({start}, {end})"""
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,12 @@ from svc_analytics.arguments import (
     option_defaults,
     options_of,
 )
-from svc_analytics.closing.states.month_states import with_state
+from svc_analytics.closing.month_states import with_state
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import TO_DATE
 from svc_analytics.statements import comparison as comparisons
 from svc_analytics.statements import statement as statements
-from svc_analytics.statements.change.change import Change, explain_comparison
-from svc_analytics.statements.change.split import THRESHOLD
+from svc_analytics.statements.change import THRESHOLD, Change, explain_comparison
 from svc_analytics.statements.comparison import CompareOptions, Comparison
 from svc_analytics.statements.statement import Statement, StatementOptions
 
