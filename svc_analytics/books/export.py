@@ -243,7 +243,8 @@ def _row(
     coin = figures["currency"]
     units = {name: _units(movements, names, coin) for name, names in STEPS.items()}
     values = {name: _value(movements, names, coin, rates) for name, names in STEPS.items()}
-    price, unpriced = _end_price(figures, last_day, rates), _unpriced(movements, coin)
+    price = _end_price(figures, last_day, rates)
+    unpriced = sum(1 for each in movements.unpriced if each.coin == coin)
     closing = figures["closing_position"]
     moved = movements.units(WALLET, coin)
     all_moved = sum(values.values(), _ZERO)
@@ -280,10 +281,6 @@ def _value(
         if of == coin and figure in figures
     )
     return -sum(worths, _ZERO)
-
-
-def _unpriced(movements: Movements, coin: str) -> int:
-    return sum(1 for each in movements.unpriced if each.coin == coin)
 
 
 def _end_price(

@@ -311,12 +311,6 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     return result.with_notes([*known, *forms_left_out(job.output, new)])
 
 
-def _sealed_now(folder: Path, manifest: seals.Manifest, new: Statement) -> SealedStatement:
-    """Return a statement that was sealed just now, as a verification would read it."""
-    facts = printed(manifest, is_sealed=True)
-    return SealedStatement(folder, manifest, new.as_version(manifest["version"]), facts)
-
-
 def _sealed_before(job: Job, period: Period) -> Sealed | None:
     """Return the newest seal of the period before; refuse a folder that was altered.
 
@@ -359,7 +353,8 @@ def _write(
     manifest = seals.read_manifest(target)
     if seal := manifest["seal"]:
         job.proven.add(seal)
-        job.shown[seal] = _sealed_now(target, manifest, new)
+        facts, own = printed(manifest, is_sealed=True), new.as_version(manifest["version"])
+        job.shown[seal] = SealedStatement(target, manifest, own, facts)
     state: State = "provisional" if not seal else "restated" if sealed else "sealed"
     closed = CloseResult(period.folder, state, target, version, seal, new.reasons, new.unknown)
     closed = replace(closed, table=table, receipts=new.receipts_state)

@@ -131,7 +131,8 @@ class StatementDiff(Displayable):
             for row in self.table.to_pylist()
             if row["table_name"] not in _FIGURES or (row["name"], row["currency"]) not in shown
         ]
-        for name in sorted({row["table_name"] for row in rows}, key=_lines_first):
+        tables = {row["table_name"] for row in rows}
+        for name in sorted(tables, key=lambda name: (name != RECORDS, name)):
             own = [row for row in rows if row["table_name"] == name]
             what = "record" if name == RECORDS else "figure"
             title = f"{name}: {len(own):,} {what}{'s differ' if len(own) > 1 else ' differs'}"
@@ -143,10 +144,6 @@ class StatementDiff(Displayable):
 def _keys(comparison: pa.Table) -> list[tuple[str, str]]:
     columns = (comparison[name].to_pylist() for name in ("figure", "currency"))
     return list(zip(*columns, strict=True))
-
-
-def _lines_first(name: str) -> tuple[bool, str]:
-    return name != RECORDS, name
 
 
 def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:

@@ -172,7 +172,9 @@ def _held(lake: Lake) -> Iterator[tuple[Path, list[Remembered]]]:
             before = [*chains]
             yield folder / FILE, chains
             if chains != before:
-                _write(folder / FILE, chains)
+                facts = json.loads(json.dumps([asdict(each) for each in chains]))
+                document = {"format": _FORMAT, "chains": facts, "check": _check(facts)}
+                write_json(atomic_write(folder / FILE), document)
     except OSError as error:
         raise ConfigError(Message("memory.no_folder", reason=text_of(error))) from error
 
@@ -200,12 +202,6 @@ def _read(file: Path) -> list[Remembered]:
     except (ValueError, LookupError, TypeError):
         pass
     raise NotProven(Message("memory.damaged", file=file))
-
-
-def _write(file: Path, chains: Sequence[Remembered]) -> None:
-    facts = json.loads(json.dumps([asdict(each) for each in chains]))
-    document = {"format": _FORMAT, "chains": facts, "check": _check(facts)}
-    write_json(atomic_write(file), document)
 
 
 def _check(facts: object) -> str:

@@ -296,7 +296,7 @@ class Language:
         if template is None:
             return None
         values = {name: self._part(name, value) for name, value in message.values.items()}
-        return _fill(template, values)
+        return PLACE.sub(lambda place: values[place[1]], template)
 
     def _part(self, name: str, value: object) -> str:
         text = value if isinstance(value, str) else str(value)
@@ -305,10 +305,6 @@ class Language:
 
 
 ENGLISH = Language()
-
-
-def _fill(template: str, values: dict[str, str]) -> str:
-    return PLACE.sub(lambda place: values[place[1]], template)
 
 
 def jalali_day(text: str) -> str:

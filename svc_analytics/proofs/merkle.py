@@ -319,14 +319,10 @@ def _split(text: bytes) -> list[bytes]:
 
 def _texts(path: Path) -> Iterator[bytes]:
     with path.open("rb") as source, pq.ParquetFile(source) as file:
-        yield _first_text(file.schema_arrow.empty_table())
+        yield next(csv_pairs(file.schema_arrow.empty_table()))[1].encode()
         for batch in file.iter_batches(_GROUP):
             _, *parts = (safe for _, safe in csv_pairs(pa.Table.from_batches([batch])))
             yield from map(str.encode, parts)
-
-
-def _first_text(table: pa.Table) -> bytes:
-    return next(csv_pairs(table))[1].encode()
 
 
 def cells_of(record: bytes) -> list[bytes]:

@@ -169,7 +169,8 @@ def figure_changes(
                 parts = [part for part in parts if part.name == UNPRICED]
                 yield replace(change, parts=parts)
                 continue
-            if _total(parts) != change.difference:
+            amounts = (part.amount for part in parts if part.amount is not None)
+            if reduce(EXACT.add, amounts, Decimal()) != change.difference:
                 message = f"{figure} of {coin} changed while it was read: compare again"
                 raise LakeChanged(message)
             yield change
@@ -207,10 +208,6 @@ def _position(side: Side, coin: str, rates: dict[str, Row]) -> Position | None:
         return None
     rate = rates.get(coin, {})
     return Position(coins, worth, rate.get("usd_value"), rate.get("amount"))
-
-
-def _total(parts: Sequence[Part]) -> Decimal:
-    return reduce(EXACT.add, (part.amount for part in parts if part.amount is not None), Decimal())
 
 
 def of_all_coins(changes: Sequence[FigureChange]) -> list[FigureChange]:

@@ -416,13 +416,10 @@ def keep_moved(warehouse: Warehouse, old: Period, new: Period) -> Moved:
 
 def largest_records(warehouse: Warehouse, moved: Moved) -> pa.Table:
     """Return the ten records that add most to each part, behind `keep_moved`."""
-    rates = [_rate(moved, *key) for key in dict.fromkeys(map(_key, moved.sums))]
+    keys = dict.fromkeys(tuple(str(row[name]) for name in _KEYS) for row in moved.sums)
+    rates = [_rate(moved, *key) for key in keys]
     table = pa.Table.from_pylist([row for row in rates if row], schema=_RATES)
     return warehouse.query(_EFFECTS, tables={"rates": table})
-
-
-def _key(row: dict[str, object]) -> tuple[str, ...]:
-    return tuple(str(row[name]) for name in _KEYS)
 
 
 def _rate(

@@ -186,7 +186,11 @@ def read_properties(metadata: str | None, names: Collection[str]) -> dict[str, s
     {'cart': '7.10', 'channel': 'web'}
     """
     properties = _split((metadata or "{}").encode())
-    return {name: _as_text(properties[name]) for name in names if name in properties}
+    return {
+        name: decode_text(value) if value.startswith(b'"') else value.decode()
+        for name, value in properties.items()
+        if name in names and value != b"null"
+    }
 
 
 def _split(metadata: bytes) -> dict[str, bytes]:
@@ -198,9 +202,3 @@ def _split(metadata: bytes) -> dict[str, bytes]:
         return members(metadata)
     except DataError:  # not a JSON object, so it has no properties
         return {}
-
-
-def _as_text(value: bytes) -> str | None:
-    if value.startswith(b'"'):
-        return decode_text(value)
-    return None if value == b"null" else value.decode()

@@ -78,7 +78,8 @@ def read_sentences(lake: Path, label: str, figures: Collection[str]) -> dict[Key
     Raises `ConfigError` naming a line that lacks a cell, or is of none of the `figures`, or of
     another period than its file.
     """
-    rows = [row for path in _files(lake / STATEMENTS, label) for row in _all_rows(path)]
+    paths = _files(lake / STATEMENTS, label)
+    rows = [row for path in paths for row in read_rows(path, COLUMNS, OPTIONAL)]
     for row in rows:
         if wrong := _fault(row, label):
             raise row.refused(wrong)
@@ -116,10 +117,6 @@ def _unread(code: str, path: Path, error: ConfigError) -> Message:
 
 def _files(statements: Path, label: str) -> tuple[Path, Path]:
     return statements.parent / FILE, statements / sentences_file(label)
-
-
-def _all_rows(path: Path) -> list[TypedRow]:
-    return read_rows(path, COLUMNS, OPTIONAL)
 
 
 def _fault(row: TypedRow, label: str) -> Message | None:

@@ -65,7 +65,8 @@ class Doctor:
 
     def points(self) -> Iterator[Point]:
         """Yield each point as it was found; no text holds a secret."""
-        yield _version()
+        text = f"svc-analytics {version('svc-analytics')}, Python {platform.python_version()}"
+        yield Point("version", "well", text)
         try:
             settings, watching = self.read(), self.watch()
         except SvcError as error:
@@ -120,11 +121,6 @@ def _looked(name: str, look: Callable[[], Iterator[Point]], errors: set[str]) ->
             yield Point(place, "wrong", text, "mend that, then run doctor again")
 
 
-def _version() -> Point:
-    text = f"svc-analytics {version('svc-analytics')}, Python {platform.python_version()}"
-    return Point("version", "well", text)
-
-
 def _settings(settings: Settings) -> Point:
     try:
         settings.require_service()
@@ -146,10 +142,12 @@ def _service(settings: Settings) -> Iterator[Point]:
                 profile, at = client.me(name)
                 client.page(_LISTS[name], {"limit": "1"})
             except ApiError as error:
-                if not _is_of_key(error):
+                is_refused = isinstance(error, KeyRefused | WrongKeyClass)
+                if not (is_refused or error.status in (401, 403)):  # the service did not answer
                     yield _unreached(error)
                     break
-                yield Point(f"{name} key", "wrong", str(error), _mend_key(name))
+                newest = f"see whether SVC_{name.upper()}_KEY is the newest of the console"
+                yield Point(f"{name} key", "wrong", str(error), f"{newest}, and its allowlist")
                 is_reached = True
                 continue
             is_reached, merchants[profile["id"]] = True, names_of(profile)
@@ -171,21 +169,12 @@ def _authorities(settings: Settings) -> Iterator[Point]:
         yield Point("authorities", "well", f"certificates of {names} are trusted")
 
 
-def _is_of_key(error: ApiError) -> bool:
-    """Whether the service answered, and it was the key that it did not take."""
-    return isinstance(error, KeyRefused | WrongKeyClass) or error.status in (401, 403)
-
-
 def _unreached(error: ApiError) -> Point:
     """Say that the service was not reached, which tells nothing of a key."""
     mend = "see SVC_BASE_URL, SVC_PROXY and the network; keys were not looked at"
     if isinstance(error, NoService):
         mend = f"see SVC_BASE_URL and SVC_PROXY; {_AUTHORITY}"
     return Point("service", "wrong", str(error), mend)
-
-
-def _mend_key(name: KeyClass) -> str:
-    return f"see whether SVC_{name.upper()}_KEY is the newest of the console, and its allowlist"
 
 
 def _merchants(settings: Settings, merchants: dict[str, str]) -> Iterator[Point]:

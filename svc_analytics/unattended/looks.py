@@ -125,15 +125,13 @@ def stamping(source: SettingPlaces) -> Iterator[Point]:
 
 def files(source: SettingPlaces) -> Iterator[Point]:
     """Yield files of settings that others than their owner can read."""
-    named = [path for name, path in source.environ.items() if _is_file_setting(name)]
+    ends = ("_KEY_FILE", "_SECRETS_FILE", "NOTIFY_FILE")
+    settings = ((name, path) for name, path in source.environ.items() if name.startswith("SVC_"))
+    named = [path for name, path in settings if name.endswith(ends)]
     for path in [source.folder / ".env", *map(Path, named)]:
         if path.is_file() and path.stat().st_mode & _NOT_OWNER and os.name != "nt":
             text = f"{path} can be read by others than its owner"
             yield Point("permissions", "wrong", text, f"chmod 600 {path}")
-
-
-def _is_file_setting(name: str) -> bool:
-    return name.startswith("SVC_") and name.endswith(("_KEY_FILE", "_SECRETS_FILE", "NOTIFY_FILE"))
 
 
 def notices(watching: Watching) -> Iterator[Point]:

@@ -290,15 +290,11 @@ def read_notice_log(lake: Path) -> NoticeLog:
     """Read what was told; a file that cannot be read tells of nothing."""
     path = lake / TOLD_MARK
     try:
-        return _parsed(path, json.loads(path.read_bytes()))
+        facts = json.loads(path.read_bytes())
+        listeners = {key: Listener(**one) for key, one in facts["listeners"].items()}
+        return NoticeLog(path, listeners, {n: _command(o) for n, o in facts["commands"].items()})
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return NoticeLog(path)
-
-
-def _parsed(path: Path, facts: dict[str, Any]) -> NoticeLog:
-    listeners = {key: Listener(**one) for key, one in facts["listeners"].items()}
-    commands = {name: _command(one) for name, one in facts["commands"].items()}
-    return NoticeLog(path, listeners, commands)
 
 
 def _command(facts: dict[str, Any]) -> CommandState:

@@ -4,7 +4,7 @@ It takes pairs of accounts alone, so each line is booked against a clearing acco
 each entry at zero.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, timedelta
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
@@ -50,14 +50,12 @@ def _account(digits: int) -> CodeForm:
     return CodeForm(f"(?!0+$)[0-9]{{1,{digits}}}", f"1 to {digits} digits, not all 0", "1599")
 
 
-def _account_by(settings: Mapping[str, str]) -> CodeForm:
-    """Return the form of an account: those of persons are one digit longer than the others."""
-    return _account(int(settings.get("account_length", _LENGTH)) + 1)
-
-
 def _write(journal: Journal) -> str:
     rows = (_row(journal, entry, line) for entry, line in journal.lines)
-    lines = [";".join(map(_cell, range(1, len(_COLUMNS) + 1), row)) for row in rows]
+    lines = [
+        ";".join(text or ('""' if column in _TEXTS else "") for column, text in enumerate(row, 1))
+        for row in rows
+    ]
     return "".join(f"{line}\r\n" for line in (_head(journal), _HEADER, *lines))
 
 
@@ -99,10 +97,6 @@ def _more(entry: Entry, line: EntryLine) -> dict[int, str]:
     return {_MORE_FROM + n: _quoted(text, _INFORMATION) for n, text in enumerate(pairs)}
 
 
-def _cell(column: int, text: str) -> str:
-    return text or ('""' if column in _TEXTS else "")
-
-
 def _quoted(text: str, most: int) -> str:
     """Return a text in quotes; a sign that Windows-1252 lacks becomes a question mark."""
     line = harmless(text.translate(_LATIN), most).translate(_LATIN)[:most]
@@ -129,7 +123,8 @@ DATEV = Preset(
     },
     required=("consultant", "client", "clearing"),
     account=_account(9),
-    account_by=_account_by,
+    # Those of persons are one digit longer than the others.
+    account_by=lambda settings: _account(int(settings.get("account_length", _LENGTH)) + 1),
     file=_FILE,
     file_prefix="EXTF_",
     tax=CodeForm("[0-9]{4}", "4 digits", "0000"),

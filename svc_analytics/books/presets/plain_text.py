@@ -95,12 +95,8 @@ LEDGER = Preset(
 # ---------- Beancount: entries to include in a ledger that opens the accounts
 
 
-def _write_beancount(journal: Journal) -> str:
-    """Write the entries; which accounts they need is a comment, for only one file may open each."""
-    return "".join(f"{line}\n" for line in _beancount_lines(journal))
-
-
 def _beancount_lines(journal: Journal) -> Iterator[str]:
+    """Yield the entries; the accounts are named in comments: only one file may open each."""
     yield f"; Books of {harmless(journal.label, _LONGEST)}. Your ledger opens these accounts:"
     for account in journal.accounts:
         yield f"; {journal.first_day} open {account}"
@@ -123,7 +119,7 @@ BEANCOUNT = Preset(
     "beancount",
     "Beancount",
     "beancount",
-    _write_beancount,
+    lambda journal: "".join(f"{line}\n" for line in _beancount_lines(journal)),
     arrives="as the file is included",
     again="Beancount reads a file once, and names the second include as an error; a copy under "
     "another name it names too, by the account Equity:Booked that each file opens",

@@ -300,14 +300,9 @@ _WORDS = {
 }
 
 
-def _in_line(value: object) -> str:
-    """Write a value of a sentence, so that it begins no line of its own."""
-    return single_line(str(value))
-
-
 def evidence_text(proof: Proof) -> str:
     """Write the EVIDENCE.txt of a folder that was proven."""
-    text = load_text(__package__, "evidence.txt", _in_line)
+    text = load_text(__package__, "evidence.txt", lambda value: single_line(str(value)))
     lines = text.render(**_facts(proof), **_WORDS)
     return "".join(f"{_laid_out(*each)}\n" for each in enumerate(lines.splitlines()))
 

@@ -85,7 +85,10 @@ def read_tables(folder: Path, files: Collection[str]) -> Tables:
 def _read_table(path: Path) -> pa.Table:
     """Read one table; raise `LakeError` naming the file where it is not what was written."""
     try:
-        table = read_csv(path) if path.suffix == ".csv" else _read_parquet(path)
+        if path.suffix == ".csv":
+            table = read_csv(path)
+        else:
+            table = _as_texts(pq.read_table(path, page_checksum_verification=True))
         names = table.column_names
         if len(set(names)) < len(names):
             raise ValueError("a column stands twice in its head")
@@ -163,12 +166,13 @@ def _line_entry(
     before: Row | None, after: Row | None, changed_ids: Collection[str] | None
 ) -> Entry | None:
     row = after or before or {}
-    columns = _changed_columns(before, after) if before and after else []
-    if before and after and not columns:
+    columns = list[str]()
+    if before and after:
+        columns = [name for name in before if name != READ_AT and before[name] != after[name]]
         # Read anew, but the same here. It counts only if the lake has an older version of it.
-        if changed_ids is not None and row["record_id"] not in changed_ids:
+        if not (columns or changed_ids is None or row["record_id"] in changed_ids):
             return None
-        columns = [READ_AT]
+        columns = columns or [READ_AT]
     return {
         "subject": "row",
         "table_name": "lines",
@@ -183,10 +187,6 @@ def _line_entry(
 
 def _change(before: Row | None, after: Row | None) -> str:
     return "changed" if before and after else "added" if after else "removed"
-
-
-def _changed_columns(before: Row, after: Row) -> list[str]:
-    return [name for name in before if name != READ_AT and before[name] != after[name]]
 
 
 def _compare_table(
@@ -272,10 +272,6 @@ def _difference_query(keys: list[str]) -> str:
         where a.t is distinct from b.t
         order by {key}, n
     """
-
-
-def _read_parquet(path: Path) -> pa.Table:
-    return _as_texts(pq.read_table(path, page_checksum_verification=True))
 
 
 def read_csv(path: Path) -> pa.Table:

@@ -187,7 +187,10 @@ def _wrong(name: str, value: Any, expected: Any) -> Iterator[Message]:
 def changed_profile(manifest: seals.Manifest, lake: Lake) -> list[Message]:
     """Name the facts of the merchant that are of no profile that the lake ever read."""
     sealed, merchant = manifest["merchant"], lake.merchant
-    known = [_without_instant(each) for each in (merchant, *lake.earlier_profiles)]
+    known = [
+        {name: value for name, value in each.items() if name != "read_at"}
+        for each in (merchant, *lake.earlier_profiles)
+    ]
     if sealed in known:
         return []
     names = [name for name in {**sealed, **merchant} if name != "read_at"]
@@ -201,10 +204,6 @@ def changed_profile(manifest: seals.Manifest, lake: Lake) -> list[Message]:
         for name in names
         if (sealed.get(name), name in sealed) != (merchant.get(name), name in merchant)
     ]
-
-
-def _without_instant(profile: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in profile.items() if name != "read_at"}
 
 
 def _canonical(value: Any) -> str:

@@ -92,15 +92,17 @@ def compare_forms(
         except _Unrenderable as error:
             findings.broken.append(Message("seal.not_rendered", error=str(error.__cause__)))
             return findings
-        codes = _strange(manifest, {*rows, *left_out}, is_own=is_own)
+        strange = sorted(manifest["files"].keys() - {*rows, *left_out})
+        codes = {"seal.strange_file" if is_own else _LEFT_OUT: strange} if strange else {}
         for name, count in _owed(rows, manifest, is_own=is_own).items():
             if name not in manifest["files"]:
                 findings.broken.append(Message("seal.no_entry", name=name))
             elif name not in skip:
                 if code := _difference(Path(place) / name, folder / name, is_own=is_own):
                     codes.setdefault(code, []).append(name)
-                count_of_it = None if _is_laid_out(name) and not is_own else count
-                findings.broken += _wrong_entry(name, manifest["files"][name], count_of_it)
+                has_own_rows = name in DESCRIPTIONS or _is_form(name)  # each release chooses them
+                known = None if has_own_rows and not is_own else count
+                findings.broken += _wrong_entry(name, manifest["files"][name], known)
     command = _command_to_write(sealed.period, codes.get(_LEFT_OUT, ()))
     findings.tell(codes, version=version_of(manifest), command=command)
     return findings
@@ -134,17 +136,6 @@ def _write_again(
         raise LakeError(text) from error
     except Exception as error:
         raise _Unrenderable from error
-
-
-def _strange(manifest: Manifest, known: set[str], *, is_own: bool) -> dict[str, list[str]]:
-    """Return the files that no statement of this release has, by what is to be said of them."""
-    strange = sorted(manifest["files"].keys() - known)
-    return {"seal.strange_file" if is_own else _LEFT_OUT: strange} if strange else {}
-
-
-def _is_laid_out(name: str) -> bool:
-    """Whether a release chooses how many rows a file has."""
-    return name in DESCRIPTIONS or _is_form(name)
 
 
 def _is_form(name: str) -> bool:

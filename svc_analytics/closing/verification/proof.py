@@ -154,7 +154,8 @@ def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
     proof = Proof(folder, manifest, lake)
     if manifest["seal"] is None:
         _derive(proof)
-        _compare_files_with_lake(proof)
+        if proof.lake and proof.new:
+            proof.table = restatement(proof.lake, folder, manifest, proof.new)
         return proof
     try:
         period = period_of(manifest)
@@ -412,9 +413,3 @@ def _compare_findings(proof: Proof, sealed: pa.Table, now: pa.Table) -> bool:
         proof.notes.append(Message(_MORE, count=count, name=name, table=CHECKS))
     was, gives = (Counter(map(tuple, rows_of(each.select(columns)))) for each in (sealed, now))
     return bool((was - gives).total() > (old - new).total())
-
-
-def _compare_files_with_lake(proof: Proof) -> None:
-    """Compare the tables in the folder's files with the lake's."""
-    if proof.lake and proof.new:
-        proof.table = restatement(proof.lake, proof.folder, proof.manifest, proof.new)
