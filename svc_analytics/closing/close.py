@@ -302,12 +302,16 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     new, table = proof.new or rederive(job.lake, manifest, folder), proof.table
     label, seal = period.folder, manifest["seal"]
     job.proven.add(seal)
-    reasons = (*new.reasons, *map(Reason, proof.unproven_files))
+    reasons = (*new.reasons, *map(Reason, proof.findings.of_files))
     result = CloseResult(label, proof.state, folder, len(sealed), seal, reasons, new.unknown)
     result = replace(result, table=table if table.num_rows else None, receipts=new.receipts_state)
     if proof.sealed and result.table is None:
         job.shown[seal] = proof.sealed
-    known = [*balance_notes(job.lake, manifest, period), *proof.verdicts, *proof.left_out]
+    known = [
+        *balance_notes(job.lake, manifest, period),
+        *proof.findings.verdicts,
+        *proof.findings.left_out,
+    ]
     return result.with_notes([*known, *forms_left_out(job.output, new)])
 
 

@@ -36,7 +36,7 @@ def books_source(
         manifest = seals.read_manifest(sealed[-1])
         proof = require_unaltered(lake, sealed[-1], manifest)
         if proof.sealed is None:
-            values = {"folder": sealed[-1], "WHY": proof.unproven[0]}
+            values = {"folder": sealed[-1], "WHY": proof.findings.unproven[0]}
             raise LakeError(Message("seal.no_tables", **values))
         require_same(proof)
         statement = proof.sealed.statement

@@ -124,20 +124,21 @@ def pack_folder(
     broken = broken or seals.seal_violations(folder, manifest)
     if not broken:
         proof = prove(folder, manifest, lake or lake_around(folder.absolute()))
-        broken = [*proof.broken, *chain_faults(proof.lake), *proof.unproven_files]
+        broken = [*proof.findings.broken, *chain_faults(proof.lake), *proof.findings.of_files]
     if broken:
         raise LakeError(Message("seal.not_packed", folder=folder, FAULT=broken[0]))
-    if proof.not_compared and not _is_signed(folder, signers):
+    not_compared = tuple(proof.findings.not_compared)
+    if not_compared and not _is_signed(folder, signers):
         values = {"folder": folder, "version": version_of(manifest)}
-        raise LakeError(Message("seal.not_packed_unsigned", FAULT=proof.not_compared[0], **values))
+        raise LakeError(Message("seal.not_packed_unsigned", FAULT=not_compared[0], **values))
     target = Path(f"{folder.name}.zip" if out is None else out)
     if target.suffix.lower() != ".zip":
         raise ConfigError(f"--out {target}: its suffix must be .zip")
     with output_file(target, is_durable=True) as temporary:
         _write(temporary, proof)
         digest = hash_file(temporary)
-    seal, left_out = str(manifest["seal"]), tuple(proof.not_compared)
-    return Package(target, folder, seal, digest, tuple(proof.unproven), left_out)
+    seal, unproven = str(manifest["seal"]), tuple(proof.findings.unproven)
+    return Package(target, folder, seal, digest, unproven, not_compared)
 
 
 def _is_signed(folder: Path, signers: str | os.PathLike[str] | None) -> bool:

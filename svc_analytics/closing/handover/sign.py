@@ -241,7 +241,9 @@ def _require_proven(lake: Lake, folder: Path, manifest: seals.Manifest) -> Seale
     if not broken and (merchant := manifest["merchant"].get("id")) != lake.merchant_id:
         names = {"merchant": merchant, "other": lake.merchant_id, "place": lake.place}
         broken = [Message("seal.other_lake", **names)]
-    proof = Proof(folder, manifest, lake, broken) if broken else prove(folder, manifest, lake)
+    proof = (
+        Proof(folder, manifest, lake, Findings(broken)) if broken else prove(folder, manifest, lake)
+    )
     for fault in _faults(proof):
         raise not_signed(folder, fault)
     return proof.sealed
@@ -250,10 +252,11 @@ def _require_proven(lake: Lake, folder: Path, manifest: seals.Manifest) -> Seale
 def _faults(proof: Proof) -> Iterator[str]:
     """Yield why not all of a sealed folder is proven."""
     derived = compare_derived(proof.sealed) if proof.sealed else Findings()
-    yield from (*chain_faults(proof.lake), *proof.broken, *derived.broken)
+    findings = Findings.joined([proof.findings, derived])
+    yield from (*chain_faults(proof.lake), *findings.broken)
     if count := proof.table.num_rows:
         yield Message("proof.differs", count=count)
-    yield from (*proof.unproven, *derived.unproven, *(each.text for each in proof.unmet))
+    yield from (*findings.unproven, *(each.text for each in proof.unmet))
     for reason in proof.new.reasons if proof.new else ():
         yield Message("proof.today", REASON=reason.text)
 

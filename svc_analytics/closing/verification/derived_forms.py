@@ -175,13 +175,9 @@ def fill(sealed: Sealed, output: Output, folder: Path) -> None:
 
 def compare_derived(sealed: Sealed) -> Findings:
     """Render the forms beside a seal again, and compare; nothing is found where there are none."""
-    findings = _compare(sealed) if sealed.place.is_dir() else Findings()
-    for place in sorted(sealed.place.parent.glob(f"{sealed.place.name}-*/")):
-        other = _compare_converted(sealed, place)
-        findings.broken += other.broken
-        findings.unproven += other.unproven
-        findings.notes += other.notes
-    return findings
+    own = [_compare(sealed)] if sealed.place.is_dir() else []
+    others = sorted(sealed.place.parent.glob(f"{sealed.place.name}-*/"))
+    return Findings.joined([*own, *(_compare_converted(sealed, place) for place in others)])
 
 
 def _compare_converted(sealed: Sealed, place: Path) -> Findings:
@@ -207,7 +203,7 @@ def _compare(sealed: Sealed) -> Findings:
     sentences, now = StoredSentences.from_json(facts), sealed.sentences
     statement, is_own = sealed.marked(marks).saying(sentences).statement, is_this_release(facts)
     findings = compare_forms(statement, facts, sealed.facts, place, altered, is_own=is_own)
-    findings.unproven += [Message("seal.left_out", TEXT=text) for text in findings.not_compared]
+    findings.unproven += findings.left_out
     _compare_marks(marks, sealed.marks, findings)
     # A package holds the sentences that could be read, and no line that could not.
     if now != (sentences if now.unread else replace(sentences, unread=())):

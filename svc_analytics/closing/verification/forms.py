@@ -9,8 +9,8 @@ import csv
 import filecmp
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,12 +54,30 @@ _OUTCOMES = {
 
 @dataclass
 class Findings:
-    """The faults of the files of a sealed folder, and what was not proven or not compared."""
+    """What was found of a sealed folder, or of its files: faults, and what is not proven."""
 
     broken: list[Message] = field(default_factory=list)
     unproven: list[Message] = field(default_factory=list)
-    not_compared: list[Message] = field(default_factory=list)  # forms that another release made
+    doubts: list[Message] = field(default_factory=list)  # unproven too, and no file's fault
+    not_compared: list[Message] = field(default_factory=list)  # what another release made
     notes: list[Message] = field(default_factory=list)  # worth knowing, though nothing is wrong
+    verdicts: list[Message] = field(default_factory=list)  # notes on what receipts brought to light
+
+    @classmethod
+    def joined(cls, parts: Sequence["Findings"]) -> "Findings":
+        """Return the findings of several checks, one after another."""
+        names = [each.name for each in fields(cls)]
+        return cls(*([text for part in parts for text in getattr(part, name)] for name in names))
+
+    @property
+    def of_files(self) -> list[Message]:
+        """What of the folder is not as it is made again: a file, or a fact of its manifest."""
+        return [text for text in self.unproven if text not in self.doubts]
+
+    @property
+    def left_out(self) -> list[Message]:
+        """Notes of what was not compared, because another release made it."""
+        return [Message("seal.left_out", TEXT=text) for text in self.not_compared]
 
     def tell(self, codes: Mapping[str, list[str]], **values: object) -> None:
         """Add what is to be said of files by its code; what is no fault, in one line."""
@@ -68,6 +86,11 @@ class Findings:
             getattr(self, _OUTCOMES[code]).extend(
                 Message(code, name=text, **values) for text in texts
             )
+
+
+def doubt(*texts: Message) -> Findings:
+    """Say what cannot be told of a folder because of the lake, or of what lies beside it."""
+    return Findings(unproven=[*texts], doubts=[*texts])
 
 
 def compare_forms(

@@ -207,16 +207,17 @@ def _verify(path: Path, lake: Lake | None) -> SealVerification:
     lake, doubts = _find_lake(path, manifest, lake)
     proof = prove(path, manifest, lake)
     derived = compare_derived(proof.sealed) if proof.sealed else Findings()
+    findings = Findings.joined([proof.findings, derived])
     unmet = [[each.text for each in proof.unmet if each.is_known is known] for known in _ANY]
     return SealVerification(
         path,
         seal,
-        (*broken, *chain_faults(lake), *proof.broken, *derived.broken, *unmet[0]),
+        (*broken, *chain_faults(lake), *findings.broken, *unmet[0]),
         proof.new.reasons if proof.new else (),
         proof.table,
-        (*doubts, *proof.unproven, *derived.unproven, *unmet[1]),
-        (*proof.notes, *derived.notes),
-        not_compared=tuple(proof.not_compared),
+        (*doubts, *findings.unproven, *unmet[1]),
+        tuple(findings.notes),
+        not_compared=tuple(proof.findings.not_compared),
     )
 
 
