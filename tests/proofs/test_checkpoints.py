@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,18 @@ from svc_analytics.proofs.merkle import (
 from svc_analytics.proofs.statuses import Trust, statuses_of
 from svc_analytics.proofs.verify import read_chain
 from svc_analytics.storage import LocalStorage, open_storage
-from tests.proofs.test_merkle import plain_root
 from tests.support.sealed_months import COMMITS, unpack
 from tests.support.ssh_keys import is_signed_by, make_key
+
+
+def plain_root(leaves: Sequence[bytes]) -> bytes:
+    """The tree hash as the RFC writes it: split behind the largest power of two."""
+    if len(leaves) < 2:
+        return leaves[0] if leaves else sha256(b"").digest()
+    split = 1
+    while split * 2 < len(leaves):
+        split *= 2
+    return sha256(b"\x01" + plain_root(leaves[:split]) + plain_root(leaves[split:])).digest()
 
 
 def chain_of(lake: Path) -> dict[str, Any]:
