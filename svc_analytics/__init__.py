@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from svc_analytics.closing.close import close_all_due as close_all_due
     from svc_analytics.closing.differences import StatementDiff as StatementDiff
     from svc_analytics.closing.differences import diff_statements as diff_statements
-    from svc_analytics.closing.handover.package import Package as Package
-    from svc_analytics.closing.handover.package import package as package
-    from svc_analytics.closing.handover.prove import LineProof as LineProof
-    from svc_analytics.closing.handover.prove import prove as prove
+    from svc_analytics.closing.handover.evidence import LineProof as LineProof
+    from svc_analytics.closing.handover.evidence import Package as Package
+    from svc_analytics.closing.handover.evidence import package as package
+    from svc_analytics.closing.handover.evidence import prove as prove
     from svc_analytics.closing.handover.sign import Signature as Signature
     from svc_analytics.closing.handover.sign import SignedMonths as SignedMonths
     from svc_analytics.closing.handover.sign import sign as sign
@@ -119,9 +119,9 @@ _FUNCTIONS = {
     "notebook_errors": "notebook.errors",
     "open_lake": "lakehouse",
     "open_lakes": "lakes.lakes",
-    "package": "closing.handover.package",
+    "package": "closing.handover.evidence",
     "pick": "notebook.pickers",
-    "prove": "closing.handover.prove",
+    "prove": "closing.handover.evidence",
     "read_settings": "config",
     "restore": "backups.restore",
     "search": "notebook.search",
@@ -150,9 +150,9 @@ _TYPES = {
     "Finding": "closing.acceptances",
     "Lakehouse": "lakehouse",
     "Lakes": "lakes.lakes",
-    "LineProof": "closing.handover.prove",
+    "LineProof": "closing.handover.evidence",
     "Message": "messages",
-    "Package": "closing.handover.package",
+    "Package": "closing.handover.evidence",
     "Period": "periods",
     "Reason": "render.document",
     "Request": "extraction.plan",

@@ -19,6 +19,7 @@ from typing import Any, Unpack
 
 from svc_analytics.arguments import option_defaults
 from svc_analytics.closing import due, neighbours, seals
+from svc_analytics.closing.chain import keep_chain, seal_folder
 from svc_analytics.closing.handover.readable import forms_left_out, only_forms, write_lacking
 from svc_analytics.closing.handover.sign import Signer, Stamper
 from svc_analytics.closing.job import (
@@ -39,9 +40,8 @@ from svc_analytics.closing.neighbours import (
     require_sealable,
     sealed_months,
 )
-from svc_analytics.closing.restatement.rederive import balance_notes, rederive, restatement
+from svc_analytics.closing.rederive import balance_notes, rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
-from svc_analytics.closing.sealing import keep_chain, seal_folder
 from svc_analytics.closing.seals import Sealed, warnings_of
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
@@ -326,6 +326,12 @@ def _sealed_before(job: Job, period: Period) -> Sealed | None:
     return before
 
 
+def _sealed_now(folder: Path, manifest: seals.Manifest, new: Statement) -> SealedStatement:
+    """Return a statement that was sealed just now, as a verification would read it."""
+    facts = printed(manifest, is_sealed=True)
+    return SealedStatement(folder, manifest, new.as_version(manifest["version"]), facts)
+
+
 def _write(
     job: Job, new: Statement, sealed: CloseResult | None, more: Mapping[str, Any] | None = None
 ) -> CloseResult:
@@ -357,8 +363,7 @@ def _write(
     manifest = seals.read_manifest(target)
     if seal := manifest["seal"]:
         job.proven.add(seal)
-        facts, own = printed(manifest, is_sealed=True), new.as_version(manifest["version"])
-        job.shown[seal] = SealedStatement(target, manifest, own, facts)
+        job.shown[seal] = _sealed_now(target, manifest, new)
     state: State = "provisional" if not seal else "restated" if sealed else "sealed"
     closed = CloseResult(period.folder, state, target, version, seal, new.reasons, new.unknown)
     closed = replace(closed, table=table, receipts=new.receipts_state)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
-from svc_analytics.closing.restatement.diff import (
+from svc_analytics.closing.diff import (
     Tables,
     compare,
     contradicting_tables,
@@ -22,7 +22,7 @@ from svc_analytics.closing.restatement.diff import (
     read_tables,
 )
 from svc_analytics.closing.seals import lake_around, read_register
-from svc_analytics.closing.verification.facts import unknown_of
+from svc_analytics.closing.verification.contents import unknown_of
 from svc_analytics.errors import DataError, LakeError
 from svc_analytics.formatting.display import Display, label, lined_up, names_of
 from svc_analytics.formatting.display_table import DisplayTable

@@ -12,7 +12,7 @@ from pathlib import PurePath
 
 from svc_analytics.closing import neighbours, seals
 from svc_analytics.closing.due import Reckoning, closes_at, lake_months, reckonings
-from svc_analytics.closing.restatement.rederive import read_until, rederive, restatement
+from svc_analytics.closing.rederive import read_until, rederive, restatement
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import STATEMENTS, Manifest, seal_of
 from svc_analytics.errors import SvcError, text_of

@@ -216,9 +216,7 @@ class Statement(Document, Displayable):
         return {
             "format": FORMAT,
             "status": self.status,
-            **reason_facts(self.reasons),
-            "unknown": [each.to_json() for each in self.unknown],
-            "receipts": self.receipts_state,
+            **self._open_facts(),
             "merchant": {key: value for key, value in self.merchant.items() if key != "read_at"},
             "label": period.folder,
             "version": 1,
@@ -242,6 +240,11 @@ class Statement(Document, Displayable):
             **({"month_seals": None} if period.is_longer else {}),
             "seal": None,
         }
+
+    def _open_facts(self) -> dict[str, Any]:
+        """Describe what the statement leaves open."""
+        unknown = [each.to_json() for each in self.unknown]
+        return reason_facts(self.reasons) | {"unknown": unknown, "receipts": self.receipts_state}
 
     @cached_property
     def controls(self) -> dict[str, TableDigest]:

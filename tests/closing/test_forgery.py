@@ -22,12 +22,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics import diff_statements, verify_statement
-from svc_analytics.closing.handover.package import pack_folder
-from svc_analytics.closing.restatement.rederive import rederive
+from svc_analytics.closing.handover.evidence import pack_folder
+from svc_analytics.closing.rederive import rederive
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification import forms, proof
-from svc_analytics.closing.verification.facts import period_of, sealed_statement, wrong_facts
-from svc_analytics.closing.verification.tables import sealed_tables
+from svc_analytics.closing.verification.contents import (
+    period_of,
+    sealed_statement,
+    sealed_tables,
+    wrong_facts,
+)
 from svc_analytics.errors import LakeError
 from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.statements.tables import table_digest, tables_of

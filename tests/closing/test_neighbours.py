@@ -20,7 +20,7 @@ from svc_analytics.closing import close, neighbours
 from svc_analytics.closing.close import close_all_due
 from svc_analytics.closing.due import lake_months
 from svc_analytics.closing.handover.books import books_of
-from svc_analytics.closing.handover.package import package
+from svc_analytics.closing.handover.evidence import package
 from svc_analytics.closing.month_states import LakeContents, judged, state_of
 from svc_analytics.closing.neighbours import Ends, mismatches
 from svc_analytics.closing.result import CloseResult

@@ -22,11 +22,15 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics import verify_statement
-from svc_analytics.closing.handover.package import pack_folder
+from svc_analytics.closing.handover.evidence import pack_folder
 from svc_analytics.closing.month_states import judged_months
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.closing.verification import tables as sealed_tables
-from svc_analytics.closing.verification.facts import has_other_words, is_this_release, wrong_facts
+from svc_analytics.closing.verification import contents as sealed_tables
+from svc_analytics.closing.verification.contents import (
+    has_other_words,
+    is_this_release,
+    wrong_facts,
+)
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import to_micros
 from svc_analytics.messages import Message

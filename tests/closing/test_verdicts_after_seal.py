@@ -18,7 +18,7 @@ import svc_analytics as svc
 from svc_analytics import verify_statement
 from svc_analytics.closing.acceptances import accept
 from svc_analytics.closing.month_states import LakeContents, judged, state_of
-from svc_analytics.closing.restatement.rederive import balance_notes
+from svc_analytics.closing.rederive import balance_notes
 from svc_analytics.closing.result import CloseResult, unchecked
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.instants import now

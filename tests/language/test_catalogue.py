@@ -23,7 +23,7 @@ import duckdb
 import pytest
 
 from svc_analytics import errors
-from svc_analytics.closing.restatement.diff import NO_DIFFERENCES
+from svc_analytics.closing.diff import NO_DIFFERENCES
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
 from svc_analytics.language.catalogue import Language, is_number, other_languages, read_catalogue

@@ -16,11 +16,11 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics import verify_statement
-from svc_analytics.closing import sealing
+from svc_analytics.closing import chain as seal_chain
+from svc_analytics.closing.chain import CHAIN as FILE
+from svc_analytics.closing.chain import CHAIN_SIGNATURE as SIGNATURE
+from svc_analytics.closing.chain import chain_faults, keep_chain
 from svc_analytics.closing.handover.sign import Signer
-from svc_analytics.closing.sealing import CHAIN as FILE
-from svc_analytics.closing.sealing import CHAIN_SIGNATURE as SIGNATURE
-from svc_analytics.closing.sealing import chain_faults, keep_chain
 from svc_analytics.closing.seals import read_manifest, register_seal, seal_of
 from svc_analytics.errors import LakeError, StoreError
 from svc_analytics.lake.lake import Lake
@@ -92,7 +92,7 @@ def seal_next(lake: Lake, folder: Path) -> Path:
     new = shutil.copytree(folder, folder.with_name(f"{folder.name}-v2"), dirs_exist_ok=True)
     manifest = read_manifest(folder) | {"version": 2, "seal": None, "supersedes": "it"}
     try:
-        manifest["seal"] = sealing.seal_folder(lake, new, manifest)
+        manifest["seal"] = seal_chain.seal_folder(lake, new, manifest)
         (new / "manifest.json").write_text(json.dumps(manifest))
     finally:
         if manifest["seal"] is None:
@@ -317,7 +317,7 @@ def test_a_run_that_was_killed_while_it_sealed_is_made_good_by_the_next(step, cl
             raise KeyboardInterrupt
         keep_chain(*given)
 
-    monkeypatch.setattr(sealing, "keep_chain", keep)
+    monkeypatch.setattr(seal_chain, "keep_chain", keep)
     with pytest.raises(KeyboardInterrupt):
         seal_next(lake, folder)
     monkeypatch.undo()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.closing.handover.prove import prove_in_folder
+from svc_analytics.closing.handover.evidence import prove_in_folder
 from svc_analytics.closing.seals import seal_of
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake.lake import Lake

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.closing import memory
-from svc_analytics.closing.handover.package import evidence_text
+from svc_analytics.closing import chain
+from svc_analytics.closing.handover.evidence import evidence_text
 from svc_analytics.closing.handover.sign import Signer, Stamper, sign_folder, unsigned_months
 from svc_analytics.closing.seals import foreign_files, read_manifest
-from svc_analytics.closing.verification.proof import prove
+from svc_analytics.closing.verification.proof import prove_folder
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError, NotProven
 from svc_analytics.files import state_folder
@@ -112,7 +112,7 @@ def test_signing_again_changes_nothing_and_another_key_takes_its_place(closer, k
 
 def evidence_of(folder: Path) -> str:
     """The EVIDENCE.txt of a folder away from its lake, its lines joined."""
-    return " ".join(evidence_text(prove(folder, read_manifest(folder), None)).split())
+    return " ".join(evidence_text(prove_folder(folder, read_manifest(folder), None)).split())
 
 
 def test_the_evidence_says_four_statuses_and_never_one_tick(closer, alone, keys):
@@ -462,9 +462,9 @@ def test_the_commands_say_it_and_end_with_3(unsigned, run, monkeypatch, tmp_path
 def test_what_a_close_signs_is_remembered_as_signed(closer, key):
     """And what it sealed without signing as seen, of which no more is signed than this machine."""
     closer.close("2026-09")
-    assert memory.keep(closer.desk.lake).signed == 0
+    assert chain.remember(closer.desk.lake).signed == 0
     closer.close("2026-10", sign=True)
-    known = memory.keep(closer.desk.lake)
+    known = chain.remember(closer.desk.lake)
     assert (known.signed, known.chain["size"]) == (0, 2)
     svc.sign_all(closer.desk.lake)
-    assert memory.keep(closer.desk.lake).signed == 2
+    assert chain.remember(closer.desk.lake).signed == 2

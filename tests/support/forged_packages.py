@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
-from svc_analytics.closing.sealing import chain_text
+from svc_analytics.closing.chain import chain_text
 from svc_analytics.closing.seals import seal_of
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP

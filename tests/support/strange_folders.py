@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.closing.handover import package as packing
-from svc_analytics.closing.handover.prove import prove_in_folder
-from svc_analytics.closing.sealing import chain_text
+from svc_analytics.closing.chain import chain_text
+from svc_analytics.closing.handover import evidence as packing
+from svc_analytics.closing.handover.evidence import prove_in_folder
 from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.proofs.checkpoint import write_checkpoint

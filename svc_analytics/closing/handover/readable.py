@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.handover.package import pack_folder
+from svc_analytics.closing.handover.evidence import pack_folder
 from svc_analytics.closing.job import Job, one_at_a_time
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.verification.derived_forms import (

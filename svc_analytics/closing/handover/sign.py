@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from svc_analytics.closing import memory, seals
-from svc_analytics.closing.handover.package import newest_sealed_folder
+from svc_analytics.closing import chain, seals
+from svc_analytics.closing.chain import CHAIN, CHAIN_SIGNATURE, chain_faults, keep_chain
+from svc_analytics.closing.handover.evidence import newest_sealed_folder
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.closing.sealing import CHAIN, CHAIN_SIGNATURE, chain_faults, keep_chain
 from svc_analytics.closing.seals import lake_around
 from svc_analytics.closing.verification.derived_forms import Sealed, compare_derived, write_again
 from svc_analytics.closing.verification.forms import Findings
-from svc_analytics.closing.verification.proof import Proof, prove
+from svc_analytics.closing.verification.proof import Proof, prove_folder
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError, NotProven, text_of
 from svc_analytics.lake.lake import Lake, check_lake
@@ -113,11 +113,11 @@ def sign_folder(
     if lake is None:
         raise not_signed(folder, Message("sign.no_lake"))
     keep_chain(lake)
-    notes = memory.check(lake, reason=reason)
+    notes = chain.require_continued(lake, reason=reason)
     done = _sign_proven(lake, folder, manifest, path)
-    if is_vouched(lake, {done.seal}, memory.keep(lake), done.key):
+    if is_vouched(lake, {done.seal}, chain.remember(lake), done.key):
         sign_chain(lake, path)
-        memory.keep(lake, is_signed=True)
+        chain.remember(lake, is_signed=True)
     if not is_chain_signed(lake):
         notes.append(Message("sign.no_chain", chain=CHAIN))
     return replace(done, notes=tuple(notes))
@@ -144,7 +144,7 @@ def sign_all(
     check_lake(lake)
     lake.require()
     keep_chain(lake)
-    notes, path = memory.check(lake, reason=reason), require_key(key)
+    notes, path = chain.require_continued(lake, reason=reason), require_key(key)
     by, signed, refused = signature.fingerprint_of(path), list[Signature](), list[Message]()
     for folder, manifest in newest_versions(lake):
         signer = signer_of(folder, manifest)
@@ -157,7 +157,7 @@ def sign_all(
             refused.append(Message("text.error", ERROR=text_of(error)))
     if not refused:
         sign_chain(lake, path)
-    memory.keep(lake, is_signed=not refused)
+    chain.remember(lake, is_signed=not refused)
     return SignedMonths(tuple(signed), tuple(refused), tuple(notes))
 
 
@@ -194,9 +194,9 @@ class Signer:
     def _sign(self, closed: CloseResult) -> CloseResult:
         notes = []
         if not self.is_checked:
-            notes = memory.check(self.lake, self.own, is_signing=self.is_wanted)
+            notes = chain.require_continued(self.lake, self.own, is_signing=self.is_wanted)
         if closed.is_new or not self.is_checked:
-            memory.keep(self.lake)
+            chain.remember(self.lake)
         self.is_checked = True
         closed = closed.with_notes(notes)
         return self._signed(closed) if self.is_wanted else closed
@@ -207,9 +207,9 @@ class Signer:
         if closed.is_new:
             content = content_of(folder, manifest, closed.seal)
             by, _ = put_signature(self.lake.storage, folder / SIGNATURE, content, require_key())
-            if is_vouched(self.lake, self.own, memory.keep(self.lake), by):
+            if is_vouched(self.lake, self.own, chain.remember(self.lake), by):
                 sign_chain(self.lake, require_key())
-                memory.keep(self.lake, is_signed=True)
+                chain.remember(self.lake, is_signed=True)
         elif by is None and checkpoint_text(manifest):
             notes.append(Message("sign.nobody", name=folder.name))
         if not (self.is_told or is_chain_signed(self.lake)):
@@ -241,9 +241,9 @@ def _require_proven(lake: Lake, folder: Path, manifest: seals.Manifest) -> Seale
     if not broken and (merchant := manifest["merchant"].get("id")) != lake.merchant_id:
         names = {"merchant": merchant, "other": lake.merchant_id, "place": lake.place}
         broken = [Message("seal.other_lake", **names)]
-    proof = (
-        Proof(folder, manifest, lake, Findings(broken)) if broken else prove(folder, manifest, lake)
-    )
+    proof = Proof(folder, manifest, lake, Findings(broken))
+    if not broken:
+        proof = prove_folder(folder, manifest, lake)
     for fault in _faults(proof):
         raise not_signed(folder, fault)
     return proof.sealed
@@ -369,12 +369,12 @@ def put_signature(
     return str(signature.signer_of(content, signed)), True
 
 
-def is_vouched(lake: Lake, own: Collection[str], known: memory.Remembered | None, key: str) -> bool:
+def is_vouched(lake: Lake, own: Collection[str], known: chain.Remembered | None, key: str) -> bool:
     """Whether each month of a chain was sealed or proven by this run, or signed by its key.
 
     What this machine remembers to have signed is so.
     """
-    entries = memory.chain_of(lake)["checkpoints"][known.signed if known else 0 :]
+    entries = chain.chain_of(lake)["checkpoints"][known.signed if known else 0 :]
     sealed = seals.all_sealed(lake.path / seals.STATEMENTS)
     signed = {manifest["seal"] for folder, manifest in sealed if signer_of(folder, manifest) == key}
     return all(each["seal"] in signed.union(own) for each in entries)

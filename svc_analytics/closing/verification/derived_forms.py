@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.verification.facts import PROGRAM, is_this_release
+from svc_analytics.closing.verification.contents import PROGRAM, is_this_release
 from svc_analytics.closing.verification.forms import Findings, compare_forms, formats_of
 from svc_analytics.errors import SvcError, text_of
 from svc_analytics.external_rates import ExternalRates, parse_rates

@@ -19,10 +19,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from svc_analytics.closing.diff import read_csv
 from svc_analytics.closing.neighbours import command_to_close
-from svc_analytics.closing.restatement.diff import read_csv
 from svc_analytics.closing.seals import Manifest, parse_json
-from svc_analytics.closing.verification.facts import version_of
+from svc_analytics.closing.verification.contents import version_of
 from svc_analytics.errors import ConfigError, LakeError, text_of
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message
@@ -115,8 +115,7 @@ def compare_forms(
         except _Unrenderable as error:
             findings.broken.append(Message("seal.not_rendered", error=str(error.__cause__)))
             return findings
-        strange = sorted(manifest["files"].keys() - {*rows, *left_out})
-        codes = {"seal.strange_file" if is_own else _LEFT_OUT: strange} if strange else {}
+        codes = _strange(manifest, {*rows, *left_out}, is_own=is_own)
         for name, count in _owed(rows, manifest, is_own=is_own).items():
             if name not in manifest["files"]:
                 findings.broken.append(Message("seal.no_entry", name=name))
@@ -159,6 +158,12 @@ def _write_again(
         raise LakeError(text) from error
     except Exception as error:
         raise _Unrenderable from error
+
+
+def _strange(manifest: Manifest, known: set[str], *, is_own: bool) -> dict[str, list[str]]:
+    """Return the files that no statement of this release has, by what is to be said of them."""
+    strange = sorted(manifest["files"].keys() - known)
+    return {"seal.strange_file" if is_own else _LEFT_OUT: strange} if strange else {}
 
 
 def _is_form(name: str) -> bool:

@@ -13,6 +13,15 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from svc_analytics.closing import seals
+from svc_analytics.closing.diff import (
+    NO_DIFFERENCES,
+    Tables,
+    as_texts,
+    comparable,
+    months_left_out,
+    no_longer_stated,
+    read_tables,
+)
 from svc_analytics.closing.neighbours import (
     MONTH_SEALS,
     Mismatch,
@@ -22,16 +31,7 @@ from svc_analytics.closing.neighbours import (
     newest_sealed,
     unmet_neighbours,
 )
-from svc_analytics.closing.restatement.diff import (
-    NO_DIFFERENCES,
-    Tables,
-    as_texts,
-    comparable,
-    months_left_out,
-    no_longer_stated,
-    read_tables,
-)
-from svc_analytics.closing.restatement.rederive import (
+from svc_analytics.closing.rederive import (
     FINDING,
     balance_notes,
     differences,
@@ -44,23 +44,21 @@ from svc_analytics.closing.restatement.rederive import (
     without_verdicts,
 )
 from svc_analytics.closing.seals import FILE, Register, broken_chain, read_register
-from svc_analytics.closing.verification.derived_forms import Sealed
-from svc_analytics.closing.verification.facts import (
+from svc_analytics.closing.verification.contents import (
     changed_profile,
     expected_facts,
     has_other_words,
     is_this_release,
+    missing_tables,
     period_of,
     sealed_statement,
+    sealed_tables,
+    table_names,
     version_of,
     wrong_facts,
 )
+from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.closing.verification.forms import Findings, compare_forms, doubt
-from svc_analytics.closing.verification.tables import (
-    missing_tables,
-    sealed_tables,
-    table_names,
-)
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed, text_of
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.instants import format_instant, parse_bound
@@ -118,7 +116,7 @@ class Proof:
         return replace(self, findings=Findings.joined([self.findings, *more]))
 
 
-def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
+def prove_folder(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
     """Compare a sealed folder, whose hashes fit, with itself and its lake.
 
     The register proves in which order a lake sealed, and nothing of what is in a folder: it lies
@@ -155,7 +153,7 @@ def require_unaltered(
     broken = seals.seal_violations(folder, manifest)
     proof = Proof(folder, manifest, lake)
     if not (broken or is_proven):
-        proof = prove(folder, manifest, lake)
+        proof = prove_folder(folder, manifest, lake)
         broken = proof.findings.broken
     if broken:
         raise LakeError(Message("seal.was_altered", folder=folder, FAULT=broken[0]))

@@ -21,12 +21,12 @@ import pyarrow as pa
 
 from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
-from svc_analytics.closing.restatement.diff import NO_DIFFERENCES
-from svc_analytics.closing.sealing import chain_faults
+from svc_analytics.closing.chain import chain_faults
+from svc_analytics.closing.diff import NO_DIFFERENCES
 from svc_analytics.closing.seals import lake_around
 from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings
-from svc_analytics.closing.verification.proof import prove
+from svc_analytics.closing.verification.proof import prove_folder
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import to_frame
@@ -205,7 +205,7 @@ def _verify(path: Path, lake: Lake | None) -> SealVerification:
         # The manifest was altered, so its period and options cannot be trusted either.
         return SealVerification(path, seal, tuple(broken), (), NO_DIFFERENCES)
     lake, doubts = _find_lake(path, manifest, lake)
-    proof = prove(path, manifest, lake)
+    proof = prove_folder(path, manifest, lake)
     derived = compare_derived(proof.sealed) if proof.sealed else Findings()
     findings = Findings.joined([proof.findings, derived])
     unmet = [[each.text for each in proof.unmet if each.is_known is known] for known in _ANY]

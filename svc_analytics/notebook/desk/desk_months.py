@@ -22,7 +22,7 @@ from svc_analytics.closing.month_states import (
     keep_open,
     month_states,
 )
-from svc_analytics.closing.restatement.rederive import balance_notes, read_until
+from svc_analytics.closing.rederive import balance_notes, read_until
 from svc_analytics.closing.stated import statement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError

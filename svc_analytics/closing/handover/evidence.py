@@ -1,6 +1,7 @@
-"""Pack a sealed statement for an auditor: one zip file that checks itself.
+"""What a stranger is given of a sealed month: all of it in one zip, or the proof of one line.
 
-The zip is the same, byte for byte, whenever the same folder is packed.
+The zip checks itself, and is the same, byte for byte, whenever the same folder is packed. The proof
+shows no other line.
 """
 
 import hashlib
@@ -18,13 +19,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.api.routes import PREFIX, ROUTES
+from svc_analytics.arguments import check
 from svc_analytics.closing import seals
-from svc_analytics.closing.sealing import CHAIN as CHAIN_FILE
-from svc_analytics.closing.sealing import chain_faults
-from svc_analytics.closing.seals import CHAIN, EVIDENCE, README, SUMS, VERIFY, lake_around
+from svc_analytics.closing.chain import CHAIN as CHAIN_FILE
+from svc_analytics.closing.chain import chain_faults
+from svc_analytics.closing.seals import (
+    CHAIN,
+    EVIDENCE,
+    README,
+    SUMS,
+    VERIFY,
+    lake_around,
+    read_register,
+)
+from svc_analytics.closing.verification.contents import version_of
 from svc_analytics.closing.verification.derived_forms import Sealed, fill
-from svc_analytics.closing.verification.facts import version_of
-from svc_analytics.closing.verification.proof import Proof, prove
+from svc_analytics.closing.verification.proof import Proof, prove_folder
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import hash_file
@@ -39,8 +49,10 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.periods import noun_of, parse_period
 from svc_analytics.proofs import verify
-from svc_analytics.proofs.checkpoint import BESIDE
+from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
+from svc_analytics.proofs.merkle import FILE, read_secret
 from svc_analytics.proofs.signature import fingerprint_of, signer_in
+from svc_analytics.proofs.single import prove_line
 from svc_analytics.proofs.statuses import Marks, Trust, signed_by
 from svc_analytics.render.document import unknown_lines
 from svc_analytics.render.folder import MANIFEST, Output
@@ -50,6 +62,36 @@ from svc_analytics.warehouse.models import read_checks, read_footings, read_stat
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
 _CHUNK = 1 << 20
+# `templates/readme.txt` says what a package is, and how a stranger checks it, by a recipe that a
+# test runs.
+_FACTS = ("tool_version", "start", "end", "label", "calendar", "zone", "status", "as_of")
+_TABLES = {
+    "checks": "every finding that concerns the period",
+    "definitions": "what each figure means, and how it is computed",
+    "months": "the figures of each month that the period is made of",
+    "trend": "all coins in USD, month by month, up to that of the statement",
+    "restatement": "what differs from the version before, with the cause",
+}
+# `templates/evidence.txt` says what an auditor asks of records from outside, a sentence in a line.
+# Auditing standards (PCAOB AS 1105.10A) ask for their source, and how they were received, kept and
+# changed. Each sentence is a fact of the manifest or of a sealed table, or the result of a check
+# that ran while the package was made.
+_WIDTH = 92
+_POINT = "- "  # begins a sentence: no value of a record stands before it
+_WORDS = {
+    "names": {"payments": "Payments", "payout_records": "Payouts and refunds"},
+    "routes": {"payments": ROUTES["payments"], "payout_records": ROUTES["payouts"]},
+    "prefix": PREFIX,
+    "readings": {
+        "confirmed": "Two readings in a row saw the same records.",
+        "single": "They were read once; no second reading confirmed them.",
+    },
+    "states": {
+        "complete": "was read completely",
+        "partial": "was read in part",
+        "not extracted": "was not read",
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -123,7 +165,7 @@ def pack_folder(
     broken = [Message("seal.odd_file", name=ascii(name)) for name in odd]
     broken = broken or seals.seal_violations(folder, manifest)
     if not broken:
-        proof = prove(folder, manifest, lake or lake_around(folder.absolute()))
+        proof = prove_folder(folder, manifest, lake or lake_around(folder.absolute()))
         broken = [*proof.findings.broken, *chain_faults(proof.lake), *proof.findings.of_files]
     if broken:
         raise LakeError(Message("seal.not_packed", folder=folder, FAULT=broken[0]))
@@ -236,22 +278,6 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-# ---------- The README.txt of a packed statement
-# What it is, and how a stranger checks it.
-#
-# `templates/readme.txt` has its text, and in it the recipe, which a test runs.
-
-
-_FACTS = ("tool_version", "start", "end", "label", "calendar", "zone", "status", "as_of")
-_TABLES = {
-    "checks": "every finding that concerns the period",
-    "definitions": "what each figure means, and how it is computed",
-    "months": "the figures of each month that the period is made of",
-    "trend": "all coins in USD, month by month, up to that of the statement",
-    "restatement": "what differs from the version before, with the cause",
-}
-
-
 def readme_text(manifest: dict[str, Any]) -> str:
     """Write the README.txt of a sealed statement."""
     noun = noun_of(str(manifest["label"]))
@@ -272,33 +298,6 @@ def _meaning(table: str) -> str:
     """Tell what a table holds; no text where that is not known."""
     macros = {model.name: model.meaning for model in read_statement_macros()}
     return _TABLES.get(table) or macros.get(f"statement_{table}", "")
-
-
-# ---------- The EVIDENCE.txt of a packed statement
-# What an auditor asks of records from outside.
-#
-# Auditing standards (PCAOB AS 1105.10A) ask for their source, and how they were received, kept and
-# changed. Each sentence is a fact of the manifest or of a sealed table, or the result of a check
-# that ran while the package was made. `templates/evidence.txt` has the sentences, one in a line.
-
-
-FILE = "EVIDENCE.txt"
-_WIDTH = 92
-_POINT = "- "  # begins a sentence: no value of a record stands before it
-_WORDS = {
-    "names": {"payments": "Payments", "payout_records": "Payouts and refunds"},
-    "routes": {"payments": ROUTES["payments"], "payout_records": ROUTES["payouts"]},
-    "prefix": PREFIX,
-    "readings": {
-        "confirmed": "Two readings in a row saw the same records.",
-        "single": "They were read once; no second reading confirmed them.",
-    },
-    "states": {
-        "complete": "was read completely",
-        "partial": "was read in part",
-        "not extracted": "was not read",
-    },
-}
 
 
 def evidence_text(proof: Proof) -> str:
@@ -344,3 +343,96 @@ def _facts(proof: Proof) -> dict[str, Any]:
         "marks": Marks.of(proof.folder),
         "has_chain": any(path.is_file() for path in places),
     }
+
+
+@dataclass(frozen=True)
+class LineProof:
+    """The proof of one line: its file, the statement's folder, and the line as CSV.
+
+    Examples:
+        >>> svc.prove(lake, "2026-10", "8f0c…").line_number  # doctest: +SKIP
+        17
+    """
+
+    file: Path
+    folder: Path
+    line_number: int
+    line: str
+    is_signed: bool
+
+
+def prove(
+    lake: Lake,
+    month: str,
+    record_id: str,
+    *,
+    line: int | None = None,
+    zone: str = "UTC",
+    calendar: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> LineProof:
+    """Write a file that proves one line of a sealed month, and shows no other line.
+
+    Whoever has the month's checkpoint checks it with verify.py and Python alone. Of a record
+    with several lines, `line` is the number of one. By default the file is named as the month's
+    folder and the line, in the working folder.
+
+    Returns:
+        The path of the file, and the line.
+
+    Raises:
+        LakeError: where the month is not sealed, was altered since, or has no tree of its lines.
+        ConfigError: for a month that does not exist, and a record without a line in it.
+
+    Examples:
+        >>> svc.prove(lake, "2026-10", "8f0c…")  # doctest: +SKIP
+    """
+    check_lake(lake)
+    folder = newest_sealed_folder(lake, month, zone, calendar)
+    return prove_in_folder(lake, folder, record_id, line, out)
+
+
+def prove_in_folder(
+    lake: Lake,
+    folder: Path,
+    record_id: str,
+    line: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> LineProof:
+    """Prove a line of a sealed folder, with the secret of the lake that sealed it."""
+    check("record_id", record_id, str, "the id of a record as text")
+    if not record_id:
+        raise ConfigError("record_id is empty: give the id of a record")
+    manifest = seals.read_manifest(folder)
+    _require_tree(folder, manifest)
+    secret = _secret_of(lake, folder, manifest)
+    proof = prove_line(folder, manifest, secret, record_id, line, lake.storage)
+    target = Path(f"{folder.name}-line-{proof.line_number}.json" if out is None else out)
+    with output_file(target, is_durable=True) as temporary:
+        temporary.write_text(proof.to_json(), encoding="utf-8", newline="\n")
+    is_signed = proof.signature is not None
+    return LineProof(target, folder, proof.line_number, proof.line, is_signed)
+
+
+def _require_tree(folder: Path, manifest: seals.Manifest) -> None:
+    """Refuse a folder that is not sealed, was altered, or was sealed before there were trees."""
+    if manifest["seal"] is None:
+        raise LakeError(f"{folder} is not sealed: close its month first, with svc-analytics close")
+    if manifest["seal"] != seals.seal_of(manifest):
+        raise LakeError(f"{folder}: {MANIFEST} differs from the seal: restore it from a copy")
+    if "tree" not in manifest:
+        message = f"{manifest['label']} was sealed before there were trees, so no line is proven"
+        raise LakeError(f"{message} alone: hand over all of it with svc-analytics package")
+    if fault := checkpoint_fault(folder, manifest):
+        raise LakeError(f"{folder}: {fault}: restore it from a copy")
+
+
+def _secret_of(lake: Lake, folder: Path, manifest: seals.Manifest) -> bytes:
+    """Read the secret of the lake that sealed a statement; another one proves nothing of it."""
+    if not read_register(lake.path / seals.STATEMENTS).has(manifest["seal"]):
+        message = f"the lake in {lake.place} did not seal {folder}"
+        raise LakeError(f"{message}: name the lake that did with --data-dir, for its secret")
+    secret = read_secret(lake.path)
+    if secret is None:
+        raise LakeError(f"{lake.path / FILE} is missing: restore it from a copy of the lake")
+    return secret

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.restatement.diff import (
+from svc_analytics.closing.diff import (
     NO_DIFFERENCES,
     READ_AT,
     Tables,

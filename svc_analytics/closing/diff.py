@@ -6,9 +6,13 @@ the instants of reading and checking, and the words that say what a figure means
 a row differ.
 """
 
+from __future__ import annotations
+
 import csv
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 
@@ -17,17 +21,32 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from svc_analytics.closing.restatement.causes import Causes, cause_of_record, difference
 from svc_analytics.errors import LakeError
 from svc_analytics.formatting.sanitize import single_line, unescape_formula
 from svc_analytics.formatting.values import text_columns
 from svc_analytics.interrupts import interruptible
 from svc_analytics.messages import Message
+from svc_analytics.money import EXACT, format_amount, is_plain
 from svc_analytics.render.bridge import TREND
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS
 from svc_analytics.warehouse.connection import NO_BARS
+from svc_analytics.warehouse.figures import read_figures
 
+# The columns that say what a row is counted as; all others come from the record itself.
+_CLASS = {
+    *("entry_id", "kind", "parent_payment_id", "parent_receipt_no", "parent_reference_id"),
+    *("parent_paid_at", "parent_period", "days_to_refund"),
+}
+_ASSERTED = ("asserted_balance", "outside_movement")  # what a balance of the console moves
+_OPENING, _MOVEMENT = "opening_position", "rail_movement"
+# What rests on the position that the period opens with.
+_ON_OPENING = {
+    *(_OPENING, "closing_position", "usd_exposure", "asserted_position", "outside_movement"),
+    *("opening", "closing", "position"),
+}
+_EARLIER_MONTH = "earlier_month"  # it moved the position that the period opens with
+_VERDICT, _VERIFIED = {"receipt_verdict"}, "verified"  # a verdict moves no amount
 READ_AT = "first_seen_at"
 COLUMNS = (
     *("subject", "table_name", "name", "currency", "change", "cause"),
@@ -50,11 +69,20 @@ _NEEDED = {  # the columns that a comparison looks rows up by
 _BATCH = 10_000
 _SCHEMA = pa.schema([(name, pa.string()) for name in COLUMNS])
 NO_DIFFERENCES = _SCHEMA.empty_table()
-
 Tables = dict[str, pa.Table]
 Row = dict[str, str]
 Entry = dict[str, str]
 Engine = duckdb.DuckDBPyConnection
+# A newer release may state more, and that is no difference.
+#
+# A sealed statement is compared with what it names itself: its tables, its columns in their
+# order, its figures, its trend of twelve months or more, and its payers in the form that it has.
+
+
+_FIGURES = "figures"  # the table with a row for each figure and coin
+_MONTHS = 12  # of a trend that earlier releases sealed
+_PAYER = "payer_ref"
+_PREFIX = "p-"  # of a payer, since there is a trend: without it, a spreadsheet read some as numbers
 
 
 def as_texts(tables: Tables) -> Tables:
@@ -299,19 +327,6 @@ def _texts(names: list[str], rows: Iterable[list[str]]) -> pa.Table:
     return pa.Table.from_batches(batches, schema)
 
 
-# ---------- Two statements by what both name
-# A newer release may state more, and that is no difference.
-#
-# A sealed statement is compared with what it names itself: its tables, its columns in their
-# order, its figures, its trend of twelve months or more, and its payers in the form that it has.
-
-
-_FIGURES = "figures"  # the table with a row for each figure and coin
-_MONTHS = 12  # of a trend that earlier releases sealed
-_PAYER = "payer_ref"
-_PREFIX = "p-"  # of a payer, since there is a trend: without it, a spreadsheet read some as numbers
-
-
 def comparable(sealed: Tables, new: Tables) -> tuple[Tables, Tables]:
     """Return the tables of two statements with what both name, as the sealed one has it."""
     return both_name(sealed, in_older_form(sealed, new))
@@ -391,3 +406,84 @@ def no_longer_stated(sealed: Tables, new: Tables) -> list[str]:
         named = dict.fromkeys(sealed[_FIGURES]["name"].to_pylist())
         lacking += [f"{_FIGURES}.{name}" for name in named if name not in known]
     return lacking
+
+
+def cause_of_record(
+    before: Row | None, after: Row | None, columns: list[str], changed_ids: Collection[str] | None
+) -> str:
+    """Return why a row differs: `late`, `changed`, `verified`, or `reclassified`.
+
+    What is reclassified counts differently; of what is verified only the verdict is another one.
+    """
+    if before is None and after is not None:
+        return "changed" if after["record_id"] in (changed_ids or ()) else "late"
+    if columns and _VERDICT.issuperset(columns):
+        return _VERIFIED
+    return "reclassified" if columns and _CLASS.issuperset(columns) else "changed"
+
+
+class Causes:
+    """Why the figures of two statements of a period differ, coin by coin.
+
+    `rows` are the lines that differ, with their causes; `old` and `new` the tables of the two.
+    """
+
+    def __init__(self, rows: Iterable[Row], old: Tables, new: Tables) -> None:
+        self._of_rows: dict[str, set[str]] = {}
+        for row in rows:
+            self._of_rows.setdefault(row["currency"], set()).add(row["cause"])
+        self._openings, self._movements = (_moved(name, old, new) for name in (_OPENING, _MOVEMENT))
+        self._asserted = _newly_asserted(old, new)
+
+    def of_figure(self, entry: Row) -> str:
+        """Return why a figure differs; `entry` has its name, coin, change and difference."""
+        name, coin = entry["name"], entry.get("currency", "")
+        if name in _ASSERTED and coin in self._asserted:
+            return "asserted"
+        causes = self._of_rows.get(coin, set())
+        if name not in _verdict_names():
+            causes = causes - {_VERIFIED}
+        if coin in self._openings and name in _ON_OPENING:
+            is_all = name == _OPENING or entry.get("delta") == self._openings[coin]
+            has_other = coin in self._movements and not is_all
+            causes = {_EARLIER_MONTH} | (causes if has_other else set())
+        elif coin in self._openings and entry["change"] != "changed":
+            causes = causes or {_EARLIER_MONTH}  # the coin has a row because it has a position
+        return ", ".join(sorted(causes)) or "elsewhere"
+
+
+@cache
+def _verdict_names() -> frozenset[str]:
+    """Return the names of the figures, and of the columns of receipts, that verdicts move."""
+    figures = (each.name for each in read_figures().values() if "verdicts" in each.needs)
+    return frozenset((*figures, "verdict", "reason"))
+
+
+def _moved(column: str, old: Tables, new: Tables) -> dict[str, str | None]:
+    """Return by how much a figure moved, by coin; None where it is unknown on one side.
+
+    A coin that a summary does not have is zero there.
+    """
+    rows = (tables["summary"].to_pylist() if "summary" in tables else [] for tables in (old, new))
+    before, after = ({row["currency"]: row.get(column, "") for row in side} for side in rows)
+    values = {
+        coin: (before.get(coin, "0"), after.get(coin, "0")) for coin in before.keys() | after.keys()
+    }
+    return {coin: difference(*pair) for coin, pair in values.items() if pair[0] != pair[1]}
+
+
+def _newly_asserted(old: Tables, new: Tables) -> set[str]:
+    """Return the coins whose asserted balance is another one, or is new."""
+    rows = (tables["figures"].to_pylist() if "figures" in tables else [] for tables in (old, new))
+    before, after = (
+        {(row["currency"], row["value"]) for row in each if row["name"] == "asserted_balance"}
+        for each in rows
+    )
+    return {coin for coin, _ in before ^ after}
+
+
+def difference(old: str, new: str) -> str | None:
+    """Return the difference of two texts as a text; None where one of them is no number."""
+    if not (is_plain(old) and is_plain(new)):
+        return None
+    return format_amount(EXACT.subtract(Decimal(new), Decimal(old)))

@@ -1,31 +1,193 @@
-"""The memory of this machine: of each lake the newest chain of seals that it signed or saw.
+"""The chain of seals: how a folder joins that of its lake, and what this machine remembers of it.
 
-It lies outside of the lakes. Whoever may write a lake may put another in its place, in which every
-proof fits; but its chain does not begin with the one that is remembered here.
+A folder that is written gets its tree of lines, its seal, its line in the register and in the
+chain, and its checkpoint, in this order, and before it is moved into place: a run that is killed in
+between leaves a line too many in the register and in the chain, and never a sealed folder that they
+do not know.
+
+The chain is one small file that lists all months a lake sealed, in their order. A reader who keeps
+it sees later that no month was taken out, put in before, or sealed anew: each later chain begins
+with it. Its tree lets them prove that by its root and size alone. A leaf of the tree is all that an
+entry says; in earlier releases it was its checkpoint alone, and a chain gets another tree when it
+grows.
+
+The memory of this machine lies outside of the lakes: of each the newest chain that it signed or
+saw. Whoever may write a lake may put another in its place, in which every proof fits; but its chain
+does not begin with the one that is remembered.
 """
 
 import getpass
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.closing.sealing import Chain, read_known
-from svc_analytics.closing.seals import STATEMENTS, all_sealed, read_register
-from svc_analytics.errors import ConfigError, NotProven, text_of
+from svc_analytics.closing.seals import (
+    STATEMENTS,
+    Manifest,
+    Register,
+    Row,
+    all_sealed,
+    read_register,
+    register_seal,
+    seal_of,
+)
+from svc_analytics.errors import (
+    ConfigError,
+    LakeError,
+    NotProven,
+    StoreError,
+    StoreUnavailable,
+    text_of,
+)
 from svc_analytics.files import atomic_write, locked, make_folder, state_folder, write_json
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
+from svc_analytics.log import LOG
 from svc_analytics.messages import Message
-from svc_analytics.proofs.verify import begins
+from svc_analytics.proofs.checkpoint import checkpoint_text, tree_of, write_checkpoint
+from svc_analytics.proofs.merkle import consistency, is_consistent, require_secret, root_of
+from svc_analytics.proofs.verify import Result, begins, chain_leaf, read_chain
+from svc_analytics.storage import merge_into
 
-FILE = "chains.json"
+CHAIN = "chain.json"
+CHAIN_SIGNATURE = f"{CHAIN}.sig"
+Entry = dict[str, Any]
+Chain = dict[str, Any]
+_NAMES = ("seal", "label", "calendar", "zone", "version")  # of an entry, as in the register
+MEMORY = "chains.json"
 _FORMAT = 1
 _EMPTY: Chain = {"size": 0, "root": sha256(b"").hexdigest(), "checkpoints": []}
 _MONTH = ("label", "calendar", "zone", "version")
+
+
+def digest_of(manifest: dict[str, Any]) -> str | None:
+    """Hash the checkpoint of a sealed manifest; None where an earlier release sealed it."""
+    text = checkpoint_text(manifest)
+    return None if text is None else sha256(text.encode()).hexdigest()
+
+
+def require_beginning(known: Chain) -> None:
+    """Raise `ValueError` where a chain does not prove that it begins with the one before."""
+    if (earlier := known["earlier"]) is not None:
+        before, all_of_it = ((one["size"], bytes.fromhex(one["root"])) for one in (earlier, known))
+        if not is_consistent(before, all_of_it, [*map(bytes.fromhex, earlier["proof"])]):
+            raise ValueError("its proof of consistency does not hold")
+
+
+def chain_text(merchant_id: object, entries: Sequence[Entry], before: Chain | None) -> str:
+    """Write the chain of these checkpoints, which proves that it begins with the one before."""
+    leaves, size = [chain_leaf(each) for each in entries], before["size"] if before else 0
+    earlier = None
+    if before and list(entries[:size]) == before["checkpoints"]:
+        proof = [each.hex() for each in consistency(leaves, size)]
+        earlier = {"size": size, "root": root_of(leaves[:size]).hex(), "proof": proof}
+    chain = {
+        "origin": f"svc-analytics/{merchant_id}/chain",
+        "size": len(entries),
+        "root": root_of(leaves).hex(),
+        "checkpoints": list(entries),
+        "earlier": earlier,
+    }
+    return json.dumps(chain, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
+
+
+def seal_folder(lake: Lake, folder: Path, manifest: Manifest) -> str:
+    """Return the seal of a folder, which the lake's register and its chain then know.
+
+    The manifest gains its tree, which the seal covers, and the folder its checkpoint.
+    """
+    manifest["tree"] = tree_of(folder, manifest, require_secret(lake.storage), lake.storage)
+    seal = seal_of(manifest)
+    keep_chain(lake)  # refuses one that was altered, before the register has the seal
+    register_seal(lake.storage, manifest, seal)
+    write_checkpoint(folder, manifest | {"seal": seal})
+    keep_chain(lake, manifest | {"seal": seal})
+    return seal
+
+
+def keep_chain(lake: Lake, new: Manifest | None = None) -> None:
+    """Write the seals of the register that the chain lacks; `new` is not in its place yet.
+
+    A signature of the shorter chain is removed, where that may be: it is of another text. Raises
+    `LakeError` for a chain that is not the register's.
+    """
+    merge_into(lake.storage, partial(_keep_chain, lake, new))
+
+
+def _keep_chain(lake: Lake, new: Manifest | None) -> None:
+    statements = lake.path / STATEMENTS
+    register = read_register(statements)
+    known = read_known(statements, register)
+    own = {new["seal"]: digest_of(new)} if new else {}
+    listed = known["checkpoints"] if known else []
+    # Another machine may have listed a month while its folder was not in its place.
+    entries = [each | {"checkpoint": own.get(each["seal"], each["checkpoint"])} for each in listed]
+    if rows := register.rows[len(listed) :]:
+        digests = {each["seal"]: digest_of(each) for _, each in all_sealed(statements)} | own
+        entries += [_entry(row, digests) for row in rows]
+    if entries == listed:
+        return
+    try:
+        lake.storage.remove(statements / CHAIN_SIGNATURE)
+    except StoreUnavailable:
+        raise
+    except StoreError:  # of a bucket where nothing may be deleted: no reason to stop behind a seal
+        LOG.warning("%s could not be removed: it is of a shorter chain", CHAIN_SIGNATURE)
+    with lake.storage.write(statements / CHAIN) as temporary:
+        text = chain_text(lake.merchant_id, entries, known)
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _entry(row: Row, digests: Mapping[str, str | None]) -> Entry:
+    facts = dict(zip(_NAMES, row, strict=True))
+    return facts | {"version": int(facts["version"]), "checkpoint": digests.get(facts["seal"])}
+
+
+def read_known(statements: Path, register: Register) -> Chain | None:
+    """Read the chain of a lake; None where it has none.
+
+    Raises `LakeError` for one that does not begin as the register does.
+    """
+    path = statements / CHAIN
+    if not path.exists():
+        return None
+    try:
+        known = read_chain(path.read_bytes())
+        require_beginning(known)
+        rows = [tuple(str(each[name]) for name in _NAMES) for each in known["checkpoints"]]
+    except (Result, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise LakeError(Message("seal.chain_altered", path=path)) from error
+    if rows != [*register.rows[: len(rows)]]:
+        raise LakeError(Message("seal.chain_differs", path=path))
+    return known
+
+
+def chain_faults(lake: Lake | None) -> list[Message]:
+    """List where the chain of a lake is not that of its register and its sealed folders.
+
+    One that lacks the newest seals is none: the next close lists them.
+    """
+    statements = lake.path / STATEMENTS if lake else None
+    register = read_register(statements) if statements else Register()
+    if statements is None or not register.rows:
+        return []
+    try:
+        known = read_known(statements, register) or {"checkpoints": []}
+    except LakeError as error:
+        return [Message("text.error", ERROR=text_of(error))]
+    listed = {each["seal"]: each["checkpoint"] for each in known["checkpoints"]}
+    return [
+        Message("seal.chain_of_other", chain=CHAIN, label=one["label"])
+        for _, one in all_sealed(statements)
+        if one["seal"] in listed
+        and one["seal"] == seal_of(one)
+        and listed[one["seal"]] != digest_of(one)
+    ]
 
 
 @dataclass(frozen=True)
@@ -47,7 +209,7 @@ class Remembered:
         return Message("memory.chain", CHAIN=_words(self.chain), HOW=how, at=self.at)
 
 
-def check(
+def require_continued(
     lake: Lake, own: Collection[str] = (), reason: str = "", *, is_signing: bool = True
 ) -> list[Message]:
     """Refuse a lake that does not continue the chain that is remembered of it.
@@ -83,7 +245,7 @@ def check(
         return [Message("memory.went_on", FAULT=fault, reason=reason, by=by)]
 
 
-def keep(lake: Lake, *, is_signed: bool = False) -> Remembered | None:
+def remember(lake: Lake, *, is_signed: bool = False) -> Remembered | None:
     """Remember the chain of a lake as it is now, unless it does not continue what is remembered.
 
     Returns what is remembered of the lake then; None where it is not this chain.
@@ -168,13 +330,13 @@ def _held(lake: Lake) -> Iterator[tuple[Path, list[Remembered]]]:
     try:
         make_folder(folder, 0o700)
         with locked(folder / ".lock", Message("busy.remembering", folder=folder)):
-            chains = _read(folder / FILE)
+            chains = _read(folder / MEMORY)
             before = [*chains]
-            yield folder / FILE, chains
+            yield folder / MEMORY, chains
             if chains != before:
                 facts = json.loads(json.dumps([asdict(each) for each in chains]))
                 document = {"format": _FORMAT, "chains": facts, "check": _check(facts)}
-                write_json(atomic_write(folder / FILE), document)
+                write_json(atomic_write(folder / MEMORY), document)
     except OSError as error:
         raise ConfigError(Message("memory.no_folder", reason=text_of(error))) from error
 
