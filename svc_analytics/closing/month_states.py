@@ -29,6 +29,7 @@ from svc_analytics.render.month_state import Kind, MonthState
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS
 from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.open_months import reasons_of_months
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.sentences import stored_sentences
 from svc_analytics.statements.statement import Statement, prepare
@@ -75,6 +76,7 @@ def judged_months(
     contents, months = LakeContents.read(lake), list[MonthState]()
     for zone, calendar in reckonings(lake, scheduled):
         states = month_states(lake, clock, zone, calendar, contents)
+        judge_open(lake, states, clock, contents, note)
         for place, state in enumerate(states):
             if place < LAST or not state.is_sealed:
                 states[place] = judged(lake, state, clock, contents, note)
@@ -82,6 +84,29 @@ def judged_months(
                 states[place] = with_statuses(states[place])
         months += states[::-1]
     return months
+
+
+def judge_open(
+    lake: Lake, states: Iterable[MonthState], clock: int, contents: LakeContents, note: Note
+) -> None:
+    """Find out together what keeps those months from a seal that are over and have none.
+
+    The first one behind a sealed month is left to `judged`, which compares their positions.
+    """
+    waiting = [
+        state.period
+        for state in states
+        if not (state.kind == "running" or state.versions or is_judged(contents, state))
+        and _sealed_before(lake, state.period) is None
+    ]
+    if len(waiting) < 2:
+        return
+    note(f"looking at {waiting[-1].label} .. {waiting[0].label}")
+    with suppress(SvcError):  # what hinders it is said of each month
+        reasons = reasons_of_months(lake, waiting, clock)
+        moments = (contents, LakeContents.read(lake))
+        for period, why in zip(waiting, reasons, strict=True):
+            keep_judgement(moments, period, None, Judgement(tuple(each.text for each in why)))
 
 
 def state_of(lake: Lake, period: Period, clock: int, contents: LakeContents) -> MonthState:
@@ -224,9 +249,12 @@ def _judge(lake: Lake, state: MonthState, clock: int) -> Judgement:
 
 def _held(lake: Lake, statement: Statement) -> Statement:
     """Return a statement with all that keeps it from a seal, as where it meets no neighbour."""
-    place = lake.path / seals.STATEMENTS / statement.period.folder
-    before = neighbours.newest_sealed(statement.period.shift(-1), [place], lake.merchant_id)
-    return neighbours.held_to(before, statement, lake)
+    return neighbours.held_to(_sealed_before(lake, statement.period), statement, lake)
+
+
+def _sealed_before(lake: Lake, period: Period) -> seals.Sealed | None:
+    place = lake.path / seals.STATEMENTS / period.folder
+    return neighbours.newest_sealed(period.shift(-1), [place], lake.merchant_id)
 
 
 def _judgement(statement: Statement) -> Judgement:
