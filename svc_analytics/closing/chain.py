@@ -50,7 +50,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.log import LOG
 from svc_analytics.messages import Message
 from svc_analytics.proofs.checkpoint import checkpoint_text, tree_of, write_checkpoint
-from svc_analytics.proofs.merkle import consistency, is_consistent, require_secret, root_of
+from svc_analytics.proofs.tree import consistency, is_consistent, require_secret, root_of
 from svc_analytics.proofs.verify import Result, begins, chain_leaf, read_chain
 from svc_analytics.storage import merge_into
 

@@ -57,9 +57,9 @@ from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import check_currency, printed, write_folder
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.finality import unread_again
 from svc_analytics.statements.reading import Basis, check_names, name_empty
 from svc_analytics.statements.statement import Statement, prepare
-from svc_analytics.statements.unknown import unread_again
 from svc_analytics.storage import merge_into
 
 _DEFAULTS: JobOptions = {

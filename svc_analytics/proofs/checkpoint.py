@@ -15,7 +15,7 @@ from typing import Any
 from svc_analytics.errors import LakeError
 from svc_analytics.files import make_folder
 from svc_analytics.messages import Message
-from svc_analytics.proofs.merkle import HASH, PART, SCHEME, Lines, Salts, Scope, Tree, read_lines
+from svc_analytics.proofs.tree import HASH, PART, SCHEME, Lines, Salts, Scope, Tree, read_lines
 from svc_analytics.storage import Storage
 
 FILE = "checkpoint"

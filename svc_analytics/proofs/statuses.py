@@ -1,7 +1,8 @@
 """The statuses of a sealed statement, by the very checks of `verify.py`.
 
 There are four, and never one tick for all: sealed, signed and stamped are found here, and whether
-it is proven by its records, by a verification against its lake.
+it is proven by its records, by a verification against its lake. A form is no check: it tells the
+marks that its folder bears, and of what it cannot know who checks it and how.
 """
 
 import os

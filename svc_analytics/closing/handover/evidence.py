@@ -50,10 +50,10 @@ from svc_analytics.messages import Message
 from svc_analytics.periods import noun_of, parse_period
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
-from svc_analytics.proofs.merkle import FILE, read_secret
 from svc_analytics.proofs.signature import fingerprint_of, signer_in
 from svc_analytics.proofs.single import prove_line
 from svc_analytics.proofs.statuses import Marks, Trust, signed_by
+from svc_analytics.proofs.tree import FILE, read_secret
 from svc_analytics.render.document import unknown_lines
 from svc_analytics.render.folder import MANIFEST, Output
 from svc_analytics.render.formats import has_typst

@@ -66,8 +66,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import tree_of
-from svc_analytics.proofs.merkle import read_secret
 from svc_analytics.proofs.sealed_zones import has_known_offsets, has_other_rules
+from svc_analytics.proofs.tree import read_secret
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import MANIFEST, printed
 from svc_analytics.statements.months import MONTHS

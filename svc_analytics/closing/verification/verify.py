@@ -1,4 +1,7 @@
-"""Verify a sealed statement against its seals and its lake."""
+"""Verify a sealed statement against its seals and its lake, from its folder or from its package.
+
+A package is a zip file that every program unpacks alike, or none.
+"""
 
 from __future__ import annotations
 

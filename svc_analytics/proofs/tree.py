@@ -1,7 +1,9 @@
-"""Hash trees of the shape of RFC 9162, built leaf by leaf in memory that does not grow.
+"""The hash tree of a statement's lines, of the shape of RFC 9162.
 
-A root fixes all leaves and their order. A path of some hashes leads from one leaf to the root,
-and a proof of consistency from the root of the first leaves to that of all.
+It is made in memory that does not grow. A root fixes all leaves and their order. A path of some
+hashes leads from one leaf to the root, and a proof of consistency from the root of the first
+leaves to that of all. A leaf is the exact text of a record of `lines.csv`, salted with the secret
+of its lake.
 """
 
 from __future__ import annotations
