@@ -37,7 +37,7 @@ _RECORD, _RECEIPT = b"record_id", b"receipt_sha256"
 _NO_RECEIPT = bytes(HASH)
 _BOM = b"\xef\xbb\xbf"
 _GROUP = 20_000  # rows of a Parquet file that are in memory at a time
-_CHUNK = 1 << 18  # bytes of a CSV file that are
+_CHUNK = 1 << 18  # bytes of a CSV file that are in memory at a time
 _LONGEST = 1 << 20  # bytes of a record: a quote that nobody closes shall not take the memory
 # The secret of a lake, of which salts are made: without its salt, nobody can guess a line. It is
 # made when the lake first seals a month. Whoever has it can test guesses at lines of which only a
