@@ -25,7 +25,7 @@ from svc_analytics import verify_statement
 from svc_analytics.closing.handover.evidence import pack_folder
 from svc_analytics.closing.month_states import judged_months
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.closing.verification import contents as sealed_tables
+from svc_analytics.closing.verification import contents
 from svc_analytics.closing.verification.contents import (
     has_other_words,
     is_this_release,
@@ -178,8 +178,8 @@ def test_a_seal_of_this_release_without_the_year_before_does_not_hold(closer, mo
 @pytest.mark.thorough
 def test_a_table_more_breaks_nothing(closer, monkeypatch):
     """The older statement does not have it."""
-    always = tuple(name for name in sealed_tables._TABLES_OF_ALL if name != "cohorts")
-    monkeypatch.setattr(sealed_tables, "_TABLES_OF_ALL", always)
+    always = tuple(name for name in contents._TABLES_OF_ALL if name != "cohorts")
+    monkeypatch.setattr(contents, "_TABLES_OF_ALL", always)
     with another_release(without_a_table):
         folder = closer.close().folder
     assert verify_statement(folder).holds and closer.close().state == "unchanged"
