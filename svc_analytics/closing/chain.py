@@ -49,13 +49,17 @@ from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.log import LOG
 from svc_analytics.messages import Message
-from svc_analytics.proofs.checkpoint import checkpoint_text, tree_of, write_checkpoint
+from svc_analytics.proofs.checkpoint import (
+    CHAIN,
+    CHAIN_SIGNATURE,
+    checkpoint_text,
+    tree_of,
+    write_checkpoint,
+)
 from svc_analytics.proofs.tree import consistency, is_consistent, require_secret, root_of
 from svc_analytics.proofs.verify import Result, begins, chain_leaf, read_chain
 from svc_analytics.storage import merge_into
 
-CHAIN = "chain.json"
-CHAIN_SIGNATURE = f"{CHAIN}.sig"
 Entry = dict[str, Any]
 Chain = dict[str, Any]
 _NAMES = ("seal", "label", "calendar", "zone", "version")  # of an entry, as in the register

@@ -20,6 +20,7 @@ from svc_analytics.storage import Storage
 
 FILE = "checkpoint"
 SIGNATURE, QUERY, STAMP = f"{FILE}.sig", f"{FILE}.tsq", f"{FILE}.tsr"
+CHAIN, CHAIN_SIGNATURE = "chain.json", "chain.json.sig"  # of all checkpoints of a lake
 BESIDE = (FILE, SIGNATURE, QUERY, STAMP)  # beside the manifest, which names none of them
 _HEX = "[0-9a-f]{64}"
 _FORM = re.compile(

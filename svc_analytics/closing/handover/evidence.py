@@ -21,7 +21,6 @@ import pyarrow.compute as pc
 from svc_analytics.api.routes import PREFIX, ROUTES
 from svc_analytics.arguments import check
 from svc_analytics.closing import seals
-from svc_analytics.closing.chain import CHAIN as CHAIN_FILE
 from svc_analytics.closing.chain import chain_faults
 from svc_analytics.closing.verification.contents import version_of
 from svc_analytics.closing.verification.derived_forms import Sealed, fill
@@ -40,7 +39,7 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.periods import noun_of, parse_period
 from svc_analytics.proofs import verify
-from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
+from svc_analytics.proofs.checkpoint import BESIDE, CHAIN, CHAIN_SIGNATURE, checkpoint_fault
 from svc_analytics.proofs.signature import fingerprint_of, signer_in
 from svc_analytics.proofs.single import prove_line
 from svc_analytics.proofs.statuses import Marks, Trust, signed_by
@@ -211,9 +210,8 @@ def _write(target: Path, proof: Proof) -> None:
 def _added(proof: Proof) -> dict[str, bytes]:
     """Make what a package adds to the sealed files, by name."""
     texts = {seals.README: readme_text(proof.manifest), seals.EVIDENCE: evidence_text(proof)}
-    files = [proof.folder / name for name in BESIDE] + [
-        proof.folder.parent / name for name in seals.CHAIN
-    ]
+    files = [proof.folder / name for name in BESIDE]
+    files += [proof.folder.parent / name for name in (CHAIN, CHAIN_SIGNATURE)]
     return {
         **{name: text.encode() for name, text in texts.items()},
         seals.VERIFY: Path(verify.__file__).read_bytes(),
@@ -316,7 +314,7 @@ def _facts(proof: Proof) -> dict[str, Any]:
     lines = tables.get("lines")
     later = 0 if lines is None else pc.sum(pc.greater(lines["record_version"], 1)).as_py() or 0
     verdicts = tables["receipts"]["verdict"].to_pylist() if "receipts" in tables else []
-    places = (proof.folder / CHAIN_FILE, proof.folder.parent / CHAIN_FILE)
+    places = (proof.folder / CHAIN, proof.folder.parent / CHAIN)
     return {
         "proof": proof,
         "facts": facts,

@@ -18,7 +18,7 @@ from svc_analytics.errors import ConfigError, LakeError, NotProven, text_of
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.messages import Message
 from svc_analytics.proofs import signature
-from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, checkpoint_text
+from svc_analytics.proofs.checkpoint import CHAIN, CHAIN_SIGNATURE, FILE, SIGNATURE, checkpoint_text
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.storage import Storage, add_file, merge_into
 
@@ -117,7 +117,7 @@ def sign_folder(
         sign_chain(lake, path)
         chain.remember(lake, is_signed=True)
     if not is_chain_signed(lake):
-        notes.append(Message("sign.no_chain", chain=chain.CHAIN))
+        notes.append(Message("sign.no_chain", chain=CHAIN))
     return replace(done, notes=tuple(notes))
 
 
@@ -212,7 +212,7 @@ class Signer:
             notes.append(Message("sign.nobody", name=folder.name))
         if not (self.is_told or is_chain_signed(self.lake)):
             self.is_told = True
-            notes.append(Message("sign.no_chain", chain=chain.CHAIN))
+            notes.append(Message("sign.no_chain", chain=CHAIN))
         return replace(closed, signed_by=by).with_notes(notes)
 
 
@@ -380,19 +380,19 @@ def is_vouched(lake: Lake, own: Collection[str], known: chain.Remembered | None,
 
 def is_chain_signed(lake: Lake) -> bool:
     statements = lake.path / seals.STATEMENTS
-    if not (statements / chain.CHAIN).is_file():
+    if not (statements / CHAIN).is_file():
         return True
-    content = (statements / chain.CHAIN).read_bytes()
-    return _signer(statements / chain.CHAIN_SIGNATURE, content) is not None
+    content = (statements / CHAIN).read_bytes()
+    return _signer(statements / CHAIN_SIGNATURE, content) is not None
 
 
 def sign_chain(lake: Lake, key: Path) -> None:
     """Sign the chain of a lake, if it is that of its register and its folders."""
     statements = lake.path / seals.STATEMENTS
     for fault in chain.chain_faults(lake):
-        raise not_signed(statements / chain.CHAIN, fault)
-    if (statements / chain.CHAIN).is_file():
-        content, file = (statements / chain.CHAIN).read_bytes(), statements / chain.CHAIN_SIGNATURE
+        raise not_signed(statements / CHAIN, fault)
+    if (statements / CHAIN).is_file():
+        content, file = (statements / CHAIN).read_bytes(), statements / CHAIN_SIGNATURE
         put_signature(lake.storage, file, content, key, _replace)
 
 
