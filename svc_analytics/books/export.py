@@ -1,7 +1,7 @@
 """The books of a month: its entries for one system, and the lists that go with them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -53,16 +53,6 @@ class BooksSource:
 
 
 @dataclass(frozen=True)
-class Way:
-    """How books are made: whose accounts, an entry for what, at which rates."""
-
-    accounts: Accounts
-    by: str = DAY
-    rates: ExternalRates | None = None
-    booked: Imports = field(default_factory=dict)  # into the ledger that they are for
-
-
-@dataclass(frozen=True)
 class Books:
     """The entries of a month, with what none of them holds and what they rest on."""
 
@@ -111,23 +101,33 @@ def _csv(lines: list[tuple[str, ...]]) -> str:
     )
 
 
-def make_books(source: BooksSource, way: Way) -> Books:
-    """Make the entries of a month; of what was imported before, those that correct it."""
+def make_books(
+    source: BooksSource,
+    accounts: Accounts,
+    by: str = DAY,
+    rates: ExternalRates | None = None,
+    booked: Imports | None = None,
+) -> Books:
+    """Make the entries of a month; of what was `booked` before, those that correct it.
+
+    An entry is `by` the day or the month; `booked` are the imports into the ledger that they are
+    for.
+    """
     period = source.period
     if period.is_longer:
         raise ConfigError(f"{period.folder}: books are of a month; name one, such as 2026-10")
     first, last = source.days
     label = period.folder
-    booking = Booking(label, last, way.accounts, way.by, way.rates, source.is_provisional)
+    booking = Booking(label, last, accounts, by, rates, source.is_provisional)
     movements = read_movements(source.tables["lines"])
-    if way.rates:
-        way.rates.of({day for day, _, _ in movements.sums})  # all days that lack one are named
-    require_apart(period, source.tables["lines"], way.booked)
-    own = way.booked.get(label, ())
+    if rates:
+        rates.of({day for day, _, _ in movements.sums})  # all days that lack one are named
+    require_apart(period, source.tables["lines"], booked or {})
+    own = (booked or {}).get(label, ())
     entries = unbooked(make_entries(movements, booking), own, source.seal, booking)
-    currency = way.rates.currency if way.rates else "USD"
+    currency = rates.currency if rates else "USD"
     journal = Journal(label, first, last, source.as_of, tuple(entries), currency, booking.places)
-    roll = roll_forward(movements, _positions(source, first, way.rates), last, way.rates)
+    roll = roll_forward(movements, _positions(source, first, rates), last, rates)
     return Books(journal, booking, movements, roll, count_before(own, source.seal))
 
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.closing.seals import (
+    COLUMNS,
     STATEMENTS,
     Manifest,
     Register,
@@ -49,16 +50,19 @@ from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.log import LOG
 from svc_analytics.messages import Message
-from svc_analytics.proofs.checkpoint import checkpoint_text, tree_of, write_checkpoint
-from svc_analytics.proofs.merkle import consistency, is_consistent, require_secret, root_of
+from svc_analytics.proofs.checkpoint import (
+    CHAIN,
+    CHAIN_SIGNATURE,
+    checkpoint_text,
+    tree_of,
+    write_checkpoint,
+)
+from svc_analytics.proofs.tree import consistency, is_consistent, require_secret, root_of
 from svc_analytics.proofs.verify import Result, begins, chain_leaf, read_chain
 from svc_analytics.storage import merge_into
 
-CHAIN = "chain.json"
-CHAIN_SIGNATURE = f"{CHAIN}.sig"
 Entry = dict[str, Any]
 Chain = dict[str, Any]
-_NAMES = ("seal", "label", "calendar", "zone", "version")  # of an entry, as in the register
 MEMORY = "chains.json"
 _FORMAT = 1
 _EMPTY: Chain = {"size": 0, "root": sha256(b"").hexdigest(), "checkpoints": []}
@@ -144,7 +148,7 @@ def _keep_chain(lake: Lake, new: Manifest | None) -> None:
 
 
 def _entry(row: Row, digests: Mapping[str, str | None]) -> Entry:
-    facts = dict(zip(_NAMES, row, strict=True))
+    facts = dict(zip(COLUMNS, row, strict=True))
     return facts | {"version": int(facts["version"]), "checkpoint": digests.get(facts["seal"])}
 
 
@@ -159,7 +163,7 @@ def read_known(statements: Path, register: Register) -> Chain | None:
     try:
         known = read_chain(path.read_bytes())
         require_beginning(known)
-        rows = [tuple(str(each[name]) for name in _NAMES) for each in known["checkpoints"]]
+        rows = [tuple(str(each[name]) for name in COLUMNS) for each in known["checkpoints"]]
     except (Result, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise LakeError(Message("seal.chain_altered", path=path)) from error
     if rows != [*register.rows[: len(rows)]]:

@@ -21,7 +21,6 @@ from svc_analytics.closing.diff import (
     in_older_form,
     read_tables,
 )
-from svc_analytics.closing.seals import lake_around, read_register
 from svc_analytics.closing.verification.contents import unknown_of
 from svc_analytics.errors import DataError, LakeError
 from svc_analytics.formatting.display import Display, label, lined_up, names_of
@@ -275,7 +274,7 @@ def _alterations(folder: Path, manifest: seals.Manifest) -> list[Message]:
     """List what of a statement does not fit its hashes, its own tables or its lake's register."""
     texts = seals.alterations(folder, manifest)
     texts += contradicting_tables(folder, manifest["files"])
-    if manifest["seal"] and lake_around(folder):
-        contradiction = read_register(folder.parent).contradicts(manifest)
+    if manifest["seal"] and seals.lake_around(folder):
+        contradiction = seals.read_register(folder.parent).contradicts(manifest)
         texts += [contradiction] if contradiction else []
     return texts

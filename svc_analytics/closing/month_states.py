@@ -14,7 +14,6 @@ from svc_analytics.closing import neighbours, seals
 from svc_analytics.closing.due import Reckoning, closes_at, lake_months, reckonings
 from svc_analytics.closing.rederive import read_until, rederive, restatement
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.closing.seals import STATEMENTS, Manifest, seal_of
 from svc_analytics.errors import SvcError, text_of
 from svc_analytics.files import find_made, keep_made, program_digest
 from svc_analytics.instants import parse_bound
@@ -43,7 +42,7 @@ LAST = 12  # months that are shown one by one: a year of them
 _KIND = "months"
 _MOST = 1000  # answers that are kept
 _MONTH_FILE = re.compile("[0-9]{4}-[0-9]{2}")
-_SEALED = [f"{STATEMENTS}/*/{name}" for name in (MANIFEST, "summary.*")]
+_SEALED = [f"{seals.STATEMENTS}/*/{name}" for name in (MANIFEST, "summary.*")]
 
 
 def month_states(
@@ -216,7 +215,7 @@ def keep_results(
             keep_judgement(moments, seals.stated_period(manifest), manifest, Judgement())
 
 
-def _manifest(state: MonthState) -> Manifest | None:
+def _manifest(state: MonthState) -> seals.Manifest | None:
     return seals.read_manifest(state.versions[-1]) if state.versions else None
 
 
@@ -283,7 +282,7 @@ class Judgement:
 
 
 def find_judgement(
-    contents: LakeContents, period: Period, sealed: Manifest | None
+    contents: LakeContents, period: Period, sealed: seals.Manifest | None
 ) -> Judgement | None:
     """Return the kept judgement of a month, or of its newest seal; None where there is none."""
     content = find_made(_KIND, contents.beneath(period, sealed))
@@ -293,7 +292,7 @@ def find_judgement(
 def keep_judgement(
     moments: tuple[LakeContents, LakeContents],
     period: Period,
-    sealed: Manifest | None,
+    sealed: seals.Manifest | None,
     answer: Judgement,
 ) -> None:
     """Keep what was found of a month between two moments, if the lake was the same at both."""
@@ -317,7 +316,7 @@ class LakeContents:
         records = [ACCEPTED, *(f"{name}/*.parquet" for name in data_folders())]
         return cls(facts, _digests(lake, records), _digests(lake, [ASSERTIONS, *_SEALED]))
 
-    def beneath(self, period: Period, sealed: Manifest | None) -> str:
+    def beneath(self, period: Period, sealed: seals.Manifest | None) -> str:
         """Name all that an answer on a month is made of: on its newest seal, if it has one.
 
         A sealed month is stated as of its seal, so months behind that have no part in it.
@@ -325,10 +324,10 @@ class LakeContents:
         facts = [*self.facts, period.folder, period.calendar, f"{period.start} {period.end}"]
         if sealed:
             until = month_of(parse_bound(sealed["as_of"])).label
-            facts.append(seal_of(sealed))
+            facts.append(seals.seal_of(sealed))
             paths = [path for path in self.records if not _is_behind(path, until)]
         else:
-            met = (ASSERTIONS, f"{STATEMENTS}/{period.shift(-1).folder}")
+            met = (ASSERTIONS, f"{seals.STATEMENTS}/{period.shift(-1).folder}")
             paths = [*self.records, *(path for path in self.beside if path.startswith(met))]
         files = self.records | self.beside
         return "\n".join([*facts, *(f"{path} {files[path]}" for path in paths)])

@@ -1,4 +1,8 @@
-"""Make a sealed statement again from its lake, and say what the lake now gives differently."""
+"""Make a sealed statement again from its lake, and say what the lake now gives differently.
+
+It is made with the balances that it names: what `assertions.csv` says else, and other verdicts on
+receipts, are notes, and no difference.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterator

@@ -1,4 +1,4 @@
-"""The calendars there are, by name."""
+"""The calendars: their months and days, and how each writes and reads its labels."""
 
 import re
 from collections.abc import Callable

@@ -1,7 +1,8 @@
 """The statuses of a sealed statement, by the very checks of `verify.py`.
 
 There are four, and never one tick for all: sealed, signed and stamped are found here, and whether
-it is proven by its records, by a verification against its lake.
+it is proven by its records, by a verification against its lake. A form is no check: it tells the
+marks that its folder bears, and of what it cannot know who checks it and how.
 """
 
 import os
@@ -13,14 +14,13 @@ from typing import Any
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.messages import Message
 from svc_analytics.proofs import verify
-from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
+from svc_analytics.proofs.checkpoint import CHAIN, CHAIN_SIGNATURE, FILE, SIGNATURE
 from svc_analytics.proofs.signature import signer_in
 from svc_analytics.proofs.single import MOST, SingleProof
 from svc_analytics.proofs.stamp import has_stamp
 
 HELD, FAILED, UNCHECKED = "held", "FAILED", "not checked"
 NOT_COMPARED = "not compared"  # a form that another release made
-CHAIN = "chain.json"
 _Path = str | os.PathLike[str]
 Check = tuple[Any, ...]  # what is checked, the function of verify.py, and what it takes
 LACKING = ("proof.not_signed", "proof.not_stamped")  # the codes of what is not there
@@ -83,7 +83,7 @@ def statuses_of(folder: Path, trust: Trust) -> list[Status]:
     """
     place = folder if (folder / CHAIN).exists() else folder.parent
     signed: list[Check] = [("signature", verify.check_signed, folder, FILE, trust.signers)]
-    if (place / f"{CHAIN}.sig").exists() or (folder / CHAIN).exists():
+    if (place / CHAIN_SIGNATURE).exists() or (folder / CHAIN).exists():
         signed.append(("chain's signature", verify.check_signed, place, CHAIN, trust.signers))
     facts: dict[str, Any] = {}
     sealed: list[Check] = [

@@ -17,8 +17,8 @@ from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.messages import Message
 from svc_analytics.periods import CALENDARS, Period, known_until, month, month_of
 from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.finality import read_until
 from svc_analytics.statements.tables import read_tables
-from svc_analytics.statements.unknown import read_until
 from svc_analytics.warehouse.acknowledgements import content_of
 from svc_analytics.warehouse.models import Saying
 from svc_analytics.warehouse.sources import Footers

@@ -1,7 +1,11 @@
-"""The records of two periods, each with the one reason for which it moves a figure.
+"""The records of two periods, each with the one reason for which it moves a figure, and the parts.
 
 The first reason that holds is the record's: it is a one-off, its customer is new or lost, it
 refunds an earlier sale, or it is a sale or a refund like others. All of it is counted in SQL.
+
+A part is the difference of two sums in a row of sums: what the old period came to, what the new
+one would have come to at the old rates, and what it came to. So the parts add up to the change
+whatever the rates are, and however these sums are rounded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What one snapshot of the lake tells of a period: a statement's tables, and up to when."""
+"""What one snapshot of the lake tells of a period: a statement's tables, and up to when.
+
+Its lines may have properties of the payments' metadata as columns, those that were named. Metadata
+is the merchant's own (contract, Payment): a cart, a branch, a channel.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,9 @@ from svc_analytics.records.raw_json import decode_text, members
 from svc_analytics.render.bridge import TREND
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion
+from svc_analytics.statements.finality import read_until, require_begun, require_begun_by
 from svc_analytics.statements.tables import count_period, keep_accepted, read_omissions, read_tables
 from svc_analytics.statements.trend import read_trend, trend_bounds, with_own_month
-from svc_analytics.statements.unknown import read_until, require_begun, require_begun_by
 from svc_analytics.warehouse.acknowledgements import Acceptances, Sealed
 from svc_analytics.warehouse.sources import Sources
 from svc_analytics.warehouse.warehouse import Warehouse

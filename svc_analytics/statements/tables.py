@@ -1,4 +1,8 @@
-"""A statement's tables: which there are, and the table macro that each comes from."""
+"""A statement's tables: which there are, the table macro that each comes from, and its digest.
+
+Control totals are rows, sums of money by coin, and a hash over the rows in order, as the texts of
+their CSV. It is the same in every form, and any tool can compute it from `<table>.csv`.
+"""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from svc_analytics.periods import Period
 from svc_analytics.render.compared.figures import chosen_figures
 from svc_analytics.render.face.all_coins import PRICED
 from svc_analytics.schema import MONEY
+from svc_analytics.statements.finality import read_until
 from svc_analytics.statements.months import count_months, keep_known, months_begun
 from svc_analytics.statements.tables import keep_accepted
-from svc_analytics.statements.unknown import read_until
 from svc_analytics.warehouse.acknowledgements import Acceptances
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import Figure, read_figures

@@ -1,4 +1,7 @@
-"""Notifiers: the addresses that notices are sent to, as SVC_NOTIFY names them."""
+"""Notifiers: the addresses that notices are sent to, as SVC_NOTIFY names them.
+
+With the address of pings and the file of metrics they are all by which a run is watched.
+"""
 
 import hashlib
 import re

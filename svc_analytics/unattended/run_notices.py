@@ -62,40 +62,6 @@ def _attachment(path: Path, sha256: str) -> Attachment:
     return Attachment(path, sha256, path.read_bytes())
 
 
-@dataclass(frozen=True)
-class Sender:
-    """Sends notices of one run; `facts` of the run go to webhooks and commands."""
-
-    facts: dict[str, Any]
-    watching: Watching
-
-    def send(self, notifier: Notifier, notice: Notice, files: Sequence[Attachment]) -> None:
-        """Send a notice with its files; raise `Undelivered` unless it is taken."""
-        if notifier.is_mail:
-            mail = mail_of(notifier, self._placed(notice), files)
-            send_mail(notifier, mail, self.watching)
-        elif notifier.scheme == "exec":
-            _run(notifier.command, self._document(notice, files, has_paths=True))
-        elif notifier.scheme.startswith("slack+"):
-            text = _slack_text(self._placed(notice))
-            if len(text) > _MOST_OF_SLACK:
-                raise TooMuch(f"Slack takes {_MOST_OF_SLACK:,} letters, not {len(text):,}")
-            call(notifier.parts.geturl(), self.watching, _encoded({"text": text}))
-        else:
-            call(notifier.address, self.watching, self._document(notice, files))
-
-    def _placed(self, notice: Notice) -> Notice:
-        """Return a notice for people, who may have several lakes and machines."""
-        line = f"lake: {self.facts['lake']}, on {self.facts['machine']}"
-        return replace(notice, lines=(*notice.lines, line))
-
-    def _document(
-        self, notice: Notice, files: Sequence[Attachment], *, has_paths: bool = False
-    ) -> bytes:
-        described = [each.to_json(has_path=has_paths) for each in files]
-        return _encoded({**notice.to_json(), **self.facts, "files": described})
-
-
 def _encoded(document: dict[str, Any]) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode()
 
@@ -202,15 +168,34 @@ class RunNotices:
         """Send a notice in the largest form that is taken; return why it is not the whole."""
         title, refusals = f"svc-analytics {self.facts['command']}: ", list[TooMuch]()
         whole = replace(notice, subject=f"{title}{notice.subject}")
-        sender = Sender(self.facts | {"machine": socket.gethostname()}, self.watching)
         for form in forms(whole, title, files, len(files) if notifier.is_mail else 0):
             smaller = saying(form, str(refusals[0]) if refusals else "")
             try:
-                sender.send(notifier, smaller.hiding(self.watching.secrets), form[1])
+                self._hand_over(notifier, smaller.hiding(self.watching.secrets), form[1])
                 return refusals[0] if refusals else None
             except TooMuch as error:
                 refusals.append(error)
         raise refusals[0]
+
+    def _hand_over(self, notifier: Notifier, notice: Notice, files: Sequence[Attachment]) -> None:
+        """Send a notice with its files; raise `Undelivered` unless it is taken."""
+        facts = self.facts | {"machine": socket.gethostname()}
+        described = [each.to_json(has_path=notifier.scheme == "exec") for each in files]
+        document = _encoded({**notice.to_json(), **facts, "files": described})
+        # People may have several lakes and machines.
+        place = f"lake: {facts['lake']}, on {facts['machine']}"
+        placed = replace(notice, lines=(*notice.lines, place))
+        if notifier.is_mail:
+            send_mail(notifier, mail_of(notifier, placed, files), self.watching)
+        elif notifier.scheme == "exec":
+            _run(notifier.command, document)
+        elif notifier.scheme.startswith("slack+"):
+            text = _slack_text(placed)
+            if len(text) > _MOST_OF_SLACK:
+                raise TooMuch(f"Slack takes {_MOST_OF_SLACK:,} letters, not {len(text):,}")
+            call(notifier.parts.geturl(), self.watching, _encoded({"text": text}))
+        else:
+            call(notifier.address, self.watching, document)
 
 
 Form = tuple[Notice, Sequence[Attachment], tuple[str, ...]]  # with what is not in it

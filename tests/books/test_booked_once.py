@@ -24,7 +24,7 @@ from filelock import FileLock
 
 import svc_analytics as svc
 from svc_analytics.books.accounts import starter
-from svc_analytics.books.export import Way, make_books, preset_files
+from svc_analytics.books.export import make_books, preset_files
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.desk.panel import Judging, Panel
@@ -284,7 +284,7 @@ Row = dict[str, str]
 
 
 def written(preset: str, seed: int = 3) -> bytes:
-    books = make_books(SeededMonth(seed).source(), Way(chart_of(preset)))
+    books = make_books(SeededMonth(seed).source(), chart_of(preset))
     return preset_files(books, PRESETS[preset])[0]
 
 
@@ -356,7 +356,7 @@ def test_a_system_refuses_an_entry_whose_key_is_there(name):
     for is_first in (True, False):
         assert is_first == (not keys & there)
         there |= keys
-    again = make_books(SeededMonth(3).source(), Way(chart_of(name)))
+    again = make_books(SeededMonth(3).source(), chart_of(name))
     assert keys == {entry.entry_id for entry in again.journal.entries}
 
 

@@ -14,7 +14,7 @@ import pytest
 from svc_analytics.books.accounts import Accounts, parse_accounts, read_accounts, refusals, starter
 from svc_analytics.books.entries import DAY, MONTH
 from svc_analytics.books.entry import Entry, EntryLine, Journal
-from svc_analytics.books.export import Way, make_books, preset_files
+from svc_analytics.books.export import make_books, preset_files
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.errors import ConfigError
 from tests.support.importers import IMPORTERS, Refused
@@ -202,7 +202,7 @@ def test_a_month_of_more_lines_than_a_file_takes_is_several_files():
 @pytest.mark.parametrize("name", ["csv", "hledger", "ledger"])
 def test_amounts_of_38_digits_are_written_to_the_cent(name):
     """Those who have no limit take them; the others say which entry is too large."""
-    books = make_books(SeededMonth(3, largest=10**20).source(), Way(accounts()))
+    books = make_books(SeededMonth(3, largest=10**20).source(), accounts())
     [content, *_] = preset_files(books, PRESETS[name])
     assert (
         max(abs(amount) for each in IMPORTERS[name](content) for _, amount in each.lines) > 10**17
@@ -214,7 +214,7 @@ def test_amounts_of_38_digits_are_written_to_the_cent(name):
 def test_a_provisional_month_says_so_in_every_entry_and_line():
     """Whoever opens the books sees it without our program."""
     source = replace(SeededMonth(3).source(None), is_provisional=True)
-    books = make_books(source, Way(accounts()))
+    books = make_books(source, accounts())
     for each, line in books.journal.lines:
         assert each.narration.startswith("PROVISIONAL: ")
         assert line.description.startswith("PROVISIONAL: ")
@@ -224,7 +224,7 @@ def test_a_provisional_month_says_so_in_every_entry_and_line():
 @pytest.mark.parametrize("by", [DAY, MONTH])
 def test_each_entry_says_that_its_rates_are_external(name, by):
     """In every system, on a line of the entry; that of a day says which rate, and who says so."""
-    books = make_books(SeededMonth(3).source(), Way(chart_of(name), by, euro()))
+    books = make_books(SeededMonth(3).source(), chart_of(name), by, euro())
     text = b"".join(preset_files(books, PRESETS[name])).decode(PRESETS[name].encoding)
     for each in books.journal.entries:
         [row, *_] = [row for row in text.splitlines() if f"{each.rates}" in row]

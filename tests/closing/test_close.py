@@ -24,7 +24,7 @@ from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.closing.seals import read_manifest, read_register
 from svc_analytics.errors import LakeBusy, LakeError, Unavailable
 from svc_analytics.files import DamagedFile, restore_folders
-from svc_analytics.proofs.merkle import require_secret
+from svc_analytics.proofs.tree import require_secret
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.wallet_balance import assert_balance
 from svc_analytics.storage import LocalStorage, mended

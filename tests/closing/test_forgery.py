@@ -368,37 +368,21 @@ NO_FORMULA = formula(r"<f>.*?</f>", "")
 # What a verification says first, and what was done.
 FORGERIES: dict[str, Change] = {
     "statement.html is not (every amount)": page(r"(?<=>)[\d,]+\.\d+", "999,999.00"),
-    "statement.html is not (one amount)": page(r">48\.5", ">58.5", count=1),
-    "statement.html is not (two figures exchanged)": page("row-net_sales", "row-gross_sales"),
-    "statement.html is not (a coin)": page(">usdt<", ">btc<", count=1),
-    "statement.html is not (the merchant)": page("Shop", "Bazaar", count=1),
     "statement.html is not (a chart made a text)": page(PICTURE, "Net settlement 999,999", count=1),
     "statement.html is not (a text in a chart)": page(
         "</svg>", "<text>999,999</text></svg>", count=1
     ),
     "statement.html is not (a script)": page("</body>", "<script></script></body>"),
-    "statement.html is not (an amount in a heading)": page("<h2>Charts", "<h2>Charts of 999,999"),
-    "statement.html is not (an amount beside a number)": page(
-        'class="n"', 'class="n" title="999,999"'
-    ),
     "statement.json is not (a figure)": in_json('"gross_sales": "100"', '"gross_sales": "9"'),
     "statement.json is not (a fact)": in_json('"final"', '"audited"', count=1),
-    "statement.json is not (a comment)": in_json('"kind": "payout"', '"kind": "bribe"'),
     "journal.csv is not (all of it)": content("journal.csv", "account,amount\nAssets:Wallet,1\n"),
     "journal.csv is not (an amount)": text("journal.csv", ",-50.5,", ",-51.5,"),
     "journal.beancount is not (an amount)": text("journal.beancount", r"48\.5 ~", "58.5 ~"),
-    "statement.xlsx is not (another value of a sum)": formula(r"(</f><v>)-?[\d.]+", r"\g<1>7"),
     "statement.xlsx is not (a sum of another cell)": formula(r"SUM\(B\d+", "SUM(B1"),
-    "statement.xlsx is not (another function)": formula(r"<f>(ROUND\()?SUM", r"<f>\1MAX"),
-    "statement.xlsx is not (a sum of another sheet)": formula(r"SUM\(B", "SUM(Days!B"),
-    "statement.xlsx is not (a shared formula)": formula("<f>", '<f t="array" ref="B1">'),
-    "statement.xlsx is not (a formula more)": formula("<v>2</v>", "<f>1+1</f><v>2</v>"),
     "statement.xlsx is not (one letter)": content("statement.xlsx", "x"),
     "statement.xlsx is not (an amount)": workbook("<v>48.5</v>", "<v>58.5</v>"),
     "statement.xlsx is not (number formats)": workbook("#,##0", "&quot;999,999&quot;", "xl/styles"),
-    "statement.xlsx is not (no mark of rounding)": workbook("≈ ", ""),
     "statement.xlsx is not (a macro)": macro,
-    "statement.xlsx is not (a coin)": workbook("<t>usdt</t>", "<t>btc</t>", "xl/worksheets/sheet1"),
     "summary.csv is not": text("summary.csv", "usdt,1,", "usdt,2,"),
     "lines.csv is not": text("lines.csv", ",100,", ",110,"),
     "lines.parquet is not (a row lost)": parquet(lambda table: table.slice(1)),

@@ -155,7 +155,7 @@ def test_what_comes_behind_a_seal_loses_no_result(closer, monkeypatch, error):
 
 def test_a_stop_before_the_seal_leaves_no_seal(closer, monkeypatch):
     """Warnings are looked up first: what fails there fails before anything is sealed."""
-    monkeypatch.setattr(close, "warnings_of", lambda *_: 1 / 0)
+    monkeypatch.setattr(close.seals, "warnings_of", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         closer.close()
     assert not list(closer.desk.lake.path.glob("statements/*/manifest.json"))

@@ -25,7 +25,7 @@ from svc_analytics import verify_statement
 from svc_analytics.closing.handover.evidence import pack_folder
 from svc_analytics.closing.month_states import judged_months
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.closing.verification import contents as sealed_tables
+from svc_analytics.closing.verification import contents
 from svc_analytics.closing.verification.contents import (
     has_other_words,
     is_this_release,
@@ -178,8 +178,8 @@ def test_a_seal_of_this_release_without_the_year_before_does_not_hold(closer, mo
 @pytest.mark.thorough
 def test_a_table_more_breaks_nothing(closer, monkeypatch):
     """The older statement does not have it."""
-    always = tuple(name for name in sealed_tables._ALWAYS if name != "cohorts")
-    monkeypatch.setattr(sealed_tables, "_ALWAYS", always)
+    always = tuple(name for name in contents._TABLES_OF_ALL if name != "cohorts")
+    monkeypatch.setattr(contents, "_TABLES_OF_ALL", always)
     with another_release(without_a_table):
         folder = closer.close().folder
     assert verify_statement(folder).holds and closer.close().state == "unchanged"
@@ -299,10 +299,6 @@ page, definitions = partial(text, "statement.html"), partial(text, "definitions.
 columns = partial(text, "datapackage.json")
 
 
-def styled(rules: str) -> Change:
-    return page("</style>", rules.replace("\\", r"\\") + "</style>")
-
-
 def exchanged(change: Callable[[str, str], Change], one: str, other: str) -> Change:
     """Let two names stand in each other's place."""
     steps = [change(one, "\0"), change(other, one), change("\0", other)]
@@ -314,31 +310,17 @@ def exchanged(change: Callable[[str, str], Change], one: str, other: str) -> Cha
     return all_of
 
 
+# A page or a workbook is proven by being made again: one other byte is as good as any.
 PAGES: dict[str, Change] = {
-    "content in capitals": styled('td.n::after{CONTENT:"000,000"}'),
-    "content behind a blank": styled('td.n::after{content :"9"}'),
-    "content behind a comment": styled('td.n::after{content/**/:"9"}'),
-    "content escaped": styled(r'td.n::before{c\6fntent:"9"}'),
-    "numbers of no size": styled("td.n{font-size:0}"),
-    "rows not shown": styled("#row-payment_fees,#row-refunds_paid{display:none}"),
-    "rows collapsed": styled("tr:nth-child(3){visibility:collapse}"),
-    "a row hidden": page('id="row-payment_fees"', 'id="row-payment_fees" hidden'),
-    "a row without height": page('id="row-payment_fees"', r'\g<0> style="display:none"'),
-    "prose": page("</main>", "<p>Audited by KPMG: 900,000 are owed to Mina.</p></main>"),
-    "prose in a tooltip": page('title="[^"]*"', 'title="Audited."', count=1),
+    "rows not shown": page("</style>", "#row-payment_fees{display:none}</style>"),
     "prose in a heading": page("<h2>Charts", "<h2>Charts, audited"),
     "two labels exchanged": exchanged(page, "Gross sales", "Sales after fees"),
     "two amounts exchanged": exchanged(page, ">99.0<", ">48.5<"),
     "a chart redrawn": page("<svg.*?</svg>", "<svg></svg>"),
-    "a script": page("</body>", "<script></script></body>"),
 }
 BOOKS: dict[str, Change] = {
-    "every row hidden": workbook("<row ", '<row hidden="1" ', "xl/worksheets/"),
-    "rows without height": workbook("<row ", '<row ht="0" customHeight="1" ', "xl/worksheets/"),
     "a sheet hidden": workbook("<sheet ", '<sheet state="hidden" ', "xl/workbook.xml", count=1),
-    "columns hidden": workbook("<col ", '<col hidden="1" ', "xl/worksheets/"),
     "an amount": workbook("<v>48.5</v>", "<v>58.5</v>"),
-    "prose": workbook("What each figure means", "Audited by KPMG"),
 }
 NAMES: dict[str, Change] = {
     "two labels exchanged": exchanged(definitions, "Gross sales,", "Sales after fees,"),

@@ -17,24 +17,24 @@ import pytest
 import svc_analytics as svc
 from svc_analytics import verify_statement
 from svc_analytics.closing import chain as seal_chain
-from svc_analytics.closing.chain import CHAIN as FILE
-from svc_analytics.closing.chain import CHAIN_SIGNATURE as SIGNATURE
 from svc_analytics.closing.chain import chain_faults, keep_chain
 from svc_analytics.closing.handover.sign import Signer
 from svc_analytics.closing.seals import read_manifest, register_seal, seal_of
 from svc_analytics.errors import LakeError, StoreError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.proofs import verify
+from svc_analytics.proofs.checkpoint import CHAIN as FILE
+from svc_analytics.proofs.checkpoint import CHAIN_SIGNATURE as SIGNATURE
 from svc_analytics.proofs.checkpoint import Checkpoint, write_checkpoint
-from svc_analytics.proofs.merkle import FILE as OF_SECRET
-from svc_analytics.proofs.merkle import (
+from svc_analytics.proofs.statuses import Trust, statuses_of
+from svc_analytics.proofs.tree import FILE as OF_SECRET
+from svc_analytics.proofs.tree import (
     is_consistent,
     netstring,
     read_secret,
     require_secret,
     split_records,
 )
-from svc_analytics.proofs.statuses import Trust, statuses_of
 from svc_analytics.proofs.verify import read_chain
 from svc_analytics.storage import LocalStorage, open_storage
 from tests.support.sealed_months import COMMITS, unpack
@@ -458,7 +458,7 @@ def test_no_two_lists_of_netstrings_are_alike():
 DYING = """
 import os, sys
 from pathlib import Path
-from svc_analytics.proofs.merkle import require_secret
+from svc_analytics.proofs.tree import require_secret
 from svc_analytics.storage import open_storage
 
 write, replace, moment = Path.write_bytes, os.replace, sys.argv[2]

@@ -23,7 +23,8 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import FOLDER, tree_of
-from svc_analytics.proofs.merkle import (
+from svc_analytics.proofs.single import prove_line
+from svc_analytics.proofs.tree import (
     Salts,
     Scope,
     Tree,
@@ -34,7 +35,6 @@ from svc_analytics.proofs.merkle import (
     read_secret,
     root_of,
 )
-from svc_analytics.proofs.single import prove_line
 from svc_analytics.proofs.verify import Result, root_by
 from svc_analytics.storage import Storage, open_storage
 from tests.proofs.test_checkpoints import plain_root, seal_next
@@ -288,7 +288,7 @@ def test_of_a_record_that_is_gone_nobody_says_that_it_never_was(made, storage, t
 def test_a_seal_keeps_the_parts_in_the_lake(closer, tmp_path, monkeypatch):
     """For the lake's owner alone, and `prove` takes them: a line of another part is not read."""
     before = closer.sealed("2026-10")
-    for module in ("merkle", "checkpoint", "single"):
+    for module in ("tree", "checkpoint", "single"):
         monkeypatch.setattr(f"svc_analytics.proofs.{module}.PART", 2)
     folder = seal_next(closer.desk.lake, before)
     [kept] = (closer.desk.lake.path / FOLDER).iterdir()

@@ -1,7 +1,4 @@
-"""The doctor: what it finds wrong, with a next step, and that it writes nothing.
-
-How the doctor finds a lake whose months are sealed.
-"""
+"""The doctor: what it finds wrong, with a next step, and that it writes nothing."""
 
 import json
 import ssl
@@ -20,7 +17,6 @@ from svc_analytics.unattended import doctor
 from svc_analytics.unattended.notifiers import read_watching
 from svc_analytics.unattended.watch import Watch
 from tests.support.commands import Run
-from tests.support.fake_service import payment
 from tests.support.loopback import answering
 from tests.support.mail_servers import MailHandler, mail_server
 from tests.support.post_office import post_office
@@ -269,28 +265,3 @@ def test_the_certificate_of_the_service_is_looked_at(trusted, at, state, text, s
         [point] = doctor._certificate(settings)
     assert (point.name, point.state) == ("TLS", state)
     assert text in point.text and step in point.next_step and bool(step) == bool(point.next_step)
-
-
-def lines(call, *names: str) -> list[str]:
-    """The doctor's lines of some names."""
-    found = call("doctor").out.splitlines()
-    return [line for line in found if line.partition(":")[0].split()[-1] in names]
-
-
-def test_a_sealed_month_that_changed_or_was_altered_is_wrong(call, closer, monkeypatch):
-    """It is over, and has a seal, and still a person should look."""
-    monkeypatch.setenv("SVC_PATIENCE", "1")  # its service is not there
-    closer.closed("2026-08", "2026-09", "2026-10")
-    assert lines(call, "months", "seals") == [
-        "well months: every month that is over is sealed, and holds"
-    ]
-    table = Path("data/statements/2026-09/summary.csv")
-    content = table.read_bytes()
-    table.write_bytes(content.replace(b"2", b"3", 1))
-    [wrong] = lines(call, "months", "seals")
-    assert wrong.startswith("wrong seals: 2026-09 is sealed, and ") and "summary.csv" in wrong
-    table.write_bytes(content)
-    closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
-    closer.desk.extract(rereads=True)
-    [wrong] = lines(call, "months", "seals")
-    assert wrong.startswith("wrong seals: 2026-10 is sealed, and changed since it was sealed")

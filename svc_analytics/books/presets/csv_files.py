@@ -41,7 +41,7 @@ class CsvRow:
         return self.journal.settings.get(name, "")
 
     def tracked(self, place: int) -> str:
-        """Return the names and values that are tracked, one after another."""
+        """Return a cell of what is tracked: names and values by turns, none behind the last."""
         cells = [cell for pair in self.journal.tracking.items() for cell in pair]
         return cells[place] if place < len(cells) else ""
 
@@ -81,7 +81,8 @@ def csv_text(
     tracked: Iterable[str] = (),
 ) -> str:
     """Write a row for each line; the columns of an entry are empty but on its first line."""
-    lines = [[*of_entry, *of_line, *(names := [*tracked])]]
+    names = [*tracked]
+    lines = [[*of_entry, *of_line, *names]]
     for entry in journal.entries:
         for place, line in enumerate(entry.lines):
             row = CsvRow(journal, entry, line, place)
@@ -100,27 +101,32 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if re.search(r'[",;\r\n]', text) else text
 
 
-# QuickBooks Online: Settings, Import data, Journal entries. Each line says which external rate
-# there is, for the file has no text of an entry.
+def _with_rates(row: CsvRow) -> str:
+    """Describe a line, with the external rate that there is: the file has no text of an entry."""
+    text = row.line.fitted(4000 - len(row.entry.rates) - 2)
+    return harmless(", ".join(filter(None, [text, row.entry.rates])), 4000)
+
+
+def _write_qbo(journal: Journal) -> str:
+    tracked = [name for name in _QBO_TRACKED if name in journal.tracking]
+    return csv_text(journal, _QBO_COLUMNS, tracked=tracked)
+
+
+# QuickBooks Online: Settings, Import data, Journal entries.
 _QBO_COLUMNS: Columns = {
     "JournalNo": _entry_id,
     "JournalDate": _day_in_order,
     "AccountName": _account,
     "Debits": _debit,
     "Credits": _credit,
-    "Description": lambda row: harmless(
-        ", ".join(filter(None, [row.line.fitted(3998 - len(row.entry.rates)), row.entry.rates])),
-        4000,
-    ),
+    "Description": _with_rates,
 }
 _QBO_TRACKED = ("Location", "Class")  # columns of a company that tracks them
 QBO = Preset(
     "qbo",
     "QuickBooks Online",
     "csv",
-    lambda journal: csv_text(
-        journal, _QBO_COLUMNS, tracked=[name for name in _QBO_TRACKED if name in journal.tracking]
-    ),
+    _write_qbo,
     arrives="posts at once",
     again="each entry is refused while the warning of a journal number used twice is on; "
     "with the warning off, all is booked twice",

@@ -21,17 +21,7 @@ import pyarrow.compute as pc
 from svc_analytics.api.routes import PREFIX, ROUTES
 from svc_analytics.arguments import check
 from svc_analytics.closing import seals
-from svc_analytics.closing.chain import CHAIN as CHAIN_FILE
 from svc_analytics.closing.chain import chain_faults
-from svc_analytics.closing.seals import (
-    CHAIN,
-    EVIDENCE,
-    README,
-    SUMS,
-    VERIFY,
-    lake_around,
-    read_register,
-)
 from svc_analytics.closing.verification.contents import version_of
 from svc_analytics.closing.verification.derived_forms import Sealed, fill
 from svc_analytics.closing.verification.proof import Proof, prove_folder
@@ -49,11 +39,11 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.periods import noun_of, parse_period
 from svc_analytics.proofs import verify
-from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
-from svc_analytics.proofs.merkle import FILE, read_secret
+from svc_analytics.proofs.checkpoint import BESIDE, CHAIN, CHAIN_SIGNATURE, checkpoint_fault
 from svc_analytics.proofs.signature import fingerprint_of, signer_in
 from svc_analytics.proofs.single import prove_line
 from svc_analytics.proofs.statuses import Marks, Trust, signed_by
+from svc_analytics.proofs.tree import FILE, read_secret
 from svc_analytics.render.document import unknown_lines
 from svc_analytics.render.folder import MANIFEST, Output
 from svc_analytics.render.formats import has_typst
@@ -165,7 +155,7 @@ def pack_folder(
     broken = [Message("seal.odd_file", name=ascii(name)) for name in odd]
     broken = broken or seals.seal_violations(folder, manifest)
     if not broken:
-        proof = prove_folder(folder, manifest, lake or lake_around(folder.absolute()))
+        proof = prove_folder(folder, manifest, lake or seals.lake_around(folder.absolute()))
         broken = [*proof.findings.broken, *chain_faults(proof.lake), *proof.findings.of_files]
     if broken:
         raise LakeError(Message("seal.not_packed", folder=folder, FAULT=broken[0]))
@@ -212,20 +202,19 @@ def _write(target: Path, proof: Proof) -> None:
             is_whole = name == MANIFEST or sums[name] == manifest["files"][name]["sha256"]
             _require(is_whole, folder / name)
         lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
-        _add_text(archive, f"{folder.name}/{SUMS}", lines.encode())
+        _add_text(archive, f"{folder.name}/{seals.SUMS}", lines.encode())
         if proof.sealed:
             _add_readable(archive, proof.sealed)
 
 
 def _added(proof: Proof) -> dict[str, bytes]:
     """Make what a package adds to the sealed files, by name."""
-    texts = {README: readme_text(proof.manifest), EVIDENCE: evidence_text(proof)}
-    files = [proof.folder / name for name in BESIDE] + [
-        proof.folder.parent / name for name in CHAIN
-    ]
+    texts = {seals.README: readme_text(proof.manifest), seals.EVIDENCE: evidence_text(proof)}
+    files = [proof.folder / name for name in BESIDE]
+    files += [proof.folder.parent / name for name in (CHAIN, CHAIN_SIGNATURE)]
     return {
         **{name: text.encode() for name, text in texts.items()},
-        VERIFY: Path(verify.__file__).read_bytes(),
+        seals.VERIFY: Path(verify.__file__).read_bytes(),
         **{path.name: path.read_bytes() for path in files if path.is_file()},
     }
 
@@ -325,7 +314,7 @@ def _facts(proof: Proof) -> dict[str, Any]:
     lines = tables.get("lines")
     later = 0 if lines is None else pc.sum(pc.greater(lines["record_version"], 1)).as_py() or 0
     verdicts = tables["receipts"]["verdict"].to_pylist() if "receipts" in tables else []
-    places = (proof.folder / CHAIN_FILE, proof.folder.parent / CHAIN_FILE)
+    places = (proof.folder / CHAIN, proof.folder.parent / CHAIN)
     return {
         "proof": proof,
         "facts": facts,
@@ -429,7 +418,7 @@ def _require_tree(folder: Path, manifest: seals.Manifest) -> None:
 
 def _secret_of(lake: Lake, folder: Path, manifest: seals.Manifest) -> bytes:
     """Read the secret of the lake that sealed a statement; another one proves nothing of it."""
-    if not read_register(lake.path / seals.STATEMENTS).has(manifest["seal"]):
+    if not seals.read_register(lake.path / seals.STATEMENTS).has(manifest["seal"]):
         message = f"the lake in {lake.place} did not seal {folder}"
         raise LakeError(f"{message}: name the lake that did with --data-dir, for its secret")
     secret = read_secret(lake.path)

@@ -8,10 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from svc_analytics.closing import chain, seals
-from svc_analytics.closing.chain import CHAIN, CHAIN_SIGNATURE, chain_faults, keep_chain
 from svc_analytics.closing.handover.evidence import newest_sealed_folder
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.closing.seals import lake_around
 from svc_analytics.closing.verification.derived_forms import Sealed, compare_derived, write_again
 from svc_analytics.closing.verification.forms import Findings
 from svc_analytics.closing.verification.proof import Proof, prove_folder
@@ -20,7 +18,7 @@ from svc_analytics.errors import ConfigError, LakeError, NotProven, text_of
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.messages import Message
 from svc_analytics.proofs import signature
-from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, checkpoint_text
+from svc_analytics.proofs.checkpoint import CHAIN, CHAIN_SIGNATURE, FILE, SIGNATURE, checkpoint_text
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.storage import Storage, add_file, merge_into
 
@@ -109,10 +107,10 @@ def sign_folder(
     path, manifest = require_key(key), seals.read_manifest(folder)
     if manifest["seal"] and checkpoint_text(manifest) is None:
         raise LakeError(Message("sign.no_checkpoint", folder=folder, file=FILE))
-    lake = lake or lake_around(folder.absolute())
+    lake = lake or seals.lake_around(folder.absolute())
     if lake is None:
         raise not_signed(folder, Message("sign.no_lake"))
-    keep_chain(lake)
+    chain.keep_chain(lake)
     notes = chain.require_continued(lake, reason=reason)
     done = _sign_proven(lake, folder, manifest, path)
     if is_vouched(lake, {done.seal}, chain.remember(lake), done.key):
@@ -143,7 +141,7 @@ def sign_all(
     """
     check_lake(lake)
     lake.require()
-    keep_chain(lake)
+    chain.keep_chain(lake)
     notes, path = chain.require_continued(lake, reason=reason), require_key(key)
     by, signed, refused = signature.fingerprint_of(path), list[Signature](), list[Message]()
     for folder, manifest in newest_versions(lake):
@@ -253,7 +251,7 @@ def _faults(proof: Proof) -> Iterator[str]:
     """Yield why not all of a sealed folder is proven."""
     derived = compare_derived(proof.sealed) if proof.sealed else Findings()
     findings = Findings.joined([proof.findings, derived])
-    yield from (*chain_faults(proof.lake), *findings.broken)
+    yield from (*chain.chain_faults(proof.lake), *findings.broken)
     if count := proof.table.num_rows:
         yield Message("proof.differs", count=count)
     yield from (*findings.unproven, *(each.text for each in proof.unmet))
@@ -391,7 +389,7 @@ def is_chain_signed(lake: Lake) -> bool:
 def sign_chain(lake: Lake, key: Path) -> None:
     """Sign the chain of a lake, if it is that of its register and its folders."""
     statements = lake.path / seals.STATEMENTS
-    for fault in chain_faults(lake):
+    for fault in chain.chain_faults(lake):
         raise not_signed(statements / CHAIN, fault)
     if (statements / CHAIN).is_file():
         content, file = (statements / CHAIN).read_bytes(), statements / CHAIN_SIGNATURE

@@ -43,7 +43,6 @@ from svc_analytics.closing.rederive import (
     verdict_notes,
     without_verdicts,
 )
-from svc_analytics.closing.seals import FILE, Register, broken_chain, read_register
 from svc_analytics.closing.verification.contents import (
     changed_profile,
     expected_facts,
@@ -66,8 +65,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import tree_of
-from svc_analytics.proofs.merkle import read_secret
 from svc_analytics.proofs.sealed_zones import has_known_offsets, has_other_rules
+from svc_analytics.proofs.tree import read_secret
 from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import MANIFEST, printed
 from svc_analytics.statements.months import MONTHS
@@ -134,9 +133,9 @@ def prove_folder(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> P
         period = period_of(manifest)
     except ConfigError as error:
         return proof.adding(Findings([Message("seal.manifest_wrong", ERROR=text_of(error))]))
-    register = Register()
+    register = seals.Register()
     if lake:
-        register = read_register(lake.path / seals.STATEMENTS)
+        register = seals.read_register(lake.path / seals.STATEMENTS)
         profile, notes = changed_profile(manifest, lake), balance_notes(lake, manifest, period)
         proof = _stated_again(proof.adding(Findings(unproven=profile, notes=notes)))
     proof = proof.adding(*_zone_rules(proof.new.period if proof.new else period))
@@ -189,7 +188,7 @@ def _zone_rules(period: Period) -> Iterator[Findings]:
         yield Findings(unproven=[Message("seal.unknown_rules", zone=period.zone)])
 
 
-def _with_seals(proof: Proof, period: Period, register: Register) -> Proof:
+def _with_seals(proof: Proof, period: Period, register: seals.Register) -> Proof:
     """Look for the seal in the lake's register, and for the seals that it is chained to."""
     manifest, folders = proof.manifest, [proof.folder]
     if proof.lake:
@@ -197,7 +196,7 @@ def _with_seals(proof: Proof, period: Period, register: Register) -> Proof:
     proof = proof.adding(
         *_registered(proof, register),
         *_tree(proof, register),
-        Findings(broken_chain(manifest, period, folders, register)),
+        Findings(seals.broken_chain(manifest, period, folders, register)),
     )
     try:
         proof = replace(proof, unmet=_unmet(proof, period, folders))
@@ -222,7 +221,7 @@ def _unmet(proof: Proof, period: Period, folders: list[Path]) -> Sequence[Mismat
     return unmet_neighbours((proof.folder, manifest), folders, proof.lake, now)
 
 
-def _registered(proof: Proof, register: Register) -> Iterator[Findings]:
+def _registered(proof: Proof, register: seals.Register) -> Iterator[Findings]:
     """Look for the seal in the lake's register."""
     manifest = proof.manifest
     if text := register.contradicts(manifest):
@@ -231,11 +230,11 @@ def _registered(proof: Proof, register: Register) -> Iterator[Findings]:
     is_owed = register.rows or (proof.lake and proof.folder.is_relative_to(proof.lake.path))
     if is_owed and not register.has(manifest["seal"]):
         values = {name: manifest[name] for name in ("label", "version")}
-        file = f"{seals.STATEMENTS}/{FILE}"
+        file = f"{seals.STATEMENTS}/{seals.FILE}"
         yield Findings(unproven=[Message("seal.not_registered", file=file, **values)])
 
 
-def _tree(proof: Proof, register: Register) -> Iterator[Findings]:
+def _tree(proof: Proof, register: seals.Register) -> Iterator[Findings]:
     """Make the tree of the lines again, with the secret of the lake that sealed them."""
     manifest, lake = proof.manifest, proof.lake
     secret = read_secret(lake.path) if lake and register.has(manifest["seal"]) else None

@@ -1,4 +1,7 @@
-"""Verify a sealed statement against its seals and its lake."""
+"""Verify a sealed statement against its seals and its lake, from its folder or from its package.
+
+A package is a zip file that every program unpacks alike, or none.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,6 @@ from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
 from svc_analytics.closing.chain import chain_faults
 from svc_analytics.closing.diff import NO_DIFFERENCES
-from svc_analytics.closing.seals import lake_around
 from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings
 from svc_analytics.closing.verification.proof import prove_folder
@@ -227,7 +229,7 @@ def _find_lake(
     """Return the lake of a statement; where there is none, say what that leaves unproven."""
     if lake is not None:
         lake.require()
-    lake = lake or lake_around(folder) or Lake(read_data_dir())
+    lake = lake or seals.lake_around(folder) or Lake(read_data_dir())
     if not lake.exists:
         return None, (Message("seal.no_lake", place=lake.place),)
     if (sealed := manifest["merchant"].get("id")) != lake.merchant_id:

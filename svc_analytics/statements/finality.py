@@ -1,4 +1,8 @@
-"""Say which figures of a statement are unknown because something may be missing, and why."""
+"""What keeps a period from being stated, its figures from being known, and both from being final.
+
+Time that was not read and blocking findings are reasons; a record that is missing or could not be
+read leaves unknown what is made of it.
+"""
 
 from __future__ import annotations
 

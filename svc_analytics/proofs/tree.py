@@ -1,7 +1,9 @@
-"""Hash trees of the shape of RFC 9162, built leaf by leaf in memory that does not grow.
+"""The hash tree of a statement's lines, of the shape of RFC 9162.
 
-A root fixes all leaves and their order. A path of some hashes leads from one leaf to the root,
-and a proof of consistency from the root of the first leaves to that of all.
+It is made in memory that does not grow. A root fixes all leaves and their order. A path of some
+hashes leads from one leaf to the root, and a proof of consistency from the root of the first
+leaves to that of all. A leaf is the exact text of a record of `lines.csv`, salted with the secret
+of its lake.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ _RECORD, _RECEIPT = b"record_id", b"receipt_sha256"
 _NO_RECEIPT = bytes(HASH)
 _BOM = b"\xef\xbb\xbf"
 _GROUP = 20_000  # rows of a Parquet file that are in memory at a time
-_CHUNK = 1 << 18  # bytes of a CSV file that are
+_CHUNK = 1 << 18  # bytes of a CSV file that are in memory at a time
 _LONGEST = 1 << 20  # bytes of a record: a quote that nobody closes shall not take the memory
 # The secret of a lake, of which salts are made: without its salt, nobody can guess a line. It is
 # made when the lake first seals a month. Whoever has it can test guesses at lines of which only a
