@@ -17,7 +17,7 @@ from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import SvcError, text_of
 from svc_analytics.files import find_made, keep_made, program_digest
 from svc_analytics.instants import parse_bound
-from svc_analytics.lake.checksums import content_digest, require_whole
+from svc_analytics.lake.checksums import content_digests, require_whole
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
 from svc_analytics.messages import Message
@@ -314,7 +314,8 @@ class LakeContents:
         """Read what Parquet files say of themselves, and all bytes of the others."""
         facts = (lake.place, lake.merchant_id, program_digest())
         records = [ACCEPTED, *(f"{name}/*.parquet" for name in data_folders())]
-        return cls(facts, _digests(lake, records), _digests(lake, [ASSERTIONS, *_SEALED]))
+        beside = [ASSERTIONS, *_SEALED]
+        return cls(facts, content_digests(lake.path, records), content_digests(lake.path, beside))
 
     def beneath(self, period: Period, sealed: seals.Manifest | None) -> str:
         """Name all that an answer on a month is made of: on its newest seal, if it has one.
@@ -331,14 +332,6 @@ class LakeContents:
             paths = [*self.records, *(path for path in self.beside if path.startswith(met))]
         files = self.records | self.beside
         return "\n".join([*facts, *(f"{path} {files[path]}" for path in paths)])
-
-
-def _digests(lake: Lake, patterns: Iterable[str]) -> dict[str, str]:
-    digests = {}
-    for path in sorted(path for each in patterns for path in lake.path.glob(each)):
-        with suppress(FileNotFoundError):
-            digests[path.relative_to(lake.path).as_posix()] = content_digest(path)
-    return digests
 
 
 def _is_behind(path: str, until: str) -> bool:

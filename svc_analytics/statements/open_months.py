@@ -18,8 +18,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until
 from svc_analytics.render.document import Reason
 from svc_analytics.statements.explain import fill, instant_literal
+from svc_analytics.statements.finality import find_reasons, read_until
 from svc_analytics.statements.tables import keep_accepted
-from svc_analytics.statements.unknown import find_reasons, read_until
 from svc_analytics.warehouse.acknowledgements import Acceptances
 from svc_analytics.warehouse.models import Check, models_used_by, read_statement_checks
 from svc_analytics.warehouse.view_builder import findings_of
