@@ -1,4 +1,4 @@
-"""The records of two periods, each with the one reason for which it moves a figure, and the parts.
+"""The records of two periods, each with the one reason for which it moves a figure.
 
 The first reason that holds is the record's: it is a one-off, its customer is new or lost, it
 refunds an earlier sale, or it is a sale or a refund like others. All of it is counted in SQL.

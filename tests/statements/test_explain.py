@@ -41,15 +41,15 @@ OCTOBER = month("2026-10")
 
 
 @pytest.fixture
-def lake(desk) -> Lakehouse:
+def shop(desk) -> Lakehouse:
     desk.serve(LEDGER)
     return extracted(desk).lake
 
 
 @pytest.fixture
-def warehouse(lake) -> Iterator[Warehouse]:
-    (lake.path / "assertions.csv").write_text("at,currency,balance\n2026-10-20,btc,2\n")
-    with open_warehouse(lake) as warehouse:
+def warehouse(shop) -> Iterator[Warehouse]:
+    (shop.path / "assertions.csv").write_text("at,currency,balance\n2026-10-20,btc,2\n")
+    with open_warehouse(shop) as warehouse:
         yield warehouse
 
 
@@ -61,16 +61,16 @@ def known_figures(tables: dict[str, pa.Table]) -> list[tuple[str, str, Any]]:
     return [x for x in stated if x[0] in COINS or x[1].startswith("usd_")]
 
 
-def test_the_sql_of_a_figure_yields_the_figure(lake, warehouse):
+def test_the_sql_of_a_figure_yields_the_figure(shop, warehouse):
     """What the statement says, and what the SQL of its explanation gives, are one.
 
     Of each seventh figure; the deep ring asks for all. No column is without a figure.
     """
-    tables = statement(lake, "2026-10").tables
+    tables = statement(shop, "2026-10").tables
     columns = [figure.name for figure in summary_figures()]
     assert tables["summary"].column_names == ["period", "currency", *columns]
     assert {*tables["figures"]["name"].to_pylist()} == {each.name for each in other_figures()}
-    seen = read_assertions(lake.path)
+    seen = read_assertions(shop.path)
     for currency, figure, value in known_figures(tables)[::7]:
         if not figure.startswith(UNCHECKED):
             sql = origin_of(OCTOBER, currency, find_figure(figure), seen).value
@@ -78,22 +78,22 @@ def test_the_sql_of_a_figure_yields_the_figure(lake, warehouse):
 
 
 @pytest.mark.thorough
-def test_a_figure_is_explained_by_the_value_stated_and_by_its_sql(lake, warehouse):
+def test_a_figure_is_explained_by_the_value_stated_and_by_its_sql(shop, warehouse):
     """What the statement says, what the explanation says, and what its SQL gives are one."""
-    seen = read_assertions(lake.path)
-    for currency, figure, value in known_figures(statement(lake, "2026-10").tables):
+    seen = read_assertions(shop.path)
+    for currency, figure, value in known_figures(statement(shop, "2026-10").tables):
         found = explain_period(warehouse, OCTOBER, currency, figure, seen)
         assert found.value == value, figure
         if not figure.startswith(UNCHECKED):
             assert warehouse.query_readonly(found.sql).to_pylist() == [{figure: value}], figure
 
 
-def test_the_rows_are_the_records_behind_the_figure(lake):
+def test_the_rows_are_the_records_behind_the_figure(shop):
     """October's net settlement of btc: one payment and two refunds, the oldest first.
 
     What a page or a workbook calls it finds it too; the explanation says what it means.
     """
-    found = lake.explain("2026-10", "btc", "Sales less fees and refunds")
+    found = shop.explain("2026-10", "btc", "Sales less fees and refunds")
     assert found.figure == "net_settlement" and sum(found.rows["net"]) == found.value
     assert sorted(found.rows["kind"]) == ["payment", "refund", "refund"]
     instants = found.rows["occurred_at"].to_list()
@@ -106,15 +106,15 @@ def test_the_rows_are_the_records_behind_the_figure(lake):
     [("btc", "profit", "no figure 'profit'"), ("btc' or '1' = '1", "net_sales", "no movement")],
     ids=["a figure", "a coin"],
 )
-def test_what_is_not_there_cannot_be_explained(lake, currency, figure, message):
+def test_what_is_not_there_cannot_be_explained(shop, currency, figure, message):
     """One line that names the figure or the coin; a quote in a name ends no literal."""
     with pytest.raises(ConfigError, match=message):
-        lake.explain("2026-10", currency, figure)
+        shop.explain("2026-10", currency, figure)
 
 
-def test_a_figure_that_is_unknown_has_no_sums_that_look_known(lake):
+def test_a_figure_that_is_unknown_has_no_sums_that_look_known(shop):
     """No receipt was checked: 0 of all would read as none of them being good."""
-    explained = lake.explain("2026-10", "btc", "attested_ratio")
+    explained = shop.explain("2026-10", "btc", "attested_ratio")
     assert (explained.value, explained.totals) == (None, {})
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from svc_analytics.closing import chain
 from svc_analytics.closing.chain import chain_text, keep_chain
-from svc_analytics.closing.handover.sign import (
+from svc_analytics.closing.handover.signatures import (
     content_of,
     newest_versions,
     put_signature,

@@ -20,7 +20,7 @@ from svc_analytics.cli.options import (
 )
 from svc_analytics.cli.several_lakes import beside, open_each
 from svc_analytics.closing.acceptances import ahead_findings, left_out
-from svc_analytics.closing.handover.sign import unsigned_months
+from svc_analytics.closing.handover.signatures import unsigned_months
 from svc_analytics.closing.month_states import judged_months
 from svc_analytics.closing.neighbours import unmet_findings
 from svc_analytics.engines.connect import count
