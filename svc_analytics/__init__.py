@@ -16,7 +16,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from svc_analytics import charts as charts
     from svc_analytics.api.client import Client as Client
     from svc_analytics.backups.backup import Backup as Backup
     from svc_analytics.backups.backup import BackupCheck as BackupCheck
@@ -30,18 +29,18 @@ if TYPE_CHECKING:
     from svc_analytics.closing.close import close_all_due as close_all_due
     from svc_analytics.closing.differences import StatementDiff as StatementDiff
     from svc_analytics.closing.differences import diff_statements as diff_statements
-    from svc_analytics.closing.handover.package import Package as Package
-    from svc_analytics.closing.handover.package import package as package
-    from svc_analytics.closing.handover.prove import LineProof as LineProof
-    from svc_analytics.closing.handover.prove import prove as prove
+    from svc_analytics.closing.handover.evidence import LineProof as LineProof
+    from svc_analytics.closing.handover.evidence import Package as Package
+    from svc_analytics.closing.handover.evidence import package as package
+    from svc_analytics.closing.handover.evidence import prove as prove
     from svc_analytics.closing.handover.sign import Signature as Signature
     from svc_analytics.closing.handover.sign import SignedMonths as SignedMonths
     from svc_analytics.closing.handover.sign import sign as sign
     from svc_analytics.closing.handover.sign import sign_all as sign_all
     from svc_analytics.closing.result import CloseResult as CloseResult
-    from svc_analytics.closing.states.stated import compare as compare
-    from svc_analytics.closing.states.stated import explain_change as explain_change
-    from svc_analytics.closing.states.stated import statement as statement
+    from svc_analytics.closing.stated import compare as compare
+    from svc_analytics.closing.stated import explain_change as explain_change
+    from svc_analytics.closing.stated import statement as statement
     from svc_analytics.closing.verification.verify import SealVerification as SealVerification
     from svc_analytics.closing.verification.verify import verify_statement as verify_statement
     from svc_analytics.config import Settings as Settings
@@ -96,7 +95,7 @@ if TYPE_CHECKING:
     from svc_analytics.signing.secrets import Secret as Secret
     from svc_analytics.signing.secrets import SigningSecret as SigningSecret
     from svc_analytics.signing.webhooks import verify_webhook as verify_webhook
-    from svc_analytics.statements.change.change import Change as Change
+    from svc_analytics.statements.change import Change as Change
     from svc_analytics.statements.comparison import Comparison as Comparison
     from svc_analytics.statements.explain import Explanation as Explanation
     from svc_analytics.statements.statement import Statement as Statement
@@ -107,28 +106,28 @@ _FUNCTIONS = {
     "backup": "backups.backup",
     "close": "closing.close",
     "close_all_due": "closing.close",
-    "compare": "closing.states.stated",
+    "compare": "closing.stated",
     "demo_lake": "demo",
     "desk": "notebook.desk.panel",
     "diff_statements": "closing.differences",
     "draw": "notebook.pictures",
     "example_receipts": "notebook.example_receipts",
-    "explain_change": "closing.states.stated",
+    "explain_change": "closing.stated",
     "extract": "extraction.update",
     "last_full_month": "lake.lake",
     "notebook_errors": "notebook.errors",
     "open_lake": "lakehouse",
     "open_lakes": "lakes.lakes",
-    "package": "closing.handover.package",
+    "package": "closing.handover.evidence",
     "pick": "notebook.pickers",
-    "prove": "closing.handover.prove",
+    "prove": "closing.handover.evidence",
     "read_settings": "config",
     "restore": "backups.restore",
     "search": "notebook.search",
     "show": "notebook.show",
     "sign": "closing.handover.sign",
     "sign_all": "closing.handover.sign",
-    "statement": "closing.states.stated",
+    "statement": "closing.stated",
     "verify_backup": "backups.backup",
     "verify_receipt": "signing.receipts",
     "verify_receipts": "receipts.verify_files",
@@ -140,7 +139,7 @@ _FUNCTIONS = {
 _TYPES = {
     "Backup": "backups.backup",
     "BackupCheck": "backups.backup",
-    "Change": "statements.change.change",
+    "Change": "statements.change",
     "Client": "api.client",
     "CloseResult": "closing.result",
     "Comparison": "statements.comparison",
@@ -150,9 +149,9 @@ _TYPES = {
     "Finding": "closing.acceptances",
     "Lakehouse": "lakehouse",
     "Lakes": "lakes.lakes",
-    "LineProof": "closing.handover.prove",
+    "LineProof": "closing.handover.evidence",
     "Message": "messages",
-    "Package": "closing.handover.package",
+    "Package": "closing.handover.evidence",
     "Period": "periods",
     "Reason": "render.document",
     "Request": "extraction.plan",

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from filelock import FileLock
 
 from svc_analytics.arguments import check, check_path
 from svc_analytics.closing.close import close
+from svc_analytics.closing.month_states import LakeContents, keep_results
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import STATEMENTS
-from svc_analytics.closing.states.stated import statement
+from svc_analytics.closing.stated import statement
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, LakeBusy, needs_extra
 from svc_analytics.extraction import update
@@ -76,7 +78,11 @@ def run_demo(
     play = partial(_play, months=months, payments=payments, seed=seed, note=note, on_page=on_page)
     finish_filling(lake)
     closed = play(lake) if lake.exists else _fill(lake, play)
-    return statement(lake, closed.label), lake.path / STATEMENTS / closed.folder.name
+    folder = (lake.path / STATEMENTS / closed.folder.name).absolute()
+    # What the close found holds where its lake lies now: no byte of it is another.
+    moved, contents = replace(closed, folder=folder), {closed.label: LakeContents.read(lake)}
+    keep_results(lake, contents, [moved])
+    return statement(lake, closed.label), folder
 
 
 def _play(

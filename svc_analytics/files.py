@@ -4,14 +4,16 @@ import errno
 import hashlib
 import json
 import os
+import secrets
+import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from svc_analytics.environment import here
 from svc_analytics.errors import LakeBusy, LakeError
@@ -23,9 +25,11 @@ MOST_MADE = 8  # things of one kind that are kept, of the versions and environme
 _HASH = hashlib.sha256().digest_size
 _NO_FOLDER = (OSError, RuntimeError)  # it cannot be written, or there is no home: that costs time
 WRITING = ".writing"  # the suffix of files that the lake's writer has not finished
-
 # Puts a file or a folder elsewhere too, from its temporary path; within, it takes its name.
 Putting = Callable[[Path, Path], AbstractContextManager[None]]
+PRIVATE = 0o770  # a folder for its owner and group alone, as far as the umask lets them
+_NEW, _OLD, _LOCK = "new", "old", "lock"
+_REPLACING = f".*.{'[0-9a-f]' * 8}.writing"
 
 
 class DamagedFile(LakeError):
@@ -61,6 +65,7 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(base) / "svc-analytics"
 
 
+@cache
 @cache
 def program_digest() -> str:
     """Return one hash over the program's own files: what has the same one writes the same files."""
@@ -151,9 +156,6 @@ def write_json(writing: AbstractContextManager[Path], document: object) -> None:
         temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
-PRIVATE = 0o770  # a folder for its owner and group alone, as far as the umask lets them
-
-
 def make_folder(folder: Path, mode: int = 0o777) -> None:
     """Make a folder and those above it, durably; `mode` is that of the folder itself."""
     if not folder.is_dir():
@@ -227,3 +229,89 @@ def locked(
         raise LakeBusy(Message("busy.later", who=holder(), doing=translated(doing))) from error
     with lock:
         yield
+
+
+def hold_folder(make: Callable[[], Path]) -> tuple[Path, BaseFileLock]:
+    """Make a folder and lock it, so that nobody takes it for abandoned."""
+    while True:  # another process may remove it before it is locked
+        folder = make()
+        lock = FileLock(folder / _LOCK)
+        with suppress(FileNotFoundError):
+            lock.acquire()
+            if (folder / _LOCK).exists():
+                return folder, lock
+            lock.release()
+
+
+def leave_folder(folder: Path, lock: BaseFileLock) -> None:
+    """Remove a folder that this process held."""
+    lock.release()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_abandoned(
+    folders: Iterable[Path], rescue: Callable[[Path], None] = lambda folder: None
+) -> None:
+    """Remove the folders that nobody holds; `rescue` is called with each before."""
+    for folder in folders:
+        with suppress(Timeout, OSError), FileLock(folder / _LOCK, timeout=0):
+            rescue(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def replacing_folder(
+    out: Path, putting: Putting = lambda temporary, path: nullcontext()
+) -> Iterator[Path]:
+    """Give an empty folder; once it is filled, it takes the place of `out`, durably.
+
+    After a failure `out` is as it was. After a kill too, once `restore_folders` was called.
+    """
+
+    def make() -> Path:
+        # Not named by its process: in containers, each run has the number of a killed one.
+        folder = out.with_name(f".{out.name}.{secrets.token_hex(4)}.writing")
+        folder.mkdir(parents=True)
+        return folder
+
+    held, lock = hold_folder(make)
+    try:
+        new = held / _NEW
+        new.mkdir()
+        yield new
+        for path in new.iterdir():  # a seal is written once and must survive a power cut
+            sync_file(path)
+        sync_folder(new)
+        with putting(new, out):
+            _move(new, out, held / _OLD)
+    finally:
+        leave_folder(held, lock)
+
+
+def _move(new: Path, out: Path, old: Path) -> None:
+    if out.exists():
+        out.rename(old)
+    try:
+        new.rename(out)
+    except OSError:
+        if old.exists():
+            old.rename(out)
+        raise
+    sync_folder(out.parent)
+
+
+def restore_folders(parent: Path) -> None:
+    """Remove what killed runs left while they replaced folders; put back what they moved aside."""
+    remove_abandoned(filter(_is_ours, parent.glob(_REPLACING)), _put_back)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Tell whether a folder is one of `replacing_folder`: a person may name one of theirs so."""
+    return folder.is_dir() and {path.name for path in folder.iterdir()} <= {_NEW, _OLD, _LOCK}
+
+
+def _put_back(held: Path) -> None:
+    out = held.with_name(held.name[1:].rsplit(".", 2)[0])
+    with suppress(FileNotFoundError):
+        if not out.exists():
+            (held / _OLD).rename(out)

@@ -150,15 +150,14 @@ class Lakehouse(Displayable, Lake):
             >>> lake.views("fees_monthly")  # doctest: +SKIP
         """
         if view is None:
-            rows = [_in_a_line(row) for row in describe_views(self)]
+            rows = [
+                row | {"columns": ", ".join(column["name"] for column in row["columns"])}
+                for row in describe_views(self)
+            ]
         else:
             check("view", view, str, 'the name of a view, such as "payments"')
             rows = describe_columns(self, view)
         return to_frame(pa.Table.from_pylist(rows))
-
-
-def _in_a_line(view: dict[str, Any]) -> dict[str, Any]:
-    return view | {"columns": ", ".join(column["name"] for column in view["columns"])}
 
 
 def _standing(read_to: int | None) -> Standing:

@@ -20,9 +20,8 @@ from svc_analytics.bucket.mirror import open_folder
 from svc_analytics.bucket.store import ObjectStore
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import ConfigError, LakeChanged, LakeError, text_of
-from svc_analytics.files import WRITING, DamagedFile, atomic_write
+from svc_analytics.files import WRITING, DamagedFile, atomic_write, replacing_folder
 from svc_analytics.messages import Message, translated
-from svc_analytics.working_folders import replacing_folder
 
 _MOST_TRIES = 40  # to be the first to replace an object of a bucket
 _chance = random.SystemRandom()

@@ -23,6 +23,7 @@ from svc_analytics.backups.lost import Losses
 from svc_analytics.bucket.address import is_address, lake_address
 from svc_analytics.bucket.bundle import MANIFEST, STATEMENTS
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
+from svc_analytics.files import restore_folders
 from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.checksums import require_whole
@@ -30,7 +31,6 @@ from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.lake.layout import MARKS, data_folders, tool_version
 from svc_analytics.lake.snapshot import link_file, snapshot_folder
 from svc_analytics.log import log_lines
-from svc_analytics.working_folders import restore_folders
 
 _OTHERS = 0o077  # who is not the owner
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from unicodedata import name as unicode_name
 
 from svc_analytics.books.movements import FIGURES, ROUNDING, WALLET
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.books.presets.preset import CLEARING, CodeForm, Preset, shown
-from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.errors import ConfigError
 from svc_analytics.external_rates import currency_code
 from svc_analytics.formatting.texts import escape_invisible
@@ -103,17 +103,11 @@ def starter(coins: Collection[str] = ()) -> str:
     text = files(__package__).joinpath("starter.toml").read_text(encoding="utf-8")
     if not coins:
         return text
-    head, examples, rest = _parted(text)
+    head, heading, behind = text.partition("[coins]\n")
+    examples, blank, rest = behind.partition("\n\n")
     known = {line.partition(" =")[0]: line for line in examples.splitlines()}
     lines = [known.get(coin, f'# {_key(coin)} = ""  # {_FILL_IN}') for coin in sorted(coins)]
-    return "\n".join([head, *lines, rest])
-
-
-def _parted(text: str) -> tuple[str, str, str]:
-    """Return a chart up to its coins, the lines of these, and what comes behind them."""
-    head, coins, behind = text.partition("[coins]\n")
-    examples, blank, rest = behind.partition("\n\n")
-    return f"{head}{coins}".rstrip("\n"), examples, f"{blank[1:]}{rest}"
+    return "".join([head, heading, *(f"{line}\n" for line in lines), blank[1:], rest])
 
 
 def unknown_coins(coins: Collection[str]) -> list[str]:
@@ -291,18 +285,15 @@ class ChartFile:
             return f"is unknown: [{section}] takes no settings; take the line away"
         own = self._names_of(section)
         if name in own or section == "tracking":
-            return self._why_too_many(section, name)
+            is_third = [*self._sections[section]].index(name) >= _MOST_TRACKED
+            too_many = "is a third one: no system takes more than two; take one away"
+            return too_many if section == "tracking" and is_third else ""
         if section == "coins":
             slug = name.strip().lower() or "its coin"
             return f"is no coin of the records: write {slug}" if name != slug else ""
         if section == "wallet" and not _near(name, own):
             return f"is no coin of [coins]: write there that it is {_choice()}"
         return _unknown(name, own)
-
-    def _why_too_many(self, section: str, name: str) -> str:
-        if section == "tracking" and [*self._sections[section]].index(name) >= _MOST_TRACKED:
-            return "is a third one: no system takes more than two; take one away"
-        return ""
 
     def _names_of(self, section: str) -> tuple[str, ...]:
         """Return the names that a section may hold."""

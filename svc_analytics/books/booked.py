@@ -217,15 +217,11 @@ def _require_days_apart(period: Period, other: Period) -> None:
 def _require_records_apart(period: Period, other: Period, lines: pa.Table) -> None:
     """Refuse records at the end of one month that the next holds too, which is of another zone."""
     start, end = max(period.start, other.start), min(period.end, other.end)
-    if start < end and any(start <= at < end for at in _instants(lines)):
+    instants = lines["occurred_at_utc"].cast(pa.int64()).to_pylist()
+    if start < end and any(start <= at < end for at in instants):
         values = {"label": period.folder, "other": other.folder}
         values |= {"start": format_instant(start), "end": format_instant(end)}
         raise ConfigError(Message(_SHARED_RECORDS, **values))
-
-
-def _instants(lines: pa.Table) -> list[int]:
-    instants: list[int] = lines["occurred_at_utc"].cast(pa.int64()).to_pylist()
-    return instants
 
 
 def _require_way(booked: Booked, booking: Booking) -> None:

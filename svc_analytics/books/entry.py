@@ -72,6 +72,11 @@ class Journal:
         """Every line, with its entry."""
         return ((entry, line) for entry in self.entries for line in entry.lines)
 
+    @property
+    def accounts(self) -> list[str]:
+        """The accounts that are booked on, in order."""
+        return sorted({line.account for _, line in self.lines})
+
     def text(self, cents: int, shown: int = 2) -> str:
         """Write an amount with at least so many places."""
         return cents_text(cents, self.places, shown)

@@ -1,7 +1,7 @@
 """The books of a month: its entries for one system, and the lists that go with them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -25,7 +25,8 @@ from svc_analytics.books.movements import (
     Movements,
     read_movements,
 )
-from svc_analytics.books.presets.preset import Preset, rows
+from svc_analytics.books.presets.csv_files import csv_lines
+from svc_analytics.books.presets.preset import Preset
 from svc_analytics.errors import ConfigError
 from svc_analytics.external_rates import QUOTED, ExternalRates
 from svc_analytics.files import atomic_write
@@ -49,16 +50,6 @@ class BooksSource:
         """The first and the last day, in the zone of the period."""
         first, behind = self.period.days
         return first, behind - timedelta(days=1)
-
-
-@dataclass(frozen=True)
-class Way:
-    """How books are made: whose accounts, an entry for what, at which rates."""
-
-    accounts: Accounts
-    by: str = DAY
-    rates: ExternalRates | None = None
-    booked: Imports = field(default_factory=dict)  # into the ledger that they are for
 
 
 @dataclass(frozen=True)
@@ -105,26 +96,38 @@ class Books:
 
 
 def _csv(lines: list[tuple[str, ...]]) -> str:
-    return rows([[escape_formula(single_line(cell)) for cell in line] for line in lines], end="\n")
+    return csv_lines(
+        [[escape_formula(single_line(cell)) for cell in line] for line in lines], end="\n"
+    )
 
 
-def make_books(source: BooksSource, way: Way) -> Books:
-    """Make the entries of a month; of what was imported before, those that correct it."""
+def make_books(
+    source: BooksSource,
+    accounts: Accounts,
+    by: str = DAY,
+    rates: ExternalRates | None = None,
+    booked: Imports | None = None,
+) -> Books:
+    """Make the entries of a month; of what was `booked` before, those that correct it.
+
+    An entry is `by` the day or the month; `booked` are the imports into the ledger that they are
+    for.
+    """
     period = source.period
     if period.is_longer:
         raise ConfigError(f"{period.folder}: books are of a month; name one, such as 2026-10")
     first, last = source.days
     label = period.folder
-    booking = Booking(label, last, way.accounts, way.by, way.rates, source.is_provisional)
+    booking = Booking(label, last, accounts, by, rates, source.is_provisional)
     movements = read_movements(source.tables["lines"])
-    if way.rates:
-        way.rates.of({day for day, _, _ in movements.sums})  # all days that lack one are named
-    require_apart(period, source.tables["lines"], way.booked)
-    own = way.booked.get(label, ())
+    if rates:
+        rates.of({day for day, _, _ in movements.sums})  # all days that lack one are named
+    require_apart(period, source.tables["lines"], booked or {})
+    own = (booked or {}).get(label, ())
     entries = unbooked(make_entries(movements, booking), own, source.seal, booking)
-    currency = way.rates.currency if way.rates else "USD"
+    currency = rates.currency if rates else "USD"
     journal = Journal(label, first, last, source.as_of, tuple(entries), currency, booking.places)
-    roll = roll_forward(movements, _positions(source, first, way.rates), last, way.rates)
+    roll = roll_forward(movements, _positions(source, first, rates), last, rates)
     return Books(journal, booking, movements, roll, count_before(own, source.seal))
 
 
@@ -240,7 +243,8 @@ def _row(
     coin = figures["currency"]
     units = {name: _units(movements, names, coin) for name, names in STEPS.items()}
     values = {name: _value(movements, names, coin, rates) for name, names in STEPS.items()}
-    price, unpriced = _end_price(figures, last_day, rates), _unpriced(movements, coin)
+    price = _end_price(figures, last_day, rates)
+    unpriced = sum(1 for each in movements.unpriced if each.coin == coin)
     closing = figures["closing_position"]
     moved = movements.units(WALLET, coin)
     all_moved = sum(values.values(), _ZERO)
@@ -277,10 +281,6 @@ def _value(
         if of == coin and figure in figures
     )
     return -sum(worths, _ZERO)
-
-
-def _unpriced(movements: Movements, coin: str) -> int:
-    return sum(1 for each in movements.unpriced if each.coin == coin)
 
 
 def _end_price(

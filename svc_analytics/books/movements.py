@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from svc_analytics.money import EXACT, PRECISION, SCALE
+from svc_analytics.money import EXACT, SCALE
+from svc_analytics.schema import MONEY
 
 SALES, REFUNDS, PAYOUTS = "sales", "refunds", "payouts"
 PAYMENT_FEES, PAYOUT_FEES = "payment_fees", "payout_fees"
@@ -25,7 +26,6 @@ Key = tuple[date, str, str]  # day, figure, coin
 _TEXTS = ("entry_id", "kind", "currency", "fee_bearer")
 _AMOUNTS = ("gross", "fee", "net", "usd_value")
 _WIDTH = 16  # bytes of an amount
-_MONEY = pa.decimal128(PRECISION, SCALE)
 
 
 @dataclass
@@ -112,7 +112,7 @@ def read_movements(lines: pa.Table) -> Movements:
 
 def _wholes(column: pa.Array) -> list[int | None]:
     """Return amounts in whole 10^-18, None for NULL: as decimals they take ten times as long."""
-    column = column.cast(_MONEY)
+    column = column.cast(MONEY)
     data, first = memoryview(column.buffers()[1]), column.offset * _WIDTH
     wholes = [
         int.from_bytes(data[at : at + _WIDTH], "little", signed=True)

@@ -15,8 +15,7 @@ from svc_analytics.bucket.mirror import Mirror
 from svc_analytics.bucket.pins import Pins
 from svc_analytics.bucket.store import Conflict, LakeStore, Version, check_size, replace_object
 from svc_analytics.errors import ConfigError, LakeChanged, LakeError
-from svc_analytics.files import WRITING, atomic_write
-from svc_analytics.working_folders import replacing_folder
+from svc_analytics.files import WRITING, atomic_write, replacing_folder
 
 
 class BucketStorage(Mirror):

@@ -10,7 +10,7 @@ from shlex import quote
 from typing import Any
 
 from svc_analytics.closing.acceptances import Finding
-from svc_analytics.closing.states.month_states import LAST
+from svc_analytics.closing.month_states import LAST
 from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.errors import install
 from svc_analytics.formatting import tables
@@ -18,8 +18,7 @@ from svc_analytics.formatting.display import names_of, table_text
 from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.instants import ago, duration, format_instant
 from svc_analytics.lake.status import LakeStatus, StreamStatus
-from svc_analytics.proofs.marks import LACKING
-from svc_analytics.proofs.statuses import Status
+from svc_analytics.proofs.statuses import LACKING, Status
 from svc_analytics.render.document import (
     proof_lines,
     proof_statuses,

@@ -5,7 +5,7 @@ from svc_analytics.closing.due import Reckoning
 from svc_analytics.config import read_data_dir
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
-from svc_analytics.unattended.settings import read_watching
+from svc_analytics.unattended.notifiers import read_watching
 from svc_analytics.unattended.watch import Watch
 
 

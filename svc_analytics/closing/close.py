@@ -19,23 +19,22 @@ from typing import Any, Unpack
 
 from svc_analytics.arguments import option_defaults
 from svc_analytics.closing import due, neighbours, seals
-from svc_analytics.closing.balances import balance_notes
-from svc_analytics.closing.contents import LakeContents
+from svc_analytics.closing.chain import keep_chain, seal_folder
 from svc_analytics.closing.handover.readable import forms_left_out, only_forms, write_lacking
 from svc_analytics.closing.handover.sign import Signer, Stamper
-from svc_analytics.closing.job import Job, JobOptions, one_at_a_time, prepare_job, start, with_rates
-from svc_analytics.closing.neighbours import (
-    MONTH_SEALS,
-    name_seals,
-    require_footed,
-    require_sealable,
-    sealed_months,
+from svc_analytics.closing.job import (
+    Job,
+    JobOptions,
+    one_at_a_time,
+    prepare_job,
+    start,
+    waiting_for_a_clock,
+    waiting_for_a_list,
+    with_rates,
 )
-from svc_analytics.closing.restatement.rederive import rederive, restatement
+from svc_analytics.closing.month_states import LakeContents, keep_results, with_state
+from svc_analytics.closing.rederive import balance_notes, rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
-from svc_analytics.closing.sealing import keep_chain, seal_folder
-from svc_analytics.closing.seals import Sealed, warnings_of
-from svc_analytics.closing.states.month_states import keep_results, with_state
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.errors import ConfigError, NoService, Unavailable
@@ -51,8 +50,7 @@ from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.finality import unread_again
-from svc_analytics.statements.metadata import check_names, name_empty
-from svc_analytics.statements.reading import Basis
+from svc_analytics.statements.reading import Basis, check_names, name_empty
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.storage import merge_into
 
@@ -125,7 +123,7 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
     beside = [Path(out).absolute().parent] if (out := options["out"]) else []
     zone = lake_zone(lake, options["zone"], *beside)
     period = parse_period(month, time.time_ns() // 1000, zone, options["calendar"])
-    require_sealable(period)
+    neighbours.require_sealable(period)
     check_currency(options["currency"], options["formats"])
     job = prepare_job(lake, options, out)
     job = with_rates(job, options["currency"], options["rates"])
@@ -170,8 +168,8 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
     with one_at_a_time(lake):
         months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
         waiting = [
-            *due.waiting_for_a_clock(job, months, zone, calendar),
-            *due.waiting_for_a_list(job, months, zone, calendar),
+            *waiting_for_a_clock(job, months, zone, calendar),
+            *waiting_for_a_list(job, months, zone, calendar),
         ]
         results: dict[str, CloseResult] = {}
         keep_chain(lake)
@@ -260,7 +258,7 @@ def _close_month(job: Job, period: Period, doubts: Collection[Reason]) -> CloseR
 
 def _close_longer(job: Job, period: Period) -> CloseResult:
     """Seal a quarter or a year over the seals of its months, or leave it as it is."""
-    months = sealed_months(period, [job.folder(period), job.statements / period.folder])
+    months = neighbours.sealed_months(period, [job.folder(period), job.statements / period.folder])
     for folder, manifest in months:
         job.note(Message("comparing {label} with its seal", label=manifest["label"]))
         require_same(require_unaltered(job.lake, folder, manifest))
@@ -268,8 +266,8 @@ def _close_longer(job: Job, period: Period) -> CloseResult:
     if sealed and sealed.table is None:
         return sealed
     new = _state(job, period, sealed)
-    require_footed(new, months)
-    return _write(job, new, sealed, {MONTH_SEALS: name_seals(months)})
+    neighbours.require_footed(new, months)
+    return _write(job, new, sealed, {neighbours.MONTH_SEALS: neighbours.name_seals(months)})
 
 
 def _state(job: Job, period: Period, sealed: CloseResult | None) -> Statement:
@@ -296,22 +294,20 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
     new, table = proof.new or rederive(job.lake, manifest, folder), proof.table
     label, seal = period.folder, manifest["seal"]
     job.proven.add(seal)
-    reasons = (*new.reasons, *map(Reason, proof.unproven_files))
+    reasons = (*new.reasons, *map(Reason, proof.findings.of_files))
     result = CloseResult(label, proof.state, folder, len(sealed), seal, reasons, new.unknown)
     result = replace(result, table=table if table.num_rows else None, receipts=new.receipts_state)
     if proof.sealed and result.table is None:
         job.shown[seal] = proof.sealed
-    known = [*balance_notes(job.lake, manifest, period), *proof.verdicts, *proof.left_out]
+    known = [
+        *balance_notes(job.lake, manifest, period),
+        *proof.findings.verdicts,
+        *proof.findings.left_out,
+    ]
     return result.with_notes([*known, *forms_left_out(job.output, new)])
 
 
-def _sealed_now(folder: Path, manifest: seals.Manifest, new: Statement) -> SealedStatement:
-    """Return a statement that was sealed just now, as a verification would read it."""
-    facts = printed(manifest, is_sealed=True)
-    return SealedStatement(folder, manifest, new.as_version(manifest["version"]), facts)
-
-
-def _sealed_before(job: Job, period: Period) -> Sealed | None:
+def _sealed_before(job: Job, period: Period) -> seals.Sealed | None:
     """Return the newest seal of the period before; refuse a folder that was altered.
 
     What this run has proven, or sealed, is not made again: only its hashes are compared.
@@ -320,6 +316,12 @@ def _sealed_before(job: Job, period: Period) -> Sealed | None:
     if before:
         require_unaltered(job.lake, *before, is_proven=before[1]["seal"] in job.proven)
     return before
+
+
+def _sealed_now(folder: Path, manifest: seals.Manifest, new: Statement) -> SealedStatement:
+    """Return a statement that was sealed just now, as a verification would read it."""
+    facts = printed(manifest, is_sealed=True)
+    return SealedStatement(folder, manifest, new.as_version(manifest["version"]), facts)
 
 
 def _write(
@@ -343,7 +345,7 @@ def _write(
         "supersedes": sealed.seal if sealed else None,
         "previous_seal": before[1]["seal"] if before else None,
     }
-    warnings = {} if sealed else warnings_of(job.lake, target, period)
+    warnings = {} if sealed else seals.warnings_of(job.lake, target, period)
     notes = [*bound_notes(period), *name_empty(new.tables["lines"], period.noun)]
     make_seal = partial(seal_folder, job.lake) if new.status == "final" else None
     shown = job.converted(new)  # before it is sealed: a day without a rate ends it here

@@ -14,15 +14,14 @@ import pyarrow.compute as pc
 
 from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
-from svc_analytics.closing.restatement.diff import (
+from svc_analytics.closing.diff import (
     Tables,
     compare,
     contradicting_tables,
     in_older_form,
     read_tables,
 )
-from svc_analytics.closing.seals import lake_around, read_register
-from svc_analytics.closing.verification.facts import unknown_of
+from svc_analytics.closing.verification.contents import unknown_of
 from svc_analytics.errors import DataError, LakeError
 from svc_analytics.formatting.display import Display, DisplayTable, label, lined_up, names_of
 from svc_analytics.formatting.displayable import Displayable
@@ -130,7 +129,8 @@ class StatementDiff(Displayable):
             for row in self.table.to_pylist()
             if row["table_name"] not in _FIGURES or (row["name"], row["currency"]) not in shown
         ]
-        for name in sorted({row["table_name"] for row in rows}, key=_lines_first):
+        tables = {row["table_name"] for row in rows}
+        for name in sorted(tables, key=lambda name: (name != RECORDS, name)):
             own = [row for row in rows if row["table_name"] == name]
             what = "record" if name == RECORDS else "figure"
             title = f"{name}: {len(own):,} {what}{'s differ' if len(own) > 1 else ' differs'}"
@@ -142,10 +142,6 @@ class StatementDiff(Displayable):
 def _keys(comparison: pa.Table) -> list[tuple[str, str]]:
     columns = (comparison[name].to_pylist() for name in ("figure", "currency"))
     return list(zip(*columns, strict=True))
-
-
-def _lines_first(name: str) -> tuple[bool, str]:
-    return name != RECORDS, name
 
 
 def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:
@@ -277,7 +273,7 @@ def _alterations(folder: Path, manifest: seals.Manifest) -> list[Message]:
     """List what of a statement does not fit its hashes, its own tables or its lake's register."""
     texts = seals.alterations(folder, manifest)
     texts += contradicting_tables(folder, manifest["files"])
-    if manifest["seal"] and lake_around(folder):
-        contradiction = read_register(folder.parent).contradicts(manifest)
+    if manifest["seal"] and seals.lake_around(folder):
+        contradiction = seals.read_register(folder.parent).contradicts(manifest)
         texts += [contradiction] if contradiction else []
     return texts

@@ -6,15 +6,12 @@ and `seals.versions` finds no seal of it.
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from svc_analytics.arguments import as_names
 from svc_analytics.closing import seals
-from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.instants import HOUR, duration, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import (
     GREGORIAN,
@@ -26,11 +23,7 @@ from svc_analytics.periods import (
     month_of,
 )
 from svc_analytics.proofs.sealed_zones import lake_zone
-from svc_analytics.render.document import Reason
 from svc_analytics.schema import STREAMS
-
-if TYPE_CHECKING:
-    from svc_analytics.closing.job import Job
 
 GRACE_HOURS = 24
 _WHY_IN_TURN = "each seal names that of the month before"
@@ -76,43 +69,6 @@ def _too_recent(period: Period, clock: int, grace: int) -> str:
     waits = f"close waits {grace / HOUR:g} hours after the end for late records"
     head = f"{period.folder} ended {passed} ago, and {waits}: close it from {due} on"
     return f"{head}; until then svc-analytics statement shows it as read"
-
-
-def waiting_for_a_clock(
-    job: "Job", months: Sequence[Period], zone: str, calendar: str | None
-) -> list[CloseResult]:
-    """Return the first month that is due by one clock and not by the other; nothing if none is.
-
-    The clocks are the service's and this machine's, as the newest run found them; `months` are
-    those that are due by what it judged of both.
-    """
-    clocks = job.lake.clocks
-    service, machine = clocks.get("service"), clocks.get("machine")
-    if service is None or machine is None or abs(service - machine) <= CLOCK_TOLERANCE:
-        return []
-    due = months_over(job.lake, max(service, machine), job.grace, zone, calendar)
-    first = next((month for month in due if month not in months), None)
-    if first is None:
-        return []
-    sides = (
-        (service, Message("reason.service_clock")),
-        (machine, Message("reason.machine_clock")),
-    )
-    (early, behind), (late, ahead) = sorted(sides)
-    values = {"late": format_instant(late), "early": format_instant(early)}
-    text = Message("reason.two_clocks", ahead=ahead, behind=translated(behind), **values)
-    return [CloseResult(first.folder, "waiting", job.folder(first), 1, None, (Reason(text),))]
-
-
-def waiting_for_a_list(
-    job: "Job", months: Sequence[Period], zone: str, calendar: str | None
-) -> list[CloseResult]:
-    """Return the month that runs, where a list lacks many records and no month due waits for it."""
-    running = month_of(job.clock, zone, calendar or GREGORIAN)
-    reasons = tuple(job.waits_for(running))
-    if not reasons or any(map(job.waits_for, months)):
-        return []
-    return [CloseResult(running.folder, "waiting", job.folder(running), 1, None, reasons)]
 
 
 def name_untried(months: Sequence[Period], tried: Collection[str]) -> list[Message]:

@@ -1,7 +1,7 @@
 """One run of closing: what is to be closed, how it is read, and what is to be written."""
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,21 +11,24 @@ from svc_analytics.arguments import PeriodOptions, as_names, check
 from svc_analytics.bucket.address import local_path
 from svc_analytics.closing import seals
 from svc_analytics.closing.acceptances import ahead
-from svc_analytics.closing.contents import LakeContents
+from svc_analytics.closing.due import months_over
+from svc_analytics.closing.month_states import LakeContents
+from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.verification.derived_forms import Sealed
 from svc_analytics.config import Settings, read_rates_path, read_settings
 from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request, ShortList
 from svc_analytics.files import locked
-from svc_analytics.instants import HOUR
+from svc_analytics.instants import HOUR, format_instant
 from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.language.catalogue import Language
-from svc_analytics.messages import Message
-from svc_analytics.periods import Period
+from svc_analytics.messages import Message, translated
+from svc_analytics.periods import GREGORIAN, Period, month_of
 from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import TABLE_FORMATS, Note, Output
-from svc_analytics.statements.metadata import check_names
+from svc_analytics.statements.reading import check_names
 from svc_analytics.statements.statement import Statement
 
 Read = Callable[[Request], ExtractionResult]
@@ -144,3 +147,42 @@ def one_at_a_time(lake: Lake) -> AbstractContextManager[None]:
     """Let one process close at a time: two would not see each other's versions."""
     doing = Message("busy.closing", place=lake.place)
     return locked(lake.path / ".close.lock", doing, patience=0)
+
+
+def waiting_for_a_clock(
+    job: Job, months: Sequence[Period], zone: str, calendar: str | None
+) -> list[CloseResult]:
+    """Return the first month that is due by one clock and not by the other; nothing if none is.
+
+    The clocks are the service's and this machine's, as the newest run found them; `months` are
+    those that are due by what it judged of both.
+    """
+    clocks = job.lake.clocks
+    service, machine = clocks.get("service"), clocks.get("machine")
+    if service is None or machine is None or abs(service - machine) <= CLOCK_TOLERANCE:
+        return []
+    over = months_over(job.lake, max(service, machine), job.grace, zone, calendar)
+    first = next((month for month in over if month not in months), None)
+    if first is None:
+        return []
+    sides = (
+        (service, Message("reason.service_clock")),
+        (machine, Message("reason.machine_clock")),
+    )
+    (early, behind), (late, ahead) = sorted(sides)
+    values = {"late": format_instant(late), "early": format_instant(early)}
+    text = Message(
+        "reason.two_clocks", ahead=translated(ahead), behind=translated(behind), **values
+    )
+    return [CloseResult(first.folder, "waiting", job.folder(first), 1, None, (Reason(text),))]
+
+
+def waiting_for_a_list(
+    job: Job, months: Sequence[Period], zone: str, calendar: str | None
+) -> list[CloseResult]:
+    """Return the month that runs, where a list lacks many records and no month due waits for it."""
+    running = month_of(job.clock, zone, calendar or GREGORIAN)
+    reasons = tuple(job.waits_for(running))
+    if not reasons or any(map(job.waits_for, months)):
+        return []
+    return [CloseResult(running.folder, "waiting", job.folder(running), 1, None, reasons)]

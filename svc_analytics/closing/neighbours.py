@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.restatement.diff import as_texts, read_tables
-from svc_analytics.closing.restatement.rederive import rederive
+from svc_analytics.closing.diff import as_texts, read_tables
+from svc_analytics.closing.rederive import rederive
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import Register, Sealed
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed, text_of

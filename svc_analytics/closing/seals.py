@@ -31,8 +31,7 @@ from svc_analytics.statements.balance_assertions import Assertion, parse_asserti
 from svc_analytics.storage import Storage, merge_into
 
 STATEMENTS = "statements"
-# What lies beside the sealed files: what is signed of them, and what a package adds.
-CHAIN = ("chain.json", "chain.json.sig")
+# What a package adds to the sealed files.
 README, EVIDENCE, VERIFY, SUMS = "README.txt", "EVIDENCE.txt", "verify.py", "SHA256SUMS"
 EXAMPLE = "data/statements/2026-10"
 Manifest = dict[str, Any]

@@ -8,6 +8,7 @@ its own place. To check a file against them takes less than to query it, so ever
 
 import os
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -89,6 +90,15 @@ def content_digest(path: Path) -> str:
     with path.open("rb") as file:
         match = _signature_at_end(file)
     return match["footer"].decode() if match and match["body"] else hash_file(path)
+
+
+def content_digests(folder: Path, patterns: Iterable[str]) -> dict[str, str]:
+    """Identify what the files below a folder hold that patterns name, by their paths in it."""
+    digests = {}
+    for path in sorted(path for each in patterns for path in folder.glob(each)):
+        with suppress(FileNotFoundError):
+            digests[path.relative_to(folder).as_posix()] = content_digest(path)
+    return digests
 
 
 def _signature_at_end(file: BinaryIO) -> re.Match[bytes] | None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from svc_analytics.bucket.book import FILE as BOOK
 from svc_analytics.bucket.pins import FILE as PINS
+from svc_analytics.files import hold_folder, leave_folder, remove_abandoned
 from svc_analytics.lake.checksums import DAMAGE, damaged, read_signed_footer, require_whole
 from svc_analytics.lake.layout import ORIGIN, data_folders
-from svc_analytics.working_folders import hold_folder, leave_folder, remove_abandoned
 
 _PREFIX = ".snapshot-"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics.arguments import Instant, as_instant, check, check_path, described
-from svc_analytics.closing.states.stated import statement
+from svc_analytics.closing.stated import statement
 from svc_analytics.engines.connect import connect, of_one_snapshot
 from svc_analytics.engines.engine import Engine
 from svc_analytics.errors import ConfigError

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from svc_analytics.lakehouse import Lakehouse
-    from svc_analytics.statements.change.change import Change
+    from svc_analytics.statements.change import Change
     from svc_analytics.statements.comparison import Comparison
     from svc_analytics.statements.statement import Statement
 
@@ -156,7 +156,7 @@ class Picked:
         """
         period, key = self.statement.period, (self._count, before)
         if key not in self._compared:
-            from svc_analytics.closing.states.stated import compare
+            from svc_analytics.closing.stated import compare
 
             named = [before, period.label] if before else [period.label]
             both = compare(self.lake, *named, zone=period.zone, calendar=period.calendar)
@@ -169,7 +169,7 @@ class Picked:
 
         >>> picked.show(lambda st, coin: picked.change())     # doctest: +SKIP
         """
-        from svc_analytics.statements.change.change import explain_comparison
+        from svc_analytics.statements.change import explain_comparison
 
         return explain_comparison(self.comparison(before), self.coin and [self.coin])
 
@@ -212,7 +212,7 @@ class Picked:
 
         Where it cannot be made, the last one comes back, and the heading names the mistake.
         """
-        from svc_analytics.closing.states.stated import statement
+        from svc_analytics.closing.stated import statement
 
         wanted, self._count = self.choice, self._count + 1
         for output in self._outputs:

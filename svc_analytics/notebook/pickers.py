@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from svc_analytics import charts
-from svc_analytics.closing.states.stated import statement
+from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.formatting.standing import RUNNING
 from svc_analytics.instants import now

@@ -2,11 +2,21 @@
 
 `parse_period` reads what a person typed, `parse_month` where only a month will do. `read_label`
 and `month` read how the program writes a period; `month_of` gives the month of an instant. A
-calendar is a file, such as `gregorian`, and its line in `calendars`.
+calendar is a value in `calendars`.
 """
 
-from svc_analytics.periods.calendar import MONTH, QUARTER, TO_DATE, YEAR, Calendar, noun_of
-from svc_analytics.periods.calendars import CALENDARS, GREGORIAN, JALALI, find_calendar
+from svc_analytics.periods.calendars import (
+    CALENDARS,
+    GREGORIAN,
+    JALALI,
+    MONTH,
+    QUARTER,
+    TO_DATE,
+    YEAR,
+    Calendar,
+    find_calendar,
+    noun_of,
+)
 from svc_analytics.periods.period import (
     Period,
     known_until,

@@ -11,8 +11,14 @@ from datetime import date
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant
 from svc_analytics.messages import Message, translated
-from svc_analytics.periods.calendar import LENGTHS, MONTH, TO_DATE, noun_of
-from svc_analytics.periods.calendars import GREGORIAN, find_calendar
+from svc_analytics.periods.calendars import (
+    GREGORIAN,
+    LENGTHS,
+    MONTH,
+    TO_DATE,
+    find_calendar,
+    noun_of,
+)
 from svc_analytics.periods.zones import Change, ZoneClock, clock_of
 
 
@@ -90,7 +96,7 @@ class Period:
     def local_bounds(self) -> str:
         """From when to when it lasts, in its own calendar and zone, for people."""
         start, end = self.moment(self.start), self.moment(self.end)
-        return Message("part.bounds", start=start, end=translated(end), zone=self.zone)
+        return Message("part.bounds", start=translated(start), end=translated(end), zone=self.zone)
 
     @property
     def folder(self) -> str:

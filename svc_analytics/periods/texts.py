@@ -9,8 +9,16 @@ from difflib import get_close_matches
 
 from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError
-from svc_analytics.periods.calendar import LENGTHS, MONTH, QUARTER, TO_DATE, YEAR
-from svc_analytics.periods.calendars import CALENDARS, GREGORIAN, find_calendar
+from svc_analytics.periods.calendars import (
+    CALENDARS,
+    GREGORIAN,
+    LENGTHS,
+    MONTH,
+    QUARTER,
+    TO_DATE,
+    YEAR,
+    find_calendar,
+)
 from svc_analytics.periods.period import Period, month_of
 
 # ---------- The door for what people type

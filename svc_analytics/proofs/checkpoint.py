@@ -15,12 +15,12 @@ from typing import Any
 from svc_analytics.errors import LakeError
 from svc_analytics.files import make_folder
 from svc_analytics.messages import Message
-from svc_analytics.proofs.lines import SCHEME, Lines, Salts, Scope, read_lines
-from svc_analytics.proofs.merkle import HASH, PART, Tree
+from svc_analytics.proofs.tree import HASH, PART, SCHEME, Lines, Salts, Scope, Tree, read_lines
 from svc_analytics.storage import Storage
 
 FILE = "checkpoint"
 SIGNATURE, QUERY, STAMP = f"{FILE}.sig", f"{FILE}.tsq", f"{FILE}.tsr"
+CHAIN, CHAIN_SIGNATURE = "chain.json", "chain.json.sig"  # of all checkpoints of a lake
 BESIDE = (FILE, SIGNATURE, QUERY, STAMP)  # beside the manifest, which names none of them
 _HEX = "[0-9a-f]{64}"
 _FORM = re.compile(

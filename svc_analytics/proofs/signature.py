@@ -47,7 +47,8 @@ def sign(content: bytes, key: Path) -> bytes:
 def signer_of(content: bytes, signature: bytes) -> str | None:
     """Tell the fingerprint of the key that signed a content; None where no key did."""
     try:
-        return _fingerprint(signing_key(signature, content))
+        digest = sha256(signing_key(signature, content)).digest()
+        return f"SHA256:{base64.b64encode(digest).decode().rstrip('=')}"
     except (Result, ValueError):
         return None
 
@@ -65,10 +66,6 @@ def fingerprint_of(key: Path) -> str | None:
     """Tell the fingerprint of a key in a file; None where the file does not tell it."""
     words = _ssh_keygen("-l", "-f", str(key)).stdout.decode(errors="replace").split()
     return words[1] if len(words) > 1 else None
-
-
-def _fingerprint(public: bytes) -> str:
-    return f"SHA256:{base64.b64encode(sha256(public).digest()).decode().rstrip('=')}"
 
 
 def _ssh_keygen(*words: str, may_ask: bool = False) -> subprocess.CompletedProcess[bytes]:

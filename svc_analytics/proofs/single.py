@@ -23,8 +23,7 @@ from svc_analytics.proofs.checkpoint import (
     read_parts,
     salted_lines,
 )
-from svc_analytics.proofs.lines import Line, LinePart, Lines, cells_of
-from svc_analytics.proofs.merkle import PART, Tree
+from svc_analytics.proofs.tree import PART, Line, LinePart, Lines, Tree, cells_of
 from svc_analytics.storage import Storage
 
 _ID, _KIND = b"record_id", b"kind"

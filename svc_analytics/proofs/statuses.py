@@ -1,7 +1,8 @@
 """The statuses of a sealed statement, by the very checks of `verify.py`.
 
 There are four, and never one tick for all: sealed, signed and stamped are found here, and whether
-it is proven by its records, by a verification against its lake.
+it is proven by its records, by a verification against its lake. A form is no check: it tells the
+marks that its folder bears, and of what it cannot know who checks it and how.
 """
 
 import os
@@ -11,15 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.messages import Message
 from svc_analytics.proofs import verify
-from svc_analytics.proofs.checkpoint import FILE
+from svc_analytics.proofs.checkpoint import CHAIN, CHAIN_SIGNATURE, FILE, SIGNATURE
+from svc_analytics.proofs.signature import signer_in
 from svc_analytics.proofs.single import MOST, SingleProof
+from svc_analytics.proofs.stamp import has_stamp
 
 HELD, FAILED, UNCHECKED = "held", "FAILED", "not checked"
 NOT_COMPARED = "not compared"  # a form that another release made
-CHAIN = "chain.json"
 _Path = str | os.PathLike[str]
 Check = tuple[Any, ...]  # what is checked, the function of verify.py, and what it takes
+LACKING = ("proof.not_signed", "proof.not_stamped")  # the codes of what is not there
+UNREAD = ""  # the signer of a signature that fits no key that can be read here
+_NOT_BY = {None: Message("proof.not_signed"), UNREAD: Message("proof.unread")}
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ def statuses_of(folder: Path, trust: Trust) -> list[Status]:
     """
     place = folder if (folder / CHAIN).exists() else folder.parent
     signed: list[Check] = [("signature", verify.check_signed, folder, FILE, trust.signers)]
-    if (place / f"{CHAIN}.sig").exists() or (folder / CHAIN).exists():
+    if (place / CHAIN_SIGNATURE).exists() or (folder / CHAIN).exists():
         signed.append(("chain's signature", verify.check_signed, place, CHAIN, trust.signers))
     facts: dict[str, Any] = {}
     sealed: list[Check] = [
@@ -102,9 +108,6 @@ def _status(name: str, checks: Sequence[Check]) -> Status:
         left += [f"not checked: {label}: {text}"] if outcome == UNCHECKED and code else []
     outcome = next(outcome for outcome, texts in by_outcome.items() if texts)
     return Status(name, outcome, "; ".join(by_outcome[outcome] + left * (outcome == HELD)))
-
-
-# ---------- Check the proof of one line as `verify.py` does, in the same words
 
 
 @dataclass(frozen=True)
@@ -140,3 +143,57 @@ def check_proof(path: Path, signers: Path | None = None) -> list[Outcome]:
         Outcome("proof", *verify.outcome(verify.check_proof, content)),
         Outcome("proof's signature", *verify.outcome(verify.check_proof_signature, content, keys)),
     ]
+
+
+_PROVEN = Status("proven", UNCHECKED, Message("proof.proven"))
+
+
+# What a form that the seal covers can tell: it is signed and stamped behind the seal.
+WITHIN = (
+    Status("sealed", UNCHECKED, Message("proof.sealed_within")),
+    Status("signed", UNCHECKED, Message("proof.signed_behind")),
+    Status("stamped", UNCHECKED, Message("proof.stamped_behind")),
+    _PROVEN,
+)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The marks on a sealed folder: the key that signed it, if one did, and whether it is stamped.
+
+    They are found quickly, however many lines it has.
+
+    >>> [str(each.text) for each in Marks().statuses("5f0c")][1:3]
+    ['not signed', 'no stamp']
+    """
+
+    signer: str | None = None  # the fingerprint of a key
+    is_stamped: bool = False
+
+    @classmethod
+    def of(cls, folder: Path) -> "Marks":
+        """Look for the marks on a folder, whoever made them."""
+        is_signed = (folder / SIGNATURE).is_file()
+        return cls((signer_in(folder) or UNREAD) if is_signed else None, has_stamp(folder))
+
+    @classmethod
+    def from_json(cls, facts: Any) -> "Marks":
+        """Read what `to_json` wrote; no marks where it is something else."""
+        known = facts if isinstance(facts, dict) else {}
+        signer = known.get("signed")
+        return cls(signer if isinstance(signer, str) else None, known.get("stamped") is True)
+
+    def to_json(self) -> dict[str, str | bool | None]:
+        """Return the marks as a file keeps them."""
+        return {"signed": self.signer, "stamped": self.is_stamped}
+
+    def statuses(self, seal: str) -> tuple[Status, ...]:
+        """Tell the four statuses, as they are known without a verification."""
+        signed = Message("proof.signed", key=self.signer) if self.signer else _NOT_BY[self.signer]
+        stamped = Message("proof.stamped" if self.is_stamped else "proof.not_stamped")
+        return (
+            Status("sealed", HELD, Message("proof.sealed", seal=seal)),
+            Status("signed", UNCHECKED, signed),
+            Status("stamped", UNCHECKED, stamped),
+            _PROVEN,
+        )

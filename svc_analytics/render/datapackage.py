@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.books.presets import csv_file
+from svc_analytics.books.presets.csv_files import PLAIN_MEANINGS
 from svc_analytics.formatting.cells import COIN, COUNT, PLAIN, RATE, RATIO, USD, kind_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.render import journal
@@ -173,7 +173,7 @@ def _known() -> dict[str, dict[str, str]]:
         "restatement": _ADDED["restatement"],
         "definitions": GLOSSARY,
         "journal": journal.COLUMNS,
-        "books": csv_file.HEADER,
+        "books": PLAIN_MEANINGS,
     }
 
 

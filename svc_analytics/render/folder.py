@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.external_rates import currency_code
-from svc_analytics.files import hash_file
+from svc_analytics.files import hash_file, restore_folders
 from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.formatting.values import drop_pages
@@ -25,7 +25,6 @@ from svc_analytics.render.document import Document
 from svc_analytics.render.formats import DOCUMENTS
 from svc_analytics.storage import Storage, open_storage
 from svc_analytics.warehouse.definitions import definitions_table
-from svc_analytics.working_folders import restore_folders
 
 Seal = Callable[[Path, dict[str, Any]], str]  # of a folder that is written, by its manifest
 Note = Callable[[str], None]  # told what is being done now

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.books.accounts import NeutralAccounts
-from svc_analytics.books.export import BooksSource, Way, make_books, preset_files
-from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.export import BooksSource, make_books, preset_files
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.tables import to_json, to_objects
 from svc_analytics.language.catalogue import ENGLISH, Language
@@ -91,7 +91,7 @@ def write_books(statement: Document, facts: Facts, folder: Path) -> Rows:
     It rests on the statement alone; the merchant's own accounts are those of `books`.
     """
     source = BooksSource(statement.period, statement.tables, statement.as_of)
-    books = make_books(source, Way(NeutralAccounts({})))
+    books = make_books(source, NeutralAccounts({}))
     [content] = preset_files(books, PRESETS["csv"])
     (folder / "books.csv").write_bytes(content)
     return {"books.csv": sum(1 for _ in books.journal.lines)}

@@ -11,9 +11,8 @@ from svc_analytics import charts
 from svc_analytics.charts.palette import dark_styles
 from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
-from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
+from svc_analytics.language.catalogue import ENGLISH, WORDED, Language, merchant_names
 from svc_analytics.language.fonts import css_families
-from svc_analytics.language.words import merchant_names
 from svc_analytics.messages import Message, clauses, joined, translated
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.bridge import TREND, bridge_table, year_name

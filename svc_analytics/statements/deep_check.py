@@ -48,8 +48,9 @@ def check_deeply(lake: Lake, known: pa.Table, note: Note = lambda text: None) ->
     `note` is told which month is being checked.
     """
     broken = {row["record_id"] for row in known.to_pylist() if row["check_name"] == _TOTALS}
-    findings = map(_unchecked, sorted(broken)) if broken else _findings(lake, note)
-    return pa.Table.from_pylist(list(findings), known.schema)
+    wrong = Message("finding.other_totals")
+    findings = [_finding(label, wrong) for label in sorted(broken)] or [*_findings(lake, note)]
+    return pa.Table.from_pylist(findings, known.schema)
 
 
 def _findings(lake: Lake, note: Note) -> Iterator[dict[str, str | None]]:
@@ -68,10 +69,6 @@ def _periods(lake: Lake) -> Iterator[Period]:
     yield from map(month, reversed(labels))
     for calendar in CALENDARS:
         yield month_of(month(labels[0]).start, _ZONE, calendar)
-
-
-def _unchecked(label: str) -> dict[str, str | None]:
-    return _finding(label, Message("finding.other_totals"))
 
 
 def _finding(name: str, detail: Message) -> dict[str, str | None]:

@@ -365,11 +365,11 @@ def _added(figure: Figure) -> list[tuple[str, str]]:
     if figure.each:
         return [(CONTRIBUTION, figure.each)]
     parts = [read_figures()[name] for name in figure.operands]
-    return list(zip((NUMERATOR, DENOMINATOR), map(_part, parts), strict=True))
-
-
-def _part(figure: Figure) -> str:
-    return f"case when {figure.rows} then {figure.each} else 0 end" if figure.rows else figure.each
+    cases = (
+        f"case when {part.rows} then {part.each} else 0 end" if part.rows else part.each
+        for part in parts
+    )
+    return list(zip((NUMERATOR, DENOMINATOR), cases, strict=True))
 
 
 def _identity(columns: Collection[str]) -> list[tuple[str, str]]:

@@ -41,8 +41,8 @@ from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import KEPT
 from svc_analytics.periods import Period, parse_period
-from svc_analytics.proofs.marks import WITHIN
 from svc_analytics.proofs.sealed_zones import lake_zone, offsets_of
+from svc_analytics.proofs.statuses import WITHIN
 from svc_analytics.render.document import (
     Document,
     Hashes,
@@ -67,11 +67,9 @@ from svc_analytics.statements.balance_assertions import (
     read_assertions,
     unread_balances,
 )
-from svc_analytics.statements.digests import TableDigest, combined_digest, table_digests
-from svc_analytics.statements.finality import find_reasons
-from svc_analytics.statements.metadata import check_names
-from svc_analytics.statements.reading import Basis, read_period
-from svc_analytics.statements.unknown import needs_met, unknown_figures
+from svc_analytics.statements.finality import find_reasons, needs_met, unknown_figures
+from svc_analytics.statements.reading import Basis, check_names, read_period
+from svc_analytics.statements.tables import TableDigest, combined_digest, table_digests
 from svc_analytics.warehouse.acknowledgements import Acceptances
 from svc_analytics.warehouse.definitions import definitions_digest
 from svc_analytics.webhooks.reconcile import reconcile_log

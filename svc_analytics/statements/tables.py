@@ -1,9 +1,14 @@
-"""A statement's tables: which there are, and the table macro that each comes from."""
+"""A statement's tables: which there are, the table macro that each comes from, and its digest.
+
+Control totals are rows, sums of money by coin, and a hash over the rows in order, as the texts of
+their CSV. It is the same in every form, and any tool can compute it from `<table>.csv`.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
@@ -15,9 +20,11 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import Span
 from svc_analytics.engines.connect import count
-from svc_analytics.formatting.values import drop_pages
+from svc_analytics.formatting.tables import csv_parts
+from svc_analytics.formatting.values import drop_pages, is_ratio
 from svc_analytics.instants import SECOND, format_instant
 from svc_analytics.lake.lake import Lake
+from svc_analytics.money import format_amount
 from svc_analytics.periods import Period, month_of
 from svc_analytics.periods.zones import Change
 from svc_analytics.render.bridge import TREND
@@ -31,10 +38,6 @@ from svc_analytics.warehouse.models import Check, models_used_by, read_all_model
 from svc_analytics.warehouse.sales import cut_payments
 from svc_analytics.warehouse.sql_text import english_of, message_of
 from svc_analytics.warehouse.warehouse import Warehouse
-
-# ---------- What several tables of a statement read
-# Read once, and kept under the models' own names.
-
 
 # What a model is given for each of its parameters.
 _GIVEN = {
@@ -88,6 +91,36 @@ _CUT_SALES = """
     group by label, currency
 """
 READ_ONCE = (*_KEPT_IF_SMALL, *_KEPT, _CUT_SALES)
+_T = TypeVar("_T")
+_CHECKS = f"""
+    select check_name, severity, record_id, month, currency, detail, content, seen_at, message
+    from statement_checks({BOUNDS})
+    order by severity desc, check_name, occurred_at, record_id, content
+"""
+# Of every statement; that of a month has a trend too, and that of a longer period its months.
+TABLES = (
+    *("summary", "figures", "lines", "daily", "position", "fees", "refunds", "cohorts"),
+    *("payouts", "exposure", "receipts", "reading", "checks"),
+)
+# Tables of a row for each record, in the order of time. They are read some days after others:
+# DuckDB's sort of ten million rows finds no memory now and then, and one of a part spills nothing.
+_LONG = {"lines", "fees", "receipts"}
+PART = 200_000  # lines, at least, in each part but the last
+_DAYS = f"""
+    select epoch_us(day) as starts_at, min(lines_before) as lines_before
+    from int_line_days({BOUNDS})
+    group by day
+    order by day
+"""
+_FLAGS = """
+    select record_id, string_agg(distinct check_name, ' ' order by check_name) as flags
+    from checks
+    where record_id is not null
+    group by record_id
+"""
+TableDigest = dict[str, Any]
+_WIDEST = 76  # digits of the widest decimal
+_RATES = ("implied_rate", "implied_usd_rate", "fee_percent", "value")  # not summed
 
 
 def call_of(name: str) -> str:
@@ -179,39 +212,6 @@ def _months_until(warehouse: Warehouse, period: Period) -> list[Period]:
 def _as_parameter(month: Period) -> dict[str, str]:
     bounds = {"month_start": month.start, "month_end": month.end}
     return {"label": month.label} | {name: format_instant(at) for name, at in bounds.items()}
-
-
-# ---------- A statement's tables
-
-
-_T = TypeVar("_T")
-_CHECKS = f"""
-    select check_name, severity, record_id, month, currency, detail, content, seen_at, message
-    from statement_checks({BOUNDS})
-    order by severity desc, check_name, occurred_at, record_id, content
-"""
-# Of every statement; that of a month has a trend too, and that of a longer period its months.
-TABLES = (
-    *("summary", "figures", "lines", "daily", "position", "fees", "refunds", "cohorts"),
-    *("payouts", "exposure", "receipts", "reading", "checks"),
-)
-# Tables of a row for each record, in the order of time. They are read some days after others:
-# DuckDB's sort of ten million rows finds no memory now and then, and one of a part spills nothing.
-_LONG = {"lines", "fees", "receipts"}
-PART = 200_000  # lines, at least, in each part but the last
-_DAYS = f"""
-    select epoch_us(day) as starts_at, min(lines_before) as lines_before
-    from int_line_days({BOUNDS})
-    group by day
-    order by day
-"""
-
-_FLAGS = """
-    select record_id, string_agg(distinct check_name, ' ' order by check_name) as flags
-    from checks
-    where record_id is not null
-    group by record_id
-"""
 
 
 def read_tables(
@@ -358,3 +358,70 @@ def read_omissions(warehouse: Warehouse, period: Period) -> list[dict[str, Any]]
     bounds = {"start": period.start, "end": period.end}
     omissions = warehouse.query(f"from int_period_omissions({BOUNDS})", bounds)
     return list(omissions.to_pylist())
+
+
+def table_digests(
+    tables: Mapping[str, pa.Table], names: Iterable[str], hashes: Mapping[str, str] | None = None
+) -> dict[str, TableDigest]:
+    """Return the control totals of each table; some `hashes` may be known."""
+    known = hashes or {}
+    return {name: table_digest(tables[name], known.get(name)) for name in names}
+
+
+def table_digest(table: pa.Table, sha256: str | None = None) -> TableDigest:
+    """Return the control totals of one table: `rows`, `sha256`, and `totals` by coin.
+
+    Whoever has just written it as CSV knows its `sha256`.
+    """
+    sha256 = sha256 or _hash(table)
+    return {"rows": table.num_rows, "sha256": sha256, "totals": _totals(table)}
+
+
+def _hash(table: pa.Table) -> str:
+    digest = hashlib.sha256()
+    for part in csv_parts(table):
+        digest.update(part.encode())
+    return digest.hexdigest()
+
+
+def _totals(table: pa.Table) -> dict[str, dict[str, str]]:
+    """Return the sum of each amount by coin; of a coin that has none of it there is no sum."""
+    if "currency" not in table.column_names:
+        return {}
+    names = [field.name for field in table.schema if _is_money(field)]
+    coins = pc.fill_null(table["currency"], "")
+    return {
+        coin: _sums(table.select(names), pc.equal(coins, coin))
+        for coin in sorted(pc.unique(coins).to_pylist())
+    }
+
+
+def _sums(amounts: pa.Table, mask: pa.ChunkedArray) -> dict[str, str]:
+    """Return the sum of each column with a value, in the order in which rows first have one.
+
+    The rows are those of the mask, of one column at a time: all would be a copy of the table.
+    """
+    places, sums = {}, {}
+    for name in amounts.column_names:
+        column = amounts[name].filter(mask)
+        places[name] = pc.index(pc.is_valid(column), True).as_py()
+        sums[name] = pc.sum(column.cast(_wide(column.type))).as_py()
+        drop_pages()
+    known = [name for name in sums if places[name] >= 0]
+    return {name: format_amount(sums[name]) for name in sorted(known, key=places.__getitem__)}
+
+
+def _wide(kind: pa.DataType) -> pa.DataType:
+    """Return a type that holds any sum of a column: Arrow's own wraps around without a word."""
+    return pa.decimal256(_WIDEST, kind.scale)
+
+
+def combined_digest(controls: Mapping[str, TableDigest]) -> str:
+    """Return one hash over every table's hash."""
+    hashes = {name: digest["sha256"] for name, digest in controls.items()}
+    return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
+
+
+def _is_money(field: pa.Field) -> bool:
+    is_amount = pa.types.is_decimal(field.type) and not is_ratio(field)
+    return bool(is_amount and field.name not in _RATES)

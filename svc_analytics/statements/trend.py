@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +14,11 @@ import pyarrow.compute as pc
 from svc_analytics.coverage import Span
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
+from svc_analytics.files import find_made, keep_made, program_digest
+from svc_analytics.lake.checksums import content_digests, require_whole
 from svc_analytics.lake.lake import Lake, known_months
-from svc_analytics.periods import Period
+from svc_analytics.lake.layout import ORIGIN, data_folders
+from svc_analytics.periods import Period, known_until, utc_months
 from svc_analytics.render.compared.figures import chosen_figures
 from svc_analytics.render.face import PRICED
 from svc_analytics.schema import MONEY
@@ -28,6 +32,7 @@ from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse
 
 MONTHS = 12
+_KIND = "trend"  # of what is cached
 _STATED = 24  # months of a statement: each month stands beside that of the year before
 _ASSERTED = ("asserted_balance", "outside_movement")  # of the days that a person asserted
 # What the headline of a month and its year are made of.
@@ -105,7 +110,8 @@ def read_trend(
     They begin with the first month that has a record. Those before a month's own, and all of a
     longer period, are counted as a statement of each would be, to the instant that it is as of. A
     figure is NULL where it is unknown. A `warehouse` that holds them all is asked, if there is one,
-    before anything of a single period is kept in it.
+    before anything of a single period is kept in it. Without one the trend is cached, for as long
+    as the lake stays as it is: it takes a third of a statement's time.
     """
     months = _other_months(lake, period, clock)
     if not months:
@@ -113,9 +119,40 @@ def read_trend(
     used = models_used_by(select_figures(_figures())) or frozenset()
     accepted = acceptances.table()
     work = partial(_count, months=months, used=used, as_of=as_of, clock=clock, accepted=accepted)
-    bounds = (months[0].start, months[-1].end)
-    table = work(warehouse) if warehouse else count(lake, used, work, period=bounds)
-    return table.cast(_schema())
+    if warehouse:
+        return work(warehouse).cast(_schema())
+    known_to = [known_until(month, as_of, clock) for month in months]
+    facts = [lake.place, lake.engine, *months, as_of, known_to, accepted.to_pylist()]
+    made_of = "\n".join(map(str, [program_digest(), *facts]))
+    return _cached(lake, months, made_of, partial(count, lake, used, work))
+
+
+def _cached(
+    lake: Lake, months: Sequence[Period], made_of: str, ask: Callable[..., pa.Table]
+) -> pa.Table:
+    """Return the trend of these months that was cached, of files that are whole; or ask for it."""
+    span = (months[0].start, months[-1].end)
+    records = _records(lake)
+    if content := find_made(_KIND, f"{made_of}\n{records}"):
+        labels = {ORIGIN, *(month.label for month in utc_months(*span))}
+        for path in filter(lambda path: PurePath(path).stem in labels, records):
+            require_whole(lake.path / path)
+        return pa.ipc.open_stream(content).read_all()
+    table = ask(period=span).cast(_schema())
+    if records == _records(lake):
+        keep_made(_KIND, f"{made_of}\n{records}", lambda: _as_bytes(table))
+    return table
+
+
+def _records(lake: Lake) -> dict[str, str]:
+    return content_digests(lake.path, [f"{name}/*.parquet" for name in data_folders()])
+
+
+def _as_bytes(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
 
 
 def with_own_month(trend: pa.Table, period: Period, tables: Mapping[str, pa.Table]) -> pa.Table:

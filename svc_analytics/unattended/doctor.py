@@ -34,12 +34,11 @@ from svc_analytics.instants import DAY, SECOND, ago, duration, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.lake.status import lake_status
-from svc_analytics.unattended.looks import keys, reach, standing
-from svc_analytics.unattended.looks.point import Point
-from svc_analytics.unattended.notices import without
-from svc_analytics.unattended.schedule_months import scheduled_months
+from svc_analytics.unattended import looks
+from svc_analytics.unattended.looks import Point
+from svc_analytics.unattended.notices import scheduled_months, without
+from svc_analytics.unattended.notifiers import Watching
 from svc_analytics.unattended.scheduled_job import place_of
-from svc_analytics.unattended.settings import Watching
 
 LEAST_DISK = 1 << 30  # bytes that should be free
 _SOON = 14 * DAY  # a certificate that ends within it is told
@@ -66,7 +65,8 @@ class Doctor:
 
     def points(self) -> Iterator[Point]:
         """Yield each point as it was found; no text holds a secret."""
-        yield _version()
+        text = f"svc-analytics {version('svc-analytics')}, Python {platform.python_version()}"
+        yield Point("version", "well", text)
         try:
             settings, watching = self.read(), self.watch()
         except SvcError as error:
@@ -88,23 +88,23 @@ class Doctor:
         place = place_of(settings.data_dir, self.source.folder)
         scheduled = partial(scheduled_months, lake, self.source)
         return {
-            "memory": lambda: keys.memory(self.source),
-            "schedule": lambda: standing.schedule(place),
+            "memory": lambda: looks.memory(self.source),
+            "schedule": lambda: looks.schedule(place),
             "authorities": lambda: _authorities(settings),
             "service": lambda: _service(settings),
-            "receipt secrets": lambda: keys.secrets(settings),
-            "signing key": lambda: keys.signing(self.source),
-            "stamps": lambda: keys.stamping(self.source),
-            "notices": lambda: reach.notices(watching),
-            "ping": lambda: reach.ping(watching),
-            "metrics": lambda: reach.metrics(watching),
-            "permissions": lambda: keys.files(self.source),
-            "runs": lambda: standing.runs(lake, watching),
+            "receipt secrets": lambda: looks.secrets(settings),
+            "signing key": lambda: looks.signing(self.source),
+            "stamps": lambda: looks.stamping(self.source),
+            "notices": lambda: looks.notices(watching),
+            "ping": lambda: looks.ping(watching),
+            "metrics": lambda: looks.metrics(watching),
+            "permissions": lambda: looks.files(self.source),
+            "runs": lambda: looks.runs(lake, watching),
             "folders": lambda: _folders(lake, self.source),
             "lake": lambda: _lake(lake),
-            "records": lambda: standing.records(lake) if lake.exists else iter(()),
-            "months": lambda: standing.months(lake, scheduled()) if lake.exists else iter(()),
-            "close": lambda: standing.close(place, self.source.folder, self.source.environ),
+            "records": lambda: looks.records(lake) if lake.exists else iter(()),
+            "months": lambda: looks.months(lake, scheduled()) if lake.exists else iter(()),
+            "close": lambda: looks.close(place, self.source.folder, self.source.environ),
             "not looked at": _not_looked_at,
         }
 
@@ -119,11 +119,6 @@ def _looked(name: str, look: Callable[[], Iterator[Point]], errors: set[str]) ->
             errors.add(text)
             place = "lake" if isinstance(error, LakeError) else name
             yield Point(place, "wrong", text, "mend that, then run doctor again")
-
-
-def _version() -> Point:
-    text = f"svc-analytics {version('svc-analytics')}, Python {platform.python_version()}"
-    return Point("version", "well", text)
 
 
 def _settings(settings: Settings) -> Point:
@@ -147,10 +142,12 @@ def _service(settings: Settings) -> Iterator[Point]:
                 profile, at = client.me(name)
                 client.page(_LISTS[name], {"limit": "1"})
             except ApiError as error:
-                if not _is_of_key(error):
+                is_refused = isinstance(error, KeyRefused | WrongKeyClass)
+                if not (is_refused or error.status in (401, 403)):  # the service did not answer
                     yield _unreached(error)
                     break
-                yield Point(f"{name} key", "wrong", str(error), _mend_key(name))
+                newest = f"see whether SVC_{name.upper()}_KEY is the newest of the console"
+                yield Point(f"{name} key", "wrong", str(error), f"{newest}, and its allowlist")
                 is_reached = True
                 continue
             is_reached, merchants[profile["id"]] = True, names_of(profile)
@@ -172,21 +169,12 @@ def _authorities(settings: Settings) -> Iterator[Point]:
         yield Point("authorities", "well", f"certificates of {names} are trusted")
 
 
-def _is_of_key(error: ApiError) -> bool:
-    """Whether the service answered, and it was the key that it did not take."""
-    return isinstance(error, KeyRefused | WrongKeyClass) or error.status in (401, 403)
-
-
 def _unreached(error: ApiError) -> Point:
     """Say that the service was not reached, which tells nothing of a key."""
     mend = "see SVC_BASE_URL, SVC_PROXY and the network; keys were not looked at"
     if isinstance(error, NoService):
         mend = f"see SVC_BASE_URL and SVC_PROXY; {_AUTHORITY}"
     return Point("service", "wrong", str(error), mend)
-
-
-def _mend_key(name: KeyClass) -> str:
-    return f"see whether SVC_{name.upper()}_KEY is the newest of the console, and its allowlist"
 
 
 def _merchants(settings: Settings, merchants: dict[str, str]) -> Iterator[Point]:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.due import closes_at, lake_months
+from svc_analytics.closing.due import Reckoning, closes_at, is_known, lake_months
 from svc_analytics.closing.result import CloseResult
+from svc_analytics.environment import SettingPlaces, here, variable
 from svc_analytics.errors import ApiError, SvcError, class_name
 from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.files import PRIVATE, atomic_write, locked, make_folder, write_json
@@ -20,6 +21,7 @@ from svc_analytics.instants import DAY, HOUR, duration, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import TOLD_MARK
 from svc_analytics.messages import Message
+from svc_analytics.periods import GREGORIAN
 from svc_analytics.signing.secrets import hide_keys_in
 
 OVERDUE = 3 * DAY  # behind the instant from which on a month can be closed
@@ -32,6 +34,11 @@ _NEXT = {
     "killed": "the log of the machine says why; this run does what that one left",
     "missed": "see whether the machine was on, and whether its timer is; this run catches up",
 }
+_PATIENCE = 60  # seconds for another run to tell what it has
+_FORMAT = 1
+LEAST_GAP = 36 * HOUR  # between two runs: a day was missed
+_TRIED_AGAIN = 12 * HOUR  # a shorter pause says nothing of a timer
+_KNOWN, _FEWEST = 8, 2  # runs and pauses from which on a timer is known
 
 
 @dataclass(frozen=True)
@@ -189,17 +196,6 @@ def _state(key: str, event: str, lines: Iterable[str], period: str = "") -> Noti
     return Notice(key, event, texts[0], (*texts[1:], f"next: {_NEXT[event]}"), period)
 
 
-# ---------- What each notifier was told, in a small file of the lake
-# Nothing is told twice.
-
-
-_PATIENCE = 60  # seconds for another run to tell what it has
-_FORMAT = 1
-LEAST_GAP = 36 * HOUR  # between two runs: a day was missed
-_TRIED_AGAIN = 12 * HOUR  # a shorter pause says nothing of a timer
-_KNOWN, _FEWEST = 8, 2  # runs and pauses from which on a timer is known
-
-
 @dataclass
 class Listener:
     """The memory of one notifier: the seals that it was told, and the states of each command."""
@@ -294,18 +290,31 @@ def read_notice_log(lake: Path) -> NoticeLog:
     """Read what was told; a file that cannot be read tells of nothing."""
     path = lake / TOLD_MARK
     try:
-        return _parsed(path, json.loads(path.read_bytes()))
+        facts = json.loads(path.read_bytes())
+        listeners = {key: Listener(**one) for key, one in facts["listeners"].items()}
+        return NoticeLog(path, listeners, {n: _command(o) for n, o in facts["commands"].items()})
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return NoticeLog(path)
-
-
-def _parsed(path: Path, facts: dict[str, Any]) -> NoticeLog:
-    listeners = {key: Listener(**one) for key, one in facts["listeners"].items()}
-    commands = {name: _command(one) for name, one in facts["commands"].items()}
-    return NoticeLog(path, listeners, commands)
 
 
 def _command(facts: dict[str, Any]) -> CommandState:
     """Read how a command was left; what another release keeps of it is left out."""
     known = {each.name: facts[each.name] for each in fields(CommandState) if each.name in facts}
     return CommandState(**known | {"states": [Notice.read(each) for each in known["states"]]})
+
+
+def scheduled_months(lake: Lake, source: SettingPlaces | None = None) -> Reckoning | None:
+    """Return the zone and the calendar of `close --all-due`; None where nothing says them.
+
+    They are those of its settings, else those of its last run, which is kept where somebody is
+    told of it. Settings that name none are said by `close` itself, and by `doctor`.
+    """
+    source = source or here()
+    zone, calendar = (source.text(variable("close", name)) for name in ("zone", "calendar"))
+    if zone or calendar:
+        months = (zone or "UTC", calendar or GREGORIAN)
+    elif ran := read_notice_log(lake.path).command("close").months:
+        months = (ran[0], ran[1])
+    else:
+        return None
+    return months if is_known(*months) else None

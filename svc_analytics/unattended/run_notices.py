@@ -10,54 +10,56 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.closing import seals
+from svc_analytics.closing.verification.derived_forms import read_facts, write_forms
+from svc_analytics.closing.verification.proof import require_unaltered
 from svc_analytics.environment import PREFIX
-from svc_analytics.errors import SvcError
+from svc_analytics.errors import LakeError, SvcError
+from svc_analytics.files import hash_file
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import Language
-from svc_analytics.unattended import mail
-from svc_analytics.unattended.attachments import Attachment, attachments
+from svc_analytics.render.folder import Output
+from svc_analytics.render.formats import DOCUMENTS, has_typst
+from svc_analytics.unattended.delivery import Attachment, call, mail_of, send_mail
 from svc_analytics.unattended.notices import Notice, NoticeLog, sealed_notice
-from svc_analytics.unattended.notifiers import Late, Notifier, TooMuch, Undelivered
-from svc_analytics.unattended.settings import Watching
-from svc_analytics.unattended.web import call
+from svc_analytics.unattended.notifiers import Late, Notifier, TooMuch, Undelivered, Watching
 
 _MOST_OF_SLACK = 40_000  # letters of a text: the rest would be cut off
 _PATIENCE = 60  # seconds for a command
 _GONE = "gone"  # a state that was told and is over, which was not told yet
+_LONGEST = 150  # letters of a subject, and of each line, in a smaller form
+_MOST_LINES = 10
 
 
-@dataclass(frozen=True)
-class Sender:
-    """Sends notices of one run; `facts` of the run go to webhooks and commands."""
+def readable_forms() -> tuple[str, ...]:
+    """Return the forms that go with a notice: PDF, or without Typst the page, and workbook."""
+    return ("pdf" if has_typst() else "html", "xlsx")
 
-    facts: dict[str, Any]
-    watching: Watching
 
-    def send(self, notifier: Notifier, notice: Notice, files: Sequence[Attachment]) -> None:
-        """Send a notice with its files; raise `Undelivered` unless it is taken."""
-        if notifier.is_mail:
-            letter = mail.letter(notifier, self._placed(notice), files)
-            mail.send(notifier, letter, self.watching)
-        elif notifier.scheme == "exec":
-            _run(notifier.command, self._document(notice, files, has_paths=True))
-        elif notifier.scheme.startswith("slack+"):
-            text = _slack_text(self._placed(notice))
-            if len(text) > _MOST_OF_SLACK:
-                raise TooMuch(f"Slack takes {_MOST_OF_SLACK:,} letters, not {len(text):,}")
-            call(notifier.parts.geturl(), self.watching, _encoded({"text": text}))
-        else:
-            call(notifier.address, self.watching, self._document(notice, files))
+def attachments(
+    lake: Lake, folder: Path, manifest: seals.Manifest, language: Language
+) -> list[Attachment]:
+    """Return the readable forms of a sealed statement.
 
-    def _placed(self, notice: Notice) -> Notice:
-        """Return a notice for people, who may have several lakes and machines."""
-        line = f"lake: {self.facts['lake']}, on {self.facts['machine']}"
-        return replace(notice, lines=(*notice.lines, line))
+    Those that the seal lacks are written beside it, as `close` does. Raises `LakeError` for a
+    file that is not as its digest says.
+    """
+    wanted = readable_forms()
+    proof = require_unaltered(lake, folder, manifest)
+    if proof.sealed is None:
+        return []
+    write_forms(proof.sealed, Output(wanted, language), lake.storage)
+    files = {name: (folder, facts) for name, facts in manifest["files"].items()}
+    derived = read_facts(proof.sealed.place).get("files", {})
+    beside = {name: (proof.sealed.place, facts) for name, facts in derived.items()}
+    files = beside | files if proof.sealed.is_proven else files | beside
+    names = [name for form in wanted for name in DOCUMENTS[form].files if name in files]
+    return [_attachment(files[name][0] / name, files[name][1]["sha256"]) for name in names]
 
-    def _document(
-        self, notice: Notice, files: Sequence[Attachment], *, has_paths: bool = False
-    ) -> bytes:
-        described = [each.to_json(has_path=has_paths) for each in files]
-        return _encoded({**notice.to_json(), **self.facts, "files": described})
+
+def _attachment(path: Path, sha256: str) -> Attachment:
+    if hash_file(path) != sha256:
+        raise LakeError(f"{path} was altered, so it is not sent")
+    return Attachment(path, sha256, path.read_bytes())
 
 
 def _encoded(document: dict[str, Any]) -> bytes:
@@ -166,23 +168,35 @@ class RunNotices:
         """Send a notice in the largest form that is taken; return why it is not the whole."""
         title, refusals = f"svc-analytics {self.facts['command']}: ", list[TooMuch]()
         whole = replace(notice, subject=f"{title}{notice.subject}")
-        sender = Sender(self.facts | {"machine": socket.gethostname()}, self.watching)
         for form in forms(whole, title, files, len(files) if notifier.is_mail else 0):
             smaller = saying(form, str(refusals[0]) if refusals else "")
             try:
-                sender.send(notifier, smaller.hiding(self.watching.secrets), form[1])
+                self._hand_over(notifier, smaller.hiding(self.watching.secrets), form[1])
                 return refusals[0] if refusals else None
             except TooMuch as error:
                 refusals.append(error)
         raise refusals[0]
 
+    def _hand_over(self, notifier: Notifier, notice: Notice, files: Sequence[Attachment]) -> None:
+        """Send a notice with its files; raise `Undelivered` unless it is taken."""
+        facts = self.facts | {"machine": socket.gethostname()}
+        described = [each.to_json(has_path=notifier.scheme == "exec") for each in files]
+        document = _encoded({**notice.to_json(), **facts, "files": described})
+        # People may have several lakes and machines.
+        place = f"lake: {facts['lake']}, on {facts['machine']}"
+        placed = replace(notice, lines=(*notice.lines, place))
+        if notifier.is_mail:
+            send_mail(notifier, mail_of(notifier, placed, files), self.watching)
+        elif notifier.scheme == "exec":
+            _run(notifier.command, document)
+        elif notifier.scheme.startswith("slack+"):
+            text = _slack_text(placed)
+            if len(text) > _MOST_OF_SLACK:
+                raise TooMuch(f"Slack takes {_MOST_OF_SLACK:,} letters, not {len(text):,}")
+            call(notifier.parts.geturl(), self.watching, _encoded({"text": text}))
+        else:
+            call(notifier.address, self.watching, document)
 
-# ---------- The forms of a notice, ever smaller
-# For who does not take it as it is.
-
-
-_LONGEST = 150  # letters of a subject, and of each line, in a smaller form
-_MOST_LINES = 10
 
 Form = tuple[Notice, Sequence[Attachment], tuple[str, ...]]  # with what is not in it
 

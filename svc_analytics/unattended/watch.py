@@ -20,25 +20,9 @@ from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.unattended.notices import (
-    AWAY,
-    CommandState,
-    Notice,
-    NoticeLog,
-    away,
-    failure,
-    killed,
-    missed,
-    months_unsealed,
-    open_notice_log,
-    overdue,
-    states_of_close,
-    states_of_extraction,
-    well,
-    without,
-)
-from svc_analytics.unattended.schedule_months import scheduled_months
-from svc_analytics.unattended.settings import Watching
+from svc_analytics.unattended import notices
+from svc_analytics.unattended.notices import CommandState, Notice, NoticeLog, open_notice_log
+from svc_analytics.unattended.notifiers import Watching
 
 if TYPE_CHECKING:
     from svc_analytics.unattended.run_notices import RunNotices
@@ -72,11 +56,11 @@ class Watch:
     def closed(self, result: CloseResult) -> None:
         """Note what became of a month."""
         self.results.append(result)
-        self.states += states_of_close(result)
+        self.states += notices.states_of_close(result)
 
     def extracted(self, done: ExtractionResult) -> None:
         """Note what an extraction found."""
-        self.states += states_of_extraction(done)
+        self.states += notices.states_of_extraction(done)
 
     @cached_property
     def lake(self) -> Lake:
@@ -115,13 +99,13 @@ class Watch:
 
     def _warn(self, what: str, error: Exception) -> None:
         name = "" if isinstance(error, SvcError | OSError) else f"{type(error).__name__}: "
-        self.warn(without(f"{what}: {name}{text_of(error)}", self.watching.secrets))
+        self.warn(notices.without(f"{what}: {name}{text_of(error)}", self.watching.secrets))
 
     def _ping(self, ending: str) -> None:
         url = self.watching.ping_url
         if not url or self.period:
             return
-        from svc_analytics.unattended.web import call  # loads the client of the library
+        from svc_analytics.unattended.delivery import call  # loads the client of the library
 
         parts = urlsplit(url)
         path = parts.path.rstrip("/") + ending
@@ -154,9 +138,9 @@ class Watch:
         """Note that a run begins, whether the one before it ended, and whether one was missed."""
         states, before = [*command.states], command.began_at or self.began_at
         if command.is_missed(self.began_at):
-            states.append(missed(before, self.began_at))
+            states.append(notices.missed(before, self.began_at))
         if command.is_running:
-            states.append(killed(before))
+            states.append(notices.killed(before))
         command.states = [*{one.key: one for one in states}.values()]
         command.begin(self.began_at)
 
@@ -207,28 +191,29 @@ class Watch:
         sealed = seals_of(self.lake, self.results)
         seals_made = {one.seal for one in self.results if one.state in ("sealed", "restated")}
         log.begin([one.key for one in self.watching.receivers], sealed.keys() - seals_made)
-        notices = self._notices(log, code)
-        notices.send_seals(sealed, self.lake, self.language)
-        notices.send_states(self.command, self._well(log) if code in DONE else None)
+        run = self._notices(log, code)
+        run.send_seals(sealed, self.lake, self.language)
+        run.send_states(self.command, self._well(log) if code in DONE else None)
 
     def _well(self, log: NoticeLog) -> Notice | None:
         """Return the notice that no state is left; None of one period, which does not know it."""
         waiting = [name for name, one in log.commands.items() if one.states]
         if self.period:
             return None
-        return well(self.command, self.months is not None, waiting, self._elsewhere())
+        return notices.well(self.command, self.months is not None, waiting, self._elsewhere())
 
     def _elsewhere(self) -> list[str]:
         """Return the months that are over and not sealed by zones and calendars of other seals."""
         if self.months is None or not self.lake.exists:
             return []
         others = reckonings(self.lake, self.months)[1:]
-        return [name for each in others for name in months_unsealed(self.lake, now(), 0, *each)]
+        months = (notices.months_unsealed(self.lake, now(), 0, *each) for each in others)
+        return [name for each in months for name in each]
 
     def _measure(self, path: Path, log: NoticeLog) -> None:
         from svc_analytics.unattended.metrics import write_metrics  # loads the views
 
-        months = self.months or scheduled_months(self.lake)
+        months = self.months or notices.scheduled_months(self.lake)
         write_metrics(path, self.lake, log.commands, months)
 
     def _keep_run(self, command: CommandState, code: int) -> None:
@@ -246,14 +231,15 @@ class Watch:
         states = self._left(command) if code in DONE else [*command.states]
         states += self.states
         if self.period:
-            states += [failure(error, self.period)] if error and code not in (*DONE, LATER) else []
+            if error and code not in (*DONE, LATER):
+                states.append(notices.failure(error, self.period))
         elif code == LATER:
             command.away_since = command.away_since or now()
-            if now() - command.away_since >= AWAY:
-                states.append(away(command.away_since, error))
+            if now() - command.away_since >= notices.AWAY:
+                states.append(notices.away(command.away_since, error))
         else:
             command.away_since = None
-            states += [] if error is None or code in DONE else [failure(error)]
+            states += [] if error is None or code in DONE else [notices.failure(error)]
         states += self._overdue()
         command.states = [*{one.key: one for one in states}.values()]
 
@@ -278,7 +264,7 @@ class Watch:
         if self.months is None or not self.lake.exists:
             return []
         with suppress(SvcError):  # which of the lake's files is torn was said by the run
-            return overdue(self.lake, now(), *self.months)
+            return notices.overdue(self.lake, now(), *self.months)
         return []
 
 

@@ -246,6 +246,12 @@ def findings_within(check: Check) -> str:
     return f"{_findings(check)} where occurred_at is null or {_is_of_period(check)}"
 
 
+def findings_of(check: Check) -> str:
+    """Return the SQL of the findings of one rule over all time, each with its last instant."""
+    last_at = "last_at" if " as last_at," in check.sql else "occurred_at"
+    return _findings(check).replace(" seen_at, ", f" seen_at, {last_at} as last_at, ", 1)
+
+
 def read_exceptions() -> str:
     """Return the SQL of the findings of all rules over all time."""
     of_statements = "from statement_checks('0001-01-02', '9999-12-30')"

@@ -10,7 +10,7 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.books.accounts import parse_accounts, read_accounts, starter
-from svc_analytics.books.export import BooksSource, Way, make_books
+from svc_analytics.books.export import BooksSource, make_books
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.config import Settings
 from svc_analytics.errors import PeriodNotClosed
@@ -76,7 +76,7 @@ def test_what_other_prices_made_of_a_position_is_named(places, worth):
     days = [date(2026, 9, 30), date(2026, 10, 5), date(2026, 10, 31)]
     by_day = {day: ExternalRate(day, "EUR", Decimal("0.8"), "ECB") for day in days}
     rates = None if places is None else ExternalRates("EUR", places, by_day)
-    [row] = make_books(BooksSource(month("2026-10"), tables, 0), Way(accounts(), rates=rates)).roll
+    [row] = make_books(BooksSource(month("2026-10"), tables, 0), accounts(), rates=rates).roll
     assert ",".join(row.values()).endswith(worth)
 
 

@@ -1,6 +1,8 @@
 """What a system refuses is refused here too: by its importer, and before a file is written.
 
 So is a mistake in the chart of accounts: each names its line and how to mend it.
+
+Account numbers, names of files, lengths and signs are those that each system publishes.
 """
 
 import re
@@ -12,8 +14,8 @@ import pytest
 from svc_analytics.books.accounts import Accounts, parse_accounts, read_accounts, refusals, starter
 from svc_analytics.books.entries import DAY, MONTH
 from svc_analytics.books.entry import Entry, EntryLine, Journal
-from svc_analytics.books.export import Way, make_books, preset_files
-from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.export import make_books, preset_files
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.errors import ConfigError
 from tests.support.importers import IMPORTERS, Refused
 from tests.support.seeded_books import SeededMonth, accounts, chart_of, euro
@@ -200,7 +202,7 @@ def test_a_month_of_more_lines_than_a_file_takes_is_several_files():
 @pytest.mark.parametrize("name", ["csv", "hledger", "ledger"])
 def test_amounts_of_38_digits_are_written_to_the_cent(name):
     """Those who have no limit take them; the others say which entry is too large."""
-    books = make_books(SeededMonth(3, largest=10**20).source(), Way(accounts()))
+    books = make_books(SeededMonth(3, largest=10**20).source(), accounts())
     [content, *_] = preset_files(books, PRESETS[name])
     assert (
         max(abs(amount) for each in IMPORTERS[name](content) for _, amount in each.lines) > 10**17
@@ -212,7 +214,7 @@ def test_amounts_of_38_digits_are_written_to_the_cent(name):
 def test_a_provisional_month_says_so_in_every_entry_and_line():
     """Whoever opens the books sees it without our program."""
     source = replace(SeededMonth(3).source(None), is_provisional=True)
-    books = make_books(source, Way(accounts()))
+    books = make_books(source, accounts())
     for each, line in books.journal.lines:
         assert each.narration.startswith("PROVISIONAL: ")
         assert line.description.startswith("PROVISIONAL: ")
@@ -222,7 +224,7 @@ def test_a_provisional_month_says_so_in_every_entry_and_line():
 @pytest.mark.parametrize("by", [DAY, MONTH])
 def test_each_entry_says_that_its_rates_are_external(name, by):
     """In every system, on a line of the entry; that of a day says which rate, and who says so."""
-    books = make_books(SeededMonth(3).source(), Way(chart_of(name), by, euro()))
+    books = make_books(SeededMonth(3).source(), chart_of(name), by, euro())
     text = b"".join(preset_files(books, PRESETS[name])).decode(PRESETS[name].encoding)
     for each in books.journal.entries:
         [row, *_] = [row for row in text.splitlines() if f"{each.rates}" in row]
@@ -362,3 +364,108 @@ def test_a_coins_own_account_goes_before_that_of_its_class():
         '[wallet]\nother = "1"\neth = "2"\ncash = "3"'
     )
     assert [chart.account("wallet", coin) for coin in ("btc", "eth", "cash")] == ["1", "2", "1"]
+
+
+DATEV = '[datev]\nconsultant = "29098"\nclient = "55003"\nclearing = "{clearing}"\n{more}'
+PLACES = [("sales", "")]
+
+
+def datev(sales: str, clearing: str = "1599", more: str = "") -> list[str]:
+    chart = f'[accounts]\nsales = "{sales}"\n{DATEV.format(clearing=clearing, more=more)}'
+    return refusals(parse_accounts(chart), PRESETS["datev"], PLACES)
+
+
+@pytest.mark.parametrize(
+    ("sales", "length", "is_taken"),
+    [
+        ("4400", "4", True),
+        ("70000", "4", True),  # of a customer: one digit longer
+        ("440000", "4", False),
+        ("44000000", "8", True),
+        ("700000000", "8", True),
+        ("440", "4", True),
+        ("0", "4", False),
+        ("00000", "4", False),
+    ],
+)
+def test_an_account_of_datev_is_as_long_as_its_accounts_are(sales, length, is_taken):
+    """At most a digit longer than account_length, and not zero (fields 7 and 8 of its format)."""
+    found = datev(sales, more=f'account_length = "{length}"')
+    assert (found == []) == is_taken
+    assert is_taken or f"line 2: accounts.sales cannot be '{sales}': write 1 to " in found[0]
+
+
+def test_the_clearing_account_is_held_to_the_same_rule():
+    """It stands in field 8 of each line; without a setting, accounts have four digits."""
+    [told] = datev("4400", "159900")
+    assert "line 6: datev.clearing cannot be '159900': write 1 to 5 digits" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_taken"),
+    [
+        ("consultant", "1000", False),
+        ("consultant", "1001", True),
+        ("consultant", "9999999", True),
+        ("client", "99999", True),
+        ("client", "0", False),
+        ("clearing", "000", False),
+    ],
+)
+def test_numbers_of_datev_lie_within_their_bounds(name, value, is_taken):
+    """1001 to 9999999, and 1 to 99999."""
+    text = f'[datev]\n{name} = "{value}"'
+    if is_taken:
+        assert parse_accounts(text).settings["datev"][name] == value
+    else:
+        with pytest.raises(ConfigError, match=f"line 2: datev.{name} cannot be '{value}'"):
+            parse_accounts(text)
+
+
+def test_a_number_of_a_journal_in_quickbooks_has_21_signs_at_most():
+    """Beyond, the entry says so."""
+    fits = replace(GOOD[0], entry_id="SVCXYZ-2026-10-01-C10")
+    assert len(fits.entry_id) == 21 and written("qbo", fits)
+    with pytest.raises(ConfigError, match="the id SVCXYZ-2026-10-01-C100 has over 21 signs"):
+        written("qbo", replace(fits, entry_id=f"{fits.entry_id}0"))
+
+
+@pytest.mark.parametrize(("account", "is_taken"), [("Sales:Coins", True), ('The "best"', False)])
+def test_an_account_of_quickbooks_has_no_quotes(account, is_taken):
+    chart = parse_accounts(f"[accounts]\nsales = '{account}'")
+    assert (refusals(chart, PRESETS["qbo"], PLACES) == []) == is_taken
+
+
+def test_a_tax_rate_of_xero_has_50_signs_at_most():
+    chart = '[accounts]\nsales = "4000"\n[tax]\ndefault = "{}"'
+    for count in (50, 51):
+        found = refusals(parse_accounts(chart.format("x" * count)), PRESETS["xero"], PLACES)
+        assert len(found) == count - 50
+
+
+# ---------- names of files
+
+
+def test_a_file_for_datev_is_called_as_datev_wants_it(run, books_lake):
+    """It begins with EXTF_, by itself; a name that does not is refused, and nothing is written."""
+    with (books_lake / "books.toml").open("a", encoding="utf-8") as file:
+        file.write("\n" + DATEV.format(clearing="1599", more=""))
+    words = ("books", "2026-10", "--preset", "datev")
+    assert run(*words).code == 0
+    assert (books_lake / "books" / "EXTF_2026-10.datev.csv").exists()
+    done = run(*words, "--out", "october.csv")
+    told = "the file's name cannot be 'october.csv': write a name that begins with EXTF_ and ends"
+    assert done.code == 2 and told in done.err and not (books_lake.parent / "october.csv").exists()
+    assert run(*words, "--out", "EXTF_october.csv").code == 0
+
+
+@pytest.mark.parametrize("name", ["qbo", "netsuite"])
+def test_a_file_that_is_uploaded_ends_in_csv(run, books_lake, name):
+    """Another ending is refused by the screen that takes it."""
+    words = ("books", "2026-10", "--preset", name, "--out")
+    assert run(*words, "october.txt").code == 2
+    assert run(*words, "october.CSV").code == 0
+
+
+def test_a_file_that_is_included_has_any_name(run, books_lake):
+    assert run("books", "2026-10", "--preset", "hledger", "--out", "october").code == 0

@@ -8,17 +8,18 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from os import environ
 from pathlib import Path
 
 import pytest
 
 from svc_analytics.books.accounts import NeutralAccounts
-from svc_analytics.books.booked import Ledger, note_booked, read_booked
+from svc_analytics.books.booked import Imports, Ledger, note_booked, read_booked
 from svc_analytics.books.entries import Booking, make_entries
-from svc_analytics.books.export import Books, Way, make_books, preset_files, roll_forward
+from svc_analytics.books.export import Books, make_books, preset_files, roll_forward
 from svc_analytics.books.movements import SALES, WALLET, Movements, Sum, read_movements
-from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.external_rates import ExternalRates
 from svc_analytics.storage import Storage, open_storage
 from tests.support.full_scan.quotients import share
@@ -87,7 +88,7 @@ def test_a_seeded_month_ties_to_the_cent_and_every_system_takes_it(seed):
     """
     made = SeededMonth(seed)
     rates: ExternalRates | None = euro() if seed % 3 == 0 else None
-    books = make_books(made.source(), Way(accounts(), ("day", "month")[seed % 2], rates))
+    books = make_books(made.source(), accounts(), ("day", "month")[seed % 2], rates)
     assert all(sum(line.cents for line in entry.lines) == 0 for entry in books.journal.entries)
     wanted = {
         place: once(value) for place, value in exact_totals(made.rows, is_euro=bool(rates)).items()
@@ -100,11 +101,11 @@ def test_a_seeded_month_ties_to_the_cent_and_every_system_takes_it(seed):
     assert rounding == -sum(wanted.values()) and abs(rounding) * 2 <= len(wanted)
     assert len(books.movements.unpriced) == sum(row["usd_value"] is None for row in made.rows)
     for name, preset in PRESETS.items():
-        way = Way(chart_of(name), books.booking.by, rates)
-        files = preset_files(make_books(made.source(), way), preset)
+        way = (chart_of(name), books.booking.by, rates)
+        files = preset_files(make_books(made.source(), *way), preset)
         entries = [entry for file in files for entry in IMPORTERS[name](file)]
         assert sum(len(entry.lines) for entry in entries) == sum(1 for _ in books.journal.lines)
-        assert preset_files(make_books(made.source(), way), preset) == files
+        assert preset_files(make_books(made.source(), *way), preset) == files
 
 
 @pytest.mark.parametrize("seed", rings(FEW, range(1000)))
@@ -115,13 +116,13 @@ def test_a_restated_month_gives_the_difference(seed, tmp_path):
     """
     made = SeededMonth(seed, largest=10**20 if seed % 2 else 10**6)
     rates = euro() if seed % 3 == 0 else None
-    way, storage = Way(accounts(), rates=rates), open_storage(tmp_path)
-    first = make_books(made.source("a" * 64), way)
+    make, storage = partial(make_books, accounts=accounts(), rates=rates), open_storage(tmp_path)
+    first = make(made.source("a" * 64))
     note(storage, made, first, "a")
     made.restate()
     booked = read_booked(tmp_path / "books", LEDGER)
-    second = make_books(made.source("b" * 64), replace(way, booked=booked))
-    whole = make_books(made.source("b" * 64), way)
+    second = make(made.source("b" * 64), booked=booked)
+    whole = make(made.source("b" * 64))
     totals = booked_totals(first)
     for place, cents in booked_totals(second).items():
         totals[place] += cents
@@ -136,8 +137,8 @@ def test_a_restated_month_gives_the_difference(seed, tmp_path):
     for seal, books in (("a", first), ("b", second)):
         source = made.source(seal * 64)
         if seal == "b":
-            assert make_books(source, replace(way, booked=booked)).journal == books.journal
-    third = make_books(made.source("c" * 64), replace(way, booked=booked))
+            assert make(source, booked=booked).journal == books.journal
+    third = make(made.source("c" * 64), booked=booked)
     assert third.journal.entries == ()
 
 
@@ -154,7 +155,7 @@ def test_the_programs_take_their_text(program, seed, tmp_path):
     if not shutil.which(program) and environ.get("SVC_REQUIRE_LEDGERS") != "1":
         pytest.skip(f"{program} is not installed")
     rates = euro(0) if seed % 2 else None
-    books = make_books(SeededMonth(seed).source(), Way(accounts(), rates=rates))
+    books = make_books(SeededMonth(seed).source(), accounts(), rates=rates)
     [content, *_] = preset_files(books, PRESETS[program])
     file = tmp_path / "month.journal"
     file.write_bytes(content)
@@ -172,16 +173,17 @@ def test_the_programs_take_their_text(program, seed, tmp_path):
 def test_beancount_takes_the_entries_of_two_months_in_one_ledger(seed, tmp_path):
     """The ledger opens the accounts once; entries of a month and of its correction are included."""
     made, rates = SeededMonth(seed), euro(8) if seed % 2 else None
-    way = Way(chart_of("beancount"), rates=rates)
+    booked: Imports = {}
+    make = partial(make_books, accounts=chart_of("beancount"), rates=rates)
     ledger = [f"2025-01-01 open {name}" for name in ACCOUNTS]
     for number in (1, 2):
-        books = make_books(made.source(f"{number}" * 64), way)
+        books = make(made.source(f"{number}" * 64), booked=booked)
         note(open_storage(tmp_path), made, books, f"{number}")
         [content] = preset_files(books, PRESETS["beancount"])
         (tmp_path / f"{number}.beancount").write_bytes(content)
         ledger.append(f'include "{number}.beancount"')
         made.restate()
-        way = replace(way, booked=read_booked(tmp_path / "books", LEDGER))
+        booked = read_booked(tmp_path / "books", LEDGER)
     (tmp_path / "main.beancount").write_text("\n".join(ledger))
     check = Path(sys.executable).with_name("bean-check")
     done = subprocess.run(

@@ -22,7 +22,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import LAYOUT
 from svc_analytics.sandbox import Running
-from svc_analytics.statements.metadata import check_names
+from svc_analytics.statements.reading import check_names
 from svc_analytics.storage import LocalStorage
 from svc_analytics.warehouse import catalogue
 from svc_analytics.warehouse.view_builder import public_models

@@ -16,7 +16,7 @@ import svc_analytics as svc
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verification.derived_forms import compare_derived
 from svc_analytics.closing.verification.forms import Findings
-from svc_analytics.closing.verification.proof import prove
+from svc_analytics.closing.verification.proof import prove_folder
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError
 from svc_analytics.proofs import signature
@@ -31,7 +31,7 @@ SENTENCE_HEAD = "before,after,figure,currency,sentence,prepared_by,reviewed_by"
 
 def derived(folder: Path) -> Findings:
     """Compare the forms beside a sealed folder alone."""
-    sealed = prove(folder, read_manifest(folder), None).sealed
+    sealed = prove_folder(folder, read_manifest(folder), None).sealed
     assert sealed
     return compare_derived(sealed)
 

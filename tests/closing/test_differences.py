@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from svc_analytics import diff_statements, verify_statement
-from svc_analytics.closing.restatement.diff import compare
+from svc_analytics.closing.diff import compare
 from svc_analytics.closing.seals import read_manifest, version_before
 from svc_analytics.money import format_amount
 from svc_analytics.statements.statement import statement
@@ -143,7 +143,7 @@ def test_a_hostile_name_of_a_merchant_is_text(versions):
 # ---------- why a figure of a restatement differs
 
 
-NAMES = ("currency", "gross_sales", "rail_movement", "opening_position", "closing_position")
+SUMMARY_NAMES = ("currency", "gross_sales", "rail_movement", "opening_position", "closing_position")
 
 
 def tables(*coins: str, lines: str = "", days: str = "") -> dict[str, pa.Table]:
@@ -152,7 +152,7 @@ def tables(*coins: str, lines: str = "", days: str = "") -> dict[str, pa.Table]:
     An unknown figure is written as a dash.
     """
     cells = ([cell.strip("-") for cell in coin.split()] for coin in coins)
-    summary = [dict(zip(NAMES, row, strict=True)) for row in cells]
+    summary = [dict(zip(SUMMARY_NAMES, row, strict=True)) for row in cells]
     names = ("opening", "closing")
     position = [{"day": "1", "currency": "btc"} | dict(zip(names, days.split(), strict=True))]
     rows = [{"record_id": name, "currency": "btc", "net": "1"} for name in lines.split()]

@@ -5,11 +5,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from svc_analytics.closing.contents import LakeContents
+from svc_analytics.closing import month_states as states
 from svc_analytics.closing.due import GRACE_HOURS, months_over
-from svc_analytics.closing.states import month_states as states
-from svc_analytics.closing.states.month_states import (
+from svc_analytics.closing.month_states import (
     Judgement,
+    LakeContents,
     judged,
     judged_months,
     month_states,

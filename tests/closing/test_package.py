@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.closing.handover.package import evidence_text, pack_folder, package
+from svc_analytics.closing.handover.evidence import evidence_text, pack_folder, package
 from svc_analytics.closing.seals import lake_around, read_manifest
-from svc_analytics.closing.verification.proof import prove
+from svc_analytics.closing.verification.proof import prove_folder
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import to_micros
@@ -141,7 +141,7 @@ def test_a_package_holds_the_page_as_pdf_where_it_can_be_printed(
     desk, sealed, tmp_path, monkeypatch
 ):
     """The printing itself is tried elsewhere."""
-    monkeypatch.setattr("svc_analytics.closing.handover.package.has_typst", lambda: True)
+    monkeypatch.setattr("svc_analytics.closing.handover.evidence.has_typst", lambda: True)
     made = Paper(b"%PDF-", 1, None)
     monkeypatch.setattr("svc_analytics.render.paper.make_paper", lambda *_: made)
     with zipfile.ZipFile(package(desk.lake, "2026-10", out=tmp_path / "a.zip").file) as archive:
@@ -195,7 +195,7 @@ MISSING = "refund_has_its_payment"
 def evidence(folder: Path) -> str:
     """The text of a folder, as a package would have it, its lines joined."""
     return " ".join(
-        evidence_text(prove(folder, read_manifest(folder), lake_around(folder))).split()
+        evidence_text(prove_folder(folder, read_manifest(folder), lake_around(folder))).split()
     )
 
 

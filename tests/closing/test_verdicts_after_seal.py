@@ -1,27 +1,36 @@
-"""Verdicts that come after a month was sealed are notes on its seal, and no restatement."""
+"""Verdicts that come after a month was sealed are notes on its seal, and no restatement.
 
+A seal keeps what was accepted when it was made: a clock that is set right alters no month.
+"""
+
+import csv
 import json
 import shutil
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from svc_analytics import statement, verify_statement
-from svc_analytics.closing.balances import balance_notes
-from svc_analytics.closing.contents import LakeContents
+import svc_analytics as svc
+from svc_analytics import verify_statement
+from svc_analytics.closing.acceptances import accept
+from svc_analytics.closing.month_states import LakeContents, judged, state_of
+from svc_analytics.closing.rederive import balance_notes
 from svc_analytics.closing.result import CloseResult, unchecked
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.closing.states.month_states import judged, state_of
 from svc_analytics.instants import now
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import month
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.signing.secrets import parse_secrets
+from svc_analytics.statements.statement import statement
+from tests.closing.test_releases import WITH_A_FINDING
 from tests.receipts.test_verify_lake import receipted
 from tests.support.closings import Closer, figure, table
-from tests.support.fake_service import Record
+from tests.support.fake_service import Record, payment
 from tests.support.receipt_material import SECRET
 from tests.support.rings import sample
 
@@ -63,7 +72,7 @@ def test_a_run_says_once_that_receipts_are_not_checked(closer):
 def test_verdicts_that_come_later_restate_nothing(closer, sealed):
     """That they were not checked is said then, in manifest and status; later, how many were."""
     folder = sealed(*GOOD)
-    made = statement(closer.desk.lake, "2026-10")
+    made = svc.statement(closer.desk.lake, "2026-10")
     assert json.loads((folder / "manifest.json").read_text())["receipts"] == "not_checked"
     assert made.receipts_state == "not_checked"
     assert "Its receipts were not checked." in "\n".join(made._display().lines)
@@ -166,3 +175,55 @@ def test_a_note_on_a_balance_is_persian_with_its_command_whole(closer):
     shown = [Language("fa", "fa").text(note) for note in notes]
     assert " at " not in shown[0] and "۲۰۲۶-۱۰-۰۲" in shown[0]
     assert "\u2066svc-analytics statement --month 2026-10\u2069" in shown[1]
+
+
+ODD = payment(9, "2026-10-15T12:00:00Z", "5", "0")
+NEXT_YEAR = 1_827_360_000  # 28 November 2027
+HELD = "record_could_be_held"
+
+
+def lines(closer: Closer) -> Path:
+    path: Path = closer.desk.lake.path / "acknowledgements.csv"
+    return path
+
+
+def test_a_month_sealed_by_a_clock_that_was_ahead_stays_as_it_was_sealed(closer):
+    """What that clock dated 2027 counts for this month; a later content of the record does not."""
+    closer.desk.service.payments.append(ODD | {"amount": "9.x"})
+    closer.desk.extract()
+    with patch.object(time, "time_ns", lambda: NEXT_YEAR * 10**9):
+        accept(closer.desk.lake, HELD, ODD["id"], reason="a test of 9", by="Mina")
+        sealed = closer.close()
+    assert (sealed.state, ",2027-11-28T" in lines(closer).read_text()) == ("sealed", True)
+    assert closer.close().state == "unchanged"
+    verified = verify_statement(sealed.folder)
+    assert (verified.holds, verified.unproven) == (True, ())
+    closer.desk.service.payments[-1] = ODD | {"amount": "9000000.x"}
+    assert closer.close().state == "provisional"
+
+
+def test_what_is_accepted_after_a_seal_alters_nothing(closer):
+    """A note of a sealed month, by whoever reads it later."""
+    closer.serve(WITH_A_FINDING)
+    sealed = closer.close()
+    [note] = table(sealed.folder, "checks")
+    accept(closer.desk.lake, note["check_name"], note["record_id"], reason="so it is", by="Ali")
+    verified = verify_statement(sealed.folder)
+    assert (verified.holds, verified.unproven, verified.table.num_rows) == (True, (), 0)
+    assert closer.close().state == "unchanged"
+
+
+def test_what_was_accepted_at_a_sealing_must_still_be(closer):
+    """Its line was taken away: the lake no longer says that anybody accepted it."""
+    closer.serve(WITH_A_FINDING)
+    closer.desk.extract()
+    [note] = statement(closer.desk.lake, "2026-10").tables["checks"].to_pylist()
+    accept(closer.desk.lake, note["check_name"], note["record_id"], reason="so it is", by="Ali")
+    sealed = closer.close()
+    assert table(sealed.folder, "checks")[0]["acknowledged_by"] == "Ali"
+    with lines(closer).open() as file:
+        [head, _] = csv.reader(file)
+    lines(closer).write_text(",".join(head) + "\n")
+    assert f"1 of {note['check_name']} that the lake does not give" in str(
+        verify_statement(sealed.folder).unproven
+    )

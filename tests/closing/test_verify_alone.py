@@ -200,7 +200,7 @@ def flips(folder: Path, names: list[str], seeds: range) -> Iterator[tuple[str, i
 @pytest.mark.parametrize("seeds", rings([range(20)], [range(20, 10_000)]), ids=["few", "all"])
 def test_each_flipped_bit_of_a_package_is_named(original, tmp_path, seeds, monkeypatch):
     """Of any file, with the file's name, by both programs; the lake has no part in it."""
-    monkeypatch.setattr(verification, "prove", Proof)
+    monkeypatch.setattr(verification, "prove_folder", Proof)
     strange = original.copied(tmp_path)
     names = sorted(path.name for path in strange.folder.iterdir())
     for name, seed in flips(strange.folder, names, seeds):

@@ -25,7 +25,7 @@ import pytest
 
 from svc_analytics.closing import seals
 from svc_analytics.closing import seals as register
-from svc_analytics.closing.sealing import chain_faults
+from svc_analytics.closing.chain import chain_faults
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.lake import Lake

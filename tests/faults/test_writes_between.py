@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import svc_analytics
-from svc_analytics.closing.contents import LakeContents
-from svc_analytics.closing.states.month_states import (
+from svc_analytics.closing.month_states import (
+    LakeContents,
     judged,
     judged_months,
     month_states,

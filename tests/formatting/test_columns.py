@@ -23,7 +23,7 @@ from svc_analytics.formatting.values import (
 )
 from svc_analytics.money import EXACT
 from svc_analytics.render.folder import write_csv
-from svc_analytics.statements.digests import table_digest
+from svc_analytics.statements.tables import table_digest
 from tests.support.unit_material import examples
 
 MOST = 10**38 - 1

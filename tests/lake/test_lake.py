@@ -174,7 +174,7 @@ def test_a_readers_snapshot_removed_as_it_begins_is_begun_again(filled, monkeypa
                 shutil.rmtree(folder)
             return proxy
 
-    monkeypatch.setattr("svc_analytics.working_folders.FileLock", RemovedOnce)
+    monkeypatch.setattr("svc_analytics.files.FileLock", RemovedOnce)
     with filled.lake.snapshot() as folder:
         assert (folder / "lock").exists() and (folder / "payments" / "2026-10.pq").exists()
     assert not list(filled.lake.path.glob(".snapshot-*"))

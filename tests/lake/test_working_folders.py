@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from svc_analytics.files import replacing_folder, restore_folders
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.working_folders import replacing_folder, restore_folders
 from tests.support.prepared import extracted
 
 WORKING = """
 import signal
 from pathlib import Path
 from svc_analytics.lake.lake import Lake
-from svc_analytics.working_folders import replacing_folder
+from svc_analytics.files import replacing_folder
 
 with replacing_folder(Path("data/statements/2026-10")), Lake(Path("data")).snapshot():
     print("working", flush=True)

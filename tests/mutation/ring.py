@@ -64,7 +64,7 @@ TARGETS: dict[str, Target] = {
     "money": Target(("money.py",), ("ground/test_money.py", "formatting/test_numbers.py")),
     "signing": Target(
         ("signing/*.py",),
-        ("signing", "ground/test_config_secrecy.py", "notebook/test_display.py"),
+        ("signing", "ground/test_config.py", "notebook/test_display.py"),
     ),
     "lake": Target(
         (
@@ -81,25 +81,24 @@ TARGETS: dict[str, Target] = {
     "closing": Target(
         (
             "closing/seals.py",
-            *("closing/verification/proof.py", "closing/verification/facts.py"),
-            *("closing/verification/tables.py", "closing/verification/forms.py"),
+            *("closing/verification/proof.py", "closing/verification/contents.py"),
+            "closing/verification/forms.py",
         ),
         (
-            *("closing/test_forgeries.py", "closing/test_seal.py"),
+            *("closing/test_forgery.py", "closing/test_seal.py"),
             *("closing/test_neighbours.py", "closing/test_derived_forms.py"),
-            *("closing/test_releases.py", "closing/test_forgery.py", "closing/test_close.py"),
+            *("closing/test_releases.py", "closing/test_close.py"),
             *("closing/test_package.py", "closing/test_differences.py"),
             "closing/test_verdicts_after_seal.py",
         ),
     ),
     "proofs": Target(
         (
-            *("proofs/verify.py", "proofs/chain.py", "proofs/checkpoint.py", "proofs/stamp.py"),
-            *("proofs/statuses.py", "proofs/signature.py", "closing/memory.py"),
-            "closing/verification/zip_file.py",
+            *("proofs/verify.py", "closing/chain.py", "proofs/checkpoint.py", "proofs/stamp.py"),
+            *("proofs/statuses.py", "proofs/signature.py", "closing/verification/verify.py"),
         ),
         (
-            *("proofs/test_said_and_no_more.py", "proofs/test_statuses.py"),
+            "proofs/test_said_and_no_more.py",
             *("proofs/test_checkpoints.py", "proofs/test_memory.py", "proofs/test_signing.py"),
             *("proofs/test_stamps.py", "proofs/test_prove.py", "closing/test_verify_alone.py"),
             "closing/test_package.py",
@@ -114,10 +113,10 @@ TARGETS: dict[str, Target] = {
         ),
     ),
     "states": Target(
-        ("closing/states/*.py", "closing/contents.py"),
+        ("closing/stated.py", "closing/month_states.py"),
         (
             *("closing/test_month_states.py", "closing/test_kept_months.py"),
-            *("closing/test_told_alike.py", "closing/test_not_compared.py"),
+            *("closing/test_told_alike.py", "closing/test_releases.py"),
             *("statements/test_change.py", "closing/test_verdicts_after_seal.py"),
         ),
     ),
@@ -128,9 +127,9 @@ TARGETS: dict[str, Target] = {
         ),
         (
             *("ground/test_files.py", "statements/test_acceptances.py"),
-            *("statements/test_lines_ahead.py", "language/test_details.py"),
+            "language/test_catalogue.py",
             *("statements/test_final.py", "statements/test_statement.py"),
-            *("closing/test_acceptances_of_seals.py", "lake/test_external_rates.py"),
+            *("closing/test_verdicts_after_seal.py", "lake/test_external_rates.py"),
             *("cli/test_balance_cli.py", "cli/test_accept_cli.py", "warehouse/test_figures.py"),
         ),
     ),

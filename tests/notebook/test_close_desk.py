@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.closing.states import month_states
+from svc_analytics.closing import month_states
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, NoLake, Unavailable, install
 from svc_analytics.interrupts import check_stop

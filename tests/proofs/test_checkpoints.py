@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,24 +16,39 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics import verify_statement
-from svc_analytics.closing import sealing
+from svc_analytics.closing import chain as seal_chain
+from svc_analytics.closing.chain import chain_faults, keep_chain
 from svc_analytics.closing.handover.sign import Signer
-from svc_analytics.closing.sealing import chain_faults, keep_chain
 from svc_analytics.closing.seals import read_manifest, register_seal, seal_of
 from svc_analytics.errors import LakeError, StoreError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.proofs import verify
-from svc_analytics.proofs.chain import FILE, SIGNATURE
+from svc_analytics.proofs.checkpoint import CHAIN as FILE
+from svc_analytics.proofs.checkpoint import CHAIN_SIGNATURE as SIGNATURE
 from svc_analytics.proofs.checkpoint import Checkpoint, write_checkpoint
-from svc_analytics.proofs.lines import FILE as OF_SECRET
-from svc_analytics.proofs.lines import netstring, read_secret, require_secret, split_records
-from svc_analytics.proofs.merkle import is_consistent
 from svc_analytics.proofs.statuses import Trust, statuses_of
+from svc_analytics.proofs.tree import FILE as OF_SECRET
+from svc_analytics.proofs.tree import (
+    is_consistent,
+    netstring,
+    read_secret,
+    require_secret,
+    split_records,
+)
 from svc_analytics.proofs.verify import read_chain
 from svc_analytics.storage import LocalStorage, open_storage
-from tests.proofs.test_merkle import plain_root
 from tests.support.sealed_months import COMMITS, unpack
 from tests.support.ssh_keys import is_signed_by, make_key
+
+
+def plain_root(leaves: Sequence[bytes]) -> bytes:
+    """The tree hash as the RFC writes it: split behind the largest power of two."""
+    if len(leaves) < 2:
+        return leaves[0] if leaves else sha256(b"").digest()
+    split = 1
+    while split * 2 < len(leaves):
+        split *= 2
+    return sha256(b"\x01" + plain_root(leaves[:split]) + plain_root(leaves[split:])).digest()
 
 
 def chain_of(lake: Path) -> dict[str, Any]:
@@ -76,7 +92,7 @@ def seal_next(lake: Lake, folder: Path) -> Path:
     new = shutil.copytree(folder, folder.with_name(f"{folder.name}-v2"), dirs_exist_ok=True)
     manifest = read_manifest(folder) | {"version": 2, "seal": None, "supersedes": "it"}
     try:
-        manifest["seal"] = sealing.seal_folder(lake, new, manifest)
+        manifest["seal"] = seal_chain.seal_folder(lake, new, manifest)
         (new / "manifest.json").write_text(json.dumps(manifest))
     finally:
         if manifest["seal"] is None:
@@ -301,7 +317,7 @@ def test_a_run_that_was_killed_while_it_sealed_is_made_good_by_the_next(step, cl
             raise KeyboardInterrupt
         keep_chain(*given)
 
-    monkeypatch.setattr(sealing, "keep_chain", keep)
+    monkeypatch.setattr(seal_chain, "keep_chain", keep)
     with pytest.raises(KeyboardInterrupt):
         seal_next(lake, folder)
     monkeypatch.undo()
@@ -442,7 +458,7 @@ def test_no_two_lists_of_netstrings_are_alike():
 DYING = """
 import os, sys
 from pathlib import Path
-from svc_analytics.proofs.lines import require_secret
+from svc_analytics.proofs.tree import require_secret
 from svc_analytics.storage import open_storage
 
 write, replace, moment = Path.write_bytes, os.replace, sys.argv[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.closing import memory
+from svc_analytics.closing import chain
 from svc_analytics.errors import ConfigError, NotProven
 from svc_analytics.files import state_folder
 from svc_analytics.lakehouse import Lakehouse
@@ -99,12 +99,12 @@ def test_a_lake_that_was_put_in_the_place_of_the_one_that_was_signed_is_not_sign
     forgery, signed, tmp_path, monkeypatch
 ):
     """By no door; one line tells what is remembered, and what is there; nothing is overwritten."""
-    remembered = memory.chain_of(signed.desk.lake)
+    remembered = chain.chain_of(signed.desk.lake)
     forgery(signed, tmp_path, monkeypatch)
-    lake, file = signed.desk.lake, state_folder() / memory.FILE
+    lake, file = signed.desk.lake, state_folder() / chain.MEMORY
     for path in places(lake).rglob("*.sig"):
         path.unlink()
-    before, there = file.read_bytes(), memory.chain_of(lake)
+    before, there = file.read_bytes(), chain.chain_of(lake)
     for door in (lambda: svc.sign_all(lake), lambda: svc.sign(lake, "2026-09")):
         if forgery is no_statements and door.__code__.co_names[1] == "sign":
             continue  # there is no month to sign
@@ -134,12 +134,12 @@ def test_the_timer_that_signs_what_it_seals_refuses_such_a_lake(
 def test_a_close_that_signs_nothing_says_it_too(signed, tmp_path, monkeypatch):
     """What is remembered stays, however often it is closed."""
     another_chain(signed, tmp_path, monkeypatch)
-    before = (state_folder() / memory.FILE).read_bytes()
+    before = (state_folder() / chain.MEMORY).read_bytes()
     for _ in range(2):
         first, *_ = signed.close_all_due()
         assert first.doubt and "does not continue the chain" in first.doubt
         assert first.needs_attention
-    assert (state_folder() / memory.FILE).read_bytes() == before
+    assert (state_folder() / chain.MEMORY).read_bytes() == before
 
 
 def test_what_a_close_saw_sealed_is_remembered_without_a_signature(closer, key):
@@ -185,14 +185,14 @@ def test_a_backup_is_restored_and_goes_on_and_an_older_one_does_not(signed, tmp_
 def test_a_person_goes_on_with_a_written_reason(signed, tmp_path, monkeypatch):
     """It is kept, with who, when and what was remembered; from then on the lake is known."""
     an_older_copy(signed, tmp_path, monkeypatch)
-    lake, before = signed.desk.lake, memory.chain_of(Lakehouse(signed.desk.lake.path))
+    lake, before = signed.desk.lake, chain.chain_of(Lakehouse(signed.desk.lake.path))
     monkeypatch.setattr("getpass.getuser", lambda: "mina")
     for blank in ("", " "):
         with pytest.raises(NotProven):
             svc.sign_all(lake, reason=blank)
     [note] = svc.sign_all(lake, reason="the disk of November is lost").notes
     assert note.startswith("it goes on by the word of mina: the disk of November is lost. ")
-    *_, known = json.loads((state_folder() / memory.FILE).read_text())["chains"]
+    *_, known = json.loads((state_folder() / chain.MEMORY).read_text())["chains"]
     [step] = known["went_on"]
     assert (step["by"], step["reason"]) == ("mina", "the disk of November is lost")
     assert "seals: 3, the newest: 2026-10" in step["instead_of"] and step["at"] >= "2026"
@@ -231,16 +231,16 @@ def a_file(folder: Path) -> None:
 
 def torn(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    (folder / memory.FILE).write_text('{"format": 1, "chains": [')
+    (folder / chain.MEMORY).write_text('{"format": 1, "chains": [')
 
 
 def flipped(folder: Path) -> None:
-    path = folder / memory.FILE
+    path = folder / chain.MEMORY
     path.write_text(path.read_text().replace("2026-08", "2026-07"))
 
 
 def newer(folder: Path) -> None:
-    (folder / memory.FILE).write_text('{"format": 2}')
+    (folder / chain.MEMORY).write_text('{"format": 2}')
 
 
 @pytest.mark.parametrize(
@@ -286,11 +286,11 @@ def test_two_processes_lose_nothing_and_none_forgets(signed, tmp_path):
         for number in range(8)
     ]
     with ThreadPoolExecutor(8) as pool:
-        assert all(pool.map(memory.keep, lakes))
-    [known] = json.loads((state_folder() / memory.FILE).read_text())["chains"]
+        assert all(pool.map(chain.remember, lakes))
+    [known] = json.loads((state_folder() / chain.MEMORY).read_text())["chains"]
     assert {lake.place for lake in (*lakes, signed.desk.lake)} == {*known["places"]}
     older = lakes[0]
     shutil.rmtree(places(older) / "2026-10")
     make_chain_anew(older)
-    assert memory.keep(older) is None
-    assert json.loads((state_folder() / memory.FILE).read_text())["chains"] == [known]
+    assert chain.remember(older) is None
+    assert json.loads((state_folder() / chain.MEMORY).read_text())["chains"] == [known]

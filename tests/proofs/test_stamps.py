@@ -1,20 +1,33 @@
-"""A stamp is of this text, and outlives its certificate: what openssl and the imprint say of it."""
+"""A stamp is of this text, and outlives its certificate: what openssl and the imprint say of it.
 
+What a reader is told of a sealed statement: its four statuses, and `prove --check` of a line.
+"""
+
+import json
+import shutil
 import subprocess
 import time
+import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from svc_analytics.errors import ConfigError
-from svc_analytics.proofs import verify
-from svc_analytics.proofs.checkpoint import FILE, QUERY, STAMP
+from svc_analytics import verify_statement
+from svc_analytics.closing.seals import read_manifest, seal_of
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.proofs import signature, verify
+from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP, write_checkpoint
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.proofs.statuses import Trust, statuses_of
+from tests.support.forged_packages import PROOFS
+from tests.support.rings import sample
+from tests.support.ssh_keys import make_key
 from tests.support.stamping import StampAuthority, serving
+from tests.support.strange_folders import Strange, packed_month
 
 TEXT = b"a checkpoint\n"
 
@@ -178,3 +191,177 @@ def test_a_reply_with_bytes_behind_it_is_not_kept(authority, tmp_path):
                 Authority(counter.url).stamp(TEXT)
         finally:
             counter.authority.reply = reply  # type: ignore[method-assign]
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory) -> Strange:
+    return packed_month(tmp_path_factory)
+
+
+def outcomes(folder: Path, trust: Trust) -> dict[str, str]:
+    return {each.name: each.outcome for each in statuses_of(folder, trust)}
+
+
+def trusting(*signers: Path, earlier: Path | None = None) -> Trust:
+    return Trust.read(*signers, None, earlier)
+
+
+def test_a_signature_is_believed_by_none_but_the_reader_s_own_keys(original, tmp_path):
+    """One that is there, and fits, is not checked until a reader says whom they trust."""
+    key, other = make_key(tmp_path, "other"), tmp_path / "others"
+    other.write_text(f"omid@shop.example {key.with_suffix('.pub').read_text()}")
+    for trust, signed in (
+        (Trust(), "not checked"),
+        (trusting(original.signers), "held"),
+        (trusting(other), "FAILED"),
+    ):
+        expected = {"sealed": "held", "signed": signed, "stamped": "not checked"}
+        assert outcomes(original.folder, trust) == expected
+
+
+def test_a_status_says_which_check_failed_in_the_words_of_verify_py(original, tmp_path):
+    """The others keep their own outcome: there is no one tick for all."""
+    strange = original.copied(tmp_path)
+    strange.write("summary.csv", "currency\n")
+    sealed, signed, _ = statuses_of(strange.folder, trusting(strange.signers))
+    assert sealed.outcome == "FAILED" and "summary.csv is not as sealed; lines:" in sealed.text
+    assert signed.outcome == "held" and signed.text.startswith("by mina@shop.example, key SHA256:")
+
+
+def test_the_chain_of_a_lake_lies_beside_its_months(original, tmp_path):
+    """A later chain that nobody signed yet takes no signature from a month."""
+    strange = original.copied(tmp_path / "statements")
+    for name in verify.ADDED:
+        shutil.move(strange.folder / name, tmp_path / "statements" / name)
+    chain = tmp_path / "statements" / "chain.json"
+    trust = trusting(strange.signers, earlier=original.folder / "chain.json")
+    expected = {"sealed": "held", "signed": "held", "stamped": "not checked"}
+    assert outcomes(strange.folder, trust) == expected
+    chain.with_name("chain.json.sig").write_text("signed")
+    assert outcomes(strange.folder, trust) == {**expected, "signed": "FAILED"}
+    chain.with_name("chain.json.sig").unlink()
+    assert outcomes(strange.folder, trust) == expected
+    chain.unlink()
+    assert outcomes(strange.folder, trust) == {**expected, "sealed": "FAILED"}
+
+
+def test_a_file_that_a_reader_names_must_be_there():
+    """Nothing is taken for trusted by mistake."""
+    with pytest.raises(ConfigError, match="--signers nowhere cannot be read"):
+        Trust.read("nowhere", None, None)
+
+
+def test_a_lake_that_is_rewritten_and_sealed_again_lacks_the_signature(closer, tmp_path):
+    """Hashes, seal and register may all fit: the key is nowhere in the lake."""
+    folder, key, signers = closer.sealed("2026-10"), make_key(tmp_path, "own"), tmp_path / "signers"
+    signers.write_text(f"mina@shop.example {key.with_suffix('.pub').read_text()}")
+    (folder / SIGNATURE).write_bytes(signature.sign((folder / FILE).read_bytes(), key))
+    seal = read_manifest(folder)["seal"]
+    held = verify_statement(folder, signers=signers)
+    assert held.holds and [each.outcome for each in held.statuses] == [
+        *("held", "held", "not checked", "held")
+    ]
+    manifest = read_manifest(folder) | {"version": 1, "as_of": "2026-12-01T00:00:00.000000Z"}
+    manifest["seal"] = seal_of(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_checkpoint(folder, manifest)
+    register = folder.parent / "seals.csv"
+    register.write_text(register.read_text().replace(seal, manifest["seal"]))
+    for text in ("it is not of this text by this key", "not signed, and you named whose"):
+        [signed] = [e for e in statuses_of(folder, trusting(signers)) if e.name == "signed"]
+        assert signed.outcome == "FAILED" and text in signed.text
+        (folder / "checkpoint.sig").unlink(missing_ok=True)
+
+
+def test_a_package_is_verified_as_it_came(closer, tmp_path):
+    """With the lake that made it; a zip file that is none, or that is not whole, is refused."""
+    statements, lake = closer.sealed("2026-10").parent, closer.desk.lake
+    path = Path(shutil.make_archive(str(tmp_path / "month"), "zip", statements, "2026-10"))
+    checked = verify_statement(path, lake)
+    assert checked.holds and checked.folder == path and len(checked.statuses) == 4
+    with pytest.warns(UserWarning), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("2026-10/summary.csv", "currency\n")
+    with pytest.raises(LakeError, match="it names a file twice"):
+        verify_statement(path, lake)
+    path.write_bytes(b"PK")
+    with pytest.raises(LakeError, match=r"unzip it and run python verify\.py in its folder"):
+        verify_statement(path, lake)
+
+
+# ---------- `prove --check`: the words of verify.py, and one line for what is no proof
+
+
+def written(facts: dict[str, Any]) -> str:
+    Path("p.json").write_text(json.dumps(facts), encoding="utf-8")
+    return "p.json"
+
+
+@pytest.mark.parametrize("what", ["nothing", *sample(PROOFS, 10)])
+def test_it_says_what_verify_py_says(what, original, run, capsys):
+    """Word for word, with its exit code; what is not of the form is refused before."""
+    file = written(PROOFS[what](original) if what != "nothing" else original.proof)
+    code = verify.main(["--proof", file, "--signers", str(original.signers)])
+    said = capsys.readouterr().out
+    done = run("prove", "--check", file, "--signers", str(original.signers))
+    assert done.code == code == (what != "nothing")
+    assert done.out == said or "is no proof of a line" in done.err
+
+
+def test_a_signature_of_nobodys_key_is_3_and_no_signature_is_told(original, run):
+    """The proof itself held both times; a program reads the same in JSON."""
+    file = written(original.proof)
+    assert run("prove", "--check", file).code == 3
+    first, second = json.loads(run("prove", "--check", file, "--json").out)["checks"]
+    assert (first["name"], first["status"], second["status"]) == ("proof", "held", "not checked")
+    assert "whom do you trust? (--signers)" in second["text"]
+    unsigned = run("prove", "--check", written({**original.proof, "signature": None}))
+    assert unsigned.code == 0 and "not checked  proof's signature: not signed" in unsigned.out
+    assert "nobody signed it: compare its checkpoint" in unsigned.err
+
+
+BAD = {
+    "not JSON": (b"{", "it is not JSON"),
+    "not text": (b"\xff\xfe", "it is not JSON"),
+    "no object": (b"[1]", "it is no object of JSON"),
+    "deep": (b"[" * 60_000, "it is not JSON"),
+    "a number without end": (b'{"line_number": ' + b"9" * 5000 + b"}", "it is not JSON"),
+    "twice": (b'{"line": "a", "line": "b"}', "it says one thing twice"),
+    "large": (b" " * 70_000, "it has more than 65536 bytes"),
+    "empty": (b"{}", "it lacks line"),
+}
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "NaN": ({"line_number": float("nan")}, "its line_number is no whole number"),
+    "a truth": ({"line_number": True}, "its line_number is no whole number"),
+    "no text": ({"line": 5}, "its line is no text"),
+    "half a letter": ({"header": "\ud800"}, "its header is no text"),
+    "no hex": ({"salt": "z" * 64}, "is no hash of 64"),
+    "a short hash": ({"hashes": ["00"]}, "'00' is no hash of 64"),
+    "a hash that is none": ({"hashes": [None]}, "None is no hash of 64"),
+    "hashes that are none": ({"hashes": "00"}, "its hashes are no list"),
+    "another checkpoint": ({"checkpoint": "svc"}, "it is no checkpoint of a statement"),
+    "a signature that is none": ({"signature": 7}, "its signature is no text"),
+}
+
+
+@pytest.mark.parametrize("what", [*BAD, *WRONG])
+def test_what_is_no_proof_is_refused_in_one_line(what, original, run):
+    content, said = BAD.get(what, (b"", ""))
+    if what in WRONG:
+        facts, said = WRONG[what]
+        content = json.dumps({**original.proof, **facts}).encode()
+    Path("p.json").write_bytes(content)
+    done = run("prove", "--check", "p.json")
+    assert done.code == 1 and len(done.lines) == 1 and done.out == ""
+    assert "p.json is no proof of a line: " in done.err and said in done.err
+
+
+def test_options_that_do_not_go_together_are_named(run):
+    """2, and nothing is read."""
+    for words, said in {
+        ("2026-10", "x", "--check", "p.json"): "--check FILE goes with --signers alone",
+        ("2026-10",): "give a month and the id of a record, or --check FILE",
+        ("2026-10", "x", "--signers", "s"): "--signers goes with --check",
+        ("--check", "none.json"): "cannot read none.json",
+    }.items():
+        done = run("prove", *words)
+        assert done.code == 2 and said in done.err

@@ -13,7 +13,7 @@ from svc_analytics import charts
 from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import names_of
-from svc_analytics.language import words
+from svc_analytics.language import catalogue
 from svc_analytics.language.catalogue import Language, languages
 from svc_analytics.messages import ENGLISH, Message, english_templates, translated
 from svc_analytics.render.workbook.cells import in_digits
@@ -34,7 +34,7 @@ def pseudo(tmp_path, monkeypatch) -> Language:
     (tmp_path / "words").mkdir()
     texts += ["[language]", 'digits = "abcdefghij;:#"', 'digits_in_excel = "[$-1000]"']
     (tmp_path / "words" / "xx.toml").write_text("\n".join(texts), encoding="utf-8")
-    monkeypatch.setattr(words, "FOLDER", tmp_path / "words")
+    monkeypatch.setattr(catalogue, "FOLDER", tmp_path / "words")
     return Language("xx")
 
 

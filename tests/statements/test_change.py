@@ -1,18 +1,53 @@
-"""Why figures moved: the parts of small worlds that can be checked by hand."""
+"""Why figures moved: the parts of small worlds that can be checked by hand.
 
+A thousand pairs of seeded months: each part is that of fractions, and they make the change.
+
+The files of sentences on what moved: what cannot be read is named, and the rest stays.
+"""
+
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
+from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from svc_analytics.closing.states.stated import explain_change
+from svc_analytics.closing.stated import explain_change
+from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
+from svc_analytics.language.catalogue import Language
 from svc_analytics.money import format_amount
-from svc_analytics.statements.change.change import Change
+from svc_analytics.periods import Period
+from svc_analytics.statements.change import Change, explain_comparison
+from svc_analytics.statements.comparison import compare
+from svc_analytics.statements.moved import (
+    OF,
+    Group,
+    Part,
+    Position,
+    Sums,
+    coin_parts,
+    position_parts,
+    usd_parts,
+)
+from svc_analytics.statements.sentences import (
+    FILE,
+    MOST,
+    StoredSentences,
+    read_sentences,
+    stored_sentences,
+)
+from tests.support.full_scan.rows import Books
+from tests.support.moved_months import MONTHS, NOW, Model, Parts, make_moved_lake
 from tests.support.prepared import extracted, prepared
+from tests.support.rings import rings
 
-NOW = "2026-11-20T12:00:00Z"
+CLOCK = "2026-11-20T12:00:00Z"
 # Fees rise from 1 % to 2 % for ann, and btc from 100 to 120 USD; doge has a payment of twenty times
 # the others' middle, and eth no value in USD.
 LEDGER = """
@@ -36,7 +71,7 @@ LEDGER = """
 KEPT, NOBODY = "customers of both periods", "no customer named"
 
 Explain = Callable[..., Change]
-Parts = dict[tuple[str, str], str | None]
+PartTexts = dict[tuple[str, str], str | None]
 
 
 @pytest.fixture
@@ -50,14 +85,14 @@ def why(desk) -> Explain:
         def make() -> Change:
             if not desk.lake.path.exists():
                 extracted(desk)
-            return explain_change(desk.lake, *named, now=parse_bound(NOW), **options)
+            return explain_change(desk.lake, *named, now=parse_bound(CLOCK), **options)
 
         return prepared(desk, ("why", *named, repr(options)), make)
 
     return build
 
 
-def parts(found: Change, figure: str, unit: str = "coin", coin: str = "btc") -> Parts:
+def parts(found: Change, figure: str, unit: str = "coin", coin: str = "btc") -> PartTexts:
     """The parts of a change that are not zero, by name and whose they are."""
     return {
         (row["part"], row["of"]): row["amount"] and format_amount(row["amount"])
@@ -248,3 +283,190 @@ def test_coins_are_added_in_usd_alone(why):
     assert {row["unit"] for row in found.table.to_pylist() if row["currency"] == "all coins"} == {
         "USD"
     }
+
+
+PAIRS = [*permutations(MONTHS, 2)]
+SEEDS = 84  # of twelve pairs each
+FIGURES = ("net_settlement", "payment_fees", "refunds_paid")
+
+
+def exact_parts(found: Change, figure: str, coin: str) -> Parts:
+    return {
+        (row["unit"], row["part"], {text: name for name, text in OF.items()}[row["of"]]): Fraction(
+            row["amount"]
+        )
+        for row in found.table.to_pylist()
+        if (row["figure"], row["currency"]) == (figure, coin) and row["amount"]
+    }
+
+
+def wrong_parts(found: Change, books: Books, old: Period, new: Period) -> list[object]:
+    """Where a part is not that of the fractions, for each change that is known."""
+    wrong: list[object] = []
+    for row in found.changes.to_pylist():
+        figure, coin, unit = row["figure"], row["currency"], row["unit"]
+        if figure in FIGURES and coin != "all coins" and row["difference"] is not None:
+            model = Model(books, old, new, coin).parts(figure)
+            expected = {key: value for key, value in model.items() if value and key[0] == unit}
+            actual = {
+                key: value
+                for key, value in exact_parts(found, figure, coin).items()
+                if key[0] == unit
+            }
+            wrong += [(figure, coin, unit, actual, expected)] if actual != expected else []
+    return wrong
+
+
+def wrong_sums(found: Change) -> list[object]:
+    """Where parts do not add up to the change, to the last digit."""
+    sums: Counter[tuple[str, ...]] = Counter()
+    for row in found.table.to_pylist():
+        sums[row["figure"], row["currency"], row["unit"]] += Fraction(row["amount"] or 0)
+    return [
+        row
+        for row in found.changes.to_pylist()
+        if row["difference"] is not None
+        and (
+            sums.get((row["figure"], row["currency"], row["unit"]), 0)
+            != Fraction(row["difference"])
+            or Fraction(row["new"]) - Fraction(row["old"]) != Fraction(row["difference"])
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seed", "pairs"), rings([(0, 1)], ((seed, len(PAIRS)) for seed in range(SEEDS)))
+)
+def test_parts_are_those_of_fractions(seed, pairs, tmp_path):
+    """Of lakes with refunds of every kind, odd customers and absurd amounts.
+
+    In the deep ring a thousand pairs, forwards and backwards, next to each other and further apart.
+    """
+    lake = make_moved_lake(tmp_path / "data", seed)
+    books = Books(lake.path)
+    for old, new in PAIRS[:pairs]:
+        found = explain_comparison(compare(lake, old.label, new.label, now=NOW))
+        assert wrong_parts(found, books, old, new) == [] == wrong_sums(found), (old, new)
+    if seed == 0:  # a record that moved to another month is seen
+        sale = next(row for row in books.sales if new.start <= row["paid_at"] < new.end)
+        sale["paid_at"] = old.start
+        assert wrong_parts(found, books, old, new)
+
+
+# ---------- parts of a change add up to it whatever the sums are
+
+
+AMOUNTS = st.one_of(
+    st.sampled_from(
+        [Decimal(0), Decimal("1E-18"), Decimal("-0.5"), Decimal("99999999999999999999")]
+    ),
+    st.integers(-(10**38), 10**38).map(lambda units: Decimal(units).scaleb(-18)),
+)
+SUMS = st.builds(Sums, st.integers(0, 9), AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS)
+REASONS = st.sampled_from(["one_off", "new_customers", "sales", "refunds"])
+GROUPS = st.dictionaries(
+    st.builds(Group, REASONS, st.sampled_from(["", "kept", "none"])), st.tuples(SUMS, SUMS)
+)
+POSITIONS = st.builds(Position, AMOUNTS, AMOUNTS, st.none() | AMOUNTS, st.none() | AMOUNTS)
+
+
+def total(parts: list[Part]) -> Fraction:
+    return sum((Fraction(part.amount or 0) for part in parts), Fraction())
+
+
+@given(GROUPS)
+def test_parts_in_coin_add_up(groups):
+    """To the new sums less the old ones, also where an old rate is absurd or missing."""
+    change = [Fraction(new.amount) - Fraction(old.amount) for old, new in groups.values()]
+    assert total(list(coin_parts(groups))) == sum(change)
+
+
+@given(GROUPS, SUMS)
+def test_parts_in_usd_add_up(groups, unpriced):
+    """What has no USD value is no amount among them."""
+    parts = list(usd_parts(groups, (unpriced, Sums())))
+    change = [Fraction(new.usd) - Fraction(old.usd) for old, new in groups.values()]
+    assert total(parts) == sum(change)
+    assert any(part.amount is None for part in parts) == (unpriced.records > 0)
+
+
+@given(POSITIONS, POSITIONS, st.dictionaries(st.builds(Group, REASONS), SUMS))
+def test_parts_of_a_position_add_up(old, new, moved):
+    """To the new worth less the old one, at whatever rates, or none."""
+    change = Fraction(new.usd) - Fraction(old.usd)
+    assert total(list(position_parts(old, new, moved))) == change
+
+
+def test_equal_periods_have_no_part_at_all():
+    """Nothing moved: no part makes up for another."""
+    same = Sums(2, Decimal(3), Decimal("2.9"), Decimal("310.7"), Decimal(321))
+    groups = {Group("sales", "kept"): (same, same), Group("refunds", "none"): (same, same)}
+    parts = [*coin_parts(groups), *usd_parts(groups, (Sums(), Sums()))]
+    assert {part.amount for part in parts} == {Decimal(0)}
+
+
+HEAD = "before,after,figure,currency,sentence,prepared_by,reviewed_by\n"
+GOOD = "2026-09,2026-10,net_settlement,btc,Ann bought.,Rui,\n"
+
+
+def kept(folder: Path, content: str | bytes) -> StoredSentences:
+    """What is read of a file with this content."""
+    (folder / "statements").mkdir(exist_ok=True)
+    typed = content if isinstance(content, bytes) else content.encode()
+    (folder / "statements" / "2026-10-sentences.csv").write_bytes(typed)
+    return stored_sentences(folder / "statements", "2026-10")
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    {
+        "2026-09,2026-11,payment_fees,btc,It rose.,Rui,": "after is 2026-11, and the file has the",
+        "Sept,2026-10,payment_fees,btc,It rose.,Rui,": "before is 'Sept', which is no period",
+        "2026-09,2026-10,profit,btc,It rose.,Rui,": "no figure 'profit' is known",
+        "2026-09,2026-10,payment_fees,btc,,Rui,": "sentence is empty",
+        "2026-09,2026-10,payment_fees,btc,It rose, at last.,Rui,": "8 cells, and the first line",
+    }.items(),
+)
+def test_a_wrong_line_is_named_and_the_others_are_kept(tmp_path, line, fault):
+    """In both languages; a form keeps it in its facts."""
+    found = kept(tmp_path, f"{HEAD}{GOOD}{line}\n{GOOD.replace('btc', 'usdt')}")
+    assert [each["currency"] for each in found.sentences] == ["btc", "usdt"]
+    [told] = found.unread
+    assert told.startswith(f"The file 2026-10-sentences.csv was not read whole: line 3: {fault}")
+    assert "سطر \u20663\u2069" in str(Language("fa").translation(told))
+    assert StoredSentences.from_json(found.to_json()) == found
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    {
+        HEAD.replace("figure,", "") + GOOD: "line 1: the column figure is missing",
+        (HEAD + GOOD).encode("utf-16"): "line 1: the text is UTF-16",
+        f"{HEAD}{GOOD}".encode() + b"\xe4": "line 3: the text is not UTF-8",
+        f'{HEAD}{GOOD}"2026-09\n': "line 3: a quote is opened and never closed",
+    }.items(),
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path, content, fault):
+    """What a column or a quote means to the lines before it, nobody guesses."""
+    found = kept(tmp_path, content)
+    assert not found.sentences
+    [told] = found.unread
+    assert told.startswith(f"The file 2026-10-sentences.csv was not read: {fault}")
+
+
+def test_the_older_file_has_lines_on_other_months(tmp_path):
+    """They are no fault there; of many faults the first are named, and the others counted."""
+    other = GOOD.replace("2026-10", "2026-11")
+    (tmp_path / FILE).write_text(HEAD + other + GOOD + other)
+    assert [each["after"] for each in kept(tmp_path, HEAD).sentences] == ["2026-10"]
+    found = kept(tmp_path, HEAD + other * (MOST + 2))
+    assert len(found.unread) == MOST + 1
+    assert found.unread[-1] == "2 more lines with sentences were not read."
+
+
+def test_where_changes_are_explained_a_sentence_of_no_figure_is_refused_by_its_line(tmp_path):
+    """As in every file that people type; a figure that is not explained is one of them."""
+    for figure in ("profit", "ticket_max"):
+        (tmp_path / FILE).write_text(HEAD + GOOD.replace("net_settlement", figure))
+        with pytest.raises(ConfigError, match=rf"sentences\.csv, line 2: no figure '{figure}'"):
+            read_sentences(tmp_path, "2026-10", ["net_settlement"])

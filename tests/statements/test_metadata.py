@@ -8,7 +8,7 @@ import pytest
 from svc_analytics import verify_statement
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import ConfigError
-from svc_analytics.statements.metadata import name_empty, read_properties
+from svc_analytics.statements.reading import name_empty, read_properties
 from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer, table
 from tests.support.fake_service import payment

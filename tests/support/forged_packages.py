@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
+from svc_analytics.closing.chain import chain_text
 from svc_analytics.closing.seals import seal_of
 from svc_analytics.proofs import verify
-from svc_analytics.proofs.chain import chain_text
 from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP
 from tests.support.ssh_keys import make_key
 from tests.support.stamping import StampAuthority

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.closing import memory
+from svc_analytics.closing import chain
+from svc_analytics.closing.chain import chain_text, keep_chain
 from svc_analytics.closing.handover.signatures import (
     content_of,
     newest_versions,
     put_signature,
     sign_chain,
 )
-from svc_analytics.closing.sealing import keep_chain
 from svc_analytics.closing.seals import all_sealed, read_manifest, register_seal
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.proofs.chain import chain_text
 from tests.support.closings import LEDGER, Closer
 from tests.support.desks import Desk
 
@@ -41,7 +40,7 @@ def signed_by_hand(lake: Lakehouse, key: Path) -> None:
         content = content_of(folder, manifest, manifest["seal"])
         put_signature(lake.storage, folder / "checkpoint.sig", content, key)
     sign_chain(lake, key)
-    memory.keep(lake, is_signed=True)
+    chain.remember(lake, is_signed=True)
 
 
 def put_in_place(lake: Lakehouse, folder: Path) -> None:

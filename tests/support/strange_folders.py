@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.closing.handover import package as packing
-from svc_analytics.closing.handover.prove import prove_in_folder
+from svc_analytics.closing.chain import chain_text
+from svc_analytics.closing.handover import evidence
+from svc_analytics.closing.handover.evidence import prove_in_folder
 from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.proofs.chain import chain_text
 from svc_analytics.proofs.checkpoint import write_checkpoint
 from svc_analytics.proofs.stamp import Authority
 from tests.support.closings import Closer, table
@@ -57,8 +57,8 @@ class Strange:
     def unpacked(self) -> Path:
         """Pack the folder as `package` does; return it as who unpacks it has it."""
         with pytest.MonkeyPatch.context() as patch:  # nobody seals a page, and drawing one is slow
-            patch.setattr(packing, "_add_readable", lambda *_: None)
-            package = packing.pack_folder(self.folder, self.place / "2026-10.zip", self.lake)
+            patch.setattr(evidence, "_add_readable", lambda *_: None)
+            package = evidence.pack_folder(self.folder, self.place / "2026-10.zip", self.lake)
         with zipfile.ZipFile(package.file) as archive:
             archive.extractall(self.place / "unpacked")
         return self.place / "unpacked" / "2026-10"

@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.unattended import mail, web
-from svc_analytics.unattended.attachments import Attachment
+from svc_analytics.unattended import delivery
 from svc_analytics.unattended.notices import Notice, NoticeLog, open_notice_log
-from svc_analytics.unattended.notifiers import Undelivered, read_notifiers
-from svc_analytics.unattended.run_notices import RunNotices
-from svc_analytics.unattended.settings import read_watching
+from svc_analytics.unattended.notifiers import Undelivered, read_notifiers, read_watching
+from svc_analytics.unattended.run_notices import Attachment, RunNotices
 from tests.support.loopback import Web, answering, serving
 from tests.support.mail_servers import MailHandler, mail_server
 from tests.support.post_office import post_office
@@ -168,7 +166,7 @@ def test_a_mail_that_is_too_large_goes_without_its_largest_files(limit, teller, 
 def test_our_own_limit_is_of_the_mail_as_it_is_sent(teller, monkeypatch):
     """Base64 makes a third more of each file."""
     handler = MailHandler()
-    monkeypatch.setattr(mail, "MOST_MAILED", 60_000)
+    monkeypatch.setattr(delivery, "MOST_MAILED", 60_000)
     with mail_server(handler) as port:
         query = "from=s@x.example&to=a@x.example"
         monkeypatch.setenv("SVC_NOTIFY", f"smtp://127.0.0.1:{port}?{query}")
@@ -246,13 +244,13 @@ def drip() -> Iterator[bytes]:
 @pytest.mark.parametrize("scheme", ["http", "https", "smtp", "smtps"])
 def test_an_answer_that_drips_ends_the_call_and_not_the_run(scheme, monkeypatch):
     """One limit is of the whole call: none of its pieces takes long."""
-    monkeypatch.setattr(web, "TIMEOUT", 0.5)
-    monkeypatch.setattr(mail, "_PATIENCE", 0.5)
+    limit = "_PATIENCE" if scheme.startswith("smtp") else "TIMEOUT"
+    monkeypatch.setattr(delivery, limit, 0.5)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(SELF_SIGNED)
     monkeypatch.setenv("SVC_CA_FILE", str(SELF_SIGNED))
     calls: dict[str, Callable[[str], None]] = {
-        "http": lambda url: web.call(url, read_watching()),
+        "http": lambda url: delivery.call(url, read_watching()),
         "smtp": lambda url: mail_to(f"{url}?from=a@x&to=b@x"),
     }
     with answering(drip, context if scheme.endswith("s") else None) as server:
@@ -264,7 +262,7 @@ def test_an_answer_that_drips_ends_the_call_and_not_the_run(scheme, monkeypatch)
 
 def test_who_took_too_long_is_not_waited_for_again_in_a_run(teller, monkeypatch):
     """Each receiver is named, and one of another server is told; the next run tries again."""
-    monkeypatch.setattr(mail, "_PATIENCE", 0.5)
+    monkeypatch.setattr(delivery, "_PATIENCE", 0.5)
     with answering(drip) as server, post_office() as office:
         people = ",".join(f"{one}@x.example" for one in "abcdefgh")
         late = f"smtp://127.0.0.1:{server.port}?from=s@x.example&to={people}"
@@ -278,7 +276,7 @@ def test_who_took_too_long_is_not_waited_for_again_in_a_run(teller, monkeypatch)
 
 def mail_to(address: str) -> None:
     [notifier] = read_notifiers(address)[0].each
-    mail.send(notifier, mail.letter(notifier, STATE, ()), read_watching())
+    delivery.send_mail(notifier, delivery.mail_of(notifier, STATE, ()), read_watching())
 
 
 def test_a_command_that_leaves_another_running_is_heard_at_once(teller, monkeypatch, tmp_path):

@@ -14,7 +14,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.server import serve
 from svc_analytics.unattended import doctor
-from svc_analytics.unattended.settings import read_watching
+from svc_analytics.unattended.notifiers import read_watching
 from svc_analytics.unattended.watch import Watch
 from tests.support.commands import Run
 from tests.support.loopback import answering

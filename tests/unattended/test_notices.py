@@ -24,11 +24,10 @@ from svc_analytics.extraction import update
 from svc_analytics.instants import HOUR, now
 from svc_analytics.messages import Message, translated
 from svc_analytics.render.document import Reason
-from svc_analytics.unattended import attachments, watch
+from svc_analytics.unattended import notices, run_notices, watch
+from svc_analytics.unattended.delivery import call as call_web
 from svc_analytics.unattended.notices import Notice, open_notice_log, read_notice_log
-from svc_analytics.unattended.notifiers import Undelivered, read_notifiers
-from svc_analytics.unattended.settings import read_watching
-from svc_analytics.unattended.web import call as call_web
+from svc_analytics.unattended.notifiers import Undelivered, read_notifiers, read_watching
 from tests.support.fake_service import payment
 from tests.support.loopback import answering, whole
 from tests.support.post_office import PostOffice, post_office
@@ -68,7 +67,7 @@ def fails(closer, monkeypatch) -> Fails:
 def told(office, monkeypatch) -> PostOffice:
     """Who is told by mail and by a webhook, here without page and workbook, which take long."""
     monkeypatch.setenv("SVC_NOTIFY", f"{office.mail},{office.web}/hook")
-    monkeypatch.setattr(attachments, "readable_forms", lambda: ("json",))
+    monkeypatch.setattr(run_notices, "readable_forms", lambda: ("json",))
     return office
 
 
@@ -129,7 +128,7 @@ def mail_of(office: PostOffice) -> tuple[dict[str, str], str]:
 def test_a_sealed_month_is_mailed_once_with_its_files(has_pdf, watched, office, monkeypatch):
     """The bytes are those of the forms beside the seal, as their digests say."""
     if not has_pdf:  # which takes long to print
-        monkeypatch.setattr(attachments, "readable_forms", lambda: ("html", "xlsx"))
+        monkeypatch.setattr(run_notices, "readable_forms", lambda: ("html", "xlsx"))
     with watched():
         seal()
     found, text = mail_of(office)
@@ -327,7 +326,7 @@ def test_a_run_of_one_month_tells_of_it_alone(watched, told, monkeypatch):
 
 def test_what_waits_is_said_by_a_run_that_looked_at_all_months(watched, told, monkeypatch):
     """A quarter that was named, and is not sealed, is none of the months that are due."""
-    monkeypatch.setattr(watch, "overdue", lambda *_: [])
+    monkeypatch.setattr(notices, "overdue", lambda *_: [])
 
     def run(command: str, *results: CloseResult, period: str = "") -> list[tuple[str, str]]:
         run = watched()

@@ -4,37 +4,35 @@ It takes pairs of accounts alone, so each line is booked against a clearing acco
 each entry at zero.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, timedelta
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
 from svc_analytics.books.presets.preset import CodeForm, Preset, harmless
 from svc_analytics.instants import from_micros
 
-_INFO = [f"Beleginfo - {kind} {n}" for n in range(1, 9) for kind in ("Art", "Inhalt")]
-_MORE = [f"Zusatzinformation{kind} {n}" for n in range(1, 21) for kind in (" - Art", "- Inhalt")]
-COLUMNS = (
-    *("Umsatz (ohne Soll/Haben-Kz)", "Soll/Haben-Kennzeichen", "WKZ Umsatz", "Kurs"),
-    *("Basis-Umsatz", "WKZ Basis-Umsatz", "Konto", "Gegenkonto (ohne BU-Schlüssel)"),
-    *("BU-Schlüssel", "Belegdatum", "Belegfeld 1", "Belegfeld 2", "Skonto", "Buchungstext"),
-    *("Postensperre", "Diverse Adressnummer", "Geschäftspartnerbank", "Sachverhalt"),
-    *("Zinssperre", "Beleglink", *_INFO, "KOST1 - Kostenstelle", "KOST2 - Kostenstelle"),
-    *("Kost-Menge", "EU-Land u. UStID (Bestimmung)", "EU-Steuersatz (Bestimmung)"),
-    *("Abw. Versteuerungsart", "Sachverhalt L+L", "Funktionsergänzung L+L"),
-    *("BU 49 Hauptfunktionstyp", "BU 49 Hauptfunktionsnummer", "BU 49 Funktionsergänzung"),
-    *(*_MORE, "Stück", "Gewicht", "Zahlweise", "Forderungsart", "Veranlagungsjahr"),
-    *("Zugeordnete Fälligkeit", "Skontotyp", "Auftragsnummer", "Buchungstyp"),
-    *("USt-Schlüssel (Anzahlungen)", "EU-Land (Anzahlungen)", "Sachverhalt L+L (Anzahlungen)"),
-    *("EU-Steuersatz (Anzahlungen)", "Erlöskonto (Anzahlungen)", "Herkunft-Kz"),
-    *("Buchungs GUID", "KOST-Datum", "SEPA-Mandatsreferenz", "Skontosperre"),
-    *("Gesellschaftername", "Beteiligtennummer", "Identifikationsnummer", "Zeichnernummer"),
-    *("Postensperre bis", "Bezeichnung SoBil-Sachverhalt", "Kennzeichen SoBil-Buchung"),
-    *("Festschreibung", "Leistungsdatum", "Datum Zuord. Steuerperiode", "Fälligkeit"),
-    *("Generalumkehr (GU)", "Steuersatz", "Land", "Abrechnungsreferenz", "BVV-Position"),
-    *("EU-Land u. UStID (Ursprung)", "EU-Steuersatz (Ursprung)", "Abw. Skontokonto"),
+_INFO = ";".join(f"Beleginfo - Art {n};Beleginfo - Inhalt {n}" for n in range(1, 9))
+_MORE = ";".join(f"Zusatzinformation - Art {n};Zusatzinformation- Inhalt {n}" for n in range(1, 21))
+_HEADER = (
+    "Umsatz (ohne Soll/Haben-Kz);Soll/Haben-Kennzeichen;WKZ Umsatz;Kurs;Basis-Umsatz;"
+    "WKZ Basis-Umsatz;Konto;Gegenkonto (ohne BU-Schlüssel);BU-Schlüssel;Belegdatum;Belegfeld 1;"
+    "Belegfeld 2;Skonto;Buchungstext;Postensperre;Diverse Adressnummer;Geschäftspartnerbank;"
+    f"Sachverhalt;Zinssperre;Beleglink;{_INFO};KOST1 - Kostenstelle;KOST2 - Kostenstelle;"
+    "Kost-Menge;EU-Land u. UStID (Bestimmung);EU-Steuersatz (Bestimmung);Abw. Versteuerungsart;"
+    "Sachverhalt L+L;Funktionsergänzung L+L;BU 49 Hauptfunktionstyp;BU 49 Hauptfunktionsnummer;"
+    f"BU 49 Funktionsergänzung;{_MORE};Stück;Gewicht;Zahlweise;Forderungsart;Veranlagungsjahr;"
+    "Zugeordnete Fälligkeit;Skontotyp;Auftragsnummer;Buchungstyp;USt-Schlüssel (Anzahlungen);"
+    "EU-Land (Anzahlungen);Sachverhalt L+L (Anzahlungen);EU-Steuersatz (Anzahlungen);"
+    "Erlöskonto (Anzahlungen);Herkunft-Kz;Buchungs GUID;KOST-Datum;SEPA-Mandatsreferenz;"
+    "Skontosperre;Gesellschaftername;Beteiligtennummer;Identifikationsnummer;Zeichnernummer;"
+    "Postensperre bis;Bezeichnung SoBil-Sachverhalt;Kennzeichen SoBil-Buchung;Festschreibung;"
+    "Leistungsdatum;Datum Zuord. Steuerperiode;Fälligkeit;Generalumkehr (GU);Steuersatz;Land;"
+    "Abrechnungsreferenz;BVV-Position;EU-Land u. UStID (Ursprung);EU-Steuersatz (Ursprung);"
+    "Abw. Skontokonto"
 )
+_COLUMNS = _HEADER.split(";")
 _TEXT, _INFORMATION = 60, 210
-_MORE_FROM = COLUMNS.index(_MORE[0])
+_MORE_FROM = _COLUMNS.index("Zusatzinformation - Art 1")
 _FIRST, _LOCKED = 14, 113  # the columns that are filled, and that of Festschreibung
 # The columns of texts, counted from 1 as the vendor does: one that is empty has its quotes too.
 _TEXTS = {
@@ -52,15 +50,13 @@ def _account(digits: int) -> CodeForm:
     return CodeForm(f"(?!0+$)[0-9]{{1,{digits}}}", f"1 to {digits} digits, not all 0", "1599")
 
 
-def _account_by(settings: Mapping[str, str]) -> CodeForm:
-    """Return the form of an account: those of persons are one digit longer than the others."""
-    return _account(int(settings.get("account_length", _LENGTH)) + 1)
-
-
 def _write(journal: Journal) -> str:
     rows = (_row(journal, entry, line) for entry, line in journal.lines)
-    lines = [";".join(map(_cell, range(1, len(COLUMNS) + 1), row)) for row in rows]
-    return "".join(f"{line}\r\n" for line in (_head(journal), ";".join(COLUMNS), *lines))
+    lines = [
+        ";".join(text or ('""' if column in _TEXTS else "") for column, text in enumerate(row, 1))
+        for row in rows
+    ]
+    return "".join(f"{line}\r\n" for line in (_head(journal), _HEADER, *lines))
 
 
 def _head(journal: Journal) -> str:
@@ -91,7 +87,7 @@ def _row(journal: Journal, entry: Entry, line: EntryLine) -> Iterator[str]:
     yield from (f'"{line.tax}"' if line.tax else "", f"{entry.day:%d%m}")
     yield from (_quoted(entry.entry_id, 36), "", "", _quoted(line.fitted(_TEXT), _TEXT))
     more = _more(entry, line) | {_LOCKED: "0"}
-    yield from (more.get(place, "") for place in range(_FIRST, len(COLUMNS)))
+    yield from (more.get(place, "") for place in range(_FIRST, len(_COLUMNS)))
 
 
 def _more(entry: Entry, line: EntryLine) -> dict[int, str]:
@@ -101,10 +97,6 @@ def _more(entry: Entry, line: EntryLine) -> dict[int, str]:
     return {_MORE_FROM + n: _quoted(text, _INFORMATION) for n, text in enumerate(pairs)}
 
 
-def _cell(column: int, text: str) -> str:
-    return text or ('""' if column in _TEXTS else "")
-
-
 def _quoted(text: str, most: int) -> str:
     """Return a text in quotes; a sign that Windows-1252 lacks becomes a question mark."""
     line = harmless(text.translate(_LATIN), most).translate(_LATIN)[:most]
@@ -112,7 +104,7 @@ def _quoted(text: str, most: int) -> str:
     return '"' + known.replace('"', "''") + '"'
 
 
-PRESET = Preset(
+DATEV = Preset(
     "datev",
     "DATEV",
     "csv",
@@ -131,7 +123,8 @@ PRESET = Preset(
     },
     required=("consultant", "client", "clearing"),
     account=_account(9),
-    account_by=_account_by,
+    # Those of persons are one digit longer than the others.
+    account_by=lambda settings: _account(int(settings.get("account_length", _LENGTH)) + 1),
     file=_FILE,
     file_prefix="EXTF_",
     tax=CodeForm("[0-9]{4}", "4 digits", "0000"),

@@ -8,16 +8,12 @@ from svc_analytics.books.entry import Entry, EntryLine, Journal
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.texts import single_line
 
-# ---------- How a text must be that a system takes
-# As an expression, and in words with an example.
-
-
 _LONGEST = 60
 
 
 @dataclass(frozen=True)
 class CodeForm:
-    """The form of an account, a tax code or a setting."""
+    """The form of an account, a tax code or a setting: as an expression, and in words."""
 
     pattern: str
     words: str
@@ -42,15 +38,11 @@ def shown(text: str) -> str:
 
 
 ANY_FILE = CodeForm(".+", "any name", "books.txt")
-CSV_FILE = CodeForm(r"(?i).+\.csv", "a name that ends in .csv", "books.csv")
 
 
 def at_most(count: int, example: str) -> CodeForm:
     """Return the form of a text that is free but for its length."""
     return CodeForm(f".{{1,{count}}}", f"at most {count} signs", example)
-
-
-# ---------- What every preset says of itself, and what an importer would refuse of a journal
 
 
 _ACCOUNT = at_most(100, "4000")
@@ -166,24 +158,3 @@ def harmless(text: str, most: int, without: str = "") -> str:
     line = single_line("".join(" " if sign in without else sign for sign in text))
     line = _STARTS.sub("", line)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
-
-
-def rows(lines: Iterable[Iterable[str]], separator: str = ",", end: str = "\r\n") -> str:
-    """Write cells as CSV, those in quotes that need it."""
-    return "".join(separator.join(map(_cell, line)) + end for line in lines)
-
-
-def _cell(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if re.search(r'[",;\r\n]', text) else text
-
-
-def only_first(place: int, cells: list[str]) -> list[str]:
-    """Return the cells of an entry on its first line, and empty ones on the others."""
-    return [""] * len(cells) if place else cells
-
-
-def with_places(journal: Journal) -> Iterator[tuple[int, Entry, EntryLine]]:
-    """Yield every line with its place in its entry, from 0."""
-    for entry in journal.entries:
-        for place, line in enumerate(entry.lines):
-            yield place, entry, line

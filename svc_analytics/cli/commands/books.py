@@ -21,16 +21,15 @@ from svc_analytics.books.export import (
     Books,
     BooksSource,
     figures_of,
-    make_books,
     preset_files,
     write_books,
 )
 from svc_analytics.books.movements import ROUNDING, read_movements
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.books.presets.preset import Preset
-from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.closing.handover.books import books_file, books_source, ledger_of, way_of
+from svc_analytics.closing.handover.books import books_file, books_for, books_source, ledger_of
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import counted, single_line
@@ -166,7 +165,7 @@ def books(
     source = books_source(lake, month, at, may_be_provisional=asked.is_provisional)
 
     def make(preset: Preset) -> Books:
-        return make_books(source, way_of(lake, accounts, preset, asked.by, asked.rates))
+        return books_for(lake, source, accounts, preset, asked.by, asked.rates)
 
     if instead.is_check:
         _print_checked(Checked.of(source, accounts, preset, make), preset, as_json)

@@ -12,15 +12,14 @@ from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.several_lakes import beside, open_each
 from svc_analytics.closing.differences import StatementDiff, diff_statements
-from svc_analytics.closing.states.stated import compare as compare_months
+from svc_analytics.closing.stated import compare as compare_months
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import output_file, to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.views import MERCHANT
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.compared.folder import check_forms
-from svc_analytics.statements.change.change import Change, explain_comparison
-from svc_analytics.statements.change.split import THRESHOLD
+from svc_analytics.statements.change import THRESHOLD, Change, explain_comparison
 from svc_analytics.statements.comparison import Comparison
 
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV, every digit.")

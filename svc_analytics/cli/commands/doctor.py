@@ -12,8 +12,8 @@ from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.unattended.doctor import Doctor
-from svc_analytics.unattended.looks.point import Point
-from svc_analytics.unattended.settings import read_watching
+from svc_analytics.unattended.looks import Point
+from svc_analytics.unattended.notifiers import read_watching
 
 
 @click.command()

@@ -21,8 +21,8 @@ from svc_analytics.cli.options import (
 from svc_analytics.cli.several_lakes import beside, open_each
 from svc_analytics.closing.acceptances import ahead_findings, left_out
 from svc_analytics.closing.handover.signatures import unsigned_months
+from svc_analytics.closing.month_states import judged_months
 from svc_analytics.closing.neighbours import unmet_findings
-from svc_analytics.closing.states.month_states import judged_months
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
@@ -35,7 +35,7 @@ from svc_analytics.messages import KEPT
 from svc_analytics.render.findings import shown_findings
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.statements.rules import find_exceptions
-from svc_analytics.unattended.schedule_months import scheduled_months
+from svc_analytics.unattended.notices import scheduled_months
 from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.images import write_views

@@ -7,8 +7,8 @@ import click
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.closing.handover.package import pack_folder
-from svc_analytics.closing.handover.package import package as pack_month
+from svc_analytics.closing.handover.evidence import pack_folder
+from svc_analytics.closing.handover.evidence import package as pack_month
 from svc_analytics.closing.handover.sign import Signature, SignedMonths, sign_all, sign_folder
 from svc_analytics.closing.handover.sign import sign as sign_month
 from svc_analytics.closing.seals import lake_around

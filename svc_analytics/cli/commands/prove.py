@@ -8,8 +8,7 @@ import click
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.closing.handover.package import newest_sealed_folder
-from svc_analytics.closing.handover.prove import LineProof, prove_in_folder
+from svc_analytics.closing.handover.evidence import LineProof, newest_sealed_folder, prove_in_folder
 from svc_analytics.closing.seals import lake_around
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError

@@ -18,9 +18,9 @@ from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import format_instant
 from svc_analytics.unattended import schedule as schedules
 from svc_analytics.unattended import scheduled_job
+from svc_analytics.unattended.notifiers import read_watching
 from svc_analytics.unattended.schedule import Manager, ScheduleChange, TimerStatus, cron_line
 from svc_analytics.unattended.scheduled_job import ScheduledJob, place_of, read_job
-from svc_analytics.unattended.settings import read_watching
 
 user_option = click.option(
     "--user", "is_own", is_flag=True, help="A timer of your own, which needs no root."

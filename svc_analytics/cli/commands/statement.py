@@ -15,7 +15,7 @@ from svc_analytics.cli.several_lakes import (
     state_together,
 )
 from svc_analytics.closing.seals import STATEMENTS, versions
-from svc_analytics.closing.states.stated import statement as make_statement
+from svc_analytics.closing.stated import statement as make_statement
 from svc_analytics.config import read_rates_path
 from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting.tables import check_form
@@ -23,7 +23,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.folder import FORMATS, Output, check_currency, write_folder
 from svc_analytics.statements.explain import Explanation
-from svc_analytics.statements.metadata import name_empty
+from svc_analytics.statements.reading import name_empty
 from svc_analytics.statements.statement import Statement
 
 _OTHERS = ", --last-month, --this-month and --year-to-date alone"

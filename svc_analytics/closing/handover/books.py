@@ -6,10 +6,10 @@ from svc_analytics.arguments import PeriodOptions
 from svc_analytics.books.accounts import FILE, Accounts, read_accounts
 from svc_analytics.books.booked import FOLDER, Ledger, read_booked
 from svc_analytics.books.entries import DAY
-from svc_analytics.books.export import Books, BooksSource, Way, make_books
+from svc_analytics.books.export import Books, BooksSource, make_books
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
-from svc_analytics.closing.states.stated import statement as make_statement
+from svc_analytics.closing.stated import statement as make_statement
 from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.config import read_rates_path
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
@@ -36,7 +36,7 @@ def books_source(
         manifest = seals.read_manifest(sealed[-1])
         proof = require_unaltered(lake, sealed[-1], manifest)
         if proof.sealed is None:
-            why = translated(proof.unproven[0])
+            why = translated(proof.findings.unproven[0])
             raise LakeError(Message("seal.no_tables", folder=sealed[-1], why=why))
         require_same(proof)
         statement = proof.sealed.statement
@@ -48,15 +48,19 @@ def books_source(
     return BooksSource(new.period, new.tables, new.as_of, None, bool(new.reasons))
 
 
-def way_of(
-    lake: Lake, accounts: Accounts, preset: Preset, by: str = DAY, rate_file: str | None = None
-) -> Way:
-    """Return how books are made for a system: with the rate file and the imports of its lake."""
+def books_for(
+    lake: Lake,
+    source: BooksSource,
+    accounts: Accounts,
+    preset: Preset,
+    by: str = DAY,
+    rate_file: str | None = None,
+) -> Books:
+    """Make books for a system: at the rates of a file, behind what it imported of the lake."""
     path, is_usd = read_rates_path(lake.path, rate_file), accounts.currency == USD
     rates = None if is_usd else _rates_of(path, accounts)
-    return Way(
-        accounts, by, rates, read_booked(lake.path / FOLDER, ledger_of(lake, accounts, preset))
-    )
+    booked = read_booked(lake.path / FOLDER, ledger_of(lake, accounts, preset))
+    return make_books(source, accounts, by, rates, booked)
 
 
 def ledger_of(lake: Lake, accounts: Accounts, preset: Preset) -> Ledger:
@@ -76,7 +80,7 @@ def _rates_of(path: Path, accounts: Accounts) -> ExternalRates:
 def books_of(lake: Lake, month: str, at: PeriodOptions, preset: Preset) -> Books:
     """Make the books of a sealed or final month for a system, by the chart of its lake."""
     accounts, source = read_accounts(lake.path / FILE), books_source(lake, month, at)
-    return make_books(source, way_of(lake, accounts, preset))
+    return books_for(lake, source, accounts, preset)
 
 
 def books_file(lake: Lake, books: Books, preset: Preset) -> Path:

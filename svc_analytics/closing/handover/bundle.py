@@ -77,17 +77,14 @@ def _write(lake: Lake, target: Path) -> dict[str, int]:
 def _fill(
     connection: duckdb.DuckDBPyConnection, lake: Lake, warehouse: Warehouse
 ) -> dict[str, int]:
-    rows = {ABOUT.name: _add(connection, ABOUT, _OF_ABOUT, _about(lake, warehouse))}
+    cells = [lake.merchant_id, names_of(lake.merchant), warehouse.read_to, tool_version()]
+    about = pa.Table.from_pylist([dict(zip(_OF_ABOUT, cells, strict=True))], _ABOUT_SCHEMA)
+    rows = {ABOUT.name: _add(connection, ABOUT, _OF_ABOUT, about)}
     for model, columns in public_models():
         if not model.signature:
             table = warehouse.query(f"from {model.name}", is_long=True)
             rows[model.name] = _add(connection, model, columns, table)
     return rows
-
-
-def _about(lake: Lake, warehouse: Warehouse) -> pa.Table:
-    cells = [lake.merchant_id, names_of(lake.merchant), warehouse.read_to, tool_version()]
-    return pa.Table.from_pylist([dict(zip(_OF_ABOUT, cells, strict=True))], _ABOUT_SCHEMA)
 
 
 def _add(

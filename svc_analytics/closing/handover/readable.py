@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.handover.package import pack_folder
+from svc_analytics.closing.handover.evidence import pack_folder
 from svc_analytics.closing.job import Job, one_at_a_time
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.verification.derived_forms import (
@@ -36,9 +36,8 @@ def readable_file(lake: Lake, folder: Path, name: str, language: Language = ENGL
     manifest, [file, *_] = seals.read_manifest(folder), DOCUMENTS[name].files
     proof = require_unaltered(lake, folder, manifest)
     if proof.sealed is None:
-        raise LakeError(
-            Message("seal.not_shown", folder=folder, why=translated(clauses(*proof.unproven)))
-        )
+        why = clauses(*proof.findings.unproven)
+        raise LakeError(Message("seal.not_shown", folder=folder, why=translated(why)))
     if name in proof.sealed.sealed_formats(language):
         return folder / file
     write_forms(proof.sealed, Output((name,), language), lake.storage)
@@ -73,13 +72,13 @@ def only_forms(job: Job, period: Period, error: SvcError) -> CloseResult:
     folder, manifest = folders[-1], seals.read_manifest(folders[-1])
     with one_at_a_time(job.lake):
         proof = require_unaltered(job.lake, folder, manifest)
-        written = write_lacking(job, proof.sealed) if proof.sealed else proof.unproven
+        written = write_lacking(job, proof.sealed) if proof.sealed else proof.findings.unproven
     if not (written or isinstance(error, ConfigError)):
         raise error
     has_changed = proof.table.num_rows > 0
-    reasons = [Message("state.changed")] * has_changed + proof.unproven_files
+    reasons = [Message("state.changed")] * has_changed + proof.findings.of_files
     seal, why = str(manifest["seal"]), tuple(map(Reason, reasons))
     closed = CloseResult(period.folder, proof.state, folder, len(folders), seal, why)
     left = forms_left_out(job.output, proof.sealed.statement) if proof.sealed else []
     unread = Message("the service was not read: {ERROR}", error=translated(text_of(error)))
-    return closed.with_notes([*written, *proof.left_out, *left, unread]).logged()
+    return closed.with_notes([*written, *proof.findings.left_out, *left, unread]).logged()

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from svc_analytics.closing import memory, seals
-from svc_analytics.closing.handover.package import newest_sealed_folder
+from svc_analytics.closing import chain, seals
+from svc_analytics.closing.handover.evidence import newest_sealed_folder
 from svc_analytics.closing.handover.signatures import (
     content_of,
     is_chain_signed,
@@ -20,18 +20,18 @@ from svc_analytics.closing.handover.signatures import (
     signer_of,
 )
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.closing.sealing import chain_faults, keep_chain
-from svc_analytics.closing.seals import lake_around
 from svc_analytics.closing.verification.derived_forms import Sealed, compare_derived, write_again
 from svc_analytics.closing.verification.forms import Findings
-from svc_analytics.closing.verification.proof import Proof, prove
+from svc_analytics.closing.verification.proof import Proof, prove_folder
 from svc_analytics.errors import ConfigError, LakeError, NotProven, text_of
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.messages import Message, translated
-from svc_analytics.proofs import chain, signature
-from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, checkpoint_text
+from svc_analytics.proofs import signature
+from svc_analytics.proofs.checkpoint import CHAIN, FILE, SIGNATURE, checkpoint_text
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.storage import Storage, add_file, merge_into
+
+_NOT_STAMPED = "not stamped: {ERROR}; mend that, and run {command}, or close again"
 
 
 @dataclass(frozen=True)
@@ -116,17 +116,17 @@ def sign_folder(
     path, manifest = require_key(key), seals.read_manifest(folder)
     if manifest["seal"] and checkpoint_text(manifest) is None:
         raise LakeError(Message("sign.no_checkpoint", folder=folder, file=FILE))
-    lake = lake or lake_around(folder.absolute())
+    lake = lake or seals.lake_around(folder.absolute())
     if lake is None:
         raise not_signed(folder, Message("sign.no_lake"))
-    keep_chain(lake)
-    notes = memory.check(lake, reason=reason)
+    chain.keep_chain(lake)
+    notes = chain.require_continued(lake, reason=reason)
     done = _sign_proven(lake, folder, manifest, path)
-    if is_vouched(lake, {done.seal}, memory.keep(lake), done.key):
+    if is_vouched(lake, {done.seal}, chain.remember(lake), done.key):
         sign_chain(lake, path)
-        memory.keep(lake, is_signed=True)
+        chain.remember(lake, is_signed=True)
     if not is_chain_signed(lake):
-        notes.append(Message("sign.no_chain", chain=chain.FILE))
+        notes.append(Message("sign.no_chain", chain=CHAIN))
     return replace(done, notes=tuple(notes))
 
 
@@ -150,8 +150,8 @@ def sign_all(
     """
     check_lake(lake)
     lake.require()
-    keep_chain(lake)
-    notes, path = memory.check(lake, reason=reason), require_key(key)
+    chain.keep_chain(lake)
+    notes, path = chain.require_continued(lake, reason=reason), require_key(key)
     by, signed, refused = signature.fingerprint_of(path), list[Signature](), list[Message]()
     for folder, manifest in newest_versions(lake):
         signer = signer_of(folder, manifest)
@@ -164,7 +164,7 @@ def sign_all(
             refused.append(Message("text.error", error=translated(text_of(error))))
     if not refused:
         sign_chain(lake, path)
-    memory.keep(lake, is_signed=not refused)
+    chain.remember(lake, is_signed=not refused)
     return SignedMonths(tuple(signed), tuple(refused), tuple(notes))
 
 
@@ -201,9 +201,9 @@ class Signer:
     def _sign(self, closed: CloseResult) -> CloseResult:
         notes = []
         if not self.is_checked:
-            notes = memory.check(self.lake, self.own, is_signing=self.is_wanted)
+            notes = chain.require_continued(self.lake, self.own, is_signing=self.is_wanted)
         if closed.is_new or not self.is_checked:
-            memory.keep(self.lake)
+            chain.remember(self.lake)
         self.is_checked = True
         closed = closed.with_notes(notes)
         return self._signed(closed) if self.is_wanted else closed
@@ -214,14 +214,14 @@ class Signer:
         if closed.is_new:
             content = content_of(folder, manifest, closed.seal)
             by, _ = put_signature(self.lake.storage, folder / SIGNATURE, content, require_key())
-            if is_vouched(self.lake, self.own, memory.keep(self.lake), by):
+            if is_vouched(self.lake, self.own, chain.remember(self.lake), by):
                 sign_chain(self.lake, require_key())
-                memory.keep(self.lake, is_signed=True)
+                chain.remember(self.lake, is_signed=True)
         elif by is None and checkpoint_text(manifest):
             notes.append(Message("sign.nobody", name=folder.name))
         if not (self.is_told or is_chain_signed(self.lake)):
             self.is_told = True
-            notes.append(Message("sign.no_chain", chain=chain.FILE))
+            notes.append(Message("sign.no_chain", chain=CHAIN))
         return replace(closed, signed_by=by).with_notes(notes)
 
 
@@ -248,7 +248,9 @@ def _require_proven(lake: Lake, folder: Path, manifest: seals.Manifest) -> Seale
     if not broken and (merchant := manifest["merchant"].get("id")) != lake.merchant_id:
         names = {"merchant": merchant, "other": lake.merchant_id, "place": lake.place}
         broken = [Message("seal.other_lake", **names)]
-    proof = Proof(folder, manifest, lake, broken) if broken else prove(folder, manifest, lake)
+    proof = Proof(folder, manifest, lake, Findings(broken))
+    if not broken:
+        proof = prove_folder(folder, manifest, lake)
     for fault in _faults(proof):
         raise not_signed(folder, fault)
     return proof.sealed
@@ -257,18 +259,13 @@ def _require_proven(lake: Lake, folder: Path, manifest: seals.Manifest) -> Seale
 def _faults(proof: Proof) -> Iterator[str]:
     """Yield why not all of a sealed folder is proven."""
     derived = compare_derived(proof.sealed) if proof.sealed else Findings()
-    yield from (*chain_faults(proof.lake), *proof.broken, *derived.broken)
+    findings = Findings.joined([proof.findings, derived])
+    yield from (*chain.chain_faults(proof.lake), *findings.broken)
     if count := proof.table.num_rows:
         yield Message("proof.differs", count=count)
-    yield from (*proof.unproven, *derived.unproven, *(each.text for each in proof.unmet))
+    yield from (*findings.unproven, *(each.text for each in proof.unmet))
     for reason in proof.new.reasons if proof.new else ():
         yield Message("proof.today", reason=translated(reason.text))
-
-
-# ---------- Stamps of sealed statements, where SVC_TSA_URL names an authority
-
-
-_NOT_STAMPED = "not stamped: {ERROR}; mend that, and run {command}, or close again"
 
 
 @dataclass

@@ -6,14 +6,13 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from svc_analytics.closing import memory, seals
-from svc_analytics.closing.sealing import chain_faults
+from svc_analytics.closing import chain, seals
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, NotProven
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
-from svc_analytics.proofs import chain, signature
-from svc_analytics.proofs.checkpoint import SIGNATURE, checkpoint_text
+from svc_analytics.proofs import signature
+from svc_analytics.proofs.checkpoint import CHAIN, CHAIN_SIGNATURE, SIGNATURE, checkpoint_text
 from svc_analytics.storage import Storage, add_file, merge_into
 
 
@@ -88,12 +87,12 @@ def put_signature(
     return str(signature.signer_of(content, signed)), True
 
 
-def is_vouched(lake: Lake, own: Collection[str], known: memory.Remembered | None, key: str) -> bool:
+def is_vouched(lake: Lake, own: Collection[str], known: chain.Remembered | None, key: str) -> bool:
     """Whether each month of a chain was sealed or proven by this run, or signed by its key.
 
     What this machine remembers to have signed is so.
     """
-    entries = memory.chain_of(lake)["checkpoints"][known.signed if known else 0 :]
+    entries = chain.chain_of(lake)["checkpoints"][known.signed if known else 0 :]
     sealed = seals.all_sealed(lake.path / seals.STATEMENTS)
     signed = {manifest["seal"] for folder, manifest in sealed if signer_of(folder, manifest) == key}
     return all(each["seal"] in signed.union(own) for each in entries)
@@ -101,19 +100,19 @@ def is_vouched(lake: Lake, own: Collection[str], known: memory.Remembered | None
 
 def is_chain_signed(lake: Lake) -> bool:
     statements = lake.path / seals.STATEMENTS
-    if not (statements / chain.FILE).is_file():
+    if not (statements / CHAIN).is_file():
         return True
-    content = (statements / chain.FILE).read_bytes()
-    return _signer(statements / chain.SIGNATURE, content) is not None
+    content = (statements / CHAIN).read_bytes()
+    return _signer(statements / CHAIN_SIGNATURE, content) is not None
 
 
 def sign_chain(lake: Lake, key: Path) -> None:
     """Sign the chain of a lake, if it is that of its register and its folders."""
     statements = lake.path / seals.STATEMENTS
-    for fault in chain_faults(lake):
-        raise not_signed(statements / chain.FILE, fault)
-    if (statements / chain.FILE).is_file():
-        content, file = (statements / chain.FILE).read_bytes(), statements / chain.SIGNATURE
+    for fault in chain.chain_faults(lake):
+        raise not_signed(statements / CHAIN, fault)
+    if (statements / CHAIN).is_file():
+        content, file = (statements / CHAIN).read_bytes(), statements / CHAIN_SIGNATURE
         put_signature(lake.storage, file, content, key, _replace)
 
 

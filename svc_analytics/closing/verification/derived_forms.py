@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.verification.facts import PROGRAM, is_this_release
+from svc_analytics.closing.verification.contents import PROGRAM, is_this_release
 from svc_analytics.closing.verification.forms import Findings, compare_forms, formats_of
 from svc_analytics.errors import SvcError, text_of
 from svc_analytics.external_rates import ExternalRates, parse_rates
@@ -25,10 +25,10 @@ from svc_analytics.files import hash_file
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message, translated
 from svc_analytics.proofs.checkpoint import SIGNATURE, STAMP
-from svc_analytics.proofs.marks import UNREAD, Marks
+from svc_analytics.proofs.statuses import UNREAD, Marks
 from svc_analytics.render.folder import Output, write_files
 from svc_analytics.render.formats import DOCUMENTS
-from svc_analytics.statements.change.sentences import StoredSentences, stored_sentences
+from svc_analytics.statements.sentences import StoredSentences, stored_sentences
 from svc_analytics.statements.statement import Statement
 from svc_analytics.storage import Storage
 
@@ -175,13 +175,9 @@ def fill(sealed: Sealed, output: Output, folder: Path) -> None:
 
 def compare_derived(sealed: Sealed) -> Findings:
     """Render the forms beside a seal again, and compare; nothing is found where there are none."""
-    findings = _compare(sealed) if sealed.place.is_dir() else Findings()
-    for place in sorted(sealed.place.parent.glob(f"{sealed.place.name}-*/")):
-        other = _compare_converted(sealed, place)
-        findings.broken += other.broken
-        findings.unproven += other.unproven
-        findings.notes += other.notes
-    return findings
+    own = [_compare(sealed)] if sealed.place.is_dir() else []
+    others = sorted(sealed.place.parent.glob(f"{sealed.place.name}-*/"))
+    return Findings.joined([*own, *(_compare_converted(sealed, place) for place in others)])
 
 
 def _compare_converted(sealed: Sealed, place: Path) -> Findings:
@@ -207,7 +203,7 @@ def _compare(sealed: Sealed) -> Findings:
     sentences, now = StoredSentences.from_json(facts), sealed.sentences
     statement, is_own = sealed.marked(marks).saying(sentences).statement, is_this_release(facts)
     findings = compare_forms(statement, facts, sealed.facts, place, altered, is_own=is_own)
-    findings.unproven += [Message("seal.left_out", text=text) for text in findings.not_compared]
+    findings.unproven += findings.left_out
     _compare_marks(marks, sealed.marks, findings)
     # A package holds the sentences that could be read, and no line that could not.
     if now != (sentences if now.unread else replace(sentences, unread=())):

@@ -9,8 +9,8 @@ import csv
 import filecmp
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,10 +19,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from svc_analytics.closing.diff import read_csv
 from svc_analytics.closing.neighbours import command_to_close
-from svc_analytics.closing.restatement.diff import read_csv
 from svc_analytics.closing.seals import Manifest, parse_json
-from svc_analytics.closing.verification.facts import version_of
+from svc_analytics.closing.verification.contents import version_of
 from svc_analytics.errors import ConfigError, LakeError, text_of
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message, translated
@@ -54,12 +54,30 @@ _OUTCOMES = {
 
 @dataclass
 class Findings:
-    """The faults of the files of a sealed folder, and what was not proven or not compared."""
+    """What was found of a sealed folder, or of its files: faults, and what is not proven."""
 
     broken: list[Message] = field(default_factory=list)
     unproven: list[Message] = field(default_factory=list)
-    not_compared: list[Message] = field(default_factory=list)  # forms that another release made
+    doubts: list[Message] = field(default_factory=list)  # unproven too, and no file's fault
+    not_compared: list[Message] = field(default_factory=list)  # what another release made
     notes: list[Message] = field(default_factory=list)  # worth knowing, though nothing is wrong
+    verdicts: list[Message] = field(default_factory=list)  # notes on what receipts brought to light
+
+    @classmethod
+    def joined(cls, parts: Sequence["Findings"]) -> "Findings":
+        """Return the findings of several checks, one after another."""
+        names = [each.name for each in fields(cls)]
+        return cls(*([text for part in parts for text in getattr(part, name)] for name in names))
+
+    @property
+    def of_files(self) -> list[Message]:
+        """What of the folder is not as it is made again: a file, or a fact of its manifest."""
+        return [text for text in self.unproven if text not in self.doubts]
+
+    @property
+    def left_out(self) -> list[Message]:
+        """Notes of what was not compared, because another release made it."""
+        return [Message("seal.left_out", text=translated(text)) for text in self.not_compared]
 
     def tell(self, codes: Mapping[str, list[str]], **values: object) -> None:
         """Add what is to be said of files by its code; what is no fault, in one line."""
@@ -68,6 +86,11 @@ class Findings:
             getattr(self, _OUTCOMES[code]).extend(
                 Message(code, name=text, **values) for text in texts
             )
+
+
+def doubt(*texts: Message) -> Findings:
+    """Say what cannot be told of a folder because of the lake, or of what lies beside it."""
+    return Findings(unproven=[*texts], doubts=[*texts])
 
 
 def compare_forms(
@@ -99,8 +122,9 @@ def compare_forms(
             elif name not in skip:
                 if code := _difference(Path(place) / name, folder / name, is_own=is_own):
                     codes.setdefault(code, []).append(name)
-                count_of_it = None if _is_laid_out(name) and not is_own else count
-                findings.broken += _wrong_entry(name, manifest["files"][name], count_of_it)
+                has_own_rows = name in DESCRIPTIONS or _is_form(name)  # each release chooses them
+                known = None if has_own_rows and not is_own else count
+                findings.broken += _wrong_entry(name, manifest["files"][name], known)
     command = _command_to_write(sealed.period, codes.get(_LEFT_OUT, ()))
     findings.tell(codes, version=version_of(manifest), command=command)
     return findings
@@ -140,11 +164,6 @@ def _strange(manifest: Manifest, known: set[str], *, is_own: bool) -> dict[str, 
     """Return the files that no statement of this release has, by what is to be said of them."""
     strange = sorted(manifest["files"].keys() - known)
     return {"seal.strange_file" if is_own else _LEFT_OUT: strange} if strange else {}
-
-
-def _is_laid_out(name: str) -> bool:
-    """Whether a release chooses how many rows a file has."""
-    return name in DESCRIPTIONS or _is_form(name)
 
 
 def _is_form(name: str) -> bool:

@@ -5,15 +5,23 @@ says of itself is believed.
 """
 
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.balances import balance_notes
+from svc_analytics.closing.diff import (
+    NO_DIFFERENCES,
+    Tables,
+    as_texts,
+    comparable,
+    months_left_out,
+    no_longer_stated,
+    read_tables,
+)
 from svc_analytics.closing.neighbours import (
     MONTH_SEALS,
     Mismatch,
@@ -23,17 +31,9 @@ from svc_analytics.closing.neighbours import (
     newest_sealed,
     unmet_neighbours,
 )
-from svc_analytics.closing.restatement.diff import (
-    NO_DIFFERENCES,
-    Tables,
-    as_texts,
-    comparable,
-    months_left_out,
-    no_longer_stated,
-    read_tables,
-)
-from svc_analytics.closing.restatement.rederive import (
+from svc_analytics.closing.rederive import (
     FINDING,
+    balance_notes,
     differences,
     follows,
     lost_verdicts,
@@ -43,24 +43,21 @@ from svc_analytics.closing.restatement.rederive import (
     verdict_notes,
     without_verdicts,
 )
-from svc_analytics.closing.seals import FILE, Register, broken_chain, read_register
-from svc_analytics.closing.verification.derived_forms import Sealed
-from svc_analytics.closing.verification.facts import (
+from svc_analytics.closing.verification.contents import (
     changed_profile,
     expected_facts,
     has_other_words,
     is_this_release,
+    missing_tables,
     period_of,
     sealed_statement,
+    sealed_tables,
+    table_names,
     version_of,
     wrong_facts,
 )
-from svc_analytics.closing.verification.forms import compare_forms
-from svc_analytics.closing.verification.tables import (
-    missing_tables,
-    sealed_tables,
-    table_names,
-)
+from svc_analytics.closing.verification.derived_forms import Sealed
+from svc_analytics.closing.verification.forms import Findings, compare_forms, doubt
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed, text_of
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.instants import format_instant, parse_bound
@@ -68,8 +65,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import tree_of
-from svc_analytics.proofs.lines import read_secret
 from svc_analytics.proofs.sealed_zones import has_known_offsets, has_other_rules
+from svc_analytics.proofs.tree import read_secret
 from svc_analytics.render.folder import MANIFEST, printed
 from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.statements.months import MONTHS
@@ -89,25 +86,19 @@ _CHAIN = ("version", "supersedes", "previous_seal", MONTH_SEALS)  # facts of oth
 _SINCE = {"first_seen_at", "first_read_at", "last_read_at", "checked_at", "reading", "flags"}
 
 
-@dataclass
+@dataclass(frozen=True)
 class Proof:
-    """The result of a proof: what is broken, what is not proven, what the lake gives now."""
+    """The result of a proof: what was found, what the lake gives now, and what was sealed."""
 
     folder: Path
     manifest: seals.Manifest
     lake: Lake | None
-    broken: list[Message] = field(default_factory=list)
-    unproven: list[Message] = field(default_factory=list)
-    doubts: list[Message] = field(default_factory=list)  # unproven too, and no file's fault
-    not_compared: list[Message] = field(default_factory=list)  # what another release made
-    notes: list[Message] = field(default_factory=list)
+    findings: Findings = field(default_factory=Findings)
     new: Statement | None = None
     table: pa.Table = field(default_factory=lambda: NO_DIFFERENCES)
-    register: Register = field(default_factory=Register)
     # Where it does not meet its neighbours: no fault of this folder alone.
-    unmet: list[Mismatch] = field(default_factory=list)
+    unmet: Sequence[Mismatch] = ()
     sealed: Sealed | None = None  # the statement that was sealed, if its tables can be read
-    verdicts: list[Message] = field(default_factory=list)  # what its receipts brought to light
 
     @property
     def is_own(self) -> bool:
@@ -115,35 +106,16 @@ class Proof:
         return is_this_release(self.manifest)
 
     @property
-    def unproven_files(self) -> list[Message]:
-        """What of the folder is not as it is made again: a file, or a fact of its manifest."""
-        return [text for text in self.unproven if text not in self.doubts]
-
-    @property
-    def faults(self) -> list[Message]:
-        """All for which a folder is not signed and not packed: no file may be merely believed.
-
-        What the lake would state otherwise today is no fault: `table` has it.
-        """
-        return [*self.broken, *self.unproven_files, *self.not_compared]
-
-    @property
     def state(self) -> Literal["unchanged", "unproven"]:
         """What became of a month, as a close that finds the same figures tells it."""
-        return "unproven" if self.unproven_files else "unchanged"
+        return "unproven" if self.findings.of_files else "unchanged"
 
-    @property
-    def left_out(self) -> list[Message]:
-        """Notes of what was not compared, because another release made it."""
-        return [Message("seal.left_out", text=text) for text in self.not_compared]
-
-    def doubt(self, *texts: Message) -> None:
-        """Add what cannot be told of a folder because of the lake, or of what lies beside it."""
-        self.unproven += texts
-        self.doubts += texts
+    def adding(self, *more: Findings) -> "Proof":
+        """Return it with further findings behind its own."""
+        return replace(self, findings=Findings.joined([self.findings, *more]))
 
 
-def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
+def prove_folder(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
     """Compare a sealed folder, whose hashes fit, with itself and its lake.
 
     The register proves in which order a lake sealed, and nothing of what is in a folder: it lies
@@ -153,23 +125,23 @@ def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
     """
     proof = Proof(folder, manifest, lake)
     if manifest["seal"] is None:
-        _derive(proof)
-        _compare_files_with_lake(proof)
+        proof = _stated_again(proof)
+        if lake and proof.new:
+            proof = replace(proof, table=restatement(lake, folder, manifest, proof.new))
         return proof
     try:
         period = period_of(manifest)
     except ConfigError as error:
-        proof.broken.append(Message("seal.manifest_wrong", error=translated(text_of(error))))
-        return proof
+        return proof.adding(
+            Findings([Message("seal.manifest_wrong", error=translated(text_of(error)))])
+        )
+    register = seals.Register()
     if lake:
-        proof.register = read_register(lake.path / seals.STATEMENTS)
-        proof.unproven += changed_profile(manifest, lake)
-        proof.notes += balance_notes(lake, manifest, period)
-        _derive(proof)
-    _check_zone(proof, proof.new.period if proof.new else period)
-    _check_seals(proof, period)
-    _check_contents(proof, period)
-    return proof
+        register = seals.read_register(lake.path / seals.STATEMENTS)
+        profile, notes = changed_profile(manifest, lake), balance_notes(lake, manifest, period)
+        proof = _stated_again(proof.adding(Findings(unproven=profile, notes=notes)))
+    proof = proof.adding(*_zone_rules(proof.new.period if proof.new else period))
+    return _with_contents(_with_seals(proof, period, register), period)
 
 
 def require_unaltered(
@@ -182,10 +154,10 @@ def require_unaltered(
     broken = seals.seal_violations(folder, manifest)
     proof = Proof(folder, manifest, lake)
     if not (broken or is_proven):
-        proof = prove(folder, manifest, lake)
-        broken = proof.broken
+        proof = prove_folder(folder, manifest, lake)
+        broken = proof.findings.broken
     if broken:
-        raise LakeError(Message("seal.was_altered", folder=folder, fault=broken[0]))
+        raise LakeError(Message("seal.was_altered", folder=folder, fault=translated(broken[0])))
     return proof
 
 
@@ -196,71 +168,78 @@ def require_same(proof: Proof) -> None:
         raise PeriodNotClosed(Message("seal.restate_first", label=label, command=command))
 
 
-def _derive(proof: Proof) -> None:
+def _stated_again(proof: Proof) -> Proof:
     """Make the statement again, if the lake was read that far."""
     lake, manifest = proof.lake, proof.manifest
     if lake is None:
-        return
+        return proof
     read_to = read_until(lake)
     if read_to is not None and read_to < parse_bound(manifest["as_of"]):
         values = {"as_of": manifest["as_of"], "until": format_instant(read_to)}
-        proof.doubt(Message("seal.read_less", place=lake.place, **values))
-        return
-    proof.new = rederive(lake, manifest, proof.folder)
+        return proof.adding(doubt(Message("seal.read_less", place=lake.place, **values)))
+    return replace(proof, new=rederive(lake, manifest, proof.folder))
 
 
-def _check_zone(proof: Proof, period: Period) -> None:
+def _zone_rules(period: Period) -> Iterator[Findings]:
     """Say where a seal keeps other rules of its zone than this machine has."""
-    if has_other_rules(period):
-        is_known = has_known_offsets(period)
-        text = Message("seal.other_rules" if is_known else "seal.unknown_rules", zone=period.zone)
-        (proof.notes if is_known else proof.unproven).append(text)
+    if not has_other_rules(period):
+        return
+    if has_known_offsets(period):
+        yield Findings(notes=[Message("seal.other_rules", zone=period.zone)])
+    else:
+        yield Findings(unproven=[Message("seal.unknown_rules", zone=period.zone)])
 
 
-def _check_seals(proof: Proof, period: Period) -> None:
+def _with_seals(proof: Proof, period: Period, register: seals.Register) -> Proof:
     """Look for the seal in the lake's register, and for the seals that it is chained to."""
     manifest, folders = proof.manifest, [proof.folder]
     if proof.lake:
         folders.append(proof.lake.path / seals.STATEMENTS / proof.folder.name)
-    _look_up(proof)
-    _check_tree(proof)
-    proof.broken += broken_chain(manifest, period, folders, proof.register)
+    proof = proof.adding(
+        *_registered(proof, register),
+        *_tree(proof, register),
+        Findings(seals.broken_chain(manifest, period, folders, register)),
+    )
     try:
-        _check_periods(proof, period, folders)
+        proof = replace(proof, unmet=_unmet(proof, period, folders))
+        if period.is_longer:
+            files = manifest["files"].keys() - seals.broken_files(proof.folder, manifest)
+            months = read_tables(proof.folder, files).get(MONTHS)
+            proof = proof.adding(
+                Findings(broken_months(manifest, period, folders, register, months))
+            )
     except LakeError as error:  # of a file that fits its hash, and is no table
-        proof.doubt(Message("seal.not_beside", error=translated(text_of(error))))
+        proof = proof.adding(doubt(Message("seal.not_beside", error=translated(text_of(error)))))
+    return proof
 
 
-def _check_periods(proof: Proof, period: Period, folders: list[Path]) -> None:
-    """Compare it with the periods before and after it, and a longer one with its months."""
+def _unmet(proof: Proof, period: Period, folders: list[Path]) -> Sequence[Mismatch]:
+    """Compare the newest version of a period with the periods before and after it."""
     manifest = proof.manifest
     newest = newest_sealed(period, folders, manifest["merchant"].get("id"))
-    if newest and newest[1]["version"] == manifest["version"]:
-        now = ends_of(proof.new) if proof.new else None
-        proof.unmet = unmet_neighbours((proof.folder, manifest), folders, proof.lake, now)
-    if period.is_longer:
-        files = manifest["files"].keys() - seals.broken_files(proof.folder, manifest)
-        months = read_tables(proof.folder, files).get(MONTHS)
-        proof.broken += broken_months(manifest, period, folders, proof.register, months)
+    if newest is None or newest[1]["version"] != manifest["version"]:
+        return ()
+    now = ends_of(proof.new) if proof.new else None
+    return unmet_neighbours((proof.folder, manifest), folders, proof.lake, now)
 
 
-def _look_up(proof: Proof) -> None:
+def _registered(proof: Proof, register: seals.Register) -> Iterator[Findings]:
     """Look for the seal in the lake's register."""
     manifest = proof.manifest
-    if text := proof.register.contradicts(manifest):
-        proof.broken.append(text)
+    if text := register.contradicts(manifest):
+        yield Findings([text])
         return
-    is_owed = proof.register.rows or (proof.lake and proof.folder.is_relative_to(proof.lake.path))
-    if is_owed and not proof.register.has(manifest["seal"]):
+    is_owed = register.rows or (proof.lake and proof.folder.is_relative_to(proof.lake.path))
+    if is_owed and not register.has(manifest["seal"]):
         values = {name: manifest[name] for name in ("label", "version")}
-        file = f"{seals.STATEMENTS}/{FILE}"
-        proof.unproven.append(Message("seal.not_registered", file=file, **values))
+        file = f"{seals.STATEMENTS}/{seals.FILE}"
+        yield Findings(unproven=[Message("seal.not_registered", file=file, **values)])
 
 
-def _check_tree(proof: Proof) -> None:
+def _tree(proof: Proof, register: seals.Register) -> Iterator[Findings]:
     """Make the tree of the lines again, with the secret of the lake that sealed them."""
     manifest, lake = proof.manifest, proof.lake
-    secret = read_secret(lake.path) if lake and proof.register.has(manifest["seal"]) else None
+    secret = read_secret(lake.path) if lake and register.has(manifest["seal"]) else None
     if secret is None or "tree" not in manifest:
         return
     try:
@@ -268,31 +247,34 @@ def _check_tree(proof: Proof) -> None:
     except (LakeError, OSError):  # no lines: the tables are missed elsewhere
         is_same = False
     if not is_same:
-        proof.unproven.append(Message("seal.other_tree"))
+        yield Findings(unproven=[Message("seal.other_tree")])
 
 
-def _check_contents(proof: Proof, period: Period) -> None:
+def _with_contents(proof: Proof, period: Period) -> Proof:
     """Compare every fact and every form with the tables, and the tables with the lake."""
-    manifest, own = proof.manifest, tables_of(period)
-    names = table_names(manifest, own, is_own=proof.is_own)
+    manifest = proof.manifest
+    names = table_names(manifest, tables_of(period), is_own=proof.is_own)
     altered = seals.broken_files(proof.folder, manifest).keys()
     tables = _tables(proof, names, manifest["files"].keys() - altered)
-    proof.broken += missing_tables(manifest, names)
+    proof = proof.adding(Findings(missing_tables(manifest, names)))
     if lacking := [name for name in names if name not in tables]:
-        proof.unproven.append(Message("seal.tables_unread", names=", ".join(lacking)))
-        return
+        text = Message("seal.tables_unread", names=", ".join(lacking))
+        return proof.adding(Findings(unproven=[text]))
     if proof.new:
-        _check_shape(proof, tables, proof.new)
-    sealed = sealed_statement(manifest, period, tables)
-    expected = expected_facts(sealed, proof.new if _is_given(proof, tables) else None)
+        proof = proof.adding(*_shape(proof, tables, proof.new))
+    statement = sealed_statement(manifest, period, tables)
+    expected = expected_facts(statement, proof.new if _is_given(proof, tables) else None)
     wrong = wrong_facts(manifest, expected, is_own=proof.is_own)
-    proof.broken += wrong
+    proof = proof.adding(Findings(wrong))
     if not (wrong or proof.is_own) and has_other_words(manifest, expected):
-        _leave_out_texts(proof, [MANIFEST])
-    _check_forms(proof, sealed, expected, altered)
-    if RESTATEMENT in tables and not follows(tables[RESTATEMENT], proof.folder, manifest, sealed):
-        proof.unproven.append(Message("seal.other_restatement", name=RESTATEMENT))
-    _compare_with_lake(proof, tables)
+        proof = proof.adding(_other_texts(proof, [MANIFEST]))
+    proof = _with_forms(proof, statement, expected, altered)
+    if RESTATEMENT in tables and not follows(
+        tables[RESTATEMENT], proof.folder, manifest, statement
+    ):
+        text = Message("seal.other_restatement", name=RESTATEMENT)
+        proof = proof.adding(Findings(unproven=[text]))
+    return _compared_with_lake(proof, tables)
 
 
 def _tables(proof: Proof, names: Collection[str], files: Collection[str]) -> Tables:
@@ -305,41 +287,34 @@ def _tables(proof: Proof, names: Collection[str], files: Collection[str]) -> Tab
     return sealed_tables(folder, manifest, names, files, known)
 
 
-def _check_shape(proof: Proof, tables: Tables, new: Statement) -> None:
+def _shape(proof: Proof, tables: Tables, new: Statement) -> Iterator[Findings]:
     """Say which tables, columns and figures are not those that the lake's statement has."""
     sealed = {name: table for name, table in tables.items() if name != RESTATEMENT}
-    for name in no_longer_stated(sealed, new.tables):
-        (proof.unproven if proof.is_own else proof.not_compared).append(
-            Message("seal.not_stated", name=name)
-        )
-    more = no_longer_stated(new.tables, sealed)
-    months = months_left_out(sealed, new.tables)
-    if months and proof.is_own:  # none of this release, unless older records were read since
-        proof.unproven.append(Message("seal.lacks_month", name=months[0]))
-    elif months:
-        proof.notes.append(Message(_NOT_STATED, names=months[0]))
-    if more and proof.is_own:
-        proof.broken.append(Message("seal.lacks", names=", ".join(more)))
-    elif more:
-        proof.notes.append(Message(_NOT_STATED, names=", ".join(more)))
+    gone = [Message("seal.not_stated", name=name) for name in no_longer_stated(sealed, new.tables)]
+    more, months = no_longer_stated(new.tables, sealed), months_left_out(sealed, new.tables)
+    if proof.is_own:  # no month is left out of this release, unless older records were read since
+        gone += [Message("seal.lacks_month", name=months[0])] if months else []
+        lacks = [Message("seal.lacks", names=", ".join(more))] if more else []
+        yield Findings(lacks, unproven=gone)
+    else:
+        stated = [*months[:1], *([", ".join(more)] if more else [])]
+        notes = [Message(_NOT_STATED, names=names) for names in stated]
+        yield Findings(not_compared=gone, notes=notes)
 
 
-def _check_forms(
+def _with_forms(
     proof: Proof, sealed: Statement, expected: dict[str, Any], altered: Collection[str]
-) -> None:
+) -> Proof:
     """Compare each file with the same made again; say if it was another release that sealed it."""
     manifest = proof.manifest
     facts = expected | {name: manifest.get(name) for name in _CHAIN if name in expected}
     facts = printed(facts if proof.is_own else manifest, is_sealed=True)
     forms = compare_forms(sealed, manifest, facts, proof.folder, altered, is_own=proof.is_own)
     is_proven = not (forms.unproven or forms.not_compared)
-    proof.sealed = Sealed(proof.folder, manifest, sealed, facts, is_proven)
-    proof.broken += forms.broken
-    proof.unproven += forms.unproven
-    proof.not_compared += forms.not_compared
-    proof.notes += forms.notes
-    if not proof.is_own:
-        proof.notes.append(Message(_OTHER_RELEASE, version=version_of(manifest)))
+    whole = Sealed(proof.folder, manifest, sealed, facts, is_proven)
+    version = Message(_OTHER_RELEASE, version=version_of(manifest))
+    release = Findings(notes=[] if proof.is_own else [version])
+    return replace(proof.adding(forms, release), sealed=whole)
 
 
 def _is_given(proof: Proof, tables: Tables) -> bool:
@@ -351,70 +326,78 @@ def _is_given(proof: Proof, tables: Tables) -> bool:
     return all(old[name] is tables[name] and old[name].equals(now[name]) for name in now)
 
 
-def _compare_with_lake(proof: Proof, tables: Tables) -> None:
+def _compared_with_lake(proof: Proof, tables: Tables) -> Proof:
     """Compare the tables with the lake's; with no record changed, nothing else may differ."""
     new, lake = proof.new, proof.lake
     if new is None or lake is None or _is_given(proof, tables):
-        return
+        return proof
     texts = as_texts(tables)
-    proof.table = differences(lake, texts, new)
-    if proof.table.num_rows:
-        return
+    table = differences(lake, texts, new)
+    if table.num_rows:
+        return replace(proof, table=table)
     both = comparable(texts, as_texts(new.tables))
-    proof.verdicts, lost = verdict_notes(*both), lost_verdicts(*both)
-    proof.notes += proof.verdicts
-    proof.doubt(*lost)
+    verdicts = verdict_notes(*both)
     old, now = map(without_verdicts, both)
-    findings = without_later(old[CHECKS], now[CHECKS]) if CHECKS in old else ()
-    reworded = [name for name in old.keys() - {CHECKS} if _is_reworded(proof, name, old, now)]
-    if findings and _compare_findings(proof, *findings):
-        reworded.append(CHECKS)
-    if reworded:
-        _leave_out_texts(proof, sorted(reworded))
+    names = [name for name in sorted(old.keys() - {CHECKS}) if _differs(name, old, now)]
+    reworded = {name for name in names if not proof.is_own and not _differs(name, old, now, _WORDS)}
+    other = [Message("seal.other_table", name=name) for name in names if name not in reworded]
+    proof = proof.adding(
+        Findings(notes=verdicts, verdicts=verdicts),
+        doubt(*lost_verdicts(*both)),
+        Findings(unproven=other),
+    )
+    if findings := without_later(old[CHECKS], now[CHECKS]) if CHECKS in old else ():
+        proof = proof.adding(*_other_findings(*findings, is_own=proof.is_own))
+        reworded |= {CHECKS} if _are_reworded(*findings, is_own=proof.is_own) else set()
+    return proof.adding(_other_texts(proof, sorted(reworded))) if reworded else proof
 
 
-def _leave_out_texts(proof: Proof, names: list[str]) -> None:
+def _other_texts(proof: Proof, names: list[str]) -> Findings:
     """Say whose sentences were not compared, since another release words them."""
     values = {"version": version_of(proof.manifest), "names": ", ".join(names)}
-    proof.not_compared.append(Message("seal.other_texts", **values))
+    return Findings(not_compared=[Message("seal.other_texts", **values)])
 
 
-def _is_reworded(proof: Proof, name: str, sealed: Tables, now: Tables) -> bool:
-    """Compare a table with the lake's; tell whether it is the same but in another release's words.
-
-    A table that is not the same is not proven.
-    """
-    columns = [column for column in sealed[name].column_names if column not in _SINCE]
-    old, new = (tables[name].select(columns) for tables in (sealed, now))
-    if not columns or old == new:
-        return False
-    words = [] if proof.is_own else [column for column in columns if column in _WORDS]
-    is_reworded = bool(old.drop_columns(words) == new.drop_columns(words))
-    if not is_reworded:
-        proof.unproven.append(Message("seal.other_table", name=name))
-    return is_reworded
+def _differs(
+    name: str, sealed: Tables, now: Tables, without: Collection[str] = frozenset()
+) -> bool:
+    """Whether a table is another than the lake's, but for columns of what was found since."""
+    left_out = {*_SINCE, *without}
+    columns = [column for column in sealed[name].column_names if column not in left_out]
+    return bool(sealed[name].select(columns) != now[name].select(columns)) if columns else False
 
 
-def _compare_findings(proof: Proof, sealed: pa.Table, now: pa.Table) -> bool:
+def _other_findings(sealed: pa.Table, now: pa.Table, *, is_own: bool) -> Iterator[Findings]:
     """Tell findings that the lake does not give, and those that it gives now.
 
     Later records and newer rules bring findings of a sealed month to light: these are notes.
-    Returns whether another release worded some of those that it gives otherwise.
     """
-    columns = [name for name in sealed.column_names if name != "severity"]
-    bare = columns if proof.is_own else [name for name in columns if name not in _OF_RELEASE]
-    old, new = (Counter(map(tuple, rows_of(each.select(bare)))) for each in (sealed, now))
-    place = bare.index("check_name")
+    columns = _columns_of_findings(sealed, is_own=is_own)
+    old, new = (_counted(table, columns) for table in (sealed, now))
+    place = columns.index("check_name")
     for name, count in sorted(Counter(row[place] for row in (old - new).elements()).items()):
         text = Message(_FEWER, count=count, name=name, table=CHECKS)
-        (proof.notes.append if name == FINDING else proof.doubt)(text)
+        yield Findings(notes=[text]) if name == FINDING else doubt(text)
     for name, count in sorted(Counter(row[place] for row in (new - old).elements()).items()):
-        proof.notes.append(Message(_MORE, count=count, name=name, table=CHECKS))
-    was, gives = (Counter(map(tuple, rows_of(each.select(columns)))) for each in (sealed, now))
-    return bool((was - gives).total() > (old - new).total())
+        yield Findings(notes=[Message(_MORE, count=count, name=name, table=CHECKS)])
 
 
-def _compare_files_with_lake(proof: Proof) -> None:
-    """Compare the tables in the folder's files with the lake's."""
-    if proof.lake and proof.new:
-        proof.table = restatement(proof.lake, proof.folder, proof.manifest, proof.new)
+def _are_reworded(sealed: pa.Table, now: pa.Table, *, is_own: bool) -> bool:
+    """Whether another release worded some of the findings that the lake gives."""
+    lacking = [
+        (_counted(sealed, columns) - _counted(now, columns)).total()
+        for columns in (
+            _columns_of_findings(sealed, is_own=True),
+            _columns_of_findings(sealed, is_own=is_own),
+        )
+    ]
+    return lacking[0] > lacking[1]
+
+
+def _columns_of_findings(sealed: pa.Table, *, is_own: bool) -> list[str]:
+    left_out = {"severity"} if is_own else {"severity", *_OF_RELEASE}
+    return [name for name in sealed.column_names if name not in left_out]
+
+
+def _counted(table: pa.Table, columns: list[str]) -> Counter[tuple[Any, ...]]:
+    return Counter(map(tuple, rows_of(table.select(columns))))

@@ -14,7 +14,14 @@ from svc_analytics.bucket.bundle import STATEMENTS
 from svc_analytics.bucket.lease import Inherited
 from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import PRIVATE, damaged_file, locked, make_folder, sync_folder
+from svc_analytics.files import (
+    PRIVATE,
+    damaged_file,
+    locked,
+    make_folder,
+    restore_folders,
+    sync_folder,
+)
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import BEGINNING, MINUTE, format_instant
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
@@ -48,7 +55,6 @@ from svc_analytics.lake.writing.write_buffer import WriteBuffer
 from svc_analytics.messages import Message
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.storage import mended, merge_into
-from svc_analytics.working_folders import restore_folders
 
 Clocks = Mapping[str, int | None]  # in UTC microseconds, by whose each is
 

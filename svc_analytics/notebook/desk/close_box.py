@@ -11,7 +11,7 @@ from typing import Any
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
 from svc_analytics.books.export import Books, write_books
-from svc_analytics.books.presets.registry import PRESETS
+from svc_analytics.books.presets import PRESETS
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import SvcError
 from svc_analytics.formatting.texts import escape_invisible

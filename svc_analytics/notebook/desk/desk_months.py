@@ -12,19 +12,18 @@ from svc_analytics.books.export import Books
 from svc_analytics.books.presets.preset import Preset
 from svc_analytics.closing import seals
 from svc_analytics.closing.acceptances import Finding, acknowledge, findings_in
-from svc_analytics.closing.balances import balance_notes
-from svc_analytics.closing.contents import LakeContents
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.handover.books import books_file, books_of
 from svc_analytics.closing.handover.readable import readable_file
-from svc_analytics.closing.restatement.rederive import read_until
-from svc_analytics.closing.states.month_states import (
+from svc_analytics.closing.month_states import (
+    LakeContents,
     is_judged,
     judged,
     keep_open,
     month_states,
 )
-from svc_analytics.closing.states.stated import statement
+from svc_analytics.closing.rederive import balance_notes, read_until
+from svc_analytics.closing.stated import statement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.formatting.display import names_of

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.files import restore_folders
 from svc_analytics.formatting.display import Display, label
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.formatting.tables import to_json
@@ -20,7 +21,6 @@ from svc_analytics.render.compared.side_by_side import MovedTables
 from svc_analytics.render.folder import write_csv
 from svc_analytics.storage import open_storage
 from svc_analytics.warehouse.definitions import label_of
-from svc_analytics.working_folders import restore_folders
 
 NAME = "comparison"  # of its documents, and of its first table
 TABLES = ("changes", "parts", "records")  # of a comparison that says why

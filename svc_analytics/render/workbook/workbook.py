@@ -21,8 +21,7 @@ from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import from_micros
-from svc_analytics.language.catalogue import ENGLISH, Language, is_number
-from svc_analytics.language.words import name_keys
+from svc_analytics.language.catalogue import ENGLISH, Language, is_number, name_keys
 from svc_analytics.messages import Message, translated
 from svc_analytics.render.document import (
     Document,

@@ -1,1 +1,0 @@
-"""The state of each month: one function decides it, and its answers are kept."""

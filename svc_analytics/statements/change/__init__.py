@@ -1,1 +1,0 @@
-"""Why figures moved between two periods."""

@@ -1,1 +1,0 @@
-"""What the doctor looks at, by kinds."""
