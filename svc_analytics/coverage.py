@@ -135,7 +135,7 @@ def format_spans(spans: Spans) -> list[list[str]]:
 
 def describe_span(span: Span) -> str:
     """Write an interval for people."""
-    return "{START} .. {end}".format(**span_values(span))
+    return "{start} .. {end}".format(**span_values(span))
 
 
 def span_values(span: Span) -> dict[str, str]:

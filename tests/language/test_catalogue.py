@@ -30,12 +30,12 @@ from svc_analytics.language.catalogue import Language, is_number, other_language
 from svc_analytics.messages import PLACE, Message, english_templates, translated
 from svc_analytics.periods import CALENDARS, month
 from svc_analytics.records import raw_json, record_parser
-from svc_analytics.render import front
 from svc_analytics.render.bridge import TREND
 from svc_analytics.render.compared import folder as compared_folder
 from svc_analytics.render.compared.figures import COMPARISON
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.findings import UNPLACED
+from svc_analytics.render.front import SEVERITIES
 from svc_analytics.sandbox.pages import page
 from svc_analytics.signing.receipts import FACTS
 from svc_analytics.statements import deep_check
@@ -90,7 +90,7 @@ def displayed() -> Iterator[str]:
     for figure in stated_figures():
         yield from (figure.label, figure.definition, figure.formula, figure.unit, figure.hint)
         yield from filter(None, (figure.unread, figure.unstated))
-    yield from (*figure_groups(), *SIGNS.values(), *NEEDS.values(), *front.SEVERITIES)
+    yield from (*figure_groups(), *SIGNS.values(), *NEEDS.values(), *SEVERITIES)
     yield from (month for calendar in CALENDARS.values() for month in calendar.months)
     yield from map(label, (*set(TABLES) - {"summary"}, *page.FURTHER, TREND, "flags"))
     yield from map(label, compared_folder.TABLES)
