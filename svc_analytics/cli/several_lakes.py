@@ -34,22 +34,19 @@ def refuse_options_of_one() -> None:
             raise ConfigError(f"{option.opts[0]} is of one merchant: give --data-dir once")
 
 
-def open_together(lakes: options.LakeOptions) -> Lakes:
+def open_together(data_dirs: Sequence[str], engine: options.EngineSetting) -> Lakes:
     """Open the lakes of several merchants."""
-    address, places = lakes.engine
-    return open_lakes(lakes.data_dir, engine=address, engine_data=(address and places) or None)
+    address, places = engine
+    return open_lakes(data_dirs, engine=address, engine_data=(address and places) or None)
 
 
-def open_each(lakes: options.LakeOptions) -> tuple[Lakehouse, ...]:
+def open_each(
+    data_dirs: Sequence[str], engine: options.EngineSetting = options.HERE
+) -> tuple[Lakehouse, ...]:
     """Open the one lake of the settings, or the lake of each merchant."""
-    if lakes.are_several:
-        return open_together(lakes).lakes
-    return (open_one(lakes),)
-
-
-def open_one(lakes: options.LakeOptions) -> Lakehouse:
-    """Open the one lake of the settings."""
-    return options.open_lake(next(iter(lakes.data_dir), None), lakes.engine)
+    if len(data_dirs) > 1:
+        return open_together(data_dirs, engine).lakes
+    return (options.open_lake(next(iter(data_dirs), None), engine),)
 
 
 def beside(lakes: Sequence[Lakehouse], tables: Sequence[pa.Table]) -> pa.Table:
@@ -62,17 +59,20 @@ def beside(lakes: Sequence[Lakehouse], tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def state_together(
+    data_dirs: Sequence[str],
+    engine: options.EngineSetting,
     name: str,
     at: PeriodOptions,
-    lakes: options.LakeOptions,
     out: str | None,
-    printed: options.Printed,
+    *,
+    as_csv: bool,
+    as_json: bool,
 ) -> None:
     """Print or write the figures of several merchants over one period."""
     if out and Path(out).suffix.lower() != ".html":
         check_form(out)
-    group = open_together(lakes).statement(name, **at)
-    _write(group, out, as_csv=printed.as_csv, as_json=printed.as_json)
+    group = open_together(data_dirs, engine).statement(name, **at)
+    _write(group, out, as_csv=as_csv, as_json=as_json)
     if group.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
 

@@ -11,7 +11,7 @@ from svc_analytics.formatting.tables import to_json
 @click.command()
 @click.argument("file", metavar="FILE.duckdb")
 @options.shared_options
-def bundle(file: str, data_dir: str | None, as_json: bool) -> None:
+def bundle(*, file: str, data_dir: str | None, as_json: bool) -> None:
     """Write all views of the lake as tables of one DuckDB file.
 
     The file stands alone: it holds every record with every digit, the meaning of each table

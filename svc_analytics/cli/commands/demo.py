@@ -18,7 +18,7 @@ from svc_analytics.lakehouse import Lakehouse
     "--seed", default=7, show_default=True, help="The same seed makes up the same merchant."
 )
 @shared_options
-def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: bool) -> None:
+def demo(*, months: int, payments: int, seed: int, data_dir: str | None, as_json: bool) -> None:
     """Try everything on the local sandbox, without any key.
 
     Takes about half a minute, and needs no account. Makes up a merchant, extracts its

@@ -18,7 +18,7 @@ from svc_analytics.unattended.settings import read_watching
 
 @click.command()
 @shared_options
-def doctor(data_dir: str | None, as_json: bool) -> None:
+def doctor(*, data_dir: str | None, as_json: bool) -> None:
     """Look at all that runs without a person need, and say what to do.
 
     Looks at settings, memory, keys, the service, its certificate, the clock, secrets, what signs

@@ -26,7 +26,7 @@ _MARGIN = " " * 4
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @json_option
 @verbose_option
-def figures(names: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
+def figures(*, names: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
     """Say what each figure of a statement means, and how it is made.
 
     FIGURE is a name or a label; without one, all figures are listed. No lake is needed.

@@ -4,6 +4,7 @@ import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Unpack
 
 import click
 from tqdm.auto import tqdm
@@ -46,13 +47,14 @@ _LAB_OPTIONS = (
 @click.option("--out", metavar="FILE", help="The page to write.  [default: NAME-MONTH.html]")
 @shared_options
 def notebook(
+    *,
     name: str,
     month: str | None,
-    at: PeriodOptions,
     has_code: bool,
     out: str | None,
     data_dir: str | None,
     as_json: bool,
+    **at: Unpack[PeriodOptions],
 ) -> None:
     """Run a notebook for a month and write an HTML page.
 
@@ -103,7 +105,7 @@ def _month(path: Path, lake: Lake, month: str | None, at: PeriodOptions) -> str 
 )
 @digits_option
 @data_dir_option
-def lab(arguments: tuple[str, ...], lang: str, digits: str, data_dir: str | None) -> None:
+def lab(*, arguments: tuple[str, ...], lang: str, digits: str, data_dir: str | None) -> None:
     """Open the notebooks in JupyterLab.
 
     They are copies, in the folder notebooks of the lake: change them as you like. They get

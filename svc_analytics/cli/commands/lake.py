@@ -11,8 +11,6 @@ import pyarrow as pa
 from svc_analytics.cli import reports
 from svc_analytics.cli.console import echo_note, echo_progress, table_text
 from svc_analytics.cli.options import (
-    LakeOptions,
-    as_value,
     check_one_form,
     engine_options,
     several_lakes_options,
@@ -23,6 +21,7 @@ from svc_analytics.closing.acceptances import ahead_findings, left_out
 from svc_analytics.closing.handover.signatures import unsigned_months
 from svc_analytics.closing.neighbours import unmet_findings
 from svc_analytics.closing.states.month_states import judged_months
+from svc_analytics.config import read_engine
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
@@ -55,7 +54,7 @@ sources:
 
 @click.command()
 @several_lakes_options
-def status(data_dir: tuple[str, ...], as_json: bool) -> None:
+def status(*, data_dir: tuple[str, ...], as_json: bool) -> None:
     """Show what the lake holds and how complete it is.
 
     Shows rows, coverage, gaps, freshness and quarantine of each stream, the records that a
@@ -70,7 +69,7 @@ def status(data_dir: tuple[str, ...], as_json: bool) -> None:
             unsigned_months(lake),
             left_out(lake),
         )
-        for lake in open_each(LakeOptions(data_dir))
+        for lake in open_each(data_dir)
     ]
     if as_json:
         documents = [reports.status_document(*each) for each in statuses]
@@ -90,8 +89,15 @@ def status(data_dir: tuple[str, ...], as_json: bool) -> None:
 @engine_options
 @wide_option
 @several_lakes_options
-@as_value("lakes", LakeOptions)
-def check(is_deep: bool, lakes: LakeOptions, is_wide: bool, as_json: bool) -> None:
+def check(
+    *,
+    is_deep: bool,
+    engine: str | None,
+    engine_data: tuple[str, ...],
+    is_wide: bool,
+    data_dir: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Check the lake against every rule.
 
     Lists each row that breaks a rule. A blocking finding keeps a statement from being
@@ -100,7 +106,7 @@ def check(is_deep: bool, lakes: LakeOptions, is_wide: bool, as_json: bool) -> No
     rows too, and compares. Of sealed months in a row, each must open with what the one
     before closed with. With --data-dir several times, it lists the findings of each merchant.
     """
-    opened = open_each(lakes)
+    opened = open_each(data_dir, read_engine(engine, engine_data))
     findings = beside(opened, [_findings(lake, is_deep) for lake in opened])
     if as_json:
         objects = tables.to_objects(findings.drop_columns([KEPT]))
@@ -147,14 +153,16 @@ def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:
 @engine_options
 @wide_option
 @several_lakes_options
-@as_value("lakes", LakeOptions)
 def sql(
+    *,
     query: str | None,
     form: str,
     is_printed: bool,
     dialect: str | None,
-    lakes: LakeOptions,
+    engine: str | None,
+    engine_data: tuple[str, ...],
     is_wide: bool,
+    data_dir: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Run one read-only query on the views.
@@ -171,10 +179,11 @@ def sql(
         raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')
     if dialect and not is_printed:
         raise ConfigError("--dialect says how to print a query: give it with --print")
+    lakes = open_each(data_dir, read_engine(engine, engine_data))
     if is_printed:
-        click.echo(_rehearsed(open_each(lakes), text, dialect or "spark"), nl=False)
+        click.echo(_rehearsed(lakes, text, dialect or "spark"), nl=False)
         return
-    answer = _answer(text, open_each(lakes))
+    answer = _answer(text, lakes)
     _print_answer(answer, form, is_wide=is_wide, as_json=as_json)
 
 
@@ -213,7 +222,7 @@ def _require_single_names(names: list[str]) -> None:
 @click.option("--dbt", "is_dbt", is_flag=True, help="Print the views as a source file of dbt.")
 @wide_option
 @several_lakes_options
-def views(is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bool) -> None:
+def views(*, is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bool) -> None:
     """Write analytics.duckdb and list its views.
 
     Other tools query the lake through this file; with --data-dir several times, each lake
@@ -221,7 +230,7 @@ def views(is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bool)
     """
     if is_dbt and as_json:
         raise ConfigError("--dbt prints YAML: leave out --json")
-    lakes = open_each(LakeOptions(data_dir))
+    lakes = open_each(data_dir)
     paths = [_written(lake) for lake in lakes]
     described = describe_views(lakes[0])  # they are the same of every lake
     if as_json:

@@ -1,6 +1,7 @@
 """`package`, `sign`: hand a sealed month over to an auditor, signed."""
 
 from collections.abc import Collection
+from typing import Unpack
 
 import click
 
@@ -25,12 +26,13 @@ from svc_analytics.storage import statement_folder
 @click.option("--signers", metavar="FILE", help="Whose keys you trust: allowed signers of SSH.")
 @options.shared_options
 def package(
+    *,
     month: str,
-    at: PeriodOptions,
     out: str | None,
     signers: str | None,
     data_dir: str | None,
     as_json: bool,
+    **at: Unpack[PeriodOptions],
 ) -> None:
     """Pack a sealed month into a zip file for an auditor.
 
@@ -77,13 +79,14 @@ def package(
 )
 @options.shared_options
 def sign(
+    *,
     month: str | None,
     is_all: bool,
-    at: PeriodOptions,
     key: str | None,
     reason: str,
     data_dir: str | None,
     as_json: bool,
+    **at: Unpack[PeriodOptions],
 ) -> None:
     """Sign a sealed month with an SSH key.
 

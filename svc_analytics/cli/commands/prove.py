@@ -1,7 +1,8 @@
 """`prove`: prove one line of a sealed month to a stranger, and check such a proof."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Unpack
 
 import click
 
@@ -20,40 +21,6 @@ from svc_analytics.render.folder import MANIFEST
 from svc_analytics.storage import statement_folder
 
 
-@dataclass(frozen=True)
-class ProofChoices:
-    """The line that is to be proven, or the file that is to be checked."""
-
-    month: str | None
-    record_id: str | None
-    line: int | None
-    out: str | None
-    check: str | None
-    signers: str | None
-
-    def require_one(self) -> None:
-        """Refuse to prove and to check at once, or neither."""
-        is_proof = self.month is not None and self.record_id is not None
-        if self.check is not None and (self.month, self.line, self.out) != (None, None, None):
-            raise ConfigError("--check FILE goes with --signers alone: it proves nothing anew")
-        if self.check is None and not is_proof:
-            raise ConfigError("give a month and the id of a record, or --check FILE")
-        if self.check is None and self.signers is not None:
-            raise ConfigError("--signers goes with --check FILE")
-
-    def prove(self, at: PeriodOptions, data_dir: str | None) -> LineProof:
-        """Prove the line, from a sealed folder or of a month."""
-        month, record = self.month or "", self.record_id or ""
-        folder = statement_folder(month)
-        if (folder / MANIFEST).is_file():
-            around = None if data_dir else lake_around(folder.absolute())
-            lake = around or Lake(read_data_dir(data_dir))
-        else:
-            lake = options.open_lake(data_dir)
-            folder = newest_sealed_folder(lake, month, at.get("zone", "UTC"), at.get("calendar"))
-        return prove_in_folder(lake, folder, record, self.line, self.out)
-
-
 @click.command()
 @click.argument("month", metavar="[MONTH|DIR]", required=False)
 @click.argument("record_id", metavar="[RECORD_ID]", required=False)
@@ -67,8 +34,18 @@ class ProofChoices:
     "--signers", metavar="FILE", help="With --check: whose keys you trust: allowed signers of SSH."
 )
 @options.shared_options
-@options.as_value("asked", ProofChoices)
-def prove(asked: ProofChoices, at: PeriodOptions, data_dir: str | None, as_json: bool) -> None:
+def prove(
+    *,
+    month: str | None,
+    record_id: str | None,
+    line: int | None,
+    out: str | None,
+    check: str | None,
+    signers: str | None,
+    data_dir: str | None,
+    as_json: bool,
+    **at: Unpack[PeriodOptions],
+) -> None:
     """Prove one line of a sealed month to a stranger.
 
     Writes a small file with the line of RECORD_ID and the hashes that lead from it to the
@@ -78,12 +55,28 @@ def prove(asked: ProofChoices, at: PeriodOptions, data_dir: str | None, as_json:
     which needs no lake: it ends with 1 where the proof does not hold, and with 3 where its
     signature was not checked.
     """
-    asked.require_one()
-    if asked.check is not None:
-        _check(asked.check, asked.signers, as_json=as_json)
+    if check is not None:
+        if (month, line, out) != (None, None, None):
+            raise ConfigError("--check FILE goes with --signers alone: it proves nothing anew")
+        _check(check, signers, as_json=as_json)
         return
-    done = asked.prove(at, data_dir)
+    if month is None or record_id is None:
+        raise ConfigError("give a month and the id of a record, or --check FILE")
+    if signers is not None:
+        raise ConfigError("--signers goes with --check FILE")
+    lake, folder = _sealed(month, at, data_dir)
+    done = prove_in_folder(lake, folder, record_id, line, out)
     click.echo(to_json(_document(done)) if as_json else _text(done))
+
+
+def _sealed(month: str, at: PeriodOptions, data_dir: str | None) -> tuple[Lake, Path]:
+    """Return the lake and the sealed folder of a month, or of a folder."""
+    folder = statement_folder(month)
+    if (folder / MANIFEST).is_file():
+        around = None if data_dir else lake_around(folder.absolute())
+        return around or Lake(read_data_dir(data_dir)), folder
+    lake = options.open_lake(data_dir)
+    return lake, newest_sealed_folder(lake, month, at["zone"], at["calendar"])
 
 
 def _check(file: str, signers: str | None, *, as_json: bool) -> None:

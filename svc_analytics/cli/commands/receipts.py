@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,6 @@ from tqdm import tqdm
 from svc_analytics.api.client import Client
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import (
-    as_value,
     open_lake,
     patience_option,
     shared_options,
@@ -77,31 +76,6 @@ group by verdict
 @click.group()
 def receipts() -> None:
     """Verify the signed receipts of payments."""
-
-
-@dataclass(frozen=True)
-class OfFiles:
-    """The files whose tokens are verified, and their columns."""
-
-    files: tuple[str, ...]
-    column: str | None
-    keep: str | None
-
-    @property
-    def kept_columns(self) -> Wanted:
-        """The columns that --keep asks for: none, every one, or those that it names."""
-        if self.keep in (None, EVERY_COLUMN):
-            return self.keep is not None
-        return split_names(self.keep)
-
-
-@dataclass(frozen=True)
-class OfLake:
-    """Which receipts of the lake are verified and listed, and by how many processes."""
-
-    month: str | None
-    every: bool
-    workers: int | None
 
 
 @dataclass
@@ -184,16 +158,19 @@ class Report:
 )
 @patience_option
 @shared_options
-@as_value("of_files", OfFiles)
-@as_value("of_lake", OfLake)
-@as_value("report", Report)
 def verify(
-    of_files: OfFiles,
-    of_lake: OfLake,
+    *,
+    files: tuple[str, ...],
+    month: str | None,
+    column: str | None,
+    keep: str | None,
     online: bool,
-    report: Report,
+    out: str | None,
+    every: bool,
+    workers: int | None,
     patience: int | None,
     data_dir: str | None,
+    as_json: bool,
 ) -> None:
     """Verify the receipts of the lake, or the tokens in FILEs.
 
@@ -204,22 +181,28 @@ def verify(
     new and changed payments. Works offline without --online. Exits 3 when a receipt is not
     proven.
     """
-    if report.out:
-        check_form(report.out)
-    if of_files.files and (of_lake.month or of_lake.every):
+    if out:
+        check_form(out)
+    if files and (month or every):
         raise ConfigError("--month and --every are for the lake: give no files with them")
-    if of_files.keep and not of_files.files:
+    if keep and not files:
         raise ConfigError("--keep is for files: write their names before it")
     settings = read_settings(data_dir, patience=patience)
     settings.require_receipt_secrets()
+    report = Report(out, as_json)
     with _online_verifier(settings, online) as verify_online:
-        if of_files.files:
-            _verify_files(of_files, settings, verify_online, report)
+        if files:
+            _verify_files(files, column, _kept_columns(keep), settings, verify_online, report)
         else:
-            lake, label = open_lake(data_dir), _utc_month(of_lake.month)
-            _verify_lake(lake, label, of_lake.workers, settings, verify_online)
-            _report_lake(lake, label, of_lake.every, report)
+            lake, label = open_lake(data_dir), _utc_month(month)
+            _verify_lake(lake, label, workers, settings, verify_online)
+            _report_lake(lake, label, every, report)
     raise SystemExit(report.conclude())
+
+
+def _kept_columns(keep: str | None) -> Wanted:
+    """Return the columns that --keep asks for: none, every one, or those that it names."""
+    return keep is not None if keep in (None, EVERY_COLUMN) else split_names(keep)
 
 
 def _utc_month(text: str | None) -> str | None:
@@ -239,7 +222,9 @@ def _online_verifier(settings: Settings, online: bool) -> Iterator[VerifyOnline 
 
 
 def _verify_files(
-    of_files: OfFiles,
+    files: Sequence[str],
+    column: str | None,
+    wanted: Wanted,
     settings: Settings,
     verify_online: VerifyOnline | None,
     report: Report,
@@ -253,14 +238,11 @@ def _verify_files(
             yield table
 
     with (
-        open_kept(of_files.files, of_files.column, of_files.kept_columns, OUTPUT.names) as (
-            sources,
-            columns,
-        ),
+        open_kept(files, column, wanted, OUTPUT.names) as (sources, columns),
         open_payments(Lake(settings.data_dir)) as payments,
         _bar() as bar,
     ):
-        batches = read_sources(sources, of_files.column, columns.names)
+        batches = read_sources(sources, column, columns.names)
         tables = verify_batches(batches, payments, settings, verify_online, columns, report.codes)
         report.write(counted(tables), columns.added_to(OUTPUT))
 

@@ -48,7 +48,7 @@ def schedule() -> None:
 @user_option
 @dry_run_option
 @shared_options
-def install(at: str, is_own: bool, is_dry: bool, data_dir: str | None, as_json: bool) -> None:
+def install(*, at: str, is_own: bool, is_dry: bool, data_dir: str | None, as_json: bool) -> None:
     """Run close --all-due every day by a timer of systemd.
 
     Takes the lake, its owner and the settings as every other command in this folder does, and
@@ -73,7 +73,7 @@ def install(at: str, is_own: bool, is_dry: bool, data_dir: str | None, as_json: 
 @user_option
 @dry_run_option
 @shared_options
-def remove(is_own: bool, is_dry: bool, data_dir: str | None, as_json: bool) -> None:
+def remove(*, is_own: bool, is_dry: bool, data_dir: str | None, as_json: bool) -> None:
     """Stop the timer of a lake and delete its units; the lake and all secrets stay."""
     manager, lake = _manager(is_own), _lake(data_dir)
     if not is_dry:
@@ -87,7 +87,7 @@ def remove(is_own: bool, is_dry: bool, data_dir: str | None, as_json: bool) -> N
 @schedule.command("status")
 @user_option
 @shared_options
-def status(is_own: bool, data_dir: str | None, as_json: bool) -> None:
+def status(*, is_own: bool, data_dir: str | None, as_json: bool) -> None:
     """Say whether the timer is installed, when it runs next, and how its last run ended.
 
     Exits 3 where it will not run, or its last run needs a person.

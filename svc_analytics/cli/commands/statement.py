@@ -1,7 +1,7 @@
 """`statement`: write a month's statement, or explain where one of its figures comes from."""
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import click
 
@@ -10,13 +10,13 @@ from svc_analytics.bucket.address import local_path
 from svc_analytics.cli import completion, explanations, options, reports
 from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.cli.several_lakes import (
-    open_one,
+    open_each,
     refuse_options_of_one,
     state_together,
 )
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.closing.states.stated import statement as make_statement
-from svc_analytics.config import read_rates_path
+from svc_analytics.config import read_engine, read_rates_path
 from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting.row_files import check_form
 from svc_analytics.lakehouse import Lakehouse
@@ -39,33 +39,12 @@ _to_date_option = click.option(
 )
 
 
-@dataclass(frozen=True)
-class SingleStatement:
-    """The request for a statement of one merchant."""
-
-    figure: str | None
-    currency: str | None
-    webhooks: str | None
-    metadata: str | None
-    formats: str
-    language: Language
-    other: options.OtherCurrency
-
-
-def _name(
-    period: str | None, month: str | None, is_last: bool, is_this: bool, is_to_date: bool
-) -> str:
-    names = (period, month, "last month" if is_last else None, "this month" if is_this else None)
-    return options.choose_period(names, _OTHERS, is_to_date)
-
-
 @click.command()
 @options.period_argument
 @options.month_option
 @options.last_month_option
 @_this_month_option
 @_to_date_option
-@options.as_value("name", _name)
 @options.zone_options
 @options.format_option(f"Forms to write: {', '.join(FORMATS)}; with commas between.")
 @click.option(
@@ -94,16 +73,30 @@ def _name(
 @options.currency_options
 @options.engine_options
 @options.several_lakes_options
-@options.as_value("single", SingleStatement)
-@options.as_value("lakes", options.LakeOptions)
-@options.as_value("printed", options.Printed)
 def statement(
-    name: str,
-    at: PeriodOptions,
+    *,
+    period: str | None,
+    month: str | None,
+    is_last: bool,
+    is_this: bool,
+    is_to_date: bool,
+    formats: tuple[str, ...],
     out: str | None,
-    single: SingleStatement,
-    lakes: options.LakeOptions,
-    printed: options.Printed,
+    figure: str | None,
+    exact: bool,
+    currency: str | None,
+    as_csv: bool,
+    webhooks: str | None,
+    metadata: tuple[str, ...],
+    lang: str,
+    digits: str,
+    currency_in: str | None,
+    rates: str | None,
+    engine: str | None,
+    engine_data: tuple[str, ...],
+    data_dir: tuple[str, ...],
+    as_json: bool,
+    **at: Unpack[PeriodOptions],
 ) -> None:
     """Write the statement of a month, a quarter or a year, and print its summary.
 
@@ -117,51 +110,47 @@ def statement(
     With --data-dir several times, it prints the figures of each merchant and their sums
     per coin; --csv prints them as rows, and --out writes them (.csv, .parquet, .html).
     """
-    printed.check()
-    if lakes.are_several:
+    last, this = "last month" if is_last else None, "this month" if is_this else None
+    name = options.choose_period((period, month, last, this), _OTHERS, is_to_date)
+    options.check_one_form(as_csv=as_csv, as_json=as_json)
+    counter = read_engine(engine, engine_data)
+    if len(data_dir) > 1:
         refuse_options_of_one()
-        state_together(name, at, lakes, out, printed)
+        state_together(data_dir, counter, name, at, out, as_csv=as_csv, as_json=as_json)
         return
-    output = Output(options.split_names(single.formats), single.language, echo_progress)
-    _check(output, single, printed)
-    lake = open_one(lakes)
-    if single.figure and single.currency:
+    output = Output(formats, Language(lang, digits), echo_progress)
+    output.check()
+    options.check_rates(currency_in, rates)
+    check_currency(currency_in, formats)
+    explanations.check_choice(figure, currency, as_csv=as_csv)
+    [lake] = open_each(data_dir, counter)
+    if figure and currency:
         if out:
             check_form(out)
-        explanation = lake.explain(name, single.currency, single.figure, **at)
-        _print_explanation(explanation, out, printed)
+        explanation = lake.explain(name, currency, figure, **at)
+        _print_explanation(explanation, out, as_csv=as_csv, as_json=as_json)
         return
-    properties = options.split_names(single.metadata)
-    new = make_statement(lake, name, webhooks=single.webhooks, metadata=properties, **at)
-    new = _in_currency(new, lake, single.other)
-    folder = _save(new, lake, out, output)
-    click.echo(reports.statement_report(new, folder, as_json=printed.as_json, exact=printed.exact))
+    new = make_statement(lake, name, webhooks=webhooks, metadata=metadata, **at)
+    if currency_in is not None:
+        new = new.in_currency(currency_in, read_rates_path(lake.path, rates))
+    _print_statement(new, _save(new, lake, out, output), exact=exact, as_json=as_json)
+
+
+def _print_statement(new: Statement, folder: Path, *, exact: bool, as_json: bool) -> None:
+    click.echo(reports.statement_report(new, folder, as_json=as_json, exact=exact))
     for text in name_empty(new.tables["lines"], new.period.noun):
         echo_note(text, "empty_metadata")
     if new.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
 
 
-def _check(output: Output, single: SingleStatement, printed: options.Printed) -> None:
-    """Refuse forms and options that do not go together."""
-    output.check()
-    single.other.check()
-    check_currency(single.other.currency, output.formats)
-    explanations.check_choice(single.figure, single.currency, as_csv=printed.as_csv)
-
-
-def _in_currency(new: Statement, lake: Lakehouse, other: options.OtherCurrency) -> Statement:
-    """Return a statement with another currency beside USD, where one was asked for."""
-    if other.currency is None:
-        return new
-    return new.in_currency(other.currency, read_rates_path(lake.path, other.rates))
-
-
-def _print_explanation(explanation: Explanation, out: str | None, printed: options.Printed) -> None:
+def _print_explanation(
+    explanation: Explanation, out: str | None, *, as_csv: bool, as_json: bool
+) -> None:
     """Print what a figure is made of: a part of it as text, or all of it in a form."""
-    if not (out or printed.as_csv or printed.as_json):
+    if not (out or as_csv or as_json):
         click.echo(explanations.explanation_text(explanation))
-    elif document := explanations.write_explanation(explanation, out, as_json=printed.as_json):
+    elif document := explanations.write_explanation(explanation, out, as_json=as_json):
         click.echo(document)
 
 

@@ -28,7 +28,7 @@ def webhooks() -> None:
 @click.argument("file", metavar="FILE")
 @click.option("--out", metavar="FILE", help="Write this .csv, .parquet or .json file.")
 @shared_options
-def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> None:
+def verify(*, file: str, out: str | None, data_dir: str | None, as_json: bool) -> None:
     """Verify a log of deliveries; list the payments and payouts the lake lacks.
 
     FILE is NDJSON or a JSON list, packed with gzip or not, or - for stdin; each object holds
