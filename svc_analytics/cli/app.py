@@ -30,14 +30,10 @@ from svc_analytics.cli.variables import default_map, note_origins, option_settin
 from svc_analytics.environment import here
 from svc_analytics.errors import EXIT_INTERRUPTED, ConfigError, SvcError
 from svc_analytics.instants import now
-from svc_analytics.lake.loading import load_arrow_alone, without
+from svc_analytics.lake.loading import load_arrow_alone
 from svc_analytics.log import FORM_LOG
 
 _FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames
-_CALLERS = (
-    *("cli.commands.extract", "cli.commands.close", "cli.commands.receipts"),
-    "cli.commands.doctor",
-)
 _SETTINGS = f"{__name__}.settings"  # where a context keeps the options that variables give
 _OBJECTS = 50_000  # new ones between searches for unused ones: nearly all live until the end
 # The first line of each command's help, which need not be loaded for it: a test compares them.
@@ -86,7 +82,6 @@ _HOMES = {
     "status": "cli.commands.lake:status",
     "views": "cli.commands.lake:views",
 }
-_PRINTER = "pygments"
 
 
 class _LazyGroup(click.Group):
@@ -102,8 +97,6 @@ class _LazyGroup(click.Group):
         module, name = home.split(":")
         if module not in _FRAMES:
             load_arrow_alone()
-        if module in _CALLERS:
-            load_client()
         command: click.Command = getattr(import_module(f"svc_analytics.{module}"), name)
         return command
 
@@ -233,12 +226,3 @@ def _require_utf8() -> None:
     if encoding.lower() != "utf-8" and any(not word.isascii() for word in sys.argv):
         message = f"this locale's encoding is {encoding}, and a word is not ASCII"
         raise ConfigError(f"{message}: set PYTHONUTF8=1")
-
-
-def load_client() -> None:
-    """Load the client of the service while httpx finds no `pygments`, unless either is loaded."""
-    if {"httpx", _PRINTER} & sys.modules.keys():
-        return
-    with without(_PRINTER):
-        import svc_analytics.api.client  # noqa: F401
-    gc.freeze()

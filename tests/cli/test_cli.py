@@ -358,16 +358,15 @@ loaded("pandas")
 import svc_analytics.cli.commands.statement, svc_analytics.cli.commands.compare
 loaded("httpx", "matplotlib", "jinja2", "xlsxwriter")
 run("extract", "--help")
-loaded("httpx", "rich")
-import pandas, rich
+loaded("httpx")
+import pandas
 """
 
 
 def test_a_command_loads_what_it_needs(filled):
     """Help needs no heavy module, and figures in the terminal no client, picture or page.
 
-    The client would print with `rich`, and Arrow load Pandas with its first array: whoever wants
-    them still gets them.
+    Arrow would load Pandas with its first array: whoever wants it still gets it.
     """
     words = [sys.executable, "-c", LOADED, filled]
     done = subprocess.run(words, capture_output=True, text=True)
