@@ -16,7 +16,7 @@ from svc_analytics.formatting.row_files import check_form, output_file, write_ro
 from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.lakes import GroupStatement, Lakes, open_lakes
-from svc_analytics.lakes.views import MERCHANT
+from svc_analytics.warehouse.several_lakes import MERCHANT
 
 # Options that a statement of one merchant takes, and one of several does not.
 _OF_ONE = {

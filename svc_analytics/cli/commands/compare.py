@@ -18,12 +18,12 @@ from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.lakes.views import MERCHANT
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.compared.folder import check_forms
 from svc_analytics.statements.change.change import Change, explain_comparison
 from svc_analytics.statements.change.split import THRESHOLD
 from svc_analytics.statements.comparison import Comparison
+from svc_analytics.warehouse.several_lakes import MERCHANT
 
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV, every digit.")
 _SEE = "--rows, --csv or --json give each record that differs; --out diff.html writes a page."

@@ -22,7 +22,6 @@ from svc_analytics.closing.handover.signatures import unsigned_months
 from svc_analytics.closing.neighbours import unmet_findings
 from svc_analytics.closing.states.month_states import judged_months
 from svc_analytics.config import read_engine
-from svc_analytics.engines.connect import count
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.counts import counted
@@ -37,6 +36,7 @@ from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.unattended.schedule_months import scheduled_months
 from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
 from svc_analytics.warehouse.catalogue import describe_views
+from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
 
@@ -181,7 +181,9 @@ def sql(
         raise ConfigError("--dialect says how to print a query: give it with --print")
     lakes = open_each(data_dir, read_engine(engine, engine_data))
     if is_printed:
-        click.echo(_rehearsed(lakes, text, dialect or "spark"), nl=False)
+        with needs_extra("spark"):
+            from svc_analytics.engines.connect import rehearse
+        click.echo(rehearse(lakes, text, dialect or "spark"), nl=False)
         return
     answer = _answer(text, lakes)
     _print_answer(answer, form, is_wide=is_wide, as_json=as_json)
@@ -192,12 +194,6 @@ def _answer(query: str, lakes: Sequence[Lakehouse]) -> pa.Table:
     if len(lakes) > 1:
         return query_lakes(lakes, query)
     return count(lakes[0], models_used_by(query), lambda views: views.query_readonly(query))
-
-
-def _rehearsed(lakes: Sequence[Lakehouse], query: str, dialect: str) -> str:
-    with needs_extra("spark"):
-        from svc_analytics.lakes.counted import rehearse_lakes
-    return rehearse_lakes(lakes, query, dialect)
 
 
 def _print_answer(answer: pa.Table, form: str, *, is_wide: bool, as_json: bool) -> None:
