@@ -1,21 +1,23 @@
-"""Options that several commands share, and the month and the lake that they choose."""
+"""Options that several commands share, what a shell offers behind Tab, and the lakes they open."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from svc_analytics.cli import completion
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError
+from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.language.catalogue import digit_choices, languages
 from svc_analytics.periods import CALENDARS
 
 if TYPE_CHECKING:
     from svc_analytics.lakehouse import Lakehouse
+    from svc_analytics.lakes.lakes import Lakes
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -47,14 +49,46 @@ def names_of_option(
     return split_names(text)
 
 
+def offer_figures(context: click.Context, parameter: Any, begun: str) -> list[str]:
+    """Return, behind Tab, the figures that a statement explains."""
+    from svc_analytics.warehouse.figures import read_figures  # not before it is asked for
+
+    return [
+        name
+        for name, figure in read_figures().items()
+        if figure.is_stated and name.startswith(begun)
+    ]
+
+
+def offer_months(context: click.Context, parameter: Any, begun: str) -> list[str]:
+    """Return, behind Tab, the months that the lake knows, newest first; none without a lake."""
+    labels: list[str] = []
+    with suppress(Exception):  # a shell shows no error here; the command itself will
+        folders = context.params.get("data_dir")  # one, or those of a command that takes several
+        folders = folders[0] if folders and not isinstance(folders, str) else folders or None
+        lake = Lake(read_data_dir(folders))
+        labels = known_months(lake, context.params.get("zone") or "UTC")
+    return [label for label in labels if label.startswith(begun)]
+
+
+def offer_notebooks(context: click.Context, parameter: Any, begun: str) -> list[str]:
+    """Return, behind Tab, the notebooks by name."""
+    from svc_analytics.notebook.runner import notebook_folder
+
+    with suppress(Exception):
+        names = sorted(path.stem for path in notebook_folder().glob("*.ipynb"))
+        return [name for name in names if name.startswith(begun)]
+    return []
+
+
 month_option = click.option(
     "--month",
     metavar="MONTH",
-    shell_complete=completion.months,
+    shell_complete=offer_months,
     help="The month: 2026-10, 1405-08, 'oct 2026', 'aban 1405', or october for the latest one.",
 )
 period_argument = click.argument(
-    "period", metavar="[PERIOD]", required=False, shell_complete=completion.months
+    "period", metavar="[PERIOD]", required=False, shell_complete=offer_months
 )
 last_month_option = click.option(
     "--last-month", "is_last", is_flag=True, help="The last month that is over."
@@ -257,3 +291,18 @@ def open_lake(data_dir: str | None, engine: EngineSetting = HERE) -> Lakehouse:
     lake = Lakehouse(read_data_dir(data_dir), engine=address, engine_data="".join(places))
     lake.require()
     return lake
+
+
+def open_together(data_dirs: Sequence[str], engine: EngineSetting) -> Lakes:
+    """Open the lakes of several merchants."""
+    from svc_analytics.lakes.lakes import open_lakes
+
+    address, places = engine
+    return open_lakes(data_dirs, engine=address, engine_data=(address and places) or None)
+
+
+def open_each(data_dirs: Sequence[str], engine: EngineSetting = HERE) -> tuple[Lakehouse, ...]:
+    """Open the one lake of the settings, or the lake of each merchant."""
+    if len(data_dirs) > 1:
+        return open_together(data_dirs, engine).lakes
+    return (open_lake(next(iter(data_dirs), None), engine),)

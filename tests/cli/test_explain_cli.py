@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.cli.explanations import explanation_text
+from svc_analytics.cli.commands.figures import explanation_text
 from tests.cli.test_cli import connected, extracted, filled, running
 from tests.support.commands import Run
 

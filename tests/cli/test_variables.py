@@ -9,8 +9,7 @@ import click
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.cli.app import COMMANDS, cli
-from svc_analytics.cli.variables import OptionSetting, default_map, options_of
+from svc_analytics.cli.app import COMMANDS, OptionSetting, cli, default_map, options_of
 from svc_analytics.environment import COMMANDS as COMMANDS_WITH_OPTIONS
 from svc_analytics.environment import Text, is_known
 from svc_analytics.errors import ConfigError

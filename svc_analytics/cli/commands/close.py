@@ -1,4 +1,4 @@
-"""`close`, `statement-verify`: seal months, and verify sealed statements."""
+"""`close`: read months twice, write their statements and seal them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
@@ -8,20 +8,17 @@ import pyarrow as pa
 
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note, echo_progress, table_text
-from svc_analytics.cli.dry_runs import dry_run, plan_months
-from svc_analytics.cli.watched import watched
+from svc_analytics.cli.runs import dry_run, plan_months, watched
 from svc_analytics.closing import close as closing
 from svc_analytics.closing import due
 from svc_analytics.closing.due import GRACE_HOURS
 from svc_analytics.closing.job import JobOptions
 from svc_analytics.closing.neighbours import require_sealable
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.closing.verification import verify
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.extraction import clock
 from svc_analytics.extraction.plan import Request
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import HOUR
 from svc_analytics.lake.lake import Lake
@@ -146,32 +143,6 @@ def _check_choice(
         raise ConfigError(f"{options.ONE_PERIOD}{_OTHERS}; --all-due takes no --out")
 
 
-@click.command("statement-verify")
-@click.argument("folder", metavar="DIR|ZIP")
-@click.option("--signers", metavar="FILE", help="Whose keys you trust: allowed signers of SSH.")
-@click.option("--authority", metavar="FILE", help="Whose stamps you trust: certificates (PEM).")
-@click.option("--earlier", metavar="FILE", help="A chain.json that you kept.")
-@options.wide_option
-@options.shared_options
-def statement_verify(
-    *, folder: str, is_wide: bool, data_dir: str | None, as_json: bool, **trusted: str | None
-) -> None:
-    """Check a sealed statement against its seal and the lake.
-
-    Renders the statement again and compares every file, every fact and the chain of
-    earlier seals, and every figure with the lake; prints each difference, and what
-    could not be proven. Then it says whether the statement is sealed, signed, stamped
-    and proven, each held, FAILED, not checked, or not compared, as a page that another
-    release made. DIR may be a package (ZIP).
-    """
-    lake = None if data_dir is None else Lakehouse(data_dir)
-    checked = verify.verify_statement(folder, lake, **trusted)
-    document = _verification_document(checked)
-    click.echo(to_json(document) if as_json else _verification_text(checked, is_wide))
-    if not checked.holds:
-        raise SystemExit(EXIT_ATTENTION)
-
-
 def _watched(data_dir: str | None, name: str | None, job: JobOptions) -> Watch:
     """Watch a run that closes the period of that name, or all that are due."""
     zone, calendar = job["zone"], job["calendar"]
@@ -245,7 +216,7 @@ def _echo_result(result: CloseResult, *, is_wide: bool, as_json: bool) -> None:
         echo_note(line, "waiting", "warning", label=result.label)
     if result.state == "waiting" or as_json:
         return
-    differences = [] if result.table is None else ["", _differences_text(result.table, is_wide)]
+    differences = [] if result.table is None else ["", differences_text(result.table, is_wide)]
     click.echo("\n".join(result.describe() + differences))
 
 
@@ -266,49 +237,7 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
     }
 
 
-def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:
-    notes = [f"  note: {single_line(text)}" for text in checked.notes]
-    for each in checked.statuses:
-        notes.append(f"  {each.outcome}  {each.name}: {single_line(each.text)}")
-    if checked.holds:
-        text = f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
-        return "\n".join([text, *notes])
-    if checked.broken or (checked.seal and (checked.reasons or checked.table.num_rows)):
-        lines = [f"{checked.folder} does not hold"]
-    elif checked.seal is None:
-        lines = [f"{checked.folder} was never sealed"]
-    else:
-        lines = [f"{checked.folder} agrees with seal {checked.seal}, but not all was proven"]
-    lines += [f"  {single_line(text)}" for text in checked.broken]
-    lines += [f"  not proven: {single_line(text)}" for text in checked.unproven]
-    if checked.signed_by is None:
-        lines += [f"  not compared: {single_line(text)}" for text in checked.not_compared]
-    reasons = [single_line(reason.text) for reason in checked.reasons]
-    lines += [f"  today it would not be final: {reason}" for reason in reasons]
-    lines += notes
-    if checked.table.num_rows:
-        lines += ["  the lake now gives other figures or records:", ""]
-        lines.append(_differences_text(checked.table, is_wide))
-    return "\n".join(lines)
-
-
-def _verification_document(checked: verify.SealVerification) -> dict[str, Any]:
-    return {
-        "folder": str(checked.folder),
-        "seal": checked.seal,
-        "holds": checked.holds,
-        "broken": list(checked.broken),
-        "unproven": list(checked.unproven),
-        "not_compared": list(checked.not_compared),
-        "signed_by": checked.signed_by,
-        "notes": list(checked.notes),
-        "statuses": {each.name: each.to_json() for each in checked.statuses},
-        "reasons": [reason.text for reason in checked.reasons],
-        "restatement": checked.table.to_pylist(),
-    }
-
-
-def _differences_text(table: pa.Table, is_wide: bool) -> str:
+def differences_text(table: pa.Table, is_wide: bool) -> str:
     columns = [name for name in table.column_names if name != "subject"]
     text = table_text(table.slice(0, MOST_ROWS).select(columns), is_wide=is_wide)
     hidden = table.num_rows - MOST_ROWS

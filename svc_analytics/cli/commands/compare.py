@@ -10,7 +10,6 @@ import click
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.several_lakes import beside, open_each
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.states.stated import compare as compare_months
 from svc_analytics.config import read_engine
@@ -23,7 +22,7 @@ from svc_analytics.render.compared.folder import check_forms
 from svc_analytics.statements.change.change import Change, explain_comparison
 from svc_analytics.statements.change.split import THRESHOLD
 from svc_analytics.statements.comparison import Comparison
-from svc_analytics.warehouse.several_lakes import MERCHANT
+from svc_analytics.warehouse.several_lakes import MERCHANT, beside
 
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV, every digit.")
 _SEE = "--rows, --csv or --json give each record that differs; --out diff.html writes a page."
@@ -97,7 +96,7 @@ def compare(
     check_forms(formats)
     if out and len(data_dir) > 1:
         raise ConfigError("--out holds the comparison of one merchant: give --data-dir once")
-    opened = open_each(data_dir, read_engine(engine, engine_data))
+    opened = options.open_each(data_dir, read_engine(engine, engine_data))
     which: dict[str, Any] = {"only": only or None, "coins": currency or None, "exact": exact}
     both = [compare_months(lake, before, period, **at, **which) for lake in opened]
     compared: list[Comparison | Change] = [*both]

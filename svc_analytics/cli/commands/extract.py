@@ -8,14 +8,13 @@ from dataclasses import asdict
 import click
 
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.dry_runs import dry_run
 from svc_analytics.cli.options import (
     dry_run_option,
     number_option,
     patience_option,
     shared_options,
 )
-from svc_analytics.cli.watched import watched
+from svc_analytics.cli.runs import dry_run, watched
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.coverage import format_spans
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError

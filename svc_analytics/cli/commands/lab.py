@@ -10,12 +10,12 @@ import click
 from tqdm.auto import tqdm
 
 from svc_analytics.arguments import PeriodOptions
-from svc_analytics.cli import completion
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import (
     data_dir_option,
     digits_option,
     month_option,
+    offer_notebooks,
     open_lake,
     shared_options,
     zone_options,
@@ -40,7 +40,7 @@ _LAB_OPTIONS = (
 
 
 @click.command()
-@click.argument("name", shell_complete=completion.notebooks)
+@click.argument("name", shell_complete=offer_notebooks)
 @month_option
 @zone_options
 @click.option("--code/--no-code", "has_code", help="Show the code, too.  [default: --no-code]")

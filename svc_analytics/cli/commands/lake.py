@@ -1,4 +1,4 @@
-"""`status`, `check`, `sql`, `views`: what the lake holds, its findings, and queries on it."""
+"""`check`, `sql`, `views`, `bundle`: findings of a lake, queries on it, its views given away."""
 
 import json
 import sys
@@ -8,37 +8,36 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from svc_analytics.cli import reports
 from svc_analytics.cli.console import echo_note, echo_progress, table_text
 from svc_analytics.cli.options import (
     check_one_form,
     engine_options,
+    open_each,
+    open_lake,
     several_lakes_options,
+    shared_options,
     wide_option,
 )
-from svc_analytics.cli.several_lakes import beside, open_each
-from svc_analytics.closing.acceptances import ahead_findings, left_out
-from svc_analytics.closing.handover.signatures import unsigned_months
+from svc_analytics.closing.acceptances import ahead_findings
+from svc_analytics.closing.handover.bundle import write_bundle
 from svc_analytics.closing.neighbours import unmet_findings
-from svc_analytics.closing.states.month_states import judged_months
 from svc_analytics.config import read_engine
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.counts import counted
-from svc_analytics.instants import now
-from svc_analytics.lake.status import lake_status
+from svc_analytics.formatting.tables import to_json
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.lakes import query_lakes
 from svc_analytics.messages import KEPT
 from svc_analytics.render.findings import shown_findings
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.statements.rules import find_exceptions
-from svc_analytics.unattended.schedule_months import scheduled_months
 from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
+from svc_analytics.warehouse.several_lakes import beside
 
 _ACCEPTED = ("acknowledged_reason", "acknowledged_by")
 _DBT_HEAD = """\
@@ -50,32 +49,6 @@ sources:
     schema: main
     tables:
 """
-
-
-@click.command()
-@several_lakes_options
-def status(*, data_dir: tuple[str, ...], as_json: bool) -> None:
-    """Show what the lake holds and how complete it is.
-
-    Shows rows, coverage, gaps, freshness and quarantine of each stream, the records that a
-    person accepted as not counted, and the state of each month: running, due, late, blocked
-    and why, sealed or changed since; where months are signed, those that nobody signed; with
-    --data-dir several times, of each merchant.
-    """
-    statuses = [
-        (
-            lake_status(lake),
-            judged_months(lake, now(), echo_progress, scheduled_months(lake)),
-            unsigned_months(lake),
-            left_out(lake),
-        )
-        for lake in open_each(data_dir)
-    ]
-    if as_json:
-        documents = [reports.status_document(*each) for each in statuses]
-        click.echo(tables.to_json(documents[0] if len(statuses) == 1 else {"lakes": documents}))
-    else:
-        click.echo("\n\n".join(reports.status_text(*each) for each in statuses))
 
 
 @click.command()
@@ -240,6 +213,23 @@ def views(*, is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bo
         click.echo(table_text(pa.Table.from_pylist(rows), is_wide=is_wide))
     for path in paths:
         echo_note(f"other tools find these views in {path}", "written", path=path)
+
+
+@click.command()
+@click.argument("file", metavar="FILE.duckdb")
+@shared_options
+def bundle(*, file: str, data_dir: str | None, as_json: bool) -> None:
+    """Write all views of the lake as tables of one DuckDB file.
+
+    The file stands alone: it holds every record with every digit, the meaning of each table
+    and column as a comment, and no path of this machine. DuckDB 1.2 and newer open it. It is
+    of one moment of the lake, also while extract runs.
+    """
+    rows = write_bundle(open_lake(data_dir), file)
+    if as_json:
+        click.echo(to_json({"out": file, "rows": rows}))
+    else:
+        click.echo(f"{file} holds {len(rows)} tables, {counted(sum(rows.values()), 'row')}")
 
 
 def _written(lake: Lakehouse) -> str:

@@ -1,31 +1,55 @@
 """`statement`: write a month's statement, or explain where one of its figures comes from."""
 
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 import click
+from click.core import ParameterSource
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.bucket.address import local_path
-from svc_analytics.cli import completion, explanations, options, reports
+from svc_analytics.cli import options
+from svc_analytics.cli.commands.figures import check_choice, explanation_text, write_explanation
 from svc_analytics.cli.console import echo_note, echo_progress
-from svc_analytics.cli.several_lakes import (
-    open_each,
-    refuse_options_of_one,
-    state_together,
-)
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.closing.states.stated import statement as make_statement
 from svc_analytics.config import read_engine, read_rates_path
-from svc_analytics.errors import EXIT_ATTENTION
-from svc_analytics.formatting.row_files import check_form
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.formatting.display_table import table_text
+from svc_analytics.formatting.row_files import check_form, output_file, write_rows
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
+from svc_analytics.instants import format_instant
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.lakes.lakes import GroupStatement
 from svc_analytics.language.catalogue import Language
-from svc_analytics.render.folder import FORMATS, Output, check_currency, write_folder
+from svc_analytics.render.balances import describe_balances
+from svc_analytics.render.figures import figures_table
+from svc_analytics.render.findings import describe_accepted
+from svc_analytics.render.folder import FORMATS, MANIFEST, Output, check_currency, write_folder
+from svc_analytics.render.standing import (
+    proof_lines,
+    proof_statuses,
+    sealed_state,
+    status_note,
+    status_word,
+)
+from svc_analytics.schema import STREAMS
 from svc_analytics.statements.explain import Explanation
 from svc_analytics.statements.metadata import name_empty
 from svc_analytics.statements.statement import Statement
+from svc_analytics.webhooks.reconcile import describe
 
+# Options that a statement of one merchant takes, and one of several does not.
+_OF_ONE = {
+    *("figure", "currency", "webhooks", "metadata", "formats", "lang", "digits"),
+    *("currency_in", "rates"),
+}
 _OTHERS = ", --last-month, --this-month and --year-to-date alone"
 _this_month_option = click.option(
     "--this-month", "is_this", is_flag=True, help="The month that is running."
@@ -56,7 +80,7 @@ _to_date_option = click.option(
 @click.option(
     "--explain",
     "figure",
-    shell_complete=completion.figures,
+    shell_complete=options.offer_figures,
     metavar="FIGURE",
     help="Show what FIGURE is made of, with its first 20 records; write no statement.",
 )
@@ -115,15 +139,15 @@ def statement(
     options.check_one_form(as_csv=as_csv, as_json=as_json)
     counter = read_engine(engine, engine_data)
     if len(data_dir) > 1:
-        refuse_options_of_one()
-        state_together(data_dir, counter, name, at, out, as_csv=as_csv, as_json=as_json)
+        _refuse_options_of_one()
+        _state_together(data_dir, counter, name, at, out, as_csv=as_csv, as_json=as_json)
         return
     output = Output(formats, Language(lang, digits), echo_progress)
     output.check()
     options.check_rates(currency_in, rates)
     check_currency(currency_in, formats)
-    explanations.check_choice(figure, currency, as_csv=as_csv)
-    [lake] = open_each(data_dir, counter)
+    check_choice(figure, currency, as_csv=as_csv)
+    [lake] = options.open_each(data_dir, counter)
     if figure and currency:
         if out:
             check_form(out)
@@ -137,7 +161,7 @@ def statement(
 
 
 def _print_statement(new: Statement, folder: Path, *, exact: bool, as_json: bool) -> None:
-    click.echo(reports.statement_report(new, folder, as_json=as_json, exact=exact))
+    click.echo(statement_report(new, folder, as_json=as_json, exact=exact))
     for text in name_empty(new.tables["lines"], new.period.noun):
         echo_note(text, "empty_metadata")
     if new.needs_attention:
@@ -149,8 +173,8 @@ def _print_explanation(
 ) -> None:
     """Print what a figure is made of: a part of it as text, or all of it in a form."""
     if not (out or as_csv or as_json):
-        click.echo(explanations.explanation_text(explanation))
-    elif document := explanations.write_explanation(explanation, out, as_json=as_json):
+        click.echo(explanation_text(explanation))
+    elif document := write_explanation(explanation, out, as_json=as_json):
         click.echo(document)
 
 
@@ -172,3 +196,109 @@ def _save(new: Statement, lake: Lakehouse, out: str | None, output: Output) -> P
             )
         return folder
     return write_folder(new, local_path("out", out) if out else folder, output)
+
+
+def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool = False) -> str:
+    """Write a statement for people, or its manifest and summary as a JSON document."""
+    if not as_json:
+        return statement_text(new, folder, exact=exact)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    summary = to_objects(new.tables["summary"])
+    state = {"state": new.state.to_json()} if new.state else {}
+    statuses = {each.name: each.to_json() for each in proof_statuses(new)}
+    document = manifest | state | ({"statuses": statuses} if statuses else {})
+    return to_json(document | {"folder": str(folder), "summary": summary})
+
+
+def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
+    """Write a statement for people: one figure a line, one currency a column."""
+    period = new.period
+    name = single_line(str(new.merchant.get("display_name") or new.merchant["id"]))
+    log = new.options.get("webhooks")
+    head = [
+        f"Statement {period.folder} of {name}",
+        f"{period.title}: {period.local_bounds}; data as of {format_instant(new.as_of)}",
+        f"status: {status_word(new)}",
+        *(f"  {new.status} because {single_line(reason.text)}" for reason in new.reasons),
+        *([f"  {status_note(new)}"] if sealed_state(new) or not new.reasons else []),
+        *(f"  {single_line(line)}" for line in proof_lines(new)),
+        *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
+        *(f"  {single_line(text)}" for text in new.unread_sentences),
+        *_readings(new),
+        *(f"  {single_line(text)}" for text in describe_accepted(new.tables)),
+        *(f"  {single_line(text)}" for text in describe_balances(new.tables)),
+        *([f"webhooks: {single_line(describe(log))}"] if log else []),
+    ]
+    return "\n".join([*head, "", _figures(new, exact=exact), "", f"files: {folder}"])
+
+
+def _readings(new: Statement) -> list[str]:
+    """Warn of what was read only once: a list that moved may have passed over a record."""
+    rows = new.tables["reading"].to_pylist()
+    single = [STREAMS[row["stream"]].words for row in rows if row["reading"] == "single"]
+    text = "were read only once: closing reads them again and compares"
+    return [f"  {' and '.join(single)} {text}"] if single else []
+
+
+def _figures(new: Statement, *, exact: bool) -> str:
+    if not new.tables["summary"].num_rows:
+        return "no movement and no position in any currency"
+    return table_text(replace(figures_table(new, exact=exact), caption=""))
+
+
+def _refuse_options_of_one() -> None:
+    """Refuse what the command that runs was given, and takes for one merchant only."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        is_given = context.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+        if option.name in _OF_ONE and is_given:
+            raise ConfigError(f"{option.opts[0]} is of one merchant: give --data-dir once")
+
+
+def _state_together(
+    data_dirs: Sequence[str],
+    engine: options.EngineSetting,
+    name: str,
+    at: PeriodOptions,
+    out: str | None,
+    *,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    """Print or write the figures of several merchants over one period."""
+    if out and Path(out).suffix.lower() != ".html":
+        check_form(out)
+    group = options.open_together(data_dirs, engine).statement(name, **at)
+    _write_together(group, out, as_csv=as_csv, as_json=as_json)
+    if group.needs_attention:
+        raise SystemExit(EXIT_ATTENTION)
+
+
+def _write_together(group: GroupStatement, out: str | None, *, as_csv: bool, as_json: bool) -> None:
+    if out and Path(out).suffix.lower() == ".html":
+        with output_file(out) as temporary:
+            temporary.write_text(group.to_html(), encoding="utf-8")
+    elif out:
+        write_rows([group.table], group.table.schema, "figures", out, as_json)
+    if as_json:
+        click.echo(to_json(_together_document(group)))
+    elif as_csv:
+        click.echo(to_safe_csv(group.table), nl=False)
+    elif not out:
+        click.echo(str(group))
+    if out:
+        echo_note(f"written to {out}", "written", path=out)
+
+
+def _together_document(group: GroupStatement) -> dict[str, Any]:
+    merchants = [
+        {
+            "merchant_id": merchant,
+            "status": each.status,
+            "reasons": [reason.text for reason in each.reasons],
+            "content_digest": each.content_digest(),
+        }
+        for merchant, each in group.statements.items()
+    ]
+    facts = {"label": group.period.folder, "status": group.status, "merchants": merchants}
+    return facts | {"figures": to_objects(group.table)}

@@ -1,9 +1,10 @@
-"""`schedule`: a timer that closes the months that are due, as units of systemd."""
+"""`schedule`, `doctor`: a timer that closes months that are due, and a look at what it needs."""
 
 import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Any, NoReturn
 
 import click
@@ -13,11 +14,12 @@ from svc_analytics.cli.options import shared_options
 from svc_analytics.config import read_data_dir, read_settings
 from svc_analytics.environment import SettingPlaces, here
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
-from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import format_instant
 from svc_analytics.unattended import schedule as schedules
 from svc_analytics.unattended import scheduled_job
+from svc_analytics.unattended.looks.point import Point
 from svc_analytics.unattended.schedule import Manager, ScheduleChange, TimerStatus, cron_line
 from svc_analytics.unattended.scheduled_job import ScheduledJob, place_of, read_job
 from svc_analytics.unattended.settings import read_watching
@@ -190,3 +192,33 @@ def _document(timer: TimerStatus) -> dict[str, Any]:
         "next_at": timer.next_at and format_instant(timer.next_at),
         "last": last and {**asdict(last), "at": format_instant(last.at)},
     }
+
+
+@click.command()
+@shared_options
+def doctor(*, data_dir: str | None, as_json: bool) -> None:
+    """Look at all that runs without a person need, and say what to do.
+
+    Looks at settings, memory, keys, the service, its certificate, the clock, secrets, what signs
+    and stamps, mail servers and other receivers of notices, metrics, the timer, permissions, free
+    space, the files of records, the age of the data, due months and sealed ones; whether close
+    --all-due begins; and says what it did not look at. It sends no notice, alters nothing, and
+    exits 3 where something is wrong.
+    """
+    from svc_analytics.unattended.doctor import Doctor  # it loads the client of the service
+
+    points = []
+    for point in Doctor(here(), partial(read_settings, data_dir), read_watching).points():
+        points.append(point)
+        if not as_json:
+            click.echo(_line(point))
+    is_well = not any(point.state == "wrong" for point in points)
+    if as_json:
+        click.echo(to_json({"is_well": is_well, "points": list(map(asdict, points))}))
+    if not is_well:
+        raise SystemExit(EXIT_ATTENTION)
+
+
+def _line(point: Point) -> str:
+    step = f"; next: {point.next_step}" if point.next_step else ""
+    return single_line(f"{point.state} {point.name}: {point.text}{step}")
