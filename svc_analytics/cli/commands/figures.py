@@ -64,17 +64,14 @@ def figures(*, names: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
     check_one_form(as_csv=as_csv, as_json=as_json)
     chosen = find_figures(names)
     if as_json or as_csv:
-        table = _only(chosen) if names else definitions_table()
+        table = definitions_table()
+        if names:
+            table = pa.Table.from_pylist([*map(describe, chosen)], schema=table.schema)
         listed = {"figures": tables.to_objects(table)}
         click.echo(tables.to_json(listed) + "\n" if as_json else tables.to_csv(table), nl=False)
         return
     texts = map(_figure_text, chosen) if names else _glossary()
     click.echo("\n\n".join(texts))
-
-
-def _only(chosen: list[Figure]) -> pa.Table:
-    rows = list(map(describe, chosen))
-    return pa.Table.from_pylist(rows, schema=definitions_table().schema)
 
 
 def _glossary() -> Iterator[str]:
@@ -151,7 +148,7 @@ def _records_text(explanation: Explanation) -> str:
     if not total:
         return "0 records"
     order = _columns_first(records)
-    text, count = _fitting(records.slice(0, MOST_ROWS).select(order), _width())
+    text, count = _fitting(records.slice(0, MOST_ROWS).select(order))
     sums = ", ".join(f"{n} {display_text(total)}" for n, total in explanation.totals.items())
     lines = [text, "", *[f"total of all records: {sums}" for _ in sums[:1]]]
     if hidden := order[count:]:
@@ -174,14 +171,11 @@ def _columns_first(records: pa.Table) -> list[str]:
     return list(dict.fromkeys([*(name for name in _FIRST if name in names), *rest, *names]))
 
 
-def _fitting(rows: pa.Table, width: int) -> tuple[str, int]:
+def _fitting(rows: pa.Table) -> tuple[str, int]:
     """Return as many of the first columns as fit, as text, and how many these are."""
+    width = shutil.get_terminal_size((_WIDTH, 24)).columns
     for count in range(rows.num_columns, 1, -1):
         text = table_text(rows.select(range(count)), is_wide=False)
         if max(map(len, text.splitlines())) <= width:
             return text, count
     return table_text(rows.select(range(1)), is_wide=False), 1
-
-
-def _width() -> int:
-    return shutil.get_terminal_size((_WIDTH, 24)).columns

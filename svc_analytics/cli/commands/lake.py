@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -158,15 +158,12 @@ def sql(
             from svc_analytics.engines.connect import rehearse
         click.echo(rehearse(lakes, text, dialect or "spark"), nl=False)
         return
-    answer = _answer(text, lakes)
-    _print_answer(answer, form, is_wide=is_wide, as_json=as_json)
-
-
-def _answer(query: str, lakes: Sequence[Lakehouse]) -> pa.Table:
-    """Answer a query over one lake, or over several."""
     if len(lakes) > 1:
-        return query_lakes(lakes, query)
-    return count(lakes[0], models_used_by(query), lambda views: views.query_readonly(query))
+        answer = query_lakes(lakes, text)
+    else:
+        names = models_used_by(text)
+        answer = count(lakes[0], names, lambda views: views.query_readonly(text))
+    _print_answer(answer, form, is_wide=is_wide, as_json=as_json)
 
 
 def _print_answer(answer: pa.Table, form: str, *, is_wide: bool, as_json: bool) -> None:

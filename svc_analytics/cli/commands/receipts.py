@@ -192,22 +192,14 @@ def verify(
     report = Report(out, as_json)
     with _online_verifier(settings, online) as verify_online:
         if files:
-            _verify_files(files, column, _kept_columns(keep), settings, verify_online, report)
+            wanted = keep is not None if keep in (None, EVERY_COLUMN) else split_names(keep)
+            _verify_files(files, column, wanted, settings, verify_online, report)
         else:
-            lake, label = open_lake(data_dir), _utc_month(month)
+            lake = open_lake(data_dir)
+            label = month and parse_month(month, now(), calendar=GREGORIAN).label
             _verify_lake(lake, label, workers, settings, verify_online)
             _report_lake(lake, label, every, report)
     raise SystemExit(report.conclude())
-
-
-def _kept_columns(keep: str | None) -> Wanted:
-    """Return the columns that --keep asks for: none, every one, or those that it names."""
-    return keep is not None if keep in (None, EVERY_COLUMN) else split_names(keep)
-
-
-def _utc_month(text: str | None) -> str | None:
-    """Return the label of a UTC month, as the lake's files have it."""
-    return None if text is None else parse_month(text, now(), calendar=GREGORIAN).label
 
 
 @contextmanager

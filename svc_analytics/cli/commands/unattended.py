@@ -19,7 +19,6 @@ from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import format_instant
 from svc_analytics.unattended import schedule as schedules
 from svc_analytics.unattended import scheduled_job
-from svc_analytics.unattended.looks.point import Point
 from svc_analytics.unattended.schedule import Manager, ScheduleChange, TimerStatus, cron_line
 from svc_analytics.unattended.scheduled_job import ScheduledJob, place_of, read_job
 from svc_analytics.unattended.settings import read_watching
@@ -211,14 +210,10 @@ def doctor(*, data_dir: str | None, as_json: bool) -> None:
     for point in Doctor(here(), partial(read_settings, data_dir), read_watching).points():
         points.append(point)
         if not as_json:
-            click.echo(_line(point))
+            step = f"; next: {point.next_step}" if point.next_step else ""
+            click.echo(single_line(f"{point.state} {point.name}: {point.text}{step}"))
     is_well = not any(point.state == "wrong" for point in points)
     if as_json:
         click.echo(to_json({"is_well": is_well, "points": list(map(asdict, points))}))
     if not is_well:
         raise SystemExit(EXIT_ATTENTION)
-
-
-def _line(point: Point) -> str:
-    step = f"; next: {point.next_step}" if point.next_step else ""
-    return single_line(f"{point.state} {point.name}: {point.text}{step}")
