@@ -8,16 +8,8 @@ from typing import Any
 import click
 import pyarrow as pa
 
+from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note, echo_progress, table_text
-from svc_analytics.cli.options import (
-    check_one_form,
-    engine_options,
-    open_each,
-    open_lake,
-    several_lakes_options,
-    shared_options,
-    wide_option,
-)
 from svc_analytics.closing.acceptances import ahead_findings
 from svc_analytics.closing.handover.bundle import write_bundle
 from svc_analytics.closing.neighbours import unmet_findings
@@ -59,9 +51,9 @@ sources:
     help="Make each month's statement twice too: as always, and from every row. It takes long, "
     "and runs on this machine, whatever --engine names.",
 )
-@engine_options
-@wide_option
-@several_lakes_options
+@options.engine_options
+@options.wide_option
+@options.several_lakes_options
 def check(
     *,
     is_deep: bool,
@@ -79,7 +71,7 @@ def check(
     rows too, and compares. Of sealed months in a row, each must open with what the one
     before closed with. With --data-dir several times, it lists the findings of each merchant.
     """
-    opened = open_each(data_dir, read_engine(engine, engine_data))
+    opened = options.open_each(data_dir, read_engine(engine, engine_data))
     findings = beside(opened, [_findings(lake, is_deep) for lake in opened])
     if as_json:
         objects = tables.to_objects(findings.drop_columns([KEPT]))
@@ -123,9 +115,9 @@ def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:
     metavar="NAME",
     help="Print it in the SQL of databricks, spark or trino.  [default: spark]",
 )
-@engine_options
-@wide_option
-@several_lakes_options
+@options.engine_options
+@options.wide_option
+@options.several_lakes_options
 def sql(
     *,
     query: str | None,
@@ -146,13 +138,13 @@ def sql(
     \b
     svc-analytics sql "select month, currency, net_settlement from net_settlement_monthly"
     """
-    check_one_form(as_csv=form == "csv", as_json=as_json)
+    options.check_one_form(as_csv=form == "csv", as_json=as_json)
     text = query if query is not None else sys.stdin.read()
     if not text.strip():
         raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')
     if dialect and not is_printed:
         raise ConfigError("--dialect says how to print a query: give it with --print")
-    lakes = open_each(data_dir, read_engine(engine, engine_data))
+    lakes = options.open_each(data_dir, read_engine(engine, engine_data))
     if is_printed:
         with needs_extra("spark"):
             from svc_analytics.engines.connect import rehearse
@@ -186,8 +178,8 @@ def _require_single_names(names: list[str]) -> None:
 
 @click.command()
 @click.option("--dbt", "is_dbt", is_flag=True, help="Print the views as a source file of dbt.")
-@wide_option
-@several_lakes_options
+@options.wide_option
+@options.several_lakes_options
 def views(*, is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bool) -> None:
     """Write analytics.duckdb and list its views.
 
@@ -196,7 +188,7 @@ def views(*, is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bo
     """
     if is_dbt and as_json:
         raise ConfigError("--dbt prints YAML: leave out --json")
-    lakes = open_each(data_dir)
+    lakes = options.open_each(data_dir)
     paths = [_written(lake) for lake in lakes]
     described = describe_views(lakes[0])  # they are the same of every lake
     if as_json:
@@ -214,7 +206,7 @@ def views(*, is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bo
 
 @click.command()
 @click.argument("file", metavar="FILE.duckdb")
-@shared_options
+@options.shared_options
 def bundle(*, file: str, data_dir: str | None, as_json: bool) -> None:
     """Write all views of the lake as tables of one DuckDB file.
 
@@ -222,7 +214,7 @@ def bundle(*, file: str, data_dir: str | None, as_json: bool) -> None:
     and column as a comment, and no path of this machine. DuckDB 1.2 and newer open it. It is
     of one moment of the lake, also while extract runs.
     """
-    rows = write_bundle(open_lake(data_dir), file)
+    rows = write_bundle(options.open_lake(data_dir), file)
     if as_json:
         click.echo(to_json({"out": file, "rows": rows}))
     else:

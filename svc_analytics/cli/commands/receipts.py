@@ -15,8 +15,8 @@ import click
 import pyarrow as pa
 from tqdm import tqdm
 
+from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.options import open_lake, patience_option, shared_options, split_names
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.counts import counted
@@ -156,8 +156,8 @@ class Report:
     metavar="N",
     help="Processes that verify the lake.  [default: one per core; 1 for a small lake]",
 )
-@patience_option
-@shared_options
+@options.patience_option
+@options.shared_options
 def verify(
     *,
     files: tuple[str, ...],
@@ -192,10 +192,10 @@ def verify(
     report = Report(out, as_json)
     with _online_verifier(settings, online) as verify_online:
         if files:
-            wanted = keep is not None if keep in (None, EVERY_COLUMN) else split_names(keep)
+            wanted = keep is not None if keep in (None, EVERY_COLUMN) else options.split_names(keep)
             _verify_files(files, column, wanted, settings, verify_online, report)
         else:
-            lake = open_lake(data_dir)
+            lake = options.open_lake(data_dir)
             label = month and parse_month(month, now(), calendar=GREGORIAN).label
             _verify_lake(lake, label, workers, settings, verify_online)
             _report_lake(lake, label, every, report)
@@ -301,7 +301,7 @@ def webhooks() -> None:
 @webhooks.command("verify")
 @click.argument("file", metavar="FILE")
 @click.option("--out", metavar="FILE", help="Write this .csv, .parquet or .json file.")
-@shared_options
+@options.shared_options
 def verify_deliveries(*, file: str, out: str | None, data_dir: str | None, as_json: bool) -> None:
     """Verify a log of deliveries; list the payments and payouts the lake lacks.
 
