@@ -131,7 +131,7 @@ TARGETS: dict[str, Target] = {
             *("statements/test_lines_ahead.py", "language/test_details.py"),
             *("statements/test_final.py", "statements/test_statement.py"),
             *("closing/test_acceptances_of_seals.py", "lake/test_external_rates.py"),
-            *("cli/test_balance_cli.py", "cli/test_accept_cli.py", "warehouse/test_figures.py"),
+            *("cli/test_accept_cli.py", "warehouse/test_figures.py"),
         ),
     ),
     "checks": Target(
