@@ -16,8 +16,9 @@ import click
 import pytest
 
 import svc_analytics
-from svc_analytics.cli.app import COMMANDS, cli
+from svc_analytics.cli.app import cli
 from svc_analytics.cli.commands.statement import statement
+from svc_analytics.commands import COMMANDS
 from svc_analytics.render.formats import DOCUMENTS
 
 ROOT = Path(__file__).parent.parent
