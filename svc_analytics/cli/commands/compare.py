@@ -97,11 +97,12 @@ def compare(
     if out and len(data_dir) > 1:
         raise ConfigError("--out holds the comparison of one merchant: give --data-dir once")
     opened = options.open_each(data_dir, read_engine(engine, engine_data))
-    which: dict[str, Any] = {"only": only or None, "coins": currency or None, "exact": exact}
-    both = [compare_months(lake, before, period, **at, **which) for lake in opened]
-    compared: list[Comparison | Change] = [*both]
-    if is_why:
-        compared = [explain_comparison(each, currency or None, threshold) for each in both]
+    coins, compared = currency or None, list[Comparison | Change]()
+    for lake in opened:
+        both = compare_months(
+            lake, before, period, **at, only=only or None, coins=coins, exact=exact
+        )
+        compared.append(explain_comparison(both, coins, threshold) if is_why else both)
     _require_same_months(compared)
     if out:
         folder = compared[0].save(out, formats, lang=lang, digits=digits)
