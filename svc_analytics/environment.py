@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from dotenv.main import DotEnv
 
+from svc_analytics.commands import COMMANDS
 from svc_analytics.errors import ConfigError
 
 T = TypeVar("T")
@@ -26,26 +27,6 @@ SETTINGS = (
     *("SVC_MEMORY", "SVC_ENGINE", "SVC_ENGINE_DATA"),
     *("SVC_RATES", "SVC_CA_FILE", "SVC_NOTIFY", "SVC_PING_URL", "SVC_METRICS_FILE"),
     *("SVC_LOG", "SVC_SIGNING_KEY", "SVC_TSA_URL", "SVC_RATES_GAPS"),
-)
-# Below SVC_NAME_ lie the options of a command, which only the command itself knows.
-COMMANDS = (
-    *(
-        "accept",
-        "assert",
-        "books",
-        "bundle",
-        "check",
-        "close",
-        "compare",
-        "demo",
-        "doctor",
-        "extract",
-        "figures",
-        "lab",
-        "notebook",
-    ),
-    *("backup", "package", "prove", "receipts", "restore", "sandbox", "schedule", "sign", "sql"),
-    *("statement", "statement-diff", "statement-verify", "status", "views", "webhooks"),
 )
 _FILE = "_FILE"
 _CLOSE = 0.85  # how like a known name another must be to be taken for a misspelt one

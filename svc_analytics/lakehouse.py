@@ -11,17 +11,18 @@ import pyarrow as pa
 from svc_analytics.arguments import check, check_path
 from svc_analytics.config import check_engine, read_data_dir
 from svc_analytics.coverage import describe_span
-from svc_analytics.engines.connect import count
+from svc_analytics.errors import needs_extra
 from svc_analytics.formatting.display import Display, display_table, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import BEGINNING, ago, format_instant, from_micros
-from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.lake import Lake, LakeEngine
 from svc_analytics.lake.status import LakeStatus, StreamStatus, lake_status
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.explain import Explanation, explain
 from svc_analytics.warehouse.catalogue import describe_columns, describe_views
+from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse
 
@@ -39,6 +40,7 @@ _OFFER = (
 _INNER = {
     *(
         "clocks",
+        "connect",
         "service",
         "coverage",
         "folder",
@@ -60,6 +62,18 @@ class Lakehouse(Displayable, Lake):
     ) -> None:
         super().__init__(path)
         self.engine, self.engine_data = check_engine(engine), engine_data
+
+    def connect(self) -> LakeEngine | None:
+        """Return the engine at the address that the lake was opened with, found exact.
+
+        Raises `EngineUnavailable` when nothing answers there, and `EngineRefused` when it fails a
+        line of the probe.
+        """
+        if not self.engine:
+            return None
+        with needs_extra("spark"):
+            from svc_analytics.engines.connect import connect
+        return connect(self.engine)
 
     def __dir__(self) -> list[str]:
         """Offer what a person needs; how the lake is kept stays out of Tab's list."""

@@ -1,16 +1,21 @@
-"""The command line `svc-analytics`: its commands, and the exit code of each error.
+"""The command line `svc-analytics`: its commands, options from variables, and exit codes.
 
 Data goes to stdout, notes to stderr. The modules of the commands load when they are used,
 so that `--help` answers at once although some need heavy libraries.
 """
+
+from __future__ import annotations
 
 import errno
 import gc
 import logging
 import sys
 import warnings
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -26,67 +31,45 @@ from svc_analytics.cli.console import (
     notes_of,
     stderr_in_form,
 )
-from svc_analytics.cli.variables import default_map, note_origins, option_settings
-from svc_analytics.environment import here
+from svc_analytics.commands import COMMANDS
+from svc_analytics.environment import (
+    PREFIX,
+    SettingPlaces,
+    Text,
+    command_of,
+    here,
+    is_setting,
+    near_miss,
+    unread,
+    variable,
+)
 from svc_analytics.errors import EXIT_INTERRUPTED, ConfigError, SvcError
 from svc_analytics.instants import now
-from svc_analytics.lake.loading import load_arrow_alone, without
+from svc_analytics.lake.loading import load_arrow_alone
 from svc_analytics.log import FORM_LOG
 
-_FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames
-_CALLERS = (
-    *("cli.commands.extract", "cli.commands.close", "cli.commands.receipts"),
-    "cli.commands.doctor",
-)
+_FRAMES = ("lab", "sandbox.cli")  # in whose processes others' code may ask for frames
 _SETTINGS = f"{__name__}.settings"  # where a context keeps the options that variables give
 _OBJECTS = 50_000  # new ones between searches for unused ones: nearly all live until the end
-# The first line of each command's help, which need not be loaded for it: a test compares them.
-COMMANDS = {
-    "accept": "Accept a finding, with a reason and a name.",
-    "assert": "Write down a coin's balance, as the console shows it.",
-    "backup": "Back up the lake into a folder or a bucket.",
-    "books": "Write a sealed month as entries for the accounting software.",
-    "bundle": "Write all views of the lake as tables of one DuckDB file.",
-    "check": "Check the lake against every rule.",
-    "close": "Read a month twice, write its statement and seal it.",
-    "compare": "Compare two months, quarters or years, figure by figure and coin by coin.",
-    "demo": "Try everything on the local sandbox, without any key.",
-    "doctor": "Look at all that runs without a person need, and say what to do.",
-    "extract": "Bring the lake up to date with the service.",
-    "figures": "Say what each figure of a statement means, and how it is made.",
-    "lab": "Open the notebooks in JupyterLab.",
-    "notebook": "Run a notebook for a month and write an HTML page.",
-    "package": "Pack a sealed month into a zip file for an auditor.",
-    "prove": "Prove one line of a sealed month to a stranger.",
-    "receipts": "Verify the signed receipts of payments.",
-    "restore": "Restore a backup into an empty lake folder.",
-    "sandbox": "Run the Merchant Payments API on this machine, with made-up records and keys.",
-    "schedule": "Let a timer close the months that are due: install it, look at it, remove it.",
-    "sign": "Sign a sealed month with an SSH key.",
-    "sql": "Run one read-only query on the views.",
-    "statement": "Write the statement of a month, a quarter or a year, and print its summary.",
-    "statement-diff": "Compare two statements: two versions of a month, or two months.",
-    "statement-verify": "Check a sealed statement against its seal and the lake.",
-    "status": "Show what the lake holds and how complete it is.",
-    "views": "Write analytics.duckdb and list its views.",
-    "webhooks": "Verify saved webhook deliveries.",
-}
-# Where a command is that shares a module, or has another name there.
+# The module of a command that shares it with others, or has it elsewhere than among them.
 _HOMES = {
-    "accept": "cli.commands.typed_lines:accept",
-    "assert": "cli.commands.typed_lines:assert_",
-    "check": "cli.commands.lake:check",
-    "notebook": "cli.commands.lab:notebook",
-    "restore": "cli.commands.backup:restore",
-    "sandbox": "sandbox.cli:sandbox",
-    "sign": "cli.commands.package:sign",
-    "sql": "cli.commands.lake:sql",
-    "statement-diff": "cli.commands.compare:statement_diff",
-    "statement-verify": "cli.commands.close:statement_verify",
-    "status": "cli.commands.lake:status",
-    "views": "cli.commands.lake:views",
+    "assert": "accept",
+    "bundle": "lake",
+    "check": "lake",
+    "doctor": "unattended",
+    "notebook": "lab",
+    "package": "auditor",
+    "prove": "auditor",
+    "restore": "backup",
+    "sandbox": "sandbox.cli",
+    "schedule": "unattended",
+    "sign": "auditor",
+    "sql": "lake",
+    "statement-diff": "compare",
+    "statement-verify": "auditor",
+    "views": "lake",
+    "webhooks": "receipts",
 }
-_PRINTER = "pygments"
 
 
 class _LazyGroup(click.Group):
@@ -98,13 +81,12 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        home = _HOMES.get(cmd_name, f"cli.commands.{cmd_name}:{cmd_name}")
-        module, name = home.split(":")
-        if module not in _FRAMES:
+        home = _HOMES.get(cmd_name, cmd_name)
+        if home not in _FRAMES:
             load_arrow_alone()
-        if module in _CALLERS:
-            load_client()
-        command: click.Command = getattr(import_module(f"svc_analytics.{module}"), name)
+        module = import_module(f"svc_analytics.{home if '.' in home else f'cli.commands.{home}'}")
+        name = "assert_" if cmd_name == "assert" else cmd_name.replace("-", "_")
+        command: click.Command = getattr(module, name)
         return command
 
     def invoke(self, ctx: click.Context) -> None:
@@ -235,10 +217,92 @@ def _require_utf8() -> None:
         raise ConfigError(f"{message}: set PYTHONUTF8=1")
 
 
-def load_client() -> None:
-    """Load the client of the service while httpx finds no `pygments`, unless either is loaded."""
-    if {"httpx", _PRINTER} & sys.modules.keys():
-        return
-    with without(_PRINTER):
-        import svc_analytics.api.client  # noqa: F401
-    gc.freeze()
+@dataclass(frozen=True)
+class OptionSetting:
+    """An option that a variable gives, and the words of the command that takes it.
+
+    `SVC_STATEMENT_ZONE`, in the environment, a file or `.env`, gives `statement` its --zone, unless
+    the command line does.
+    """
+
+    words: tuple[str, ...]
+    option: click.Option
+    setting: Text
+
+    @property
+    def origin(self) -> str:
+        """Where the option comes from, for a note or an error."""
+        return f"{self.option.opts[-1]} is from {self.setting.origin}"
+
+    def is_named_in(self, message: str) -> bool:
+        """Tell whether a message speaks of the option, or shows what it was given."""
+        return self.setting.text in message or any(name in message for name in self.option.opts)
+
+    def value(self, context: click.Context) -> Any:
+        """Return the option's value as click takes a default; None for a flag that is off."""
+        text, option = self.setting.text, self.option
+        if option.multiple or option.nargs != 1:
+            return option.type.split_envvar_value(text)
+        if option.is_flag and not option.is_bool_flag:
+            return option.flag_value if click.BOOL.convert(text, option, context) else None
+        return text
+
+
+def options_of(
+    command: click.Command, words: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[str, ...], click.Option]]:
+    """Yield each option of a command and of those below it, by each variable that gives it."""
+    for name, below in getattr(command, "commands", {}).items():
+        yield from options_of(below, (*words, name))
+    for option in command.params:
+        if isinstance(option, click.Option):
+            named = [name.lstrip("-") for name in option.opts if name.startswith("--")]
+            for name in dict.fromkeys([*named, option.name or ""]):
+                yield variable(*words, name), words, option
+
+
+def option_settings(
+    command: click.Command, name: str, source: SettingPlaces
+) -> list[OptionSetting]:
+    """Return the options that variables give a command; refuse in `.env` those it has not."""
+    options = list(options_of(command, (name,)))
+    known = {each for each, _, _ in options}
+    for other in _strange(source.dotenv, name, known):
+        raise ConfigError(f"in {source.folder / '.env'}: {unread(other, known)}")
+    for other in _strange(source.environ, name, known):
+        if near_miss(other, known):
+            echo_note(unread(other, known), "unread_variable", "warning", name=other)
+    settings = [OptionSetting(words, option, source.find(each)) for each, words, option in options]
+    return [each for each in settings if each.setting.text]
+
+
+def _strange(variables: Mapping[str, str], command: str, known: Collection[str]) -> list[str]:
+    """Return the variables of ours that are no setting, and no option of this command."""
+    return [
+        name
+        for name in variables
+        if name.startswith(PREFIX)
+        and command_of(name) in (None, command)
+        and not is_setting(name)
+        and not {name, name.removesuffix("_FILE")} & set(known)
+    ]
+
+
+def default_map(settings: list[OptionSetting], context: click.Context) -> dict[str, Any]:
+    """Return the options as click's map of defaults, one level deeper for each word."""
+    defaults: dict[str, Any] = {}
+    for each in settings:
+        level = defaults
+        for word in each.words:
+            level = level.setdefault(word, {})
+        value = each.value(context)
+        if value is not None:
+            level.setdefault(each.option.name, value)
+    return defaults
+
+
+def note_origins(error: ConfigError | click.UsageError, settings: list[OptionSetting]) -> None:
+    """Note on an error which of the options that it speaks of a variable gave."""
+    message = error.format_message() if isinstance(error, click.UsageError) else str(error)
+    for note in dict.fromkeys(each.origin for each in settings if each.is_named_in(message)):
+        error.add_note(note)

@@ -1,39 +1,94 @@
-"""Options that several commands share, and the month and the lake that they choose."""
+"""Options that several commands share, what a shell offers behind Tab, and the lakes they open."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import wraps
-from inspect import signature
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from svc_analytics.arguments import PeriodOptions
-from svc_analytics.cli import completion
-from svc_analytics.config import read_data_dir, read_engine
+from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError
-from svc_analytics.language.catalogue import Language, digit_choices, languages
+from svc_analytics.lake.lake import Lake, known_months
+from svc_analytics.language.catalogue import digit_choices, languages
 from svc_analytics.periods import CALENDARS
 
 if TYPE_CHECKING:
     from svc_analytics.lakehouse import Lakehouse
+    from svc_analytics.lakes.lakes import Lakes
 
-Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
 EngineSetting = tuple[str, tuple[str, ...]]  # its address, and the lakes' folders as it sees them
 HERE: EngineSetting = ("", ())
+ONE_PERIOD = "give exactly one of PERIOD (2026-10, 2026-Q3, 2026), --month 2026-10"
 _NAME = re.compile(r'\s*("(?:[^"]|"")*"(?=\s*(?:,|\Z))|[^,]+)')
+
+
+def split_names(text: str | None) -> tuple[str, ...]:
+    """Split a text at its commas into names; one that holds a comma stands in double quotes.
+
+    >>> split_names('cart, "city, street"')
+    ('cart', 'city, street')
+    """
+    names = (name.strip() for name in _NAME.findall(text or ""))
+    return tuple(_unquote(name) for name in names if name)
+
+
+def _unquote(name: str) -> str:
+    is_quoted = len(name) > 1 and name[0] == name[-1] == '"'
+    return name[1:-1].replace('""', '"') if is_quoted else name
+
+
+def names_of_option(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> tuple[str, ...]:
+    """Return the names that an option holds, none where it is not given."""
+    return split_names(text)
+
+
+def offer_figures(context: click.Context, parameter: Any, begun: str) -> list[str]:
+    """Return, behind Tab, the figures that a statement explains."""
+    from svc_analytics.warehouse.figures import read_figures  # not before it is asked for
+
+    return [
+        name
+        for name, figure in read_figures().items()
+        if figure.is_stated and name.startswith(begun)
+    ]
+
+
+def offer_months(context: click.Context, parameter: Any, begun: str) -> list[str]:
+    """Return, behind Tab, the months that the lake knows, newest first; none without a lake."""
+    labels: list[str] = []
+    with suppress(Exception):  # a shell shows no error here; the command itself will
+        folders = context.params.get("data_dir")  # one, or those of a command that takes several
+        folders = folders[0] if folders and not isinstance(folders, str) else folders or None
+        lake = Lake(read_data_dir(folders))
+        labels = known_months(lake, context.params.get("zone") or "UTC")
+    return [label for label in labels if label.startswith(begun)]
+
+
+def offer_notebooks(context: click.Context, parameter: Any, begun: str) -> list[str]:
+    """Return, behind Tab, the notebooks by name."""
+    from svc_analytics.notebook.runner import notebook_folder
+
+    with suppress(Exception):
+        names = sorted(path.stem for path in notebook_folder().glob("*.ipynb"))
+        return [name for name in names if name.startswith(begun)]
+    return []
+
 
 month_option = click.option(
     "--month",
     metavar="MONTH",
-    shell_complete=completion.months,
+    shell_complete=offer_months,
     help="The month: 2026-10, 1405-08, 'oct 2026', 'aban 1405', or october for the latest one.",
 )
 period_argument = click.argument(
-    "period", metavar="[PERIOD]", required=False, shell_complete=completion.months
+    "period", metavar="[PERIOD]", required=False, shell_complete=offer_months
 )
 last_month_option = click.option(
     "--last-month", "is_last", is_flag=True, help="The last month that is over."
@@ -64,6 +119,7 @@ patience_option = click.option(
 metadata_option = click.option(
     "--metadata",
     metavar="NAME,...",
+    callback=names_of_option,
     help="Add these properties of the payments' metadata to the lines, one column each.",
 )
 lang_option = click.option(
@@ -149,48 +205,24 @@ verbose_option = click.option(
 )
 
 
-def format_option(help_: str) -> Callable[..., Any]:
+def format_option(help_: str, default: str = "csv,parquet") -> Decorator:
     """Return the option --format, with a help text of its own."""
-    return click.option("--format", "formats", default="csv,parquet", show_default=True, help=help_)
+    return click.option(
+        "--format",
+        "formats",
+        default=default,
+        show_default=True,
+        callback=names_of_option,
+        help=help_,
+    )
 
 
 def number_option(
     name: str, default: int, help_: str, least: int = 1, most: int | None = None
-) -> Callable[..., Any]:
+) -> Decorator:
     """Return an option that takes a whole number from `least` to `most`."""
     kind = click.IntRange(least, most)
     return click.option(name, default=default, show_default=True, type=kind, help=help_)
-
-
-def as_value(name: str, make: Callable[..., Any]) -> Decorator:
-    """Hand a command some of its options as one value, its parameter `name`.
-
-    The parameters of `make`, which makes the value, are the names of these options.
-    """
-    own = signature(make).parameters
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def run(**options: Any) -> None:
-            value = make(**{each: options.pop(each) for each in own})
-            command(**options, **{name: value})
-
-        return run
-
-    return decorate
-
-
-@dataclass(frozen=True)
-class Printed:
-    """How a command prints what it was asked for."""
-
-    exact: bool
-    as_csv: bool
-    as_json: bool
-
-    def check(self) -> None:
-        """Refuse two forms at once."""
-        check_one_form(as_csv=self.as_csv, as_json=self.as_json)
 
 
 def check_one_form(*, as_csv: bool, as_json: bool) -> None:
@@ -199,57 +231,33 @@ def check_one_form(*, as_csv: bool, as_json: bool) -> None:
         raise ConfigError("give --csv or --json, not both")
 
 
-@dataclass(frozen=True)
-class LakeOptions:
-    """The lakes that a command is run on, and what counts their records."""
-
-    data_dir: tuple[str, ...]
-    engine: EngineSetting = HERE
-
-    @property
-    def are_several(self) -> bool:
-        """Whether they are of several merchants."""
-        return len(self.data_dir) > 1
+def check_rates(currency: str | None, rates: str | None) -> None:
+    """Refuse the rates of --rates without a currency of --in."""
+    if rates and currency is None:
+        raise ConfigError("--rates gives the rates of a currency: name it too, with --in EUR")
 
 
-@dataclass(frozen=True)
-class OtherCurrency:
-    """The currency beside USD that a command was asked for, and the file of its rates."""
-
-    currency: str | None
-    rates: str | None
-
-    def check(self) -> None:
-        """Refuse rates of no currency."""
-        if self.rates and self.currency is None:
-            raise ConfigError("--rates gives the rates of a currency: name it too, with --in EUR")
+def currency_options(command: Command) -> Command:
+    """Give a command --in, as `currency_in`, and --rates."""
+    return _in_option(_rates_option(command))
 
 
-def currency_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command --in and --rates, which it gets as one `other`."""
-    other = as_value("other", lambda currency_in, rates: OtherCurrency(currency_in, rates))
-    return _in_option(_rates_option(other(command)))
+def zone_options(command: Command) -> Command:
+    """Give a command --zone and --calendar."""
+    return zone_option(calendar_option(command))
 
 
-def zone_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command --zone and --calendar, which it gets as one value, `at`."""
-    at = as_value("at", lambda zone, calendar: PeriodOptions(zone=zone, calendar=calendar))
-    return zone_option(calendar_option(at(command)))
+def language_options(command: Command) -> Command:
+    """Give a command --lang and --digits."""
+    return lang_option(digits_option(command))
 
 
-def language_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command --lang and --digits, which it gets as one `language`."""
-    language = as_value("language", lambda lang, digits: Language(lang, digits))
-    return lang_option(digits_option(language(command)))
+def engine_options(command: Command) -> Command:
+    """Give a command --engine and --engine-data, which `read_engine` reads."""
+    return _engine_option(_engine_data_option(command))
 
 
-def engine_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command --engine and --engine-data, which it gets as one `engine`."""
-    engine = as_value("engine", lambda engine, engine_data: read_engine(engine, engine_data))
-    return _engine_option(_engine_data_option(engine(command)))
-
-
-def shared_options(command: Callable[..., None]) -> Callable[..., None]:
+def shared_options(command: Command) -> Command:
     """Give a command the options that every command has."""
     return data_dir_option(json_option(verbose_option(command)))
 
@@ -261,12 +269,11 @@ def choose_period(names: Sequence[str | None], others: str, is_to_date: bool = F
     """
     named = [name for name in names if name is not None]
     if len(named) != 1 and not (is_to_date and not named):
-        message = "give exactly one of PERIOD (2026-10, 2026-Q3, 2026), --month 2026-10"
-        raise ConfigError(f"{message}{others}")
+        raise ConfigError(f"{ONE_PERIOD}{others}")
     return " ".join([*named, "ytd"] if is_to_date else named)
 
 
-def several_lakes_options(command: Callable[..., None]) -> Callable[..., None]:
+def several_lakes_options(command: Command) -> Command:
     """Give a command the options that every command has, and --data-dir more than once."""
     return data_dirs_option(json_option(verbose_option(command)))
 
@@ -274,7 +281,7 @@ def several_lakes_options(command: Callable[..., None]) -> Callable[..., None]:
 def open_lake(data_dir: str | None, engine: EngineSetting = HERE) -> Lakehouse:
     """Open the lake of the settings, for commands that need no key.
 
-    `engine` is what a command with `engine_options` gets.
+    `engine` is what `read_engine` gives of the options of a command with `engine_options`.
     """
     from svc_analytics.lakehouse import Lakehouse  # it loads DuckDB, which `extract` needs last
 
@@ -286,16 +293,16 @@ def open_lake(data_dir: str | None, engine: EngineSetting = HERE) -> Lakehouse:
     return lake
 
 
-def split_names(text: str | None) -> tuple[str, ...]:
-    """Split a text at its commas into names; one that holds a comma stands in double quotes.
+def open_together(data_dirs: Sequence[str], engine: EngineSetting) -> Lakes:
+    """Open the lakes of several merchants."""
+    from svc_analytics.lakes.lakes import open_lakes
 
-    >>> split_names('cart, "city, street"')
-    ('cart', 'city, street')
-    """
-    names = (name.strip() for name in _NAME.findall(text or ""))
-    return tuple(_unquote(name) for name in names if name)
+    address, places = engine
+    return open_lakes(data_dirs, engine=address, engine_data=(address and places) or None)
 
 
-def _unquote(name: str) -> str:
-    is_quoted = len(name) > 1 and name[0] == name[-1] == '"'
-    return name[1:-1].replace('""', '"') if is_quoted else name
+def open_each(data_dirs: Sequence[str], engine: EngineSetting = HERE) -> tuple[Lakehouse, ...]:
+    """Open the one lake of the settings, or the lake of each merchant."""
+    if len(data_dirs) > 1:
+        return open_together(data_dirs, engine).lakes
+    return (open_lake(next(iter(data_dirs), None), engine),)

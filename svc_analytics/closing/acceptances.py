@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
 from svc_analytics.formatting.texts import canonical_id, single_line
@@ -32,6 +31,7 @@ from svc_analytics.warehouse.acknowledgements import (
     read_acknowledgements,
     without_remark,
 )
+from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import models_used_by, read_checks
 
 COLUMNS_SHOWN = ["state", "rule", "record", "finding"]

@@ -17,7 +17,7 @@ import pyarrow as pa
 from sqlglot.errors import SqlglotError
 
 from svc_analytics.engines.compiler import translate
-from svc_analytics.engines.engine import Engine
+from svc_analytics.engines.spark import Engine
 from svc_analytics.engines.trees import parse, tables
 from svc_analytics.errors import EngineError, EngineRefused, EngineUnavailable
 from svc_analytics.schema import INSTANT, MONEY

@@ -1,19 +1,146 @@
-"""Spark by its Connect protocol: a session of ours on a server that the company runs."""
+"""An engine: what is asked of it, where it finds the lake's files, and Spark Connect as one.
+
+Spark is asked in a session of ours, on a server that the company runs. Files are named by their
+paths, or as a bucket's objects by their keys.
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import PurePosixPath
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from svc_analytics.errors import EngineError, EngineUnavailable, needs_extra
+from svc_analytics.bucket.address import check_place
+from svc_analytics.bucket.pins import Pins
+from svc_analytics.errors import EngineError, EngineUnavailable, LakeError, needs_extra
+from svc_analytics.lake.lake import Lake
+
+
+class Engine(Protocol):
+    """A place where queries are answered, by one verb: `query`.
+
+    `name` says which engine it is and where, without a credential; `dialect` is that of its SQL.
+    One that `is_gone` was lost, with all that it was shown: only a new connection can help.
+    """
+
+    name: str
+    dialect: str
+    is_gone: bool
+
+    def query(self, sql: str) -> pa.Table:
+        """Answer a query; raise `EngineError` when the engine cannot."""
+        ...
+
+    def put(self, name: str, table: pa.Table) -> None:
+        """Hand over a small table, to be queried by name."""
+        ...
+
+    def read(
+        self, name: str, paths: Sequence[str], schema: pa.Schema, rows: pa.Table | None = None
+    ) -> None:
+        """Let Parquet files, and no others, be queried by name, `rows` handed over beside them."""
+        ...
+
+    def sizes(self, paths: Sequence[str]) -> Mapping[str, int]:
+        """Return how many bytes it sees in files of one folder, by their names."""
+        ...
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Forget these tables."""
+        ...
+
+
+Sizes = Callable[[Sequence[str]], Mapping[str, int]]  # the bytes of files as an engine sees them
+
+
+@dataclass(frozen=True)
+class Paths:
+    """How the path of a file of a snapshot is said to an engine.
+
+    A snapshot lies in the lake's folder, and its files never change. So whoever sees that folder
+    reads exactly the files that were chosen here. `seen_as` is where the engine's machines see it.
+    """
+
+    lake: Path
+    seen_as: str = ""
+
+    def place(self, path: Path) -> str:
+        """Return the path of a file as the engine reads it; raise `LakeError` if it cannot."""
+        if not path.is_relative_to(self.lake):
+            message = f"{self.lake} cannot be written, so its files were copied to this machine: "
+            raise LakeError(f"{message}an engine reads only a lake in which it finds a snapshot")
+        inside = path.relative_to(self.lake).as_posix()
+        return f"{self.seen_as.rstrip('/') or self.lake.as_posix()}/{inside}"
+
+    def require_seen(self, places: Sequence[str], sizes: Sizes) -> None:
+        """Require nothing: files of a snapshot are there or are missed."""
+
+    def require_unchanged(self) -> None:
+        """Require nothing: files of a snapshot stand still."""
+
+
+@dataclass(frozen=True)
+class Objects:
+    """How an engine reads the objects of a bucket where they lie.
+
+    Nothing makes an object stand still. So what was counted is used only if every object that the
+    engine was shown is listed behind the counting as it was listed before it.
+    """
+
+    pins: Pins
+    snapshot: Path
+    seen_as: str
+    _keys: dict[str, str] = field(default_factory=dict)  # by the place that was shown
+
+    def place(self, path: Path) -> str | None:
+        """Return where the engine reads an object; None for a file that was made here."""
+        key = path.relative_to(self.snapshot).with_suffix(".parquet").as_posix()
+        if key not in self.pins.objects:
+            return None
+        place = f"{self.seen_as.rstrip('/')}/{key}"
+        self._keys[place] = key
+        return place
+
+    def require_seen(self, places: Sequence[str], sizes: Sizes) -> None:
+        """Raise `LakeError` unless the engine sees these objects in the size that was listed.
+
+        An older copy of the bucket, or another lake, would give other figures and no error.
+        """
+        self.pins.require_listed([self._keys[place] for place in places])
+        seen = sizes(places)
+        for place in places:
+            listed = self.pins.objects[self._keys[place]].stamp[1]
+            if seen.get(PurePosixPath(place).name) != listed:
+                message = f"{place} is not {self.pins.url}/{self._keys[place]} as it is listed"
+                next_step = "tell the engine of the lake's own bucket, by --engine-data or"
+                raise LakeError(f"{message}: {next_step} SVC_ENGINE_DATA")
+
+    def require_unchanged(self) -> None:
+        """Raise `LakeChanged` if an object that the engine was shown was replaced since."""
+        self.pins.require_unchanged({*self._keys.values()})
+
+
+Places = Paths | Objects  # how the file of a snapshot is said to an engine
+
+
+def places_of(lake: Lake, snapshot: Path) -> Places:
+    """Return how an engine finds the files of a snapshot.
+
+    A bucket's objects are read where they lie if it is told where that is.
+    """
+    pins, seen_as = lake.storage.pins(snapshot), check_place("engine_data", lake.engine_data)
+    if pins is None or not seen_as:
+        return Paths(lake.path, seen_as)
+    return Objects(pins, snapshot, seen_as)
+
 
 # What our figures rest on. That each took effect is proven by the probe.
 SETTINGS = {

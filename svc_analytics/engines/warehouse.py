@@ -20,10 +20,8 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from svc_analytics.coverage import Span
-from svc_analytics.engines.compiler import Compiler
-from svc_analytics.engines.engine import Engine
-from svc_analytics.engines.paths import Places, places_of
-from svc_analytics.engines.support import (
+from svc_analytics.engines.compiler import (
+    Compiler,
     SqlSupport,
     counts,
     is_counted,
@@ -31,6 +29,7 @@ from svc_analytics.engines.support import (
     reads_records,
     sources,
 )
+from svc_analytics.engines.spark import Engine, Places, places_of
 from svc_analytics.engines.trees import (
     OUR_DIALECT,
     Tree,

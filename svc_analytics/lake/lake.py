@@ -5,14 +5,14 @@ All state is in the files themselves, so no second copy of it can be lost or dis
 
 import json
 import os
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from svc_analytics.arguments import check, check_path
-from svc_analytics.coverage import Coverage, gaps
+from svc_analytics.coverage import Coverage, Span, gaps
 from svc_analytics.errors import ConfigError, LakeError, NoLake
 from svc_analytics.files import damaged_file, is_refused, write_json
 from svc_analytics.instants import parse_instant
@@ -24,6 +24,16 @@ from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.storage import Storage, mended, open_storage
 
 MOST_MONTHS = 1200  # to look through, or to choose from
+
+
+class LakeEngine(Protocol):
+    """What counts the records of lakes in the place of DuckDB."""
+
+    def open_views(
+        self, lakes: Sequence["Lake"], names: frozenset[str] | None, *, period: Span | None = None
+    ) -> AbstractContextManager[Any]:
+        """Open the views of a lake, or of several together, as a `Warehouse`."""
+        ...
 
 
 class Lake:
@@ -53,6 +63,10 @@ class Lake:
 
     def __repr__(self) -> str:
         return f"Lake({self.place!r})"
+
+    def connect(self) -> LakeEngine | None:
+        """Return the engine that counts the lake's records; None for DuckDB, which is here."""
+        return None
 
     @property
     def place(self) -> str:

@@ -1,31 +1,25 @@
-"""Loading of Arrow without pandas, and of any library without another that it would load.
+"""Loading of Arrow without pandas, which it would load with its first array, if it is installed.
 
-Arrow loads pandas with its first array, if it is installed, whether anybody has frames or not.
-That takes a quarter of a second, and commands have no frames: they print what Arrow holds.
-With its first Parquet file it loads its own readers of buckets, which nobody here uses.
+That takes a quarter of the time of a short command, and commands have no frames: they print what
+Arrow holds. What it buys is measured on the page of decisions, "Arrow alone".
 """
 
 import gc
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from types import ModuleType
 
 _PANDAS = "pandas"
-_BUCKETS = ("pyarrow._s3fs", "pyarrow._gcsfs", "pyarrow._azurefs")
 
 
-class _Without(MetaPathFinder):
-    """Answers that some modules are not installed; anything else is for others to find."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = names
+class _WithoutPandas(MetaPathFinder):
+    """Answers that pandas is not installed; anything else is for others to find."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> None:
-        if fullname in self._names:
+        if fullname == _PANDAS:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
@@ -36,20 +30,12 @@ def load_arrow_alone() -> None:
     """
     if {"pyarrow", _PANDAS} & sys.modules.keys():
         return
-    with without(_PANDAS, *_BUCKETS):
-        import pyarrow as pa
-        import pyarrow.fs
-
-        pa.array([])
-    gc.freeze()  # the search for unused objects, the last one too, need not look at these
-
-
-@contextmanager
-def without(*names: str) -> Iterator[None]:
-    """Within, these modules seem not to be installed."""
-    finder = _Without(names)
+    finder = _WithoutPandas()
     sys.meta_path.insert(0, finder)
     try:
-        yield
+        import pyarrow as pa
+
+        pa.array([])
     finally:
         sys.meta_path.remove(finder)
+    gc.freeze()  # the search for unused objects, the last one too, need not look at these

@@ -8,15 +8,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from svc_analytics.arguments import Instant, as_instant, check, check_path, described
 from svc_analytics.closing.stated import statement
-from svc_analytics.engines.connect import connect, of_one_snapshot
-from svc_analytics.engines.engine import Engine
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, DisplayTable, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
@@ -25,7 +22,6 @@ from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.instants import now as now_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.lakes.views import open_views, public_views
 from svc_analytics.money import (
     EXACT,
     INTEGER_DIGITS,
@@ -39,8 +35,10 @@ from svc_analytics.render.compared.figures import Side, comparable_figures
 from svc_analytics.render.document import standing_text
 from svc_analytics.statements.comparison import side_of
 from svc_analytics.statements.statement import Statement
+from svc_analytics.warehouse.counting import of_one_snapshot
 from svc_analytics.warehouse.figures import Figure, read_figures
 from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.several_lakes import open_views
 from svc_analytics.warehouse.sources import open_sources
 from svc_analytics.warehouse.warehouse import Warehouse
 
@@ -194,34 +192,20 @@ def query_lakes(
     Raises `QueryError` for anything but one SELECT on views, and for errors in it.
     """
     models = models_used_by(query)
-    engine = connect(lakes[0].engine)
-    opened = _open_here if engine is None else partial(_open_on_engine, engine)
 
     def answer() -> pa.Table:
         with ExitStack() as stack:
-            return opened(stack, lakes, models).query_readonly(query, parameters)
+            return _open(stack, lakes, models).query_readonly(query, parameters)
 
     return of_one_snapshot(answer)
 
 
-def _open_here(stack: ExitStack, lakes: Sequence[Lake], models: frozenset[str] | None) -> Warehouse:
+def _open(stack: ExitStack, lakes: Sequence[Lake], models: frozenset[str] | None) -> Warehouse:
+    if engine := lakes[0].connect():
+        together: Warehouse = stack.enter_context(engine.open_views(lakes, models))
+        return together
     sources = [stack.enter_context(open_sources(lake, models)) for lake in lakes]
     return open_views(stack, sources, models)
-
-
-def _open_on_engine(
-    engine: Engine, stack: ExitStack, lakes: Sequence[Lake], models: frozenset[str] | None
-) -> Warehouse:
-    """Open the same, over the snapshots that the engine is shown."""
-    from svc_analytics.engines.warehouse import open_on_engine
-    from svc_analytics.lakes.counted import EngineLakes
-
-    opened = {
-        lake.merchant_id: stack.enter_context(open_on_engine(lake, engine, models))
-        for lake in lakes
-    }
-    here = open_views(stack, [each.sources for each in opened.values()], models)
-    return EngineLakes(here, engine, opened, public_views(models))
 
 
 # ---------- The statements of several merchants over one period, beside each other and summed
@@ -256,7 +240,7 @@ class GroupStatement(Displayable):
 
     def to_html(self) -> str:
         """Return the same as a page that stands alone."""
-        from svc_analytics.render.compared.forms import comparison_page  # loads matplotlib
+        from svc_analytics.render.compared.forms import comparison_page
 
         names = "; ".join(names_of(statement.merchant) for statement in self.statements.values())
         return comparison_page(self._display(), names)

@@ -20,7 +20,6 @@ from svc_analytics.arguments import (
     option_defaults,
 )
 from svc_analytics.bucket.address import local_path
-from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
@@ -55,6 +54,7 @@ from svc_analytics.statements.months import count_months, keep_known
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.statements.trend import MONTHS, monthly_figures
+from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse

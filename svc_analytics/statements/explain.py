@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
@@ -26,6 +25,7 @@ from svc_analytics.periods import Period, known_until, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion, Parameter, read_assertions
+from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.definitions import find_figure, in_sentence
 from svc_analytics.warehouse.figures import Figure, read_figures, select_one
 from svc_analytics.warehouse.models import read_statement_macros

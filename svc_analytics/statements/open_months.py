@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.coverage import Span
-from svc_analytics.engines.connect import count
 from svc_analytics.instants import from_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until
@@ -21,6 +20,7 @@ from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.statements.finality import find_reasons, read_until
 from svc_analytics.statements.tables import keep_accepted
 from svc_analytics.warehouse.acknowledgements import Acceptances
+from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import Check, models_used_by, read_statement_checks
 from svc_analytics.warehouse.view_builder import findings_of
 from svc_analytics.warehouse.warehouse import Warehouse

@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.coverage import Span
-from svc_analytics.engines.connect import count
 from svc_analytics.formatting.tables import csv_parts
 from svc_analytics.formatting.values import drop_pages, is_ratio
 from svc_analytics.instants import SECOND, format_instant
@@ -33,6 +32,7 @@ from svc_analytics.statements.balance_assertions import Assertion, unplaced_bala
 from svc_analytics.statements.explain import instant_literal
 from svc_analytics.statements.months import MONTHS, keep_known, months_begun, read_months
 from svc_analytics.statements.rules import keep_findings
+from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.figure_sql import counted_apart, select_others, select_summary
 from svc_analytics.warehouse.models import Check, models_used_by, read_all_models, read_footings
 from svc_analytics.warehouse.sales import cut_payments

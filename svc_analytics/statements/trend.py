@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.coverage import Span
-from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import find_made, keep_made, program_digest
 from svc_analytics.lake.checksums import content_digests, require_whole
@@ -26,6 +25,7 @@ from svc_analytics.statements.finality import read_until
 from svc_analytics.statements.months import count_months, keep_known, months_begun
 from svc_analytics.statements.tables import keep_accepted
 from svc_analytics.warehouse.acknowledgements import Acceptances
+from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import Figure, read_figures
 from svc_analytics.warehouse.models import models_used_by

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from svc_analytics.closing.acceptances import breaches
 from svc_analytics.closing.due import Reckoning, reckonings
-from svc_analytics.engines.connect import count
 from svc_analytics.errors import needs_extra
 from svc_analytics.files import atomic_write
 from svc_analytics.instants import SECOND, now
@@ -14,6 +13,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.status import lake_status
 from svc_analytics.render.findings import shown_findings
 from svc_analytics.unattended.notices import CommandState, months_unsealed
+from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import models_used_by
 
 Sample = tuple[Mapping[str, str], float]  # labels, and the value

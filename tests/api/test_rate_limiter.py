@@ -236,17 +236,14 @@ def test_stop_wakes_all_that_wait():
     assert len(freed) == 6
 
 
-def test_nothing_passes_after_the_stop(hours, limiter):
-    """A7: after the stop no further call goes out, even on an open gate."""
-    limiter.stop()
-    with pytest.raises(Cancelled):
-        limiter.acquire()
-
-
-def test_wait_that_was_interrupted_lets_nothing_pass(hours, limiter):
-    """A wait that ends because of the stop is not a turn."""
-    limiter.on_throttle(hours.now, 5)
-    hours.is_stopped = True
+@pytest.mark.parametrize("is_waiting", [False, True], ids=["an open gate", "a wait"])
+def test_nothing_passes_after_the_stop(hours, limiter, is_waiting):
+    """A7: no further call goes out; a wait that ends because of the stop is not a turn."""
+    if is_waiting:
+        limiter.on_throttle(hours.now, 5)
+        hours.is_stopped = True
+    else:
+        limiter.stop()
     with pytest.raises(Cancelled):
         limiter.acquire()
 
@@ -418,11 +415,10 @@ LIMITS: dict[str, Callable[[int], Limit]] = {
     "any second": Sliding,
     "each second": Fixed,
 }
-LIMITED = pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS.keys())
 TOLD = pytest.mark.parametrize("retry_after", [None, 1.0], ids=["untold", "told to wait"])
 
 
-@LIMITED
+@pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS.keys())
 @TOLD
 @pytest.mark.parametrize("workers", sample([8, 1, 16], 3))
 def test_nearly_all_of_a_limit_is_used_and_hardly_a_call_refused(limit, retry_after, workers):

@@ -26,7 +26,7 @@ def engine(monkeypatch) -> EngineAtBucket:
     """An engine that stands in for the one at the address of the settings."""
     speak_as_spark(monkeypatch)
     found = EngineAtBucket()
-    monkeypatch.setattr(connect, "connect", lambda address: found if address else None)
+    monkeypatch.setattr(connect, "_connected", lambda address: found)
     monkeypatch.setattr(compiler, "guard_sums", lambda tree, dialect: tree)  # DuckDB raises
     return found
 

@@ -4,36 +4,29 @@ import csv
 import io
 import json
 import os
-import shutil
+import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
 
+import svc_analytics as svc
 from svc_analytics.api import rate_limiter
-from svc_analytics.cli import app
 from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import LAYOUT
-from svc_analytics.sandbox import Running
+from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
+from svc_analytics.sandbox.server import serve
 from svc_analytics.statements.reading import check_names
 from svc_analytics.storage import LocalStorage
 from svc_analytics.warehouse import catalogue
 from svc_analytics.warehouse.view_builder import public_models
 from tests.support.fake_service import CHECKOUT_KEY
-from tests.support.sandboxes import sandbox
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[Running]:
-    with sandbox(3, 3, 400) as running:
-        yield running
 
 
 def test_a_command_that_is_nearly_spelled_is_named(run):
@@ -54,31 +47,6 @@ def test_a_clock_that_is_centuries_wrong_is_one_line(run, monkeypatch, year):
     done = run("status")
     assert (done.code, done.out) == (1, "")
     assert "error: this machine's clock says a year before 1970 or after 2262: set" in done.err
-
-
-@pytest.fixture
-def connected(running, monkeypatch) -> Running:
-    """Settings in the environment that point at the sandbox."""
-    for name, value in running.environment.items():
-        monkeypatch.setenv(name, value)
-    return running
-
-
-@pytest.fixture(scope="module")
-def extracted(running, tmp_path_factory) -> Path:
-    """A lake that the command brought up to date, to be copied."""
-    folder = tmp_path_factory.mktemp("extracted") / "data"
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in running.environment.items():
-            patch.setenv(name, value)
-        app.cli.main(["extract", "--data-dir", str(folder)], standalone_mode=False)
-    return folder
-
-
-@pytest.fixture
-def filled(connected, extracted) -> Path:
-    """A lake in ./data, brought up to date."""
-    return shutil.copytree(extracted, Path("data").absolute())
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -175,60 +143,46 @@ def test_a_lake_knows_the_address_that_it_was_read_from(filled, running):
     assert Lake(filled).service == running.base_url
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--month", "2026-13"), "'2026-13' is not a month"),
-        (("--month", "2026-10", "--calendar", "jalali"), "write 1405-07 or 1405-08"),
-        (("--month", "2026-10", "--format", "docx"), "docx': choose from csv, parquet"),
-        (("--month", "2026-10", "--last-month"), "give exactly one of PERIOD"),
-        (("--last-month", "--this-month"), "give exactly one of PERIOD"),
-        ((), "give exactly one of PERIOD"),
-    ],
-)
-def test_a_bad_month_is_2(filled, run, words, said):
-    """What was wrong, and how to write it."""
-    done = run("statement", *words)
-    assert done.code == 2 and said in done.err and len(done.lines) == 1
+EXPLAIN = "statement 2026-10 --explain net_sales --currency usdt"
+TOGETHER, FORMS = "give --explain FIGURE and --currency C together", "--csv or --json, not both"
+REFUSED = {
+    "statement --month 2026-13": "'2026-13' is not a month",
+    "statement --month 2026-10 --calendar jalali": "write 1405-07 or 1405-08",
+    "statement --month 2026-10 --format docx": "docx': choose from csv, parquet",
+    "statement --month 2026-10 --last-month": "give exactly one of PERIOD",
+    "statement --last-month --this-month": "give exactly one of PERIOD",
+    "statement": "give exactly one of PERIOD",
+    "statement 2026-10 --explain net_sales": TOGETHER,
+    "statement 2026-10 --csv": TOGETHER,
+    f"{EXPLAIN} --out x.txt": ".csv, .parquet",
+    "statement 2026-10 --in EUR": "only xlsx, html, pdf show another currency",
+    "statement 2026-10 --rates rates.csv": "name it too, with --in EUR",
+    "receipts verify none.csv": "cannot read 'none.csv'",
+    "receipts verify box.csv --out x.xlsx": ".csv, .parquet, .json",
+    "receipts verify box.csv --column other": "no column 'other'",
+    "receipts verify box.csv --month 2026-10": "for the lake",
+    "receipts verify --keep box.csv": "--keep is for files: write their names before it",
+    "receipts verify box.csv --keep x": "box.csv has no column 'x' to keep: it has receipt",
+    "figures --csv --json": FORMS,
+    "sql select --csv --json": FORMS,
+    "compare 2026-09 2026-10 --csv --json": FORMS,
+    f"{EXPLAIN} --csv --json": FORMS,
+    "statement 2026-10 --data-dir here --data-dir there --csv --json": FORMS,
+    "sql 'delete from payments'": 1,
+    "sql 'select x from payments'": 1,
+    "sql \"copy (select 1) to 'x'\"": 1,
+}
 
 
-def test_a_statement_is_printed_and_written(filled, run):
-    """One figure a line, one currency a column; files where the last line says."""
-    done = run("statement", "--month", "2026-10")
-    assert done.code == 0 and "status: due" in done.out
-    assert "Sales less fees and refunds" in done.out
-    assert (filled / "statements" / "2026-10" / "summary.csv").exists()
-
-
-def test_the_calendar_may_stand_in_the_environment(filled, run, monkeypatch):
-    """`SVC_STATEMENT_CALENDAR`, as any other option."""
-    monkeypatch.setenv("SVC_STATEMENT_CALENDAR", "jalali")
-    assert "write 1405-07 or 1405-08" in run("statement", "--month", "2026-10").err
-
-
-def test_named_metadata_is_written_and_a_misspelt_name_is_told(filled, run):
-    """Whoever misspells a property sees so, before the empty column is passed on.
-
-    In JSON, beside the manifest, decimals are text, so that no reader turns them into floats.
-    """
-    words = ("--metadata", "cart, crat", "--format", "csv, json", "--json")
-    done = run("statement", "--month", "2026-10", *words)
-    head = (filled / "statements" / "2026-10" / "lines.csv").read_text().splitlines()[0]
-    assert "comment,metadata.cart,metadata.crat,receipt_verdict" in head
-    assert "metadata.crat is empty in every line" in done.err and "metadata.cart " not in done.err
-    assert (filled / "statements" / "2026-10" / "statement.json").exists()
-    document = json.loads(done.out)
-    assert document["label"] == "2026-10" and document["status"] == "final"
-    assert isinstance(document["summary"][0]["net_sales"], str)
-
-
-def test_out_must_be_a_folder_of_its_own(filled, run, tmp_path):
-    """A folder with somebody's files is refused, and kept."""
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "notes.txt").write_text("keep")
-    done = run("statement", "--month", "2026-10", "--out", str(tmp_path / "mine"))
-    assert done.code == 1 and "not a statement" in done.err
-    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+@pytest.mark.parametrize(("words", "said"), REFUSED.items())
+def test_what_is_refused_is_one_line_and_changes_nothing(filled, run, words, said):
+    """It says what was wrong, and how to write it: 2, or 1 for a query that is not answered."""
+    before, code = content(filled), 1 if said == 1 else 2
+    Path("box.csv").write_text("receipt\nv1.e30.e30\n")
+    done = run(*shlex.split(words))
+    assert (done.code, done.out, len(done.lines)) == (code, "", 1)
+    assert said == 1 or str(said) in done.err
+    assert content(filled) == before and not (filled / "statements").exists()
 
 
 def test_sql_speaks_table_csv_and_json(filled, run):
@@ -257,16 +211,6 @@ def test_sql_reads_a_query_from_stdin(filled, run, monkeypatch):
     """For pipes and editors."""
     monkeypatch.setattr(sys, "stdin", io.StringIO("select 1 as one"))
     assert json.loads(run("sql", "--json").out) == [{"one": 1}]
-
-
-@pytest.mark.parametrize(
-    "query", ["delete from payments", "select x from payments", "copy (select 1) to 'x'"]
-)
-def test_a_query_that_is_not_answered_is_1(filled, run, query):
-    """One line, and the lake as it was."""
-    before = content(filled)
-    done = run("sql", query)
-    assert done.code == 1 and len(done.lines) == 1 and content(filled) == before
 
 
 def test_status_shows_coverage_freshness_and_the_months_with_their_states(filled, run):
@@ -331,6 +275,25 @@ def test_demo_runs_the_whole_path(run):
     assert {status for _, status in statuses[1:3]} == {"not checked"}
 
 
+@pytest.mark.thorough
+def test_the_demos_merchant_can_be_served_again(run, monkeypatch):
+    """With the options that are printed: the same keys, secrets and records as in the lake."""
+    out = run("demo", "--months", "2", "--payments", "300").out
+    assert "svc-analytics sandbox serve --env-file .env --months 2 --payments 300\n" in out
+    tokens = svc.open_lake("data").sql("select receipt from payments limit 3")["receipt"]
+    Path("box.csv").write_text("receipt\n" + "\n".join(tokens) + "\n")
+    assert run("receipts", "verify", "box.csv").code == 2
+    clock = Clock()
+    with Store() as store:
+        seed(store, Scenario(7, 2, 300, until=clock.now()))
+        with serve(Service(store, clock)) as running:
+            for name, value in running.environment.items():
+                monkeypatch.setenv(name, value)
+            verified = run("receipts", "verify", "box.csv")
+            assert verified.code == 0 and "3 of them proven" in verified.err
+            assert run("extract").code == 0 and run("close", "--last-month").code in (0, 1)
+
+
 def test_an_error_with_vv_shows_where(run, connected):
     """For whoever mends it."""
     done = run("extract", "--from", "never", "-vv")
@@ -354,20 +317,19 @@ def loaded(*names):
 run("--help")
 loaded("pandas", "pyarrow", "duckdb", "httpx", "numpy")
 run("sql", "from payments limit 1", "--data-dir", folder)
-loaded("pandas")
+loaded("pandas", "sqlglot", *(name for name in sys.modules if ".engines" in name))
 import svc_analytics.cli.commands.statement, svc_analytics.cli.commands.compare
 loaded("httpx", "matplotlib", "jinja2", "xlsxwriter")
 run("extract", "--help")
-loaded("httpx", "rich")
-import pandas, rich
+loaded("httpx")
+import pandas
 """
 
 
 def test_a_command_loads_what_it_needs(filled):
-    """Help needs no heavy module, and figures in the terminal no client, picture or page.
+    """Help needs no heavy module, a query no engine, and figures no client, picture or page.
 
-    The client would print with `rich`, and Arrow load Pandas with its first array: whoever wants
-    them still gets them.
+    Arrow would load Pandas with its first array: whoever wants it still gets it.
     """
     words = [sys.executable, "-c", LOADED, filled]
     done = subprocess.run(words, capture_output=True, text=True)
@@ -426,19 +388,3 @@ def test_a_property_that_is_not_utf8_is_refused():
     """No file could hold its name."""
     with pytest.raises(ConfigError, match="is not UTF-8"):
         check_names(["cart\udcff"])
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "figures",
-        "sql select",
-        "compare 2026-09 2026-10",
-        "statement 2026-10 --explain gross_sales --currency btc",
-        "statement 2026-10 --data-dir here --data-dir there",
-    ],
-)
-def test_two_forms_at_once_are_refused(run, words):
-    """What is printed has one form: neither is chosen for whoever asks for both."""
-    refused = run(*words.split(), "--csv", "--json")
-    assert (refused.code, refused.out) == (2, "") and "--csv or --json, not both" in refused.err

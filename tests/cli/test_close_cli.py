@@ -8,23 +8,11 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.instants import to_micros
-from tests.support.closings import Closer, closer_by_commands, table
-from tests.support.commands import Run
+from tests.support.closings import table
 from tests.support.fake_service import payment
 from tests.support.rings import sample
 
 OCTOBER = Path("data/statements/2026-10")
-
-
-@pytest.fixture
-def closer(desk, monkeypatch) -> Closer:
-    """What the commands extract comes from the model service."""
-    return closer_by_commands(desk, monkeypatch)
-
-
-@pytest.fixture
-def call(closer, run) -> Run:
-    return run
 
 
 def test_close_says_what_it_sealed_and_that_it_is_done(call):

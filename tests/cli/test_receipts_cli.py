@@ -1,4 +1,3 @@
-# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """`receipts verify` and `verify_receipts` on a lake of the sandbox, as a person meets them."""
 
 import csv
@@ -13,9 +12,6 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.lake import checksums
-from svc_analytics.sandbox.server import Running
-from tests.cli.test_cli import connected, extracted, filled, running
-from tests.support.commands import Run
 from tests.support.receipt_material import FACTS, signed
 
 LAKE_TOKENS = "select receipt from payments order by paid_at, payment_id limit 3"
@@ -132,24 +128,6 @@ def test_without_a_secret_it_is_2(filled, run, monkeypatch):
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", "")
     done = run("receipts", "verify")
     assert done.code == 2 and "SVC_RECEIPT_SECRETS" in done.err and len(done.lines) == 1
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("none.csv",), "cannot read 'none.csv'"),
-        (("box.csv", "--out", "x.xlsx"), ".csv, .parquet, .json"),
-        (("box.csv", "--column", "other"), "no column 'other'"),
-        (("box.csv", "--month", "2026-10"), "for the lake"),
-        (("--keep", "box.csv"), "--keep is for files: write their names before it"),
-        (("box.csv", "--keep", "x"), "box.csv has no column 'x' to keep: it has receipt"),
-    ],
-)
-def test_bad_usage_is_2(filled, run, words, said):
-    """What was wrong, in one line."""
-    token_file()
-    done = run("receipts", "verify", *words)
-    assert done.code == 2 and said in done.err and len(done.lines) == 1
 
 
 def test_python_takes_series_frames_lists_and_files(connected, filled):

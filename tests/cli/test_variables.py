@@ -9,9 +9,8 @@ import click
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.cli.app import COMMANDS, cli
-from svc_analytics.cli.variables import OptionSetting, default_map, options_of
-from svc_analytics.environment import COMMANDS as COMMANDS_WITH_OPTIONS
+from svc_analytics.cli.app import OptionSetting, cli, default_map, options_of
+from svc_analytics.commands import COMMANDS
 from svc_analytics.environment import Text, is_known
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import cache_folder
@@ -190,11 +189,6 @@ def test_a_flag_that_is_off_is_as_if_it_were_not_there(run, lake):
     """No month stands beside the one that is named wrongly here."""
     write("SVC_STATEMENT_LAST_MONTH=0", "SVC_STATEMENT_EXACT=no")
     assert "'soon' is not a month" in run("statement", "soon", "--data-dir", str(lake.path)).err
-
-
-def test_the_commands_whose_options_count_are_all_commands():
-    """Their names stand below the command line too, where settings are read."""
-    assert sorted(COMMANDS_WITH_OPTIONS) == sorted(COMMANDS)
 
 
 def test_a_lake_opened_without_a_path_is_that_of_the_settings(lake, monkeypatch):

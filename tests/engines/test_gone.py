@@ -82,11 +82,11 @@ def test_a_lost_engine_is_connected_to_anew(monkeypatch):
     """One that is there is asked again without a second probe."""
     made = [DuckEngine(), DuckEngine()]
     monkeypatch.setattr(connect, "_require_listener", lambda address: None)
-    monkeypatch.setattr(spark, "SparkConnect", lambda address: made.pop(0))
+    monkeypatch.setattr(connect, "SparkConnect", lambda address: made.pop(0))
     connect._connected.cache_clear()
     first, second = made
-    assert connect.connect("sc://engine.example") is first
-    assert connect.connect("sc://engine.example") is first
+    assert connect.connect("sc://engine.example").engine is first
+    assert connect.connect("sc://engine.example").engine is first
     first.is_gone = True
-    assert connect.connect("sc://engine.example") is second
+    assert connect.connect("sc://engine.example").engine is second
     connect._connected.cache_clear()

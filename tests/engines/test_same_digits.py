@@ -6,13 +6,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from svc_analytics.engines.connect import connect, open_counted
+from svc_analytics.engines.connect import connect
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.lakes import open_lakes, query_lakes
 from svc_analytics.periods import Period
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.statements.trend import monthly_figures
+from svc_analytics.warehouse.counting import open_counted
 from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.engines import spark_address
@@ -52,7 +53,7 @@ def differing(seed: int, place: int, folder: Path) -> list[str]:
 
 def test_spark_in_ansi_mode_passes_the_probe():
     """With the settings that we give to our session, and no others; once, for all tests below."""
-    assert connect(spark_address()) is not None
+    assert not connect(spark_address()).engine.is_gone
 
 
 @pytest.mark.thorough
@@ -69,9 +70,9 @@ def test_spark_tells_the_sizes_of_the_files_it_sees(tmp_path):
     """So an older copy of a bucket is found out before it is counted."""
     for name, size in (("a.parquet", 3), ("b.parquet", 5)):
         (tmp_path / name).write_bytes(b"x" * size)
-    engine = connect(spark_address())
+    engine = connect(spark_address()).engine
     paths = [str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")]
-    assert engine is not None and engine.sizes(paths) == {"a.parquet": 3, "b.parquet": 5}
+    assert engine.sizes(paths) == {"a.parquet": 3, "b.parquet": 5}
 
 
 def rows(table: pa.Table) -> list[str]:

@@ -2,8 +2,14 @@
 
 import pytest
 
-from svc_analytics.engines.compiler import count_to_the_middle, guard_sums
-from svc_analytics.engines.support import SqlSupport, is_counted, models, reads_records
+from svc_analytics.engines.compiler import (
+    SqlSupport,
+    count_to_the_middle,
+    guard_sums,
+    is_counted,
+    models,
+    reads_records,
+)
 from svc_analytics.engines.trees import DIALECTS, inner_steps, parse
 
 SUPPORT = SqlSupport("spark")

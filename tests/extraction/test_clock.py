@@ -11,8 +11,8 @@ from itertools import chain, repeat
 import httpx
 import pytest
 
-from svc_analytics.cli import reports
 from svc_analytics.cli.commands.extract import extraction_json, extraction_text
+from svc_analytics.cli.commands.status import status_text
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction.clock import RunClock
@@ -161,13 +161,13 @@ def test_once_the_machines_clock_is_mended_all_is_complete(desk):
     machine_at(desk, NOW - DAYS)
     desk.extract()
     check_all(desk.lake, desk.service)
-    text = reports.status_text(lake_status(desk.lake), ())
+    text = status_text(lake_status(desk.lake), ())
     assert "the service's was 1 day ahead of this machine's at the newest run" in text
     desk.machine = None
     run = desk.extract()
     assert not run.notes and not run.needs_attention
     assert covered(desk) == (NOW - minutes(5), NOW)
-    assert "clocks" not in reports.status_text(lake_status(desk.lake), ())
+    assert "clocks" not in status_text(lake_status(desk.lake), ())
 
 
 def test_a_clock_behind_for_one_run_takes_back_no_earlier_claim(desk):
@@ -203,7 +203,7 @@ def is_told(desk: Desk) -> bool:
 def test_a_lake_that_claims_the_future_says_so(misled):
     """Before it heals, `check` blocks and `status` warns."""
     assert is_told(misled)
-    text = reports.status_text(lake_status(misled.lake), ())
+    text = status_text(lake_status(misled.lake), ())
     assert "too early   2026-11-20T12:00:00Z .. 2026-12-20T12:00:00Z: run extract" in text
 
 

@@ -21,7 +21,7 @@ from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.instants import parse_instant
 from svc_analytics.sandbox.server import Running
-from tests.cli.test_cli import connected, running
+from tests.cli.conftest import connected, running
 from tests.support.commands import Run
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, binding, once, payment, refusal, session

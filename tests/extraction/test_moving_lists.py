@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.cli import reports
+from svc_analytics.cli.commands.status import status_text
 from svc_analytics.errors import KeyRefused
 from svc_analytics.extraction import sweep
 from svc_analytics.extraction.plan import ExtractionResult
@@ -140,7 +140,7 @@ def test_what_a_vanished_row_hides_is_called_a_single_reading(desk):
     while_read(desk.service, vanish, 7)
     read(desk)
     assert missing(desk)
-    text = reports.status_text(lake_status(desk.lake), ())
+    text = status_text(lake_status(desk.lake), ())
     assert "confirmed   nothing yet: all of it was read only once" in text
     october = "'2026-10-01 00:00:00Z', '2026-11-01 00:00:00Z'"
     made = desk.lake.sql(f"select reading from statement_reading({october})")
@@ -176,7 +176,7 @@ def test_a_closed_month_has_all_that_was_there(desk, act, times):
     assert (closed.state == "sealed") == (not gone) and not missing(desk)
     [payments, _] = table(closed.folder, "reading")
     assert payments["reading"] == ("single" if gone else "confirmed")
-    text, _, _ = reports.status_text(lake_status(desk.lake), ()).partition("payout_records")
+    text, _, _ = status_text(lake_status(desk.lake), ()).partition("payout_records")
     assert ("confirmed   2026-10-01T00:00:00Z .. 2026-11-01" in text) == (not gone)
 
 

@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
-from svc_analytics.cli.reports import what_next
+from svc_analytics.cli.commands.demo import what_next
 from svc_analytics.errors import ConfigError, LakeError, install
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import known_months

@@ -130,7 +130,7 @@ TARGETS: dict[str, Target] = {
             "language/test_catalogue.py",
             *("statements/test_final.py", "statements/test_statement.py"),
             *("closing/test_verdicts_after_seal.py", "lake/test_external_rates.py"),
-            *("cli/test_balance_cli.py", "cli/test_accept_cli.py", "warehouse/test_figures.py"),
+            *("cli/test_accept_cli.py", "warehouse/test_figures.py"),
         ),
     ),
     "checks": Target(

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from svc_analytics.cli.reports import statement_text
+from svc_analytics.cli.commands.statement import statement_text
 from svc_analytics.errors import ConfigError
 from svc_analytics.render import page
 from svc_analytics.statements.balance_assertions import read_assertions

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.cli.reports import statement_text
+from svc_analytics.cli.commands.statement import statement_text
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import SECOND, format_instant, parse_instant, to_micros
 from svc_analytics.messages import Message

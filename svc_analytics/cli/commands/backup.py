@@ -37,6 +37,7 @@ from svc_analytics.warehouse.images import write_views
 )
 @options.shared_options
 def backup(
+    *,
     target: str,
     verifies: bool,
     keep: int | None,
@@ -111,7 +112,7 @@ def _print_check(result: backups.BackupCheck, *, as_json: bool) -> None:
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="List what would be written.")
 @options.shared_options
 def restore(
-    target: str, at: str | None, is_dry_run: bool, data_dir: str | None, as_json: bool
+    *, target: str, at: str | None, is_dry_run: bool, data_dir: str | None, as_json: bool
 ) -> None:
     """Restore a backup into an empty lake folder.
 

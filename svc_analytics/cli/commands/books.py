@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
 import click
 
@@ -34,30 +35,10 @@ from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.periods import Period
 from svc_analytics.storage import merge_into
 
 _COINS = "select distinct currency from ledger_entries order by currency"
-
-
-@dataclass(frozen=True)
-class BooksChoices:
-    """The choices for a file of entries, as they are typed."""
-
-    preset: str | None
-    accounts: str | None
-    by: str
-    out: str | None
-    rates: str | None
-    is_provisional: bool
-    is_booked: bool
-
-
-@dataclass(frozen=True)
-class Instead:
-    """The tasks without a file of entries: to begin a chart of accounts, or to check one."""
-
-    is_init: bool
-    is_check: bool
 
 
 @dataclass(frozen=True)
@@ -137,15 +118,21 @@ class Checked:
 )
 @options.zone_options
 @options.shared_options
-@options.as_value("asked", BooksChoices)
-@options.as_value("instead", Instead)
 def books(
+    *,
     month: str | None,
-    at: PeriodOptions,
-    asked: BooksChoices,
-    instead: Instead,
+    preset: str | None,
+    accounts: str | None,
+    by: str,
+    out: str | None,
+    rates: str | None,
+    is_provisional: bool,
+    is_booked: bool,
+    is_init: bool,
+    is_check: bool,
     data_dir: str | None,
     as_json: bool,
+    **at: Unpack[PeriodOptions],
 ) -> None:
     """Write a sealed month as entries for the accounting software.
 
@@ -155,28 +142,29 @@ def books(
     rates where the books are not in USD.
     """
     lake = options.open_lake(data_dir)
-    path = Path(asked.accounts or lake.path / FILE)
-    if instead.is_init:
+    path = Path(accounts or lake.path / FILE)
+    if is_init:
         _begin(path, lake, as_json)
         return
     if month is None:
         raise ConfigError("no month given: svc-analytics books 2026-10 --preset xero")
-    accounts, preset = read_accounts(path), PRESETS.get(asked.preset or "")
-    source = books_source(lake, month, at, may_be_provisional=asked.is_provisional)
+    chart, system = read_accounts(path), PRESETS.get(preset or "")
+    source = books_source(lake, month, at, may_be_provisional=is_provisional)
 
-    def make(preset: Preset) -> Books:
-        return books_for(lake, source, accounts, preset, asked.by, asked.rates)
+    def make(system: Preset) -> Books:
+        return books_for(lake, source, chart, system, by, rates)
 
-    if instead.is_check:
-        _print_checked(Checked.of(source, accounts, preset, make), preset, as_json)
+    if is_check:
+        _print_checked(Checked.of(source, chart, system, make), system, as_json)
         return
-    if not preset:
+    if not system:
         raise ConfigError(f"give --preset: {', '.join(PRESETS)}")
-    if asked.is_booked and source.seal is None:
+    if is_booked and source.seal is None:
         raise ConfigError(f"{source.period.folder} is not sealed: only a seal can be booked")
-    month_books = make(preset)
-    _write(month_books, preset, lake, asked.out, as_json)
-    _note_booked(month_books, source, lake, asked)
+    month_books = make(system)
+    _write(month_books, system, lake, out, as_json)
+    if is_booked and source.seal:
+        _note_booked(month_books, system, lake, source.period, source.seal)
 
 
 def _begin(path: Path, lake: Lakehouse, as_json: bool) -> None:
@@ -251,12 +239,10 @@ def _write(
 
 
 def _note_booked(
-    month_books: Books, source: BooksSource, lake: Lakehouse, asked: BooksChoices
+    month_books: Books, preset: Preset, lake: Lakehouse, period: Period, seal: str
 ) -> None:
-    if source.seal is None or asked.preset is None or not asked.is_booked:
-        return
     booking, entries = month_books.booking, month_books.journal.entries
-    ledger = ledger_of(lake, booking.accounts, PRESETS[asked.preset])
-    note_booked(lake.storage, ledger, booking, source.period, entries, source.seal)
-    line = f"{source.period.folder} is noted as imported, in {lake.path / FOLDER}"
-    echo_note(line, "booked", period=source.period.folder)
+    ledger = ledger_of(lake, booking.accounts, preset)
+    note_booked(lake.storage, ledger, booking, period, entries, seal)
+    line = f"{period.folder} is noted as imported, in {lake.path / FOLDER}"
+    echo_note(line, "booked", period=period.folder)

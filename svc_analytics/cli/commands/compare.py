@@ -1,108 +1,55 @@
 """`compare`, `statement-diff`: two months of the lake, or two statements in folders."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import click
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.several_lakes import beside, open_each
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.stated import compare as compare_months
+from svc_analytics.config import read_engine
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import output_file, to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.lakes.views import MERCHANT
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.compared.folder import check_forms
 from svc_analytics.statements.change import THRESHOLD, Change, explain_comparison
 from svc_analytics.statements.comparison import Comparison
+from svc_analytics.warehouse.several_lakes import MERCHANT, beside
 
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV, every digit.")
 _SEE = "--rows, --csv or --json give each record that differs; --out diff.html writes a page."
 exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
 
 
-@dataclass(frozen=True)
-class ComparisonChoices:
-    """The periods, figures and coins that are compared."""
-
-    before: str | None
-    period: str | None
-    currency: str | None
-    only: str | None
-
-    def compare(self, lake: Lakehouse, at: PeriodOptions, *, exact: bool) -> Comparison:
-        """Compare them in a lake."""
-        only = options.split_names(self.only) or None
-        named = (self.before, self.period)
-        return compare_months(lake, *named, **at, only=only, coins=self.coins, exact=exact)
-
-    @property
-    def coins(self) -> tuple[str, ...] | None:
-        """The coins that are named; None for all."""
-        return options.split_names(self.currency) or None
-
-
-@dataclass(frozen=True)
-class Why:
-    """Whether it is asked why figures moved, and from which change on a sentence is needed."""
-
-    is_why: bool
-    threshold: int
-
-    def explain(self, both: Comparison, coins: Sequence[str] | None) -> Comparison | Change:
-        """Explain the changes of a comparison, if that is asked."""
-        return explain_comparison(both, coins, self.threshold) if self.is_why else both
-
-
-@dataclass(frozen=True)
-class ComparisonFolder:
-    """The folder that a comparison is written into, if any, and its forms."""
-
-    out: str | None
-    formats: str
-    lang: str
-    digits: str
-
-    def check(self, lakes: options.LakeOptions) -> None:
-        """Refuse a folder of several merchants, and a form or a language that there is not."""
-        if not Language(self.lang, self.digits).is_english and not self.out:
-            raise ConfigError("--lang is for --out: what a terminal shows is in English")
-        check_forms(options.split_names(self.formats))
-        if self.out and lakes.are_several:
-            raise ConfigError("--out holds the comparison of one merchant: give --data-dir once")
-
-    def write(self, comparison: Comparison | Change) -> None:
-        """Write the comparison, if that is wanted."""
-        if self.out:
-            formats = options.split_names(self.formats)
-            out = comparison.save(self.out, formats, lang=self.lang, digits=self.digits)
-            echo_note(f"written to {out}", "written", path=out)
-
-
 @click.command()
 @click.argument("before", metavar="[BEFORE]", required=False)
 @click.argument("period", metavar="[PERIOD]", required=False)
 @options.zone_options
-@click.option("--currency", metavar="C,...", help="Only these coins, with commas between.")
-@click.option("--only", metavar="FIGURE,...", help="Only these figures, with commas between.")
+@click.option(
+    "--currency",
+    metavar="C,...",
+    callback=options.names_of_option,
+    help="Only these coins, with commas between.",
+)
+@click.option(
+    "--only",
+    metavar="FIGURE,...",
+    callback=options.names_of_option,
+    help="Only these figures, with commas between.",
+)
 @exact_option
 @csv_option
 @click.option("--out", metavar="DIR", help="Write the comparison into this folder too.")
-@click.option(
-    "--format",
-    "formats",
-    default="html,xlsx,csv",
-    show_default=True,
-    help="Forms to write into --out: csv, html, json, xlsx; with commas between.",
+@options.format_option(
+    "Forms to write into --out: csv, html, json, xlsx; with commas between.", "html,xlsx,csv"
 )
-@options.lang_option
-@options.digits_option
+@options.language_options
 @click.option("--why", "is_why", is_flag=True, help="Show the parts that each change is made of.")
 @click.option(
     "--threshold",
@@ -111,20 +58,27 @@ class ComparisonFolder:
     show_default=True,
     help="With --why: a change of more per cent needs a sentence.",
 )
-@options.as_value("why", Why)
-@options.as_value("written", ComparisonFolder)
-@options.as_value("asked", ComparisonChoices)
 @options.engine_options
 @options.several_lakes_options
-@options.as_value("lakes", options.LakeOptions)
-@options.as_value("printed", options.Printed)
 def compare(
-    asked: ComparisonChoices,
-    at: PeriodOptions,
-    why: Why,
-    written: ComparisonFolder,
-    lakes: options.LakeOptions,
-    printed: options.Printed,
+    *,
+    before: str | None,
+    period: str | None,
+    currency: tuple[str, ...],
+    only: tuple[str, ...],
+    exact: bool,
+    as_csv: bool,
+    out: str | None,
+    formats: tuple[str, ...],
+    lang: str,
+    digits: str,
+    is_why: bool,
+    threshold: int,
+    engine: str | None,
+    engine_data: tuple[str, ...],
+    data_dir: tuple[str, ...],
+    as_json: bool,
+    **at: Unpack[PeriodOptions],
 ) -> None:
     """Compare two months, quarters or years, figure by figure and coin by coin.
 
@@ -134,20 +88,30 @@ def compare(
     before, and so is any period with "previous year" in the place of BEFORE. With --data-dir
     several times, each merchant is compared with itself.
     """
-    printed.check()
-    written.check(lakes)
-    opened = open_each(lakes)
-    compared = [asked.compare(lake, at, exact=printed.exact) for lake in opened]
-    comparisons = [why.explain(each, asked.coins) for each in compared]
-    _require_same_months(comparisons)
-    written.write(comparisons[0])
-    if printed.as_json:
-        click.echo(to_json(_compared(opened, comparisons)))
-    elif printed.as_csv:
-        click.echo(to_safe_csv(beside(opened, [each.table for each in comparisons])), nl=False)
+    options.check_one_form(as_csv=as_csv, as_json=as_json)
+    if not Language(lang, digits).is_english and not out:
+        raise ConfigError("--lang is for --out: what a terminal shows is in English")
+    check_forms(formats)
+    if out and len(data_dir) > 1:
+        raise ConfigError("--out holds the comparison of one merchant: give --data-dir once")
+    opened = options.open_each(data_dir, read_engine(engine, engine_data))
+    coins, compared = currency or None, list[Comparison | Change]()
+    for lake in opened:
+        both = compare_months(
+            lake, before, period, **at, only=only or None, coins=coins, exact=exact
+        )
+        compared.append(explain_comparison(both, coins, threshold) if is_why else both)
+    _require_same_months(compared)
+    if out:
+        folder = compared[0].save(out, formats, lang=lang, digits=digits)
+        echo_note(f"written to {folder}", "written", path=folder)
+    if as_json:
+        click.echo(to_json(_compared(opened, compared)))
+    elif as_csv:
+        click.echo(to_safe_csv(beside(opened, [each.table for each in compared])), nl=False)
     else:
-        click.echo("\n\n".join(map(str, comparisons)))
-    if any(each.needs_attention for each in comparisons):
+        click.echo("\n\n".join(map(str, compared)))
+    if any(each.needs_attention for each in compared):
         raise SystemExit(EXIT_ATTENTION)
 
 
@@ -177,14 +141,16 @@ def _compared(
 @exact_option
 @csv_option
 @options.shared_options
-@options.as_value("printed", options.Printed)
 def statement_diff(
+    *,
     old: str,
     new: str,
     has_rows: bool,
     out: str | None,
-    printed: options.Printed,
+    exact: bool,
+    as_csv: bool,
     data_dir: str | None,
+    as_json: bool,
 ) -> None:
     """Compare two statements: two versions of a month, or two months.
 
@@ -192,17 +158,17 @@ def statement_diff(
     many rows of each table changed. Of two months it shows every figure of every coin,
     with the difference and the percentage. Names files that were altered.
     """
-    printed.check()
+    options.check_one_form(as_csv=as_csv, as_json=as_json)
     diff = diff_statements(old, new)
     if out:
-        _write_page(diff, out, has_rows or diff.is_of_versions, printed.exact)
-    if printed.as_json:
+        _write_page(diff, out, has_rows or diff.is_of_versions, exact)
+    if as_json:
         click.echo(to_json(_document(diff)))
-    elif printed.as_csv:
+    elif as_csv:
         rows = diff.table if has_rows or diff.is_of_versions else diff.comparison
         click.echo(to_safe_csv(rows), nl=False)
     elif not out:
-        click.echo(_diff_text(diff, has_rows, printed.exact))
+        click.echo(_diff_text(diff, has_rows, exact))
     for text in diff.altered:
         echo_note(f"altered: {text}", "altered", "warning", reason=text)
     if diff.altered:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import click
 
+from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.dry_runs import dry_run
-from svc_analytics.cli.options import (
-    as_value,
-    dry_run_option,
-    number_option,
-    patience_option,
-    shared_options,
-)
-from svc_analytics.cli.watched import watched
+from svc_analytics.cli.runs import dry_run, watched
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.coverage import format_spans
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
@@ -29,28 +22,6 @@ from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import BEGINNING, HOUR, format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
-
-
-@dataclass(frozen=True)
-class RequestOptions:
-    """The bounds of a run, as they are typed."""
-
-    start: str | None
-    end: str | None
-    streams: tuple[str, ...]
-    overlap_hours: int
-    reread: bool
-    is_dry: bool
-
-    def request(self) -> Request:
-        """Return the request to the extraction."""
-        return Request(
-            streams=tuple(dict.fromkeys(self.streams)) or tuple(STREAMS),
-            start=parse_bound(self.start) if self.start else BEGINNING,
-            end=parse_bound(self.end) if self.end else None,
-            overlap=self.overlap_hours * HOUR,
-            rereads=self.reread,
-        )
 
 
 @click.command()
@@ -71,23 +42,28 @@ class RequestOptions:
     metavar="N",
     help="Read this many pages at a time.  [default: 8; up to 16 where answers take long]",
 )
-@number_option(
+@options.number_option(
     "--overlap-hours", 24, "Also read this many of the newest hours again, for late records.", 0
 )
 @click.option("--reread", is_flag=True, help="Read the whole interval again, even complete time.")
-@dry_run_option
+@options.dry_run_option
 @click.option("--sessions", is_flag=True, help="Look up the checkout sessions of the payments too.")
 @click.option(
     "--bindings",
     metavar="FILE",
     help="Look up the bindings of the customers in FILE too, one customer id a line.",
 )
-@patience_option
-@shared_options
-@as_value("wanted", RequestOptions)
+@options.patience_option
+@options.shared_options
 def extract(
-    wanted: RequestOptions,
+    *,
+    start: str | None,
+    end: str | None,
+    streams: tuple[str, ...],
     workers: int | None,
+    overlap_hours: int,
+    reread: bool,
+    is_dry: bool,
     sessions: bool,
     bindings: str | None,
     patience: int | None,
@@ -99,8 +75,14 @@ def extract(
     Reads the time that is missing, and the newest day again. You can interrupt it at
     any time: the lake keeps what was read, and the next run continues from there.
     """
-    request, streams = wanted.request(), wanted.streams
-    if wanted.is_dry:
+    request = Request(
+        streams=tuple(dict.fromkeys(streams)) or tuple(STREAMS),
+        start=parse_bound(start) if start else BEGINNING,
+        end=parse_bound(end) if end else None,
+        overlap=overlap_hours * HOUR,
+        rereads=reread,
+    )
+    if is_dry:
         settings = _settings(data_dir, patience, streams, sessions=sessions)
         click.echo(dry_run(Lake(settings.data_dir), settings, request, as_json=as_json))
         return

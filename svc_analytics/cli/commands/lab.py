@@ -4,21 +4,14 @@ import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Unpack
 
 import click
 from tqdm.auto import tqdm
 
 from svc_analytics.arguments import PeriodOptions
-from svc_analytics.cli import completion
+from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.options import (
-    data_dir_option,
-    digits_option,
-    month_option,
-    open_lake,
-    shared_options,
-    zone_options,
-)
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.tables import output_file, to_json
@@ -38,20 +31,21 @@ _LAB_OPTIONS = (
 
 
 @click.command()
-@click.argument("name", shell_complete=completion.notebooks)
-@month_option
-@zone_options
+@click.argument("name", shell_complete=options.offer_notebooks)
+@options.month_option
+@options.zone_options
 @click.option("--code/--no-code", "has_code", help="Show the code, too.  [default: --no-code]")
 @click.option("--out", metavar="FILE", help="The page to write.  [default: NAME-MONTH.html]")
-@shared_options
+@options.shared_options
 def notebook(
+    *,
     name: str,
     month: str | None,
-    at: PeriodOptions,
     has_code: bool,
     out: str | None,
     data_dir: str | None,
     as_json: bool,
+    **at: Unpack[PeriodOptions],
 ) -> None:
     """Run a notebook for a month and write an HTML page.
 
@@ -59,7 +53,7 @@ def notebook(
     month of the lake. The page shows the answers with their period and status, and
     prints on A4; it has no code and no pickers. The notebook itself stays as it is.
     """
-    lake = open_lake(data_dir)
+    lake = options.open_lake(data_dir)
     path = runner.find_notebook(name)
     chosen = _month(path, lake, month, at)
     target = Path(out or "-".join([path.stem, *([chosen] if chosen else [])]) + ".html")
@@ -100,9 +94,9 @@ def _month(path: Path, lake: Lake, month: str | None, at: PeriodOptions) -> str 
     show_default=True,
     help="The language of the close desk and its forms: English, Persian (fa) or both.",
 )
-@digits_option
-@data_dir_option
-def lab(arguments: tuple[str, ...], lang: str, digits: str, data_dir: str | None) -> None:
+@options.digits_option
+@options.data_dir_option
+def lab(*, arguments: tuple[str, ...], lang: str, digits: str, data_dir: str | None) -> None:
     """Open the notebooks in JupyterLab.
 
     They are copies, in the folder notebooks of the lake: change them as you like. They get

@@ -1,45 +1,35 @@
-"""`status`, `check`, `sql`, `views`: what the lake holds, its findings, and queries on it."""
+"""`check`, `sql`, `views`, `bundle`: findings of a lake, queries on it, its views given away."""
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
 import pyarrow as pa
 
-from svc_analytics.cli import reports
+from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note, echo_progress, table_text
-from svc_analytics.cli.options import (
-    LakeOptions,
-    as_value,
-    check_one_form,
-    engine_options,
-    several_lakes_options,
-    wide_option,
-)
-from svc_analytics.cli.several_lakes import beside, open_each
-from svc_analytics.closing.acceptances import ahead_findings, left_out
-from svc_analytics.closing.handover.signatures import unsigned_months
-from svc_analytics.closing.month_states import judged_months
+from svc_analytics.closing.acceptances import ahead_findings
+from svc_analytics.closing.handover.bundle import write_bundle
 from svc_analytics.closing.neighbours import unmet_findings
-from svc_analytics.engines.connect import count
+from svc_analytics.config import read_engine
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
+from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import counted
-from svc_analytics.instants import now
-from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.lakes import query_lakes
 from svc_analytics.messages import KEPT
 from svc_analytics.render.findings import shown_findings
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.statements.rules import find_exceptions
-from svc_analytics.unattended.notices import scheduled_months
 from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
 from svc_analytics.warehouse.catalogue import describe_views
+from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
+from svc_analytics.warehouse.several_lakes import beside
 
 _ACCEPTED = ("acknowledged_reason", "acknowledged_by")
 _DBT_HEAD = """\
@@ -54,32 +44,6 @@ sources:
 
 
 @click.command()
-@several_lakes_options
-def status(data_dir: tuple[str, ...], as_json: bool) -> None:
-    """Show what the lake holds and how complete it is.
-
-    Shows rows, coverage, gaps, freshness and quarantine of each stream, the records that a
-    person accepted as not counted, and the state of each month: running, due, late, blocked
-    and why, sealed or changed since; where months are signed, those that nobody signed; with
-    --data-dir several times, of each merchant.
-    """
-    statuses = [
-        (
-            lake_status(lake),
-            judged_months(lake, now(), echo_progress, scheduled_months(lake)),
-            unsigned_months(lake),
-            left_out(lake),
-        )
-        for lake in open_each(LakeOptions(data_dir))
-    ]
-    if as_json:
-        documents = [reports.status_document(*each) for each in statuses]
-        click.echo(tables.to_json(documents[0] if len(statuses) == 1 else {"lakes": documents}))
-    else:
-        click.echo("\n\n".join(reports.status_text(*each) for each in statuses))
-
-
-@click.command()
 @click.option(
     "--deep",
     "is_deep",
@@ -87,11 +51,18 @@ def status(data_dir: tuple[str, ...], as_json: bool) -> None:
     help="Make each month's statement twice too: as always, and from every row. It takes long, "
     "and runs on this machine, whatever --engine names.",
 )
-@engine_options
-@wide_option
-@several_lakes_options
-@as_value("lakes", LakeOptions)
-def check(is_deep: bool, lakes: LakeOptions, is_wide: bool, as_json: bool) -> None:
+@options.engine_options
+@options.wide_option
+@options.several_lakes_options
+def check(
+    *,
+    is_deep: bool,
+    engine: str | None,
+    engine_data: tuple[str, ...],
+    is_wide: bool,
+    data_dir: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Check the lake against every rule.
 
     Lists each row that breaks a rule. A blocking finding keeps a statement from being
@@ -100,7 +71,7 @@ def check(is_deep: bool, lakes: LakeOptions, is_wide: bool, as_json: bool) -> No
     rows too, and compares. Of sealed months in a row, each must open with what the one
     before closed with. With --data-dir several times, it lists the findings of each merchant.
     """
-    opened = open_each(lakes)
+    opened = options.open_each(data_dir, read_engine(engine, engine_data))
     findings = beside(opened, [_findings(lake, is_deep) for lake in opened])
     if as_json:
         objects = tables.to_objects(findings.drop_columns([KEPT]))
@@ -144,17 +115,19 @@ def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:
     metavar="NAME",
     help="Print it in the SQL of databricks, spark or trino.  [default: spark]",
 )
-@engine_options
-@wide_option
-@several_lakes_options
-@as_value("lakes", LakeOptions)
+@options.engine_options
+@options.wide_option
+@options.several_lakes_options
 def sql(
+    *,
     query: str | None,
     form: str,
     is_printed: bool,
     dialect: str | None,
-    lakes: LakeOptions,
+    engine: str | None,
+    engine_data: tuple[str, ...],
     is_wide: bool,
+    data_dir: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Run one read-only query on the views.
@@ -165,30 +138,24 @@ def sql(
     \b
     svc-analytics sql "select month, currency, net_settlement from net_settlement_monthly"
     """
-    check_one_form(as_csv=form == "csv", as_json=as_json)
+    options.check_one_form(as_csv=form == "csv", as_json=as_json)
     text = query if query is not None else sys.stdin.read()
     if not text.strip():
         raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')
     if dialect and not is_printed:
         raise ConfigError("--dialect says how to print a query: give it with --print")
+    lakes = options.open_each(data_dir, read_engine(engine, engine_data))
     if is_printed:
-        click.echo(_rehearsed(open_each(lakes), text, dialect or "spark"), nl=False)
+        with needs_extra("spark"):
+            from svc_analytics.engines.connect import rehearse
+        click.echo(rehearse(lakes, text, dialect or "spark"), nl=False)
         return
-    answer = _answer(text, open_each(lakes))
-    _print_answer(answer, form, is_wide=is_wide, as_json=as_json)
-
-
-def _answer(query: str, lakes: Sequence[Lakehouse]) -> pa.Table:
-    """Answer a query over one lake, or over several."""
     if len(lakes) > 1:
-        return query_lakes(lakes, query)
-    return count(lakes[0], models_used_by(query), lambda views: views.query_readonly(query))
-
-
-def _rehearsed(lakes: Sequence[Lakehouse], query: str, dialect: str) -> str:
-    with needs_extra("spark"):
-        from svc_analytics.lakes.counted import rehearse_lakes
-    return rehearse_lakes(lakes, query, dialect)
+        answer = query_lakes(lakes, text)
+    else:
+        names = models_used_by(text)
+        answer = count(lakes[0], names, lambda views: views.query_readonly(text))
+    _print_answer(answer, form, is_wide=is_wide, as_json=as_json)
 
 
 def _print_answer(answer: pa.Table, form: str, *, is_wide: bool, as_json: bool) -> None:
@@ -211,9 +178,9 @@ def _require_single_names(names: list[str]) -> None:
 
 @click.command()
 @click.option("--dbt", "is_dbt", is_flag=True, help="Print the views as a source file of dbt.")
-@wide_option
-@several_lakes_options
-def views(is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bool) -> None:
+@options.wide_option
+@options.several_lakes_options
+def views(*, is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bool) -> None:
     """Write analytics.duckdb and list its views.
 
     Other tools query the lake through this file; with --data-dir several times, each lake
@@ -221,7 +188,7 @@ def views(is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bool)
     """
     if is_dbt and as_json:
         raise ConfigError("--dbt prints YAML: leave out --json")
-    lakes = open_each(LakeOptions(data_dir))
+    lakes = options.open_each(data_dir)
     paths = [_written(lake) for lake in lakes]
     described = describe_views(lakes[0])  # they are the same of every lake
     if as_json:
@@ -235,6 +202,23 @@ def views(is_dbt: bool, is_wide: bool, data_dir: tuple[str, ...], as_json: bool)
         click.echo(table_text(pa.Table.from_pylist(rows), is_wide=is_wide))
     for path in paths:
         echo_note(f"other tools find these views in {path}", "written", path=path)
+
+
+@click.command()
+@click.argument("file", metavar="FILE.duckdb")
+@options.shared_options
+def bundle(*, file: str, data_dir: str | None, as_json: bool) -> None:
+    """Write all views of the lake as tables of one DuckDB file.
+
+    The file stands alone: it holds every record with every digit, the meaning of each table
+    and column as a comment, and no path of this machine. DuckDB 1.2 and newer open it. It is
+    of one moment of the lake, also while extract runs.
+    """
+    rows = write_bundle(options.open_lake(data_dir), file)
+    if as_json:
+        click.echo(to_json({"out": file, "rows": rows}))
+    else:
+        click.echo(f"{file} holds {len(rows)} tables, {counted(sum(rows.values()), 'row')}")
 
 
 def _written(lake: Lakehouse) -> str:

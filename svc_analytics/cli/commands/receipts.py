@@ -1,25 +1,22 @@
-"""`receipts`: verify the signed receipts of payments, in the lake or in files."""
+"""`receipts`, `webhooks`: verify what the service signed, in the lake or in files.
+
+Of a saved log of deliveries, also list the records that the lake lacks.
+"""
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import click
 import pyarrow as pa
 from tqdm import tqdm
 
-from svc_analytics.api.client import Client
+from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.options import (
-    as_value,
-    open_lake,
-    patience_option,
-    shared_options,
-    split_names,
-)
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import check_form, to_json, write_rows
@@ -31,7 +28,6 @@ from svc_analytics.periods import GREGORIAN, parse_month
 from svc_analytics.periods import month as utc_month
 from svc_analytics.receipts.bulk import VerifyOnline
 from svc_analytics.receipts.lake_months import count_codes
-from svc_analytics.receipts.online import OnlineVerifier
 from svc_analytics.receipts.token_files import read_sources
 from svc_analytics.receipts.verify_files import (
     IDENTICAL,
@@ -47,6 +43,9 @@ from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import PROVEN, WEBHOOK_SIGNED
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
+from svc_analytics.webhooks import reconcile as deliveries
+from svc_analytics.webhooks.delivery_log import INVALID
+from svc_analytics.webhooks.reconcile import ReconciledDelivery, reconcile, to_table
 
 EVERY_COLUMN = "*"  # what --keep is without names
 MANY = 300_000  # payments; below, starting processes costs more than it saves
@@ -76,31 +75,6 @@ group by verdict
 @click.group()
 def receipts() -> None:
     """Verify the signed receipts of payments."""
-
-
-@dataclass(frozen=True)
-class OfFiles:
-    """The files whose tokens are verified, and their columns."""
-
-    files: tuple[str, ...]
-    column: str | None
-    keep: str | None
-
-    @property
-    def kept_columns(self) -> Wanted:
-        """The columns that --keep asks for: none, every one, or those that it names."""
-        if self.keep in (None, EVERY_COLUMN):
-            return self.keep is not None
-        return split_names(self.keep)
-
-
-@dataclass(frozen=True)
-class OfLake:
-    """Which receipts of the lake are verified and listed, and by how many processes."""
-
-    month: str | None
-    every: bool
-    workers: int | None
 
 
 @dataclass
@@ -181,18 +155,21 @@ class Report:
     metavar="N",
     help="Processes that verify the lake.  [default: one per core; 1 for a small lake]",
 )
-@patience_option
-@shared_options
-@as_value("of_files", OfFiles)
-@as_value("of_lake", OfLake)
-@as_value("report", Report)
+@options.patience_option
+@options.shared_options
 def verify(
-    of_files: OfFiles,
-    of_lake: OfLake,
+    *,
+    files: tuple[str, ...],
+    month: str | None,
+    column: str | None,
+    keep: str | None,
     online: bool,
-    report: Report,
+    out: str | None,
+    every: bool,
+    workers: int | None,
     patience: int | None,
     data_dir: str | None,
+    as_json: bool,
 ) -> None:
     """Verify the receipts of the lake, or the tokens in FILEs.
 
@@ -203,27 +180,25 @@ def verify(
     new and changed payments. Works offline without --online. Exits 3 when a receipt is not
     proven.
     """
-    if report.out:
-        check_form(report.out)
-    if of_files.files and (of_lake.month or of_lake.every):
+    if out:
+        check_form(out)
+    if files and (month or every):
         raise ConfigError("--month and --every are for the lake: give no files with them")
-    if of_files.keep and not of_files.files:
+    if keep and not files:
         raise ConfigError("--keep is for files: write their names before it")
     settings = read_settings(data_dir, patience=patience)
     settings.require_receipt_secrets()
+    report = Report(out, as_json)
     with _online_verifier(settings, online) as verify_online:
-        if of_files.files:
-            _verify_files(of_files, settings, verify_online, report)
+        if files:
+            wanted = keep is not None if keep in (None, EVERY_COLUMN) else options.split_names(keep)
+            _verify_files(files, column, wanted, settings, verify_online, report)
         else:
-            lake, label = open_lake(data_dir), _utc_month(of_lake.month)
-            _verify_lake(lake, label, of_lake.workers, settings, verify_online)
-            _report_lake(lake, label, of_lake.every, report)
+            lake = options.open_lake(data_dir)
+            label = month and parse_month(month, now(), calendar=GREGORIAN).label
+            _verify_lake(lake, label, workers, settings, verify_online)
+            _report_lake(lake, label, every, report)
     raise SystemExit(report.conclude())
-
-
-def _utc_month(text: str | None) -> str | None:
-    """Return the label of a UTC month, as the lake's files have it."""
-    return None if text is None else parse_month(text, now(), calendar=GREGORIAN).label
 
 
 @contextmanager
@@ -232,13 +207,18 @@ def _online_verifier(settings: Settings, online: bool) -> Iterator[VerifyOnline 
     if not online:
         yield None
         return
+    from svc_analytics.api.client import Client
+    from svc_analytics.receipts.online import OnlineVerifier
+
     settings.require_service()
     with Client(settings, workers=1) as client:
         yield OnlineVerifier(client, settings.receipt_secrets).verify
 
 
 def _verify_files(
-    of_files: OfFiles,
+    files: Sequence[str],
+    column: str | None,
+    wanted: Wanted,
     settings: Settings,
     verify_online: VerifyOnline | None,
     report: Report,
@@ -252,14 +232,11 @@ def _verify_files(
             yield table
 
     with (
-        open_kept(of_files.files, of_files.column, of_files.kept_columns, OUTPUT.names) as (
-            sources,
-            columns,
-        ),
+        open_kept(files, column, wanted, OUTPUT.names) as (sources, columns),
         open_payments(Lake(settings.data_dir)) as payments,
         _bar() as bar,
     ):
-        batches = read_sources(sources, of_files.column, columns.names)
+        batches = read_sources(sources, column, columns.names)
         tables = verify_batches(batches, payments, settings, verify_online, columns, report.codes)
         report.write(counted(tables), columns.added_to(OUTPUT))
 
@@ -313,3 +290,110 @@ def _workers_for(lake: Lake) -> int:
 
 def _bar() -> Any:
     return tqdm(desc="verifying", unit=" receipts", disable=None, leave=False)
+
+
+@click.group()
+def webhooks() -> None:
+    """Verify saved webhook deliveries."""
+
+
+@webhooks.command("verify")
+@click.argument("file", metavar="FILE")
+@click.option("--out", metavar="FILE", help="Write this .csv, .parquet or .json file.")
+@options.shared_options
+def verify_deliveries(*, file: str, out: str | None, data_dir: str | None, as_json: bool) -> None:
+    """Verify a log of deliveries; list the payments and payouts the lake lacks.
+
+    FILE is NDJSON or a JSON list, packed with gzip or not, or - for stdin; each object holds
+    received_at, signature (the header x-pay-signature) and body_base64 (the exact raw body).
+    A file that is no such log is refused. Prints line_no, event_id,
+    event_type, verdict, reason, subject, record_id, in_lake and differences as CSV. Exits 3
+    when a delivery is not valid or contradicts its record (another order, kind or status), or
+    the lake lacks a record of time that was read.
+    """
+    if out:
+        check_form(out)
+    settings = read_settings(data_dir)
+    lake = Lake(settings.data_dir)
+    counts = _DeliveryCounts()
+    batches = reconcile(file, lake, settings.webhook_secrets)
+    _write_deliveries(counts.count(batches), counts, out, as_json)
+    if not counts.verdicts:
+        name = "stdin" if file == "-" else file
+        echo_note(f"{name} is empty: it holds no delivery", "empty_log", "warning", file=name)
+    if not lake.exists:
+        line = f"no lake in {lake.place}: in_lake is unknown for every delivery"
+        echo_note(line, "no_lake", place=lake.place)
+    raise SystemExit(counts.conclude())
+
+
+class _DeliveryCounts:
+    """Counts of deliveries and missing records, for the summary and the exit code."""
+
+    def __init__(self) -> None:
+        self.verdicts: Counter[str] = Counter()
+        self.missing: dict[tuple[str, str], None] = {}
+        self.absent: dict[tuple[str, str], None] = {}
+        self.contradicting: dict[tuple[str, str], None] = {}
+
+    def count(self, batches: Iterator[list[ReconciledDelivery]]) -> Iterator[pa.Table]:
+        first = next(batches, [])  # a file that cannot be read ends it before the header
+        for batch in chain([first], batches):
+            for item in batch:
+                self._add(item)
+            yield to_table(batch)
+
+    def _add(self, item: ReconciledDelivery) -> None:
+        self.verdicts[item.delivery.verdict] += 1
+        if item.differences:
+            self.contradicting[str(item.delivery.subject), str(item.delivery.record_id)] = None
+        if item.in_lake is False:
+            names = self.missing if item.is_missing else self.absent
+            names[str(item.delivery.subject), str(item.delivery.record_id)] = None
+
+    @property
+    def invalid(self) -> int:
+        return sum(self.verdicts[name] for name in INVALID)
+
+    def conclude(self) -> int:
+        """Sum up on stderr; return the exit code."""
+        counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
+        total = self.verdicts.total()
+        deliveries = counted(total, "delivery", "deliveries")
+        line = f"{deliveries}, {self.invalid:,} of them not valid ({counts or 'none'})"
+        echo_note(line, "deliveries", deliveries=total, verdicts=self.verdicts)
+        if self.missing:
+            echo_note(
+                f"{counted(len(self.missing), 'record')} missing: the lake was read for that time",
+                "missing_records",
+                "warning",
+                records=len(self.missing),
+            )
+        if self.contradicting:
+            count = len(self.contradicting)
+            line = f"{counted(count, 'record')} contradicted by an event: see its differences"
+            echo_note(line, "contradicted_records", "warning", records=count)
+        if self.absent:
+            line = f"{counted(len(self.absent), 'record')} not in the lake yet: run extract"
+            echo_note(line, "records_to_extract", records=len(self.absent))
+        is_odd = self.invalid or self.missing or self.contradicting
+        return EXIT_ATTENTION if is_odd else 0
+
+
+def _write_deliveries(
+    tables: Iterator[pa.Table], counts: _DeliveryCounts, out: str | None, as_json: bool
+) -> None:
+    rows = write_rows(tables, deliveries.OUTPUT, "deliveries", out, as_json)
+    if as_json:
+        document = {
+            "verdicts": dict(sorted(counts.verdicts.items())),
+            "invalid": counts.invalid,
+            "missing": _named(counts.missing),
+            "contradicting": _named(counts.contradicting),
+            "not_in_lake_yet": _named(counts.absent),
+        }
+        click.echo(to_json(document | rows))
+
+
+def _named(records: dict[tuple[str, str], None]) -> list[dict[str, str]]:
+    return [{"subject": subject, "record_id": record_id} for subject, record_id in records]

@@ -1,31 +1,60 @@
 """`statement`: write a month's statement, or explain where one of its figures comes from."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, Unpack
 
 import click
+from click.core import ParameterSource
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.bucket.address import local_path
-from svc_analytics.cli import completion, explanations, options, reports
+from svc_analytics.cli import options
+from svc_analytics.cli.commands.figures import check_choice, explanation_text, write_explanation
 from svc_analytics.cli.console import echo_note, echo_progress
-from svc_analytics.cli.several_lakes import (
-    open_one,
-    refuse_options_of_one,
-    state_together,
-)
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.closing.stated import statement as make_statement
-from svc_analytics.config import read_rates_path
-from svc_analytics.errors import EXIT_ATTENTION
-from svc_analytics.formatting.tables import check_form
+from svc_analytics.config import read_engine, read_rates_path
+from svc_analytics.errors import EXIT_ATTENTION, ConfigError
+from svc_analytics.formatting.display import table_text
+from svc_analytics.formatting.tables import (
+    check_form,
+    output_file,
+    to_json,
+    to_objects,
+    to_safe_csv,
+    write_rows,
+)
+from svc_analytics.formatting.texts import single_line
+from svc_analytics.instants import format_instant
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.lakes.lakes import GroupStatement
 from svc_analytics.language.catalogue import Language
-from svc_analytics.render.folder import FORMATS, Output, check_currency, write_folder
+from svc_analytics.render.document import (
+    proof_lines,
+    proof_statuses,
+    sealed_state,
+    status_note,
+    status_word,
+)
+from svc_analytics.render.figures import figures_table
+from svc_analytics.render.findings import describe_accepted, describe_balances
+from svc_analytics.render.folder import FORMATS, MANIFEST, Output, check_currency, write_folder
+from svc_analytics.schema import STREAMS
 from svc_analytics.statements.explain import Explanation
 from svc_analytics.statements.reading import name_empty
 from svc_analytics.statements.statement import Statement
+from svc_analytics.webhooks.reconcile import describe
 
+# Options that a statement of one merchant takes, and one of several does not.
+_OF_ONE = {
+    *("figure", "currency", "webhooks", "metadata", "formats", "lang", "digits"),
+    *("currency_in", "rates"),
+}
 _OTHERS = ", --last-month, --this-month and --year-to-date alone"
 _this_month_option = click.option(
     "--this-month", "is_this", is_flag=True, help="The month that is running."
@@ -39,33 +68,12 @@ _to_date_option = click.option(
 )
 
 
-@dataclass(frozen=True)
-class SingleStatement:
-    """The request for a statement of one merchant."""
-
-    figure: str | None
-    currency: str | None
-    webhooks: str | None
-    metadata: str | None
-    formats: str
-    language: Language
-    other: options.OtherCurrency
-
-
-def _name(
-    period: str | None, month: str | None, is_last: bool, is_this: bool, is_to_date: bool
-) -> str:
-    names = (period, month, "last month" if is_last else None, "this month" if is_this else None)
-    return options.choose_period(names, _OTHERS, is_to_date)
-
-
 @click.command()
 @options.period_argument
 @options.month_option
 @options.last_month_option
 @_this_month_option
 @_to_date_option
-@options.as_value("name", _name)
 @options.zone_options
 @options.format_option(f"Forms to write: {', '.join(FORMATS)}; with commas between.")
 @click.option(
@@ -77,7 +85,7 @@ def _name(
 @click.option(
     "--explain",
     "figure",
-    shell_complete=completion.figures,
+    shell_complete=options.offer_figures,
     metavar="FIGURE",
     help="Show what FIGURE is made of, with its first 20 records; write no statement.",
 )
@@ -94,16 +102,30 @@ def _name(
 @options.currency_options
 @options.engine_options
 @options.several_lakes_options
-@options.as_value("single", SingleStatement)
-@options.as_value("lakes", options.LakeOptions)
-@options.as_value("printed", options.Printed)
 def statement(
-    name: str,
-    at: PeriodOptions,
+    *,
+    period: str | None,
+    month: str | None,
+    is_last: bool,
+    is_this: bool,
+    is_to_date: bool,
+    formats: tuple[str, ...],
     out: str | None,
-    single: SingleStatement,
-    lakes: options.LakeOptions,
-    printed: options.Printed,
+    figure: str | None,
+    exact: bool,
+    currency: str | None,
+    as_csv: bool,
+    webhooks: str | None,
+    metadata: tuple[str, ...],
+    lang: str,
+    digits: str,
+    currency_in: str | None,
+    rates: str | None,
+    engine: str | None,
+    engine_data: tuple[str, ...],
+    data_dir: tuple[str, ...],
+    as_json: bool,
+    **at: Unpack[PeriodOptions],
 ) -> None:
     """Write the statement of a month, a quarter or a year, and print its summary.
 
@@ -117,51 +139,47 @@ def statement(
     With --data-dir several times, it prints the figures of each merchant and their sums
     per coin; --csv prints them as rows, and --out writes them (.csv, .parquet, .html).
     """
-    printed.check()
-    if lakes.are_several:
-        refuse_options_of_one()
-        state_together(name, at, lakes, out, printed)
+    last, this = "last month" if is_last else None, "this month" if is_this else None
+    name = options.choose_period((period, month, last, this), _OTHERS, is_to_date)
+    options.check_one_form(as_csv=as_csv, as_json=as_json)
+    counter = read_engine(engine, engine_data)
+    if len(data_dir) > 1:
+        _refuse_options_of_one()
+        _state_together(data_dir, counter, name, at, out, as_csv=as_csv, as_json=as_json)
         return
-    output = Output(options.split_names(single.formats), single.language, echo_progress)
-    _check(output, single, printed)
-    lake = open_one(lakes)
-    if single.figure and single.currency:
+    output = Output(formats, Language(lang, digits), echo_progress)
+    output.check()
+    options.check_rates(currency_in, rates)
+    check_currency(currency_in, formats)
+    check_choice(figure, currency, as_csv=as_csv)
+    [lake] = options.open_each(data_dir, counter)
+    if figure and currency:
         if out:
             check_form(out)
-        explanation = lake.explain(name, single.currency, single.figure, **at)
-        _print_explanation(explanation, out, printed)
+        explanation = lake.explain(name, currency, figure, **at)
+        _print_explanation(explanation, out, as_csv=as_csv, as_json=as_json)
         return
-    properties = options.split_names(single.metadata)
-    new = make_statement(lake, name, webhooks=single.webhooks, metadata=properties, **at)
-    new = _in_currency(new, lake, single.other)
-    folder = _save(new, lake, out, output)
-    click.echo(reports.statement_report(new, folder, as_json=printed.as_json, exact=printed.exact))
+    new = make_statement(lake, name, webhooks=webhooks, metadata=metadata, **at)
+    if currency_in is not None:
+        new = new.in_currency(currency_in, read_rates_path(lake.path, rates))
+    _print_statement(new, _save(new, lake, out, output), exact=exact, as_json=as_json)
+
+
+def _print_statement(new: Statement, folder: Path, *, exact: bool, as_json: bool) -> None:
+    click.echo(statement_report(new, folder, as_json=as_json, exact=exact))
     for text in name_empty(new.tables["lines"], new.period.noun):
         echo_note(text, "empty_metadata")
     if new.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
 
 
-def _check(output: Output, single: SingleStatement, printed: options.Printed) -> None:
-    """Refuse forms and options that do not go together."""
-    output.check()
-    single.other.check()
-    check_currency(single.other.currency, output.formats)
-    explanations.check_choice(single.figure, single.currency, as_csv=printed.as_csv)
-
-
-def _in_currency(new: Statement, lake: Lakehouse, other: options.OtherCurrency) -> Statement:
-    """Return a statement with another currency beside USD, where one was asked for."""
-    if other.currency is None:
-        return new
-    return new.in_currency(other.currency, read_rates_path(lake.path, other.rates))
-
-
-def _print_explanation(explanation: Explanation, out: str | None, printed: options.Printed) -> None:
+def _print_explanation(
+    explanation: Explanation, out: str | None, *, as_csv: bool, as_json: bool
+) -> None:
     """Print what a figure is made of: a part of it as text, or all of it in a form."""
-    if not (out or printed.as_csv or printed.as_json):
-        click.echo(explanations.explanation_text(explanation))
-    elif document := explanations.write_explanation(explanation, out, as_json=printed.as_json):
+    if not (out or as_csv or as_json):
+        click.echo(explanation_text(explanation))
+    elif document := write_explanation(explanation, out, as_json=as_json):
         click.echo(document)
 
 
@@ -183,3 +201,109 @@ def _save(new: Statement, lake: Lakehouse, out: str | None, output: Output) -> P
             )
         return folder
     return write_folder(new, local_path("out", out) if out else folder, output)
+
+
+def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool = False) -> str:
+    """Write a statement for people, or its manifest and summary as a JSON document."""
+    if not as_json:
+        return statement_text(new, folder, exact=exact)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    summary = to_objects(new.tables["summary"])
+    state = {"state": new.state.to_json()} if new.state else {}
+    statuses = {each.name: each.to_json() for each in proof_statuses(new)}
+    document = manifest | state | ({"statuses": statuses} if statuses else {})
+    return to_json(document | {"folder": str(folder), "summary": summary})
+
+
+def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
+    """Write a statement for people: one figure a line, one currency a column."""
+    period = new.period
+    name = single_line(str(new.merchant.get("display_name") or new.merchant["id"]))
+    log = new.options.get("webhooks")
+    head = [
+        f"Statement {period.folder} of {name}",
+        f"{period.title}: {period.local_bounds}; data as of {format_instant(new.as_of)}",
+        f"status: {status_word(new)}",
+        *(f"  {new.status} because {single_line(reason.text)}" for reason in new.reasons),
+        *([f"  {status_note(new)}"] if sealed_state(new) or not new.reasons else []),
+        *(f"  {single_line(line)}" for line in proof_lines(new)),
+        *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
+        *(f"  {single_line(text)}" for text in new.unread_sentences),
+        *_readings(new),
+        *(f"  {single_line(text)}" for text in describe_accepted(new.tables)),
+        *(f"  {single_line(text)}" for text in describe_balances(new.tables)),
+        *([f"webhooks: {single_line(describe(log))}"] if log else []),
+    ]
+    return "\n".join([*head, "", _figures(new, exact=exact), "", f"files: {folder}"])
+
+
+def _readings(new: Statement) -> list[str]:
+    """Warn of what was read only once: a list that moved may have passed over a record."""
+    rows = new.tables["reading"].to_pylist()
+    single = [STREAMS[row["stream"]].words for row in rows if row["reading"] == "single"]
+    text = "were read only once: closing reads them again and compares"
+    return [f"  {' and '.join(single)} {text}"] if single else []
+
+
+def _figures(new: Statement, *, exact: bool) -> str:
+    if not new.tables["summary"].num_rows:
+        return "no movement and no position in any currency"
+    return table_text(replace(figures_table(new, exact=exact), caption=""))
+
+
+def _refuse_options_of_one() -> None:
+    """Refuse what the command that runs was given, and takes for one merchant only."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        is_given = context.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+        if option.name in _OF_ONE and is_given:
+            raise ConfigError(f"{option.opts[0]} is of one merchant: give --data-dir once")
+
+
+def _state_together(
+    data_dirs: Sequence[str],
+    engine: options.EngineSetting,
+    name: str,
+    at: PeriodOptions,
+    out: str | None,
+    *,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    """Print or write the figures of several merchants over one period."""
+    if out and Path(out).suffix.lower() != ".html":
+        check_form(out)
+    group = options.open_together(data_dirs, engine).statement(name, **at)
+    _write_together(group, out, as_csv=as_csv, as_json=as_json)
+    if group.needs_attention:
+        raise SystemExit(EXIT_ATTENTION)
+
+
+def _write_together(group: GroupStatement, out: str | None, *, as_csv: bool, as_json: bool) -> None:
+    if out and Path(out).suffix.lower() == ".html":
+        with output_file(out) as temporary:
+            temporary.write_text(group.to_html(), encoding="utf-8")
+    elif out:
+        write_rows([group.table], group.table.schema, "figures", out, as_json)
+    if as_json:
+        click.echo(to_json(_together_document(group)))
+    elif as_csv:
+        click.echo(to_safe_csv(group.table), nl=False)
+    elif not out:
+        click.echo(str(group))
+    if out:
+        echo_note(f"written to {out}", "written", path=out)
+
+
+def _together_document(group: GroupStatement) -> dict[str, Any]:
+    merchants = [
+        {
+            "merchant_id": merchant,
+            "status": each.status,
+            "reasons": [reason.text for reason in each.reasons],
+            "content_digest": each.content_digest(),
+        }
+        for merchant, each in group.statements.items()
+    ]
+    facts = {"label": group.period.folder, "status": group.status, "merchants": merchants}
+    return facts | {"figures": to_objects(group.table)}

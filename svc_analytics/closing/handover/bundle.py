@@ -7,7 +7,6 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from svc_analytics.engines.connect import of_one_snapshot
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import atomic_write
 from svc_analytics.formatting.display import names_of
@@ -17,6 +16,7 @@ from svc_analytics.lake.layout import tool_version
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.rules import keep_all_findings
 from svc_analytics.warehouse.connection import CONFIG, bound_memory, error_line
+from svc_analytics.warehouse.counting import of_one_snapshot
 from svc_analytics.warehouse.models import Model
 from svc_analytics.warehouse.sql_text import quote
 from svc_analytics.warehouse.view_builder import public_models

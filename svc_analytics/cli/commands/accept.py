@@ -31,7 +31,7 @@ from svc_analytics.statements.wallet_balance import WalletBalance, assert_balanc
 @zone_option
 @shared_options
 def assert_(
-    at: str, coin: str, balance: str, note: str, zone: str, data_dir: str | None, as_json: bool
+    *, at: str, coin: str, balance: str, note: str, zone: str, data_dir: str | None, as_json: bool
 ) -> None:
     """Write down a coin's balance, as the console shows it.
 
@@ -101,6 +101,7 @@ def _as_object(wallet: WalletBalance) -> dict[str, Any]:
 @click.option("--yes", "is_agreed", is_flag=True, help="Accept it without asking.")
 @shared_options
 def accept(
+    *,
     rule: str,
     record: str,
     reason: str,

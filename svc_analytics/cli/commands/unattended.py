@@ -1,9 +1,10 @@
-"""`schedule`: a timer that closes the months that are due, as units of systemd."""
+"""`schedule`, `doctor`: a timer that closes months that are due, and a look at what it needs."""
 
 import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Any, NoReturn
 
 import click
@@ -14,7 +15,7 @@ from svc_analytics.config import read_data_dir, read_settings
 from svc_analytics.environment import SettingPlaces, here
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import to_json
-from svc_analytics.formatting.texts import escape_invisible
+from svc_analytics.formatting.texts import escape_invisible, single_line
 from svc_analytics.instants import format_instant
 from svc_analytics.unattended import schedule as schedules
 from svc_analytics.unattended import scheduled_job
@@ -48,7 +49,7 @@ def schedule() -> None:
 @user_option
 @dry_run_option
 @shared_options
-def install(at: str, is_own: bool, is_dry: bool, data_dir: str | None, as_json: bool) -> None:
+def install(*, at: str, is_own: bool, is_dry: bool, data_dir: str | None, as_json: bool) -> None:
     """Run close --all-due every day by a timer of systemd.
 
     Takes the lake, its owner and the settings as every other command in this folder does, and
@@ -73,7 +74,7 @@ def install(at: str, is_own: bool, is_dry: bool, data_dir: str | None, as_json: 
 @user_option
 @dry_run_option
 @shared_options
-def remove(is_own: bool, is_dry: bool, data_dir: str | None, as_json: bool) -> None:
+def remove(*, is_own: bool, is_dry: bool, data_dir: str | None, as_json: bool) -> None:
     """Stop the timer of a lake and delete its units; the lake and all secrets stay."""
     manager, lake = _manager(is_own), _lake(data_dir)
     if not is_dry:
@@ -87,7 +88,7 @@ def remove(is_own: bool, is_dry: bool, data_dir: str | None, as_json: bool) -> N
 @schedule.command("status")
 @user_option
 @shared_options
-def status(is_own: bool, data_dir: str | None, as_json: bool) -> None:
+def status(*, is_own: bool, data_dir: str | None, as_json: bool) -> None:
     """Say whether the timer is installed, when it runs next, and how its last run ended.
 
     Exits 3 where it will not run, or its last run needs a person.
@@ -190,3 +191,29 @@ def _document(timer: TimerStatus) -> dict[str, Any]:
         "next_at": timer.next_at and format_instant(timer.next_at),
         "last": last and {**asdict(last), "at": format_instant(last.at)},
     }
+
+
+@click.command()
+@shared_options
+def doctor(*, data_dir: str | None, as_json: bool) -> None:
+    """Look at all that runs without a person need, and say what to do.
+
+    Looks at settings, memory, keys, the service, its certificate, the clock, secrets, what signs
+    and stamps, mail servers and other receivers of notices, metrics, the timer, permissions, free
+    space, the files of records, the age of the data, due months and sealed ones; whether close
+    --all-due begins; and says what it did not look at. It sends no notice, alters nothing, and
+    exits 3 where something is wrong.
+    """
+    from svc_analytics.unattended.doctor import Doctor  # it loads the client of the service
+
+    points = []
+    for point in Doctor(here(), partial(read_settings, data_dir), read_watching).points():
+        points.append(point)
+        if not as_json:
+            step = f"; next: {point.next_step}" if point.next_step else ""
+            click.echo(single_line(f"{point.state} {point.name}: {point.text}{step}"))
+    is_well = not any(point.state == "wrong" for point in points)
+    if as_json:
+        click.echo(to_json({"is_well": is_well, "points": list(map(asdict, points))}))
+    if not is_well:
+        raise SystemExit(EXIT_ATTENTION)

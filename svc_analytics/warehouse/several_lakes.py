@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 import duckdb
+import pyarrow as pa
 
 from svc_analytics.errors import LakeError
 from svc_analytics.lake.lake import Lake
@@ -46,6 +47,15 @@ def public_views(models: frozenset[str] | None) -> list[str]:
     """Return the names of the public views among these models; macros take one lake alone."""
     named = [model.name for model, _ in public_models() if not model.signature]
     return [name for name in named if models is None or name in models]
+
+
+def beside(lakes: Sequence[Lake], tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of each lake's table, the merchant first where there are several."""
+    if len(lakes) == 1:
+        return tables[0]
+    named = zip((lake.merchant_id for lake in lakes), tables, strict=True)
+    parts = [rows.add_column(0, MERCHANT, pa.repeat(name, len(rows))) for name, rows in named]
+    return pa.concat_tables(rows.replace_schema_metadata() for rows in parts)
 
 
 def _create(

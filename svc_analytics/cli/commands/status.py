@@ -1,40 +1,54 @@
-"""The texts that commands print: for people, and as JSON documents."""
+"""`status`: what the lake holds, for people and as a JSON document."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
-from shlex import quote
 from typing import Any
 
-from svc_analytics.closing.acceptances import Finding
-from svc_analytics.closing.month_states import LAST
+import click
+
+from svc_analytics.cli.console import echo_progress
+from svc_analytics.cli.options import open_each, several_lakes_options
+from svc_analytics.closing.acceptances import Finding, left_out
+from svc_analytics.closing.handover.signatures import unsigned_months
+from svc_analytics.closing.month_states import LAST, judged_months
 from svc_analytics.coverage import describe_span, format_spans
-from svc_analytics.errors import install
 from svc_analytics.formatting import tables
-from svc_analytics.formatting.display import names_of, table_text
+from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.texts import counted, single_line
-from svc_analytics.instants import ago, duration, format_instant
-from svc_analytics.lake.status import LakeStatus, StreamStatus
+from svc_analytics.instants import ago, duration, format_instant, now
+from svc_analytics.lake.status import LakeStatus, StreamStatus, lake_status
 from svc_analytics.proofs.statuses import LACKING, Status
-from svc_analytics.render.document import (
-    proof_lines,
-    proof_statuses,
-    sealed_state,
-    status_note,
-    status_word,
-)
-from svc_analytics.render.figures import figures_table
-from svc_analytics.render.findings import describe_accepted, describe_balances
-from svc_analytics.render.folder import MANIFEST
 from svc_analytics.render.month_state import MonthState
-from svc_analytics.schema import STREAMS
-from svc_analytics.statements.statement import Statement
-from svc_analytics.webhooks.reconcile import describe
+from svc_analytics.unattended.notices import scheduled_months
 
 _UNSIGNED = "  unsigned    {}: {}; svc-analytics sign --all proves them, and signs them"
+
+
+@click.command()
+@several_lakes_options
+def status(*, data_dir: tuple[str, ...], as_json: bool) -> None:
+    """Show what the lake holds and how complete it is.
+
+    Shows rows, coverage, gaps, freshness and quarantine of each stream, the records that a
+    person accepted as not counted, and the state of each month: running, due, late, blocked
+    and why, sealed or changed since; where months are signed, those that nobody signed; with
+    --data-dir several times, of each merchant.
+    """
+    statuses = [
+        (
+            lake_status(lake),
+            judged_months(lake, now(), echo_progress, scheduled_months(lake)),
+            unsigned_months(lake),
+            left_out(lake),
+        )
+        for lake in open_each(data_dir)
+    ]
+    if as_json:
+        documents = [status_document(*each) for each in statuses]
+        click.echo(tables.to_json(documents[0] if len(statuses) == 1 else {"lakes": documents}))
+    else:
+        click.echo("\n\n".join(status_text(*each) for each in statuses))
 
 
 def status_text(
@@ -194,90 +208,19 @@ def _months_document(months: Sequence[MonthState]) -> dict[str, Any]:
     changed = [
         {**_named(each), "version": each.version} for each in months if each.kind == "changed"
     ]
-    states = [
-        {**_named(each), "note": each.note, **each.to_json(), **_statuses(each.statuses)}
-        for each in months
-    ]
-    return {"due": due, "changed": changed, "months": states}
+    return {"due": due, "changed": changed, "months": [*map(_state_document, months)]}
+
+
+def _state_document(state: MonthState) -> dict[str, Any]:
+    statuses = {each.name: each.to_json() for each in state.statuses}
+    document = {**_named(state), "note": state.note, **state.to_json()}
+    return document | ({"statuses": statuses} if statuses else {})
 
 
 def _named(state: MonthState) -> dict[str, str]:
     """Return the label of a month with its zone and calendar, which tell it from others."""
     period = state.period
     return {"label": state.label, "zone": str(period.zone), "calendar": period.calendar}
-
-
-def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool = False) -> str:
-    """Write a statement for people, or its manifest and summary as a JSON document."""
-    if not as_json:
-        return statement_text(new, folder, exact=exact)
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    summary = tables.to_objects(new.tables["summary"])
-    state = {"state": new.state.to_json()} if new.state else {}
-    document = manifest | state | _statuses(proof_statuses(new))
-    return tables.to_json(document | {"folder": str(folder), "summary": summary})
-
-
-def _statuses(statuses: Sequence[Status]) -> dict[str, Any]:
-    """Return the statuses of a sealed month as JSON documents hold them; nothing of any other."""
-    return {"statuses": {each.name: each.to_json() for each in statuses}} if statuses else {}
-
-
-def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
-    """Write a statement for people: one figure a line, one currency a column."""
-    period = new.period
-    name = single_line(str(new.merchant.get("display_name") or new.merchant["id"]))
-    log = new.options.get("webhooks")
-    head = [
-        f"Statement {period.folder} of {name}",
-        f"{period.title}: {period.local_bounds}; data as of {format_instant(new.as_of)}",
-        f"status: {status_word(new)}",
-        *(f"  {new.status} because {single_line(reason.text)}" for reason in new.reasons),
-        *([f"  {status_note(new)}"] if sealed_state(new) or not new.reasons else []),
-        *(f"  {single_line(line)}" for line in proof_lines(new)),
-        *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
-        *(f"  {single_line(text)}" for text in new.unread_sentences),
-        *_readings(new),
-        *(f"  {single_line(text)}" for text in describe_accepted(new.tables)),
-        *(f"  {single_line(text)}" for text in describe_balances(new.tables)),
-        *([f"webhooks: {single_line(describe(log))}"] if log else []),
-    ]
-    return "\n".join([*head, "", _figures(new, exact=exact), "", f"files: {folder}"])
-
-
-def _readings(new: Statement) -> list[str]:
-    """Warn of what was read only once: a list that moved may have passed over a record."""
-    rows = new.tables["reading"].to_pylist()
-    single = [STREAMS[row["stream"]].words for row in rows if row["reading"] == "single"]
-    text = "were read only once: closing reads them again and compares"
-    return [f"  {' and '.join(single)} {text}"] if single else []
-
-
-def what_next(new: Statement, data_dir: str | None, merchant: str = "") -> str:
-    """Name the next things to try, as commands that can be pasted.
-
-    `merchant` are the options that make the sandbox's merchant again.
-    """
-    option = f" --data-dir {quote(data_dir)}" if data_dir else ""
-    query = "select month, currency, net_settlement from net_settlement_monthly"
-    return "\n".join(
-        [
-            "Try next:",
-            f"  svc-analytics status{option}",
-            f'  svc-analytics sql{option} "{query}"',
-            f"  svc-analytics statement{option} --month {new.period.shift(-1).label}"
-            " --zone Asia/Tehran",
-            f"  svc-analytics sandbox serve --env-file .env{merchant}",
-            "    in another terminal, this month: then extract, receipts verify and close work too",
-            f"  {install('lab,sandbox')} && svc-analytics lab{option}",
-        ]
-    )
-
-
-def _figures(new: Statement, *, exact: bool) -> str:
-    if not new.tables["summary"].num_rows:
-        return "no movement and no position in any currency"
-    return table_text(replace(figures_table(new, exact=exact), caption=""))
 
 
 def _instant(micros: int | None) -> str | None:

@@ -1,4 +1,4 @@
-"""What `extract` and `close` would do: months, files and calls, with nothing asked or written."""
+"""Runs of `extract` and `close`: watched where a timer starts them, or planned with --dry-run."""
 
 from __future__ import annotations
 
@@ -7,16 +7,41 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from svc_analytics.cli.console import echo_warning
+from svc_analytics.closing.due import Reckoning
 from svc_analytics.closing.seals import STATEMENTS, version_folder, versions
-from svc_analytics.config import Settings
+from svc_analytics.config import Settings, read_data_dir
 from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.extraction import clock
 from svc_analytics.extraction.plan import PlannedReading, Request, plan_readings
 from svc_analytics.formatting import tables
 from svc_analytics.lake.lake import Lake
+from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import Period
+from svc_analytics.unattended.notifiers import read_watching
+from svc_analytics.unattended.watch import Watch
 
 _FEWEST_READINGS = 2  # of a month before it is sealed
+
+
+def watched(
+    command: str,
+    data_dir: str | None,
+    months: Reckoning | None = None,
+    period: str = "",
+    language: Language | None = None,
+) -> Watch:
+    """Return the watch of a run, for `with`; without settings of notices it does nothing.
+
+    `months` is the zone and the calendar of the months that are to be sealed, if any are, and
+    `period` the folder's name of the one period that is.
+    """
+
+    def place() -> Lake:
+        return Lake(read_data_dir(data_dir))
+
+    words = language or Language()
+    return Watch(command, place, read_watching(), echo_warning, months, period, words)
 
 
 @dataclass(frozen=True)
