@@ -27,7 +27,7 @@ from tests.support import prepared, rings
 from tests.support.commands import Run, runner
 from tests.support.desks import SETTINGS, Desk
 from tests.support.fake_service import FakeService, refund, spread
-from tests.support.readings import keep_readings
+from tests.support.prepared import keep_readings
 
 EXAMPLES = {"usual": 25, "thorough": 2_000}
 

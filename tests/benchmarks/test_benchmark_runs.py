@@ -10,7 +10,7 @@ from tests.benchmarks.bare_server import payment_id, serve
 from tests.benchmarks.extract_benchmark import extract_all, fetch_all
 from tests.benchmarks.proofs_benchmark import hash_plainly, prove_middle, sealed_beside
 from tests.benchmarks.receipts_work import is_proven, rows_of, verify_all, verify_plainly
-from tests.support.hand_made_lines import row, seal_rows
+from tests.support.packages import row, seal_rows
 
 PAYMENTS = 500
 

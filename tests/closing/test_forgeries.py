@@ -21,8 +21,7 @@ from svc_analytics.closing.restatement.rederive import rederive
 from svc_analytics.closing.verification import forms, proof
 from svc_analytics.closing.verification.facts import wrong_facts
 from svc_analytics.errors import LakeError
-from tests.support.closings import Closer
-from tests.support.forged_folders import (
+from tests.support.altered import (
     OTHER,
     Change,
     Manifest,
@@ -33,6 +32,7 @@ from tests.support.forged_folders import (
     text,
     workbook,
 )
+from tests.support.closings import Closer
 from tests.support.prepared import once
 from tests.support.rings import sample
 

@@ -20,9 +20,9 @@ from svc_analytics.errors import LakeError
 from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.statements.digests import table_digest
 from svc_analytics.statements.tables import tables_of
+from tests.support.altered import Change, Manifest, fact, forge, text
 from tests.support.closings import figure
 from tests.support.fake_service import payment
-from tests.support.forged_folders import Change, Manifest, fact, forge, text
 from tests.support.rings import sample
 
 FORMS = ("csv", "parquet", "xlsx", "json", "journal")

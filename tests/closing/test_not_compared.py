@@ -21,10 +21,10 @@ from svc_analytics.errors import LakeError
 from svc_analytics.instants import to_micros
 from svc_analytics.proofs import signature
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
+from tests.support.altered import OTHER, Change, Manifest, fact, forge, text, workbook
 from tests.support.closings import Closer
-from tests.support.forged_folders import OTHER, Change, Manifest, fact, forge, text, workbook
 from tests.support.rings import sample
-from tests.support.ssh_keys import make_key
+from tests.support.signers import make_key
 
 LATER = datetime(2026, 12, 5, 12, tzinfo=UTC)
 FORMS = {

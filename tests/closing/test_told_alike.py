@@ -19,7 +19,7 @@ from svc_analytics.render.month_state import MonthState
 from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
-from tests.support.readings import keep_readings
+from tests.support.prepared import keep_readings
 from tests.support.rings import rings
 
 LEDGER = """

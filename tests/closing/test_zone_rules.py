@@ -16,9 +16,9 @@ from svc_analytics.closing.states.month_states import judged, state_of
 from svc_analytics.instants import to_micros
 from svc_analytics.periods import read_label
 from svc_analytics.proofs.sealed_zones import lake_zone
+from tests.support.calendars import rule
 from tests.support.closings import table
 from tests.support.fake_service import NOW, payment
-from tests.support.zone_rules import rule
 
 ZONE = "Africa/Casablanca"
 LEDGER = """

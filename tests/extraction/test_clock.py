@@ -25,7 +25,7 @@ from tests.support.desks import Desk
 from tests.support.fake_service import NOW, FakeService, ids, payment, spread
 from tests.support.findings import findings_of
 from tests.support.rings import rings, sample
-from tests.support.served import check_all
+from tests.support.sandboxes import check_all
 
 DAYS = timedelta(days=1)
 MONTH = timedelta(days=30)

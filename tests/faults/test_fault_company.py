@@ -22,7 +22,7 @@ from svc_analytics.warehouse.images import write_views
 from tests.support.desks import Desk
 from tests.support.fake_service import payment, spread
 from tests.support.prepared import extracted
-from tests.support.served import check_all
+from tests.support.sandboxes import check_all
 
 OCTOBER = {"start": parse_instant("2026-10-01T00:00:00Z")[0],
            "end": parse_instant("2026-11-01T00:00:00Z")[0]}  # fmt: skip

@@ -27,7 +27,7 @@ from tests.support.fake_service import (
     spread,
 )
 from tests.support.findings import findings_of
-from tests.support.served import check_all, check_claims
+from tests.support.sandboxes import check_all, check_claims
 
 LONG = 70_000  # characters; httpx makes no address of more than 65,536
 

@@ -23,7 +23,7 @@ from tests.support.fake_service import (
     refusal,
     spread,
 )
-from tests.support.served import check_all, check_claims
+from tests.support.sandboxes import check_all, check_claims
 from tests.support.unit_material import Hours
 
 

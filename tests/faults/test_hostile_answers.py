@@ -57,7 +57,7 @@ from tests.support.hostile_answers import AROUND, BOMB_SIZE, CHANGING, ENDLESS, 
 from tests.support.hostile_wire import KEPT, WIRE, RawServer, Sent, written
 from tests.support.receipt_material import FACTS, RING, signed
 from tests.support.rings import rings, sample
-from tests.support.served import check_all
+from tests.support.sandboxes import check_all
 from tests.support.unit_material import Hours
 
 MOST_REQUESTS = 2_000  # of one run: a sound one takes a hundred

@@ -21,13 +21,13 @@ from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.view_builder import quote
 from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.browsers import Markup
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment, payout
 from tests.support.findings import findings_of
 from tests.support.hostile_texts import HOSTILE
-from tests.support.markup import Markup
 from tests.support.rings import rings, sample
-from tests.support.served import check_all
+from tests.support.sandboxes import check_all
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
 NOT_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -31,11 +31,11 @@ from svc_analytics.notebook.desk.statement_tables import StatementTable, stateme
 from svc_analytics.periods import month
 from svc_analytics.render.month_state import SIGNS, MonthState
 from svc_analytics.warehouse.warehouse import open_warehouse
-from tests.support.demos import demo_copy
 from tests.support.desks import Desk
+from tests.support.documents import demo_copy
 from tests.support.fake_service import FakeService, payment, refusal
 from tests.support.ledgers import read_ledger
-from tests.support.on_a_socket import serving
+from tests.support.loopback import on_a_socket
 from tests.support.prepared import extracted, once
 from tests.support.publishing import contents
 
@@ -63,7 +63,7 @@ def service() -> FakeService:
 @pytest.fixture
 def served(service, settings) -> Iterator[Settings]:
     """The service on a socket, as a close meets it."""
-    with serving(service) as url:
+    with on_a_socket(service) as url:
         yield replace(settings, base_url=url)
 
 

@@ -32,7 +32,7 @@ from svc_analytics.proofs.verify import read_chain
 from svc_analytics.storage import LocalStorage, open_storage
 from tests.proofs.test_merkle import plain_root
 from tests.support.sealed_months import COMMITS, unpack
-from tests.support.ssh_keys import is_signed_by, make_key
+from tests.support.signers import is_signed_by, make_key
 
 
 def chain_of(lake: Path) -> dict[str, Any]:

@@ -11,20 +11,21 @@ from svc_analytics.closing.handover.signatures import unsigned_months
 from svc_analytics.errors import LakeError, NotProven
 from svc_analytics.files import state_folder
 from svc_analytics.proofs.signature import fingerprint_of
-from tests.support.closings import Closer, closer_by_commands
-from tests.support.fake_service import payment
-from tests.support.forged_folders import forge, text
-from tests.support.other_lakes import (
+from tests.support.altered import (
     MONTHS,
     continue_chain,
+    forge,
     lake_of_another_service,
     make_chain_anew,
     places,
     put_in_place,
     signatures,
     signed_by_hand,
+    text,
 )
-from tests.support.ssh_keys import is_signed_by, make_key
+from tests.support.closings import Closer, closer_by_commands
+from tests.support.fake_service import payment
+from tests.support.signers import is_signed_by, make_key
 
 CHAIN = "chain.json.sig"
 OF_MONTHS = [f"{month}/checkpoint.sig" for month in MONTHS]

@@ -19,8 +19,7 @@ from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.proofs.statuses import Trust, statuses_of
 from tests.support.sealed_months import COMMITS, unpack
-from tests.support.ssh_keys import is_signed_by, make_key
-from tests.support.stamping import Counter, StampAuthority, serving
+from tests.support.signers import Counter, StampAuthority, is_signed_by, make_key, serving
 
 
 class Keys(NamedTuple):

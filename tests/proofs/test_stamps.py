@@ -14,7 +14,7 @@ from svc_analytics.proofs import verify
 from svc_analytics.proofs.checkpoint import FILE, QUERY, STAMP
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.proofs.statuses import Trust, statuses_of
-from tests.support.stamping import StampAuthority, serving
+from tests.support.signers import StampAuthority, serving
 
 TEXT = b"a checkpoint\n"
 

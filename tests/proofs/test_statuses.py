@@ -13,10 +13,9 @@ from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.proofs import signature, verify
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, write_checkpoint
 from svc_analytics.proofs.statuses import Trust, statuses_of
-from tests.support.forged_packages import PROOFS
+from tests.support.packages import PROOFS, Strange, packed_month
 from tests.support.rings import sample
-from tests.support.ssh_keys import make_key
-from tests.support.strange_folders import Strange, packed_month
+from tests.support.signers import make_key
 
 
 @pytest.fixture(scope="module")

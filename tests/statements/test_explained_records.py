@@ -14,8 +14,8 @@ from svc_analytics.statements.explain import origin_of, read_records
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.figures import Figure, read_figures, stated_figures
 from svc_analytics.warehouse.warehouse import open_warehouse
-from tests.support.full_scan import quotients
-from tests.support.full_scan.quotients import middle
+from tests.support.full_scan import values as quotients
+from tests.support.full_scan.values import middle
 from tests.support.prepared import extracted
 from tests.support.rings import sample
 from tests.support.seeded_lakes import make_seeded_lake, state

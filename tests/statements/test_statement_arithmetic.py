@@ -26,7 +26,7 @@ from tests.support.desks import machine_clock_at
 from tests.support.full_scan.comparison import differences, full_scan
 from tests.support.full_scan.rows import Books, plain
 from tests.support.rings import rings
-from tests.support.served import check_all
+from tests.support.sandboxes import check_all
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 # One of refunds of all before it; the first one, the running one, half hours, clocks that change.

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.closings import Closer, closer_by_commands
 from tests.support.commands import Run
-from tests.support.post_office import PostOffice, post_office
+from tests.support.mail import PostOffice, post_office
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.web import call as call_web
 from tests.support.fake_service import payment
 from tests.support.loopback import answering, whole
-from tests.support.post_office import PostOffice, post_office
+from tests.support.mail import PostOffice, post_office
 from tests.support.rings import rings
 
 SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signed.pem"
