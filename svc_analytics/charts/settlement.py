@@ -16,7 +16,7 @@ from svc_analytics.charts.axes import (
     signed_bars,
 )
 from svc_analytics.charts.palette import INK, PAPER
-from svc_analytics.charts.sentences import sentences
+from svc_analytics.charts.words import sentences
 from svc_analytics.messages import Message
 from svc_analytics.money import format_amount, group_digits
 from svc_analytics.warehouse.definitions import label_of

@@ -12,7 +12,6 @@ from typing import Any
 from svc_analytics.charts.axes import (
     MOST_SERIES,
     NOWHERE,
-    ROUNDED,
     UNKNOWN,
     Axes,
     Row,
@@ -20,21 +19,29 @@ from svc_analytics.charts.axes import (
     all_months,
     amounts,
     annotate,
-    cents,
     finish,
     finish_days,
     label_ticks,
     legend_below,
     mark_running,
     mark_unknown,
-    percent,
     rows_of,
     running_place,
     signed_bars,
 )
 from svc_analytics.charts.palette import BLUE, INK, PAPER, SERIES
-from svc_analytics.charts.sentences import month_short, period_name, sentences, share
-from svc_analytics.charts.words import apart, in_line, language_of
+from svc_analytics.charts.words import (
+    ROUNDED,
+    apart,
+    cents,
+    in_line,
+    language_of,
+    month_short,
+    percent,
+    period_name,
+    sentences,
+    share,
+)
 from svc_analytics.messages import Message, listed
 from svc_analytics.money import EXACT, group_digits
 from svc_analytics.warehouse.definitions import label_of
@@ -76,10 +83,6 @@ def unpriced(rows: Iterable[Mapping[str, Any]], *, has_payouts: bool = False) ->
         return ""
     every = sum(int(count or 0) for count, _ in known)
     return Message("chart.unpriced", count=f"{missing:,}", total=f"{every:,}")
-
-
-# ---------- Chart of a year in USD
-# What sales left, month by month, all coins in one.
 
 
 MONTHS = 12
@@ -267,9 +270,6 @@ def _compared(left: Left, newest: str, totals: dict[str, Decimal]) -> str:
     return Message(code, percent=share(more, before), BEFORE=period_name(year_before(newest)))
 
 
-# ---------- Chart of each coin's worth in USD
-
-
 def usd_exposure(axes: Axes, table: Table) -> None:
     """Draw what each coin's position is worth in USD, its share, and the total.
 
@@ -334,9 +334,6 @@ def _shares(values: list[Decimal]) -> list[str]:
     """Return each value's share of the sum of all without their signs; none of nothing."""
     worth = total(map(abs, values))
     return [percent(ROUNDED.divide(abs(value), worth)) if worth else "" for value in values]
-
-
-# ---------- Chart of the USD rates that records imply, by day
 
 
 def usd_rates(axes: Axes, table: Table, currency: str) -> None:

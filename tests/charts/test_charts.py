@@ -174,7 +174,7 @@ def arranged(draw: Callable[[Axes], None], size: tuple[float, float]) -> tuple[F
         mpl.rcdefaults()
         mpl.rcParams.update(STYLE | {"text.hinting": "no_hinting"})
         figure = Figure(figsize=size, dpi=72)
-        axes = figure.add_axes((0, 0, 1, 1))
+        axes = figure.add_subplot()
         draw(axes)
         arrange(figure, axes, "2026-10, UTC\nSaffron & Tile")
         FigureCanvasAgg(figure).draw()
@@ -193,11 +193,10 @@ def test_every_text_is_inside_the_picture_and_apart(name):
     figure, axes = arranged(DRAWN[name], SIZES.get(name, (5.4, 2.5)))
     ticks = [*in_sight(axes.xaxis), *in_sight(axes.yaxis)]
     below: list[Any] = [*in_sight(axes.xaxis)[:1], axes.xaxis.label, *figure.texts]
-    legend = axes.get_legend()
-    below += [legend] if legend and legend.get_label() else []
+    below += figure.legends
     for text in [*ticks, *axes.texts, axes.yaxis.label, *below]:
         box = text.get_window_extent()
         assert box.x0 >= -1 and box.y0 >= -1, text
         assert box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1, text
-    boxes = [one.get_window_extent() for one in below if one is legend or one.get_text()]
+    boxes = [one.get_window_extent() for one in below if one in figure.legends or one.get_text()]
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))

@@ -109,7 +109,7 @@ def drawn(draw: Callable[[Axes], None], language: Language, width: float = 5.4) 
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, 2.5))
         options: Any = {"axes_class": WordedAxes, "language": language}
-        axes = figure.add_axes((0.125, 0.11, 0.775, 0.77), **options)
+        axes = figure.add_subplot(**options)
         draw(axes)
         if language.has_jalali:
             thin_out(axes)
