@@ -22,12 +22,17 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.notebook.desk import desk_months
 from svc_analytics.notebook.desk import panel as panel_module
-from svc_analytics.notebook.desk.looks import Looks
+from svc_analytics.notebook.desk.controls import Looks
+from svc_analytics.notebook.desk.desk_months import STOPPED
 from svc_analytics.notebook.desk.panel import Desk as CloseDesk
 from svc_analytics.notebook.desk.panel import Panel
-from svc_analytics.notebook.desk.records import MonthRecords, View, Wanted
-from svc_analytics.notebook.desk.runs import STOPPED
-from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
+from svc_analytics.notebook.desk.records import (
+    MonthRecords,
+    StatementTable,
+    View,
+    Wanted,
+    statement_tables,
+)
 from svc_analytics.periods import month
 from svc_analytics.render.month_state import SIGNS, MonthState
 from svc_analytics.warehouse.warehouse import open_warehouse

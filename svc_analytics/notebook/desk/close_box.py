@@ -17,9 +17,8 @@ from svc_analytics.errors import SvcError
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.messages import Message
 from svc_analytics.notebook.desk import controls
-from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.looks import Looks
-from svc_analytics.notebook.desk.runs import CloseRun
+from svc_analytics.notebook.desk.controls import Looks
+from svc_analytics.notebook.desk.desk_months import CloseRun, DeskMonths
 from svc_analytics.render.month_state import SIGNS, MonthState
 
 _SEALED = (
@@ -180,10 +179,6 @@ class CloseBox:
         return f'<div class="svc-title"><b>{title}</b> {state} {note}</div>'
 
 
-# ---------- The entries of a sealed month for a system
-# Shown as a table before the file is written.
-
-
 _MOST = 300  # lines that are shown; the file holds all
 _COUNTED = "entries: {count}; records without a price, which none holds: {unpriced}"
 _WRITTEN = "{file}. It arrives as: {ARRIVES}"
@@ -279,10 +274,6 @@ def _row(kind: str, cells: Iterable[str]) -> str:
 def _cell(kind: str, place: int, text: str) -> str:
     side = "right" if _HEAD[place] in ("debit", "credit") else "start"
     return f'<{kind} style="text-align:{side}">{escape(text)}</{kind}>'
-
-
-# ---------- Buttons that hand a sealed month on
-# Its page, its workbook, its PDF, its zip for an auditor.
 
 
 # For each button: what it says, and the type of its file.

@@ -9,8 +9,8 @@ from svc_analytics.errors import SvcError
 from svc_analytics.formatting.display import text_table
 from svc_analytics.messages import Message
 from svc_analytics.notebook.desk import controls
+from svc_analytics.notebook.desk.controls import PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.warehouse.acknowledgements import LEFT_OUT
 
 MOST_FINDINGS = 500  # in the table; the statement has them all

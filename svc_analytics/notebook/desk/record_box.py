@@ -29,11 +29,9 @@ from svc_analytics.instants import readable_instant
 from svc_analytics.language.catalogue import WORDED, is_number
 from svc_analytics.messages import Message
 from svc_analytics.notebook.desk import controls
+from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.looks import Looks
-from svc_analytics.notebook.desk.press_table import PressTable, content_of
-from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted
-from svc_analytics.notebook.desk.statement_tables import called
+from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted, called
 from svc_analytics.statements.explain import CONTRIBUTION, DENOMINATOR, NUMERATOR, record_columns
 from svc_analytics.warehouse.definitions import find_figure, label_of
 from svc_analytics.warehouse.figures import read_figures
@@ -234,10 +232,6 @@ def _cell(value: Any, field: pa.Field) -> Cell:
     is_usd = value is not None and kind_of(field) == USD
     text = readable_text(value, USD) if is_usd else display_text(value)
     return Cell(text, is_fixed=is_number(text) or field.name in WORDED)
-
-
-# ---------- The records behind a figure as a table
-# What each adds, and below them what they make.
 
 
 # What a column of contributions is called for the eye, so that its numbers are of their kind.
