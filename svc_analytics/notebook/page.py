@@ -41,11 +41,7 @@ def make_page(notebook: Any, facts: dict[str, str], data_dir: Path, *, has_code:
         import nbconvert  # an optional extra
     pages: Any = nbconvert.HTMLExporter
     readable = _readable(notebook, has_code=has_code)
-    readable.cells = [
-        *_opening(readable.cells, facts),
-        *readable.cells[1:],
-        _cell(_foot(facts)),
-    ]
+    readable.cells = [*_opening(readable.cells, facts), *readable.cells[1:], _cell(_foot(facts))]
     exporter = pages(
         exclude_input=not has_code,
         exclude_input_prompt=True,

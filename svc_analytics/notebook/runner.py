@@ -24,11 +24,7 @@ FOLDER = "notebooks"  # in the lake's folder
 _STATE = ".copied.json"  # which release's notebook each copy was made of
 # As JupyterLab writes it: a notebook that it opens is then not changed by that alone.
 _METADATA = {
-    "kernelspec": {
-        "display_name": "Python 3 (ipykernel)",
-        "language": "python",
-        "name": "python3",
-    },
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {
         "codemirror_mode": {"name": "ipython", "version": 3},
         "file_extension": ".py",

@@ -63,8 +63,7 @@ STATEMENTS = "statements/test_statement.py", "statements/test_full_scan.py"
 TARGETS: dict[str, Target] = {
     "money": Target(("money.py",), ("ground/test_money.py", "formatting/test_numbers.py")),
     "signing": Target(
-        ("signing/*.py",),
-        ("signing", "ground/test_config_secrecy.py", "notebook/test_display.py"),
+        ("signing/*.py",), ("signing", "ground/test_config_secrecy.py", "notebook/test_display.py")
     ),
     "lake": Target(
         (
