@@ -15,7 +15,7 @@ from svc_analytics.errors import (
     Unavailable,
     WrongKeyClass,
 )
-from tests.simulation.wire import Broken
+from tests.simulation.service import Broken
 from tests.support.fake_service import FakeService, once, payment, refusal
 from tests.support.unit_material import Hours, client_of
 

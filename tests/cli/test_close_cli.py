@@ -9,7 +9,7 @@ import pytest
 
 from svc_analytics.instants import to_micros
 from tests.support.closings import Closer, closer_by_commands, table
-from tests.support.commands import Run
+from tests.support.desks import Run
 from tests.support.fake_service import payment
 from tests.support.rings import sample
 

@@ -13,7 +13,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.cli.explanations import explanation_text
 from tests.cli.test_cli import connected, extracted, filled, running
-from tests.support.commands import Run
+from tests.support.desks import Run
 
 WORDS = ("statement", "--month", "2026-10", "--explain", "net_settlement", "--currency", "usdt")
 

@@ -12,7 +12,7 @@ import pytest
 from svc_analytics.cli import app
 from svc_analytics.errors import Unavailable
 from tests.cli.test_json_output import validator
-from tests.support.commands import Outcome
+from tests.support.desks import Outcome
 
 KEY = "svc_live_" + "0a" * 32
 

@@ -15,7 +15,7 @@ import svc_analytics as svc
 from svc_analytics.lake import checksums
 from svc_analytics.sandbox.server import Running
 from tests.cli.test_cli import connected, extracted, filled, running
-from tests.support.commands import Run
+from tests.support.desks import Run
 from tests.support.receipt_material import FACTS, signed
 
 LAKE_TOKENS = "select receipt from payments order by paid_at, payment_id limit 3"

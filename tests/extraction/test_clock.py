@@ -20,10 +20,9 @@ from svc_analytics.instants import BEGINNING, MINUTE, to_micros
 from svc_analytics.lake.status import lake_status
 from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.schema import PAYMENTS
-from tests.support.closings import Closer
+from tests.support.closings import Closer, findings_of
 from tests.support.desks import Desk
 from tests.support.fake_service import NOW, FakeService, ids, payment, spread
-from tests.support.findings import findings_of
 from tests.support.rings import rings, sample
 from tests.support.sandboxes import check_all
 

@@ -15,7 +15,7 @@ from svc_analytics.instants import parse_instant
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.statement import statement
 from tests.faults.test_fault_service import october
-from tests.support.closings import Closer, table
+from tests.support.closings import Closer, findings_of, table
 from tests.support.desks import Desk
 from tests.support.fake_service import (
     FakeService,
@@ -26,7 +26,6 @@ from tests.support.fake_service import (
     refusal,
     spread,
 )
-from tests.support.findings import findings_of
 from tests.support.sandboxes import check_all, check_claims
 
 LONG = 70_000  # characters; httpx makes no address of more than 65,536

@@ -37,8 +37,7 @@ from svc_analytics.records import page
 from svc_analytics.schema import SIDE_STREAMS
 from svc_analytics.signing.receipts import PROVEN, Verdict
 from tests.simulation.simulate import quick_folder
-from tests.simulation.stand_ins import installed
-from tests.simulation.virtual import World
+from tests.simulation.virtual import World, installed
 from tests.support.desks import SETTINGS, Desk
 from tests.support.fake_service import (
     CHECKOUT_KEY,

@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from tests.simulation import wire
+from tests.simulation import service as wire
 from tests.support.fake_service import CHECKOUT_KEY, refusal
 
 Spoiler = Callable[[httpx.Response, random.Random], httpx.Response]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.closings import Closer, closer_by_commands
-from tests.support.commands import Run
+from tests.support.desks import Run
 from tests.support.mail import PostOffice, post_office
 
 

@@ -16,7 +16,7 @@ from svc_analytics.sandbox.server import serve
 from svc_analytics.unattended import doctor
 from svc_analytics.unattended.settings import read_watching
 from svc_analytics.unattended.watch import Watch
-from tests.support.commands import Run
+from tests.support.desks import Run
 from tests.support.loopback import answering
 from tests.support.mail import MailHandler, mail_server, post_office
 from tests.support.signers import make_key
