@@ -12,7 +12,7 @@ from hashlib import md5
 from io import BytesIO
 from itertools import count
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Concatenate, ParamSpec
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import boto3
@@ -111,14 +111,20 @@ def serve_bucket() -> Iterator[Server]:
         server.server_close()
 
 
-def ignores(header: str) -> Callable[[App, dict[str, Any], Any], Any]:
+Fault = Callable[[App, dict[str, Any], Any], Any]
+P = ParamSpec("P")
+
+
+def fault(act: Callable[Concatenate[App, dict[str, Any], Any, P], Any]) -> Callable[P, Fault]:
+    """Make a fault of what a store does with a request, and how."""
+    return lambda *how: lambda app, environ, start: act(app, environ, start, *how)
+
+
+@fault
+def ignores(app: App, environ: dict[str, Any], start: Any, header: str) -> Any:
     """A store that does not look at a header, such as If-Match."""
-
-    def fault(app: App, environ: dict[str, Any], start: Any) -> Any:
-        environ.pop(f"HTTP_{header.upper().replace('-', '_')}", None)
-        return app(environ, start)
-
-    return fault
+    environ.pop(f"HTTP_{header.upper().replace('-', '_')}", None)
+    return app(environ, start)
 
 
 def lets_two_win() -> Callable[[App, dict[str, Any], Any], Any]:
@@ -134,42 +140,34 @@ def lets_two_win() -> Callable[[App, dict[str, Any], Any], Any]:
     return fault
 
 
-def keeps_the_old() -> Callable[[App, dict[str, Any], Any], Any]:
+@fault
+def keeps_the_old(app: App, environ: dict[str, Any], start: Any) -> Any:
     """A store that answers every PUT of an object it has with success, and does nothing."""
-
-    def fault(app: App, environ: dict[str, Any], start: Any) -> Any:
-        if environ["REQUEST_METHOD"] == "PUT" and "HTTP_IF_MATCH" in environ:
-            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-            start("200 OK", [("ETag", '"0123456789abcdef0123456789abcdef"')])
-            return [b""]
-        return app(environ, start)
-
-    return fault
+    if environ["REQUEST_METHOD"] == "PUT" and "HTTP_IF_MATCH" in environ:
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        start("200 OK", [("ETag", '"0123456789abcdef0123456789abcdef"')])
+        return [b""]
+    return app(environ, start)
 
 
-def reports_success() -> Callable[[App, dict[str, Any], Any], Any]:
+@fault
+def reports_success(app: App, environ: dict[str, Any], start: Any) -> Any:
     """A store that refuses what it should, and answers 200 all the same."""
 
-    def fault(app: App, environ: dict[str, Any], start: Any) -> Any:
-        def lie(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
-            if environ["REQUEST_METHOD"] == "PUT" and status.startswith("412"):
-                return start("200 OK", [*headers, ("ETag", '"0123456789abcdef"')], *more)
-            return start(status, headers, *more)
+    def lie(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+        if environ["REQUEST_METHOD"] == "PUT" and status.startswith("412"):
+            return start("200 OK", [*headers, ("ETag", '"0123456789abcdef"')], *more)
+        return start(status, headers, *more)
 
-        return app(environ, lie)
-
-    return fault
+    return app(environ, lie)
 
 
-def answers(status: str, code: str) -> Callable[[App, dict[str, Any], Any], Any]:
+@fault
+def answers(app: App, environ: dict[str, Any], start: Any, status: str, code: str) -> Any:
     """A store that answers everything with an error."""
-
-    def fault(app: App, environ: dict[str, Any], start: Any) -> Any:
-        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        start(status, [("Content-Type", "application/xml")])
-        return [f"<Error><Code>{code}</Code><Message>AKIDEXAMPLE</Message></Error>".encode()]
-
-    return fault
+    environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+    start(status, [("Content-Type", "application/xml")])
+    return [f"<Error><Code>{code}</Code><Message>AKIDEXAMPLE</Message></Error>".encode()]
 
 
 def keys_in(bucket: str) -> set[str]:

@@ -3,12 +3,10 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
 from socket import create_server
-from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any
 
 from aiosmtpd.controller import Controller
@@ -24,12 +22,13 @@ class MailHandler:
         self.mails: list[tuple[list[str], EmailMessage]] = []
         self.unknown: set[str] = set()
         self.offence = b"\0"
+        self.is_shut = False
 
     async def handle_RCPT(  # noqa: N802
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
-        if address in self.unknown:
-            return "550 no such user"
+        if self.is_shut or address in self.unknown:
+            return "554 shut" if self.is_shut else "550 no such user"
         envelope.rcpt_tos.append(address)
         return "250 well"
 
@@ -55,22 +54,21 @@ def mail_server(handler: MailHandler, **options: Any) -> Iterator[int]:
     controller.stop()
 
 
-_ANSWERS = {b"DATA": b"354 go on", b"QUIT": b"221 bye"}
+class PostOffice(MailHandler):
+    """What came in, in its order, by mail and by calls; `is_shut` refuses all."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[str, bytes]] = []  # path and body
+        self.mail = self.web = ""
 
-@dataclass
-class PostOffice:
-    """What came in, in its order; `is_shut` refuses all."""
-
-    letters: list[EmailMessage] = field(default_factory=list)
-    calls: list[tuple[str, bytes]] = field(default_factory=list)  # path and body
-    is_shut: bool = False
-    mail: str = ""
-    web: str = ""
+    @property
+    def letters(self) -> list[EmailMessage]:
+        return [letter for _, letter in self.mails]
 
     def mailed(self) -> list[str]:
         """Take the subjects of the letters, without the lead; a long word began a line."""
-        letters, self.letters = self.letters, []
+        letters, self.mails = self.letters, []
         return [" ".join(letter["Subject"].split()).partition(": ")[2] for letter in letters]
 
     def pings(self) -> list[str]:
@@ -89,25 +87,6 @@ def post_office() -> Iterator[PostOffice]:
     """Open both until the block ends."""
     office = PostOffice()
 
-    class Mail(StreamRequestHandler):
-        def handle(self) -> None:
-            self.say(b"554 shut" if office.is_shut else b"220 ready")
-            while line := self.rfile.readline():
-                word = line.strip().upper()
-                self.say(_ANSWERS.get(word, b"250 well"))
-                if word == b"DATA":
-                    self.take()
-
-        def say(self, answer: bytes) -> None:
-            self.wfile.write(answer + b"\r\n")
-
-        def take(self) -> None:
-            lines = []
-            while (line := self.rfile.readline()) != b".\r\n":
-                lines.append(line.removeprefix(b"."))
-            office.letters.append(message_from_bytes(b"".join(lines), policy=default))
-            self.say(b"250 taken")
-
     class Callee(Web):
         def post(self) -> None:
             length = int(self.headers.get("Content-Length") or 0)
@@ -116,7 +95,7 @@ def post_office() -> Iterator[PostOffice]:
 
         get = post
 
-    with serving(ThreadingTCPServer(("127.0.0.1", 0), Mail)) as port:
+    with mail_server(office) as port:
         office.mail = f"smtp://127.0.0.1:{port}?from=close@shop.example&to=desk@shop.example"
         with serving(Callee) as port:
             office.web = f"http://127.0.0.1:{port}"

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 import pytest
 
@@ -166,61 +166,55 @@ def sealed_lake(place: Path) -> Lakehouse:
 
 
 Forgery = Callable[[Strange], None]
+P = ParamSpec("P")
 
 
-def text(name: str, old: str, new: str) -> Forgery:
+def forgery(act: Callable[Concatenate[Strange, P], None]) -> Callable[P, Forgery]:
+    """Make a forgery of what is to be done to a folder, and how."""
+    return lambda *how, **named: lambda strange: act(strange, *how, **named)
+
+
+@forgery
+def text(strange: Strange, name: str, old: str, new: str) -> None:
     """Replace a text of a file once."""
-
-    def forge(strange: Strange) -> None:
-        before = (strange.folder / name).read_bytes().decode()
-        assert old in before
-        strange.write(name, before.replace(old, new, 1))
-
-    return forge
+    before = (strange.folder / name).read_bytes().decode()
+    assert old in before
+    strange.write(name, before.replace(old, new, 1))
 
 
-def lines(change: Callable[[list[str]], list[str]]) -> Forgery:
+@forgery
+def lines(strange: Strange, change: Callable[[list[str]], list[str]]) -> None:
     """Change the lines of lines.csv, the header first."""
-
-    def forge(strange: Strange) -> None:
-        known = (strange.folder / "lines.csv").read_text("utf-8").splitlines(keepends=True)
-        strange.write("lines.csv", "".join(change(known)))
-
-    return forge
+    known = (strange.folder / "lines.csv").read_text("utf-8").splitlines(keepends=True)
+    strange.write("lines.csv", "".join(change(known)))
 
 
-def sealed_again(forge: Forgery) -> Forgery:
+@forgery
+def sealed_again(strange: Strange, forge: Forgery) -> None:
     """Forge, and let hashes, seal and checkpoint fit; only a signature is not to be had."""
-
-    def both(strange: Strange) -> None:
-        forge(strange)
-        strange.sealed_again()
-
-    return both
+    forge(strange)
+    strange.sealed_again()
 
 
-def changed(name: str, change: Callable[[dict[str, Any]], object], *, is_sorted: bool) -> Forgery:
+@forgery
+def changed(
+    strange: Strange, name: str, change: Callable[[dict[str, Any]], object], *, is_sorted: bool
+) -> None:
     """Change a JSON file of the folder, and write it as it was written."""
-
-    def forge(strange: Strange) -> None:
-        known = json.loads((strange.folder / name).read_text("utf-8"))
-        change(known)
-        text = json.dumps(known, ensure_ascii=is_sorted, sort_keys=is_sorted, indent=2)
-        strange.write(name, text + "\n" * is_sorted)
-
-    return forge
+    known = json.loads((strange.folder / name).read_text("utf-8"))
+    change(known)
+    text = json.dumps(known, ensure_ascii=is_sorted, sort_keys=is_sorted, indent=2)
+    strange.write(name, text + "\n" * is_sorted)
 
 
 def fact(**facts: Any) -> Forgery:
     return changed("manifest.json", lambda known: known.update(facts), is_sorted=False)
 
 
-def removed(*names: str) -> Forgery:
-    def forge(strange: Strange) -> None:
-        for name in names:
-            (strange.folder / name).unlink()
-
-    return forge
+@forgery
+def removed(strange: Strange, *names: str) -> None:
+    for name in names:
+        (strange.folder / name).unlink()
 
 
 def added(name: str) -> Forgery:
@@ -261,34 +255,27 @@ def stamp_of_another_checkpoint(strange: Strange) -> None:
     (strange.folder / FILE).write_bytes(before)
 
 
-def stamp_with(old: bytes, new: bytes) -> Forgery:
-    def forge(strange: Strange) -> None:
-        content = (strange.folder / STAMP).read_bytes()
-        assert old in content
-        (strange.folder / STAMP).write_bytes(content.replace(old, new))
-
-    return forge
+@forgery
+def stamp_with(strange: Strange, old: bytes, new: bytes) -> None:
+    content = (strange.folder / STAMP).read_bytes()
+    assert old in content
+    (strange.folder / STAMP).write_bytes(content.replace(old, new))
 
 
-def signed_by_another(*names: str) -> Forgery:
-    def forge(strange: Strange) -> None:
-        key = make_key(strange.place, "forger")
-        for name in names:
-            strange.sign(name, key)
-
-    return forge
+@forgery
+def signed_by_another(strange: Strange, *names: str) -> None:
+    key = make_key(strange.place, "forger")
+    for name in names:
+        strange.sign(name, key)
 
 
-def blob(change: Callable[[bytes], bytes]) -> Forgery:
+@forgery
+def blob(strange: Strange, change: Callable[[bytes], bytes]) -> None:
     """Change what the armour of the signature holds."""
-
-    def forge(strange: Strange) -> None:
-        head, *body, end = (strange.folder / "checkpoint.sig").read_text().splitlines()
-        content = base64.b64encode(change(base64.b64decode("".join(body)))).decode()
-        rows = [content[at : at + 70] for at in range(0, len(content), 70)]
-        strange.write("checkpoint.sig", "\n".join([head, *rows, end, ""]))
-
-    return forge
+    head, *body, end = (strange.folder / "checkpoint.sig").read_text().splitlines()
+    content = base64.b64encode(change(base64.b64decode("".join(body)))).decode()
+    rows = [content[at : at + 70] for at in range(0, len(content), 70)]
+    strange.write("checkpoint.sig", "\n".join([head, *rows, end, ""]))
 
 
 def with_order_added(content: bytes) -> bytes:
@@ -297,31 +284,27 @@ def with_order_added(content: bytes) -> bytes:
     return content[:-32] + number.to_bytes(32, "little")
 
 
-def chained(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Forgery:
+@forgery
+def chained(
+    strange: Strange, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+) -> None:
     """Change the chain's months, with a root that fits."""
-
-    def forge(strange: Strange) -> None:
-        known = json.loads((strange.folder / "chain.json").read_text("utf-8"))
-        merchant = known["origin"].split("/")[1]
-        strange.write("chain.json", chain_text(merchant, change(known["checkpoints"]), None))
-
-    return forge
+    known = json.loads((strange.folder / "chain.json").read_text("utf-8"))
+    merchant = known["origin"].split("/")[1]
+    strange.write("chain.json", chain_text(merchant, change(known["checkpoints"]), None))
 
 
 def chain_fact(change: Callable[[dict[str, Any]], object]) -> Forgery:
     return changed("chain.json", change, is_sorted=True)
 
 
-def without_sums(forge: Forgery) -> Forgery:
+@forgery
+def without_sums(strange: Strange, forge: Forgery) -> None:
     """Forge, and leave SHA256SUMS as it was."""
-
-    def both(strange: Strange) -> None:
-        before = (strange.folder / "SHA256SUMS").read_bytes()
-        forge(strange)
-        strange.sums = lambda: None  # type: ignore[method-assign]
-        (strange.folder / "SHA256SUMS").write_bytes(before)
-
-    return both
+    before = (strange.folder / "SHA256SUMS").read_bytes()
+    forge(strange)
+    strange.sums = lambda: None  # type: ignore[method-assign]
+    (strange.folder / "SHA256SUMS").write_bytes(before)
 
 
 def no_sums(strange: Strange) -> None:
