@@ -6,7 +6,7 @@ import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Concatenate, Literal, ParamSpec
 
 import pyarrow.parquet as pq
 import pytest
@@ -90,63 +90,61 @@ def as_of_release(folder: Path, manifest: Manifest, release: str) -> None:
         workbook(re.escape(known), release)(folder, manifest)
 
 
-def text(name: str, old: str, new: str, *, count: int = 0) -> Change:
+P = ParamSpec("P")
+
+
+def changing(act: Callable[Concatenate[Path, Manifest, P], None]) -> Callable[P, Change]:
+    """Make a change of what is to be done to a folder and its manifest, and how."""
+    return lambda *how, **named: lambda folder, manifest: act(folder, manifest, *how, **named)
+
+
+@changing
+def text(
+    folder: Path, manifest: Manifest, name: str, old: str, new: str, *, count: int = 0
+) -> None:
     """Replace a text of a file, wherever it stands."""
-
-    def change(folder: Path, manifest: Manifest) -> None:
-        before = (folder / name).read_bytes().decode()
-        after = re.sub(old, new, before, count=count, flags=re.DOTALL)
-        assert after != before
-        (folder / name).write_bytes(after.encode())
-
-    return change
+    before = (folder / name).read_bytes().decode()
+    after = re.sub(old, new, before, count=count, flags=re.DOTALL)
+    assert after != before
+    (folder / name).write_bytes(after.encode())
 
 
-def workbook(old: str, new: str, part: str = "", *, count: int = 0) -> Change:
+@changing
+def workbook(
+    folder: Path, manifest: Manifest, old: str, new: str, part: str = "", *, count: int = 0
+) -> None:
     """Replace a text of a workbook's parts."""
-
-    def change(folder: Path, manifest: Manifest) -> None:
-        path = folder / "statement.xlsx"
-        with zipfile.ZipFile(path) as known:
-            before = {name: known.read(name) for name in known.namelist()}
-        after = before | {
-            name: re.sub(old.encode(), new.encode(), body, count=count)
-            for name, body in before.items()
-            if name.startswith(part)
-        }
-        assert after != before
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as found:
-            for name, body in after.items():
-                found.writestr(name, body)
-
-    return change
+    path = folder / "statement.xlsx"
+    with zipfile.ZipFile(path) as known:
+        before = {name: known.read(name) for name in known.namelist()}
+    after = before | {
+        name: re.sub(old.encode(), new.encode(), body, count=count)
+        for name, body in before.items()
+        if name.startswith(part)
+    }
+    assert after != before
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as found:
+        for name, body in after.items():
+            found.writestr(name, body)
 
 
-def fact(**facts: Any) -> Change:
+@changing
+def fact(folder: Path, manifest: Manifest, /, **facts: Any) -> None:
     """State something else in the manifest."""
-
-    def change(folder: Path, manifest: Manifest) -> None:
-        manifest |= facts
-
-    return change
+    manifest |= facts
 
 
-def no_fact(name: str) -> Change:
-    def change(folder: Path, manifest: Manifest) -> None:
-        del manifest[name]
-
-    return change
+@changing
+def no_fact(folder: Path, manifest: Manifest, name: str) -> None:
+    del manifest[name]
 
 
-def lost(*names: str) -> Change:
+@changing
+def lost(folder: Path, manifest: Manifest, *names: str) -> None:
     """Remove files, or all of them, with their entries in the manifest."""
-
-    def change(folder: Path, manifest: Manifest) -> None:
-        for name in names or list(manifest["files"]):
-            (folder / name).unlink()
-            del manifest["files"][name]
-
-    return change
+    for name in names or list(manifest["files"]):
+        (folder / name).unlink()
+        del manifest["files"][name]
 
 
 MONTHS = ("2026-08", "2026-09", "2026-10")
