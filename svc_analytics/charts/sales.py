@@ -208,7 +208,8 @@ def refund_ratio(axes: Axes, table: Table, months: int = 12) -> None:
     """
     rows = rows_of(table)
     shown = all_months(labels(rows))[-months:]
-    ratios = {(row["currency"], name): row["refund_ratio_period"] for row, name in _named(rows)}
+    named = zip(rows, labels(rows), strict=True)
+    ratios = {(row["currency"], name): row["refund_ratio_period"] for row, name in named}
     drawn: list[float] = []
     for number, coin in enumerate(sorted({row["currency"] for row in rows})):
         own = [ratios.get((coin, month)) for month in shown]
@@ -227,10 +228,6 @@ def refund_ratio(axes: Axes, table: Table, months: int = 12) -> None:
     title, why = "Refunds over total charged, by month of the refund", "no record"
     sentence = _highest(shown[:running], ratios)
     finish(axes, title, drawn, "nothing charged" if rows else why, sentence)
-
-
-def _named(rows: list[Row]) -> list[tuple[Row, str]]:
-    return list(zip(rows, labels(rows), strict=True))
 
 
 def _highest(months: list[str], ratios: dict[tuple[str, str], Decimal | None]) -> str:

@@ -53,6 +53,20 @@ _PRICED = {
 }
 _RECORDS = {"usd_net_sales": "payments_count", "usd_refunds": "refunds_count"}
 _PAYOUTS = {"usd_payouts_debited": "payouts_count"}
+MONTHS = 12
+# What the chart is drawn of: the last four count records, with and without a value.
+USED = (
+    *("usd_net_sales", "usd_refunds", "payments_count", "usd_gross_priced_count"),
+    *("refunds_count", "usd_refunds_priced_count"),
+)
+# Without, and with the coin that is the largest part.
+_HIGHEST = ("chart.highest", "chart.highest_of")
+_LOWEST = ("chart.lowest", "chart.lowest_of")
+_ABOVE = ("chart.above", "chart.above_of")
+_BELOW = ("chart.below", "chart.below_of")
+_OTHERS = "other coins"
+_PALER = 0.8  # of the months before the newest one
+Left = dict[str, dict[str, Decimal | None]]  # by month and coin; None is unknown
 
 
 def usd_of(row: Mapping[str, Any], name: str) -> Decimal | None:
@@ -85,22 +99,6 @@ def unpriced(rows: Iterable[Mapping[str, Any]], *, has_payouts: bool = False) ->
     return Message("chart.unpriced", count=f"{missing:,}", total=f"{every:,}")
 
 
-MONTHS = 12
-# What the chart is drawn of: the last four count records, with and without a value.
-USED = (
-    *("usd_net_sales", "usd_refunds", "payments_count", "usd_gross_priced_count"),
-    *("refunds_count", "usd_refunds_priced_count"),
-)
-# Without, and with the coin that is the largest part.
-_HIGHEST = ("chart.highest", "chart.highest_of")
-_LOWEST = ("chart.lowest", "chart.lowest_of")
-_ABOVE = ("chart.above", "chart.above_of")
-_BELOW = ("chart.below", "chart.below_of")
-_OTHERS = "other coins"
-_PALER = 0.8  # of the months before the newest one
-Left = dict[str, dict[str, Decimal | None]]  # by month and coin; None is unknown
-
-
 def usd_year(axes: Axes, table: Table, months: int = MONTHS) -> None:
     """Draw what sales left after fees and refunds in USD: a stack of coins for each month.
 
@@ -116,7 +114,7 @@ def usd_year(axes: Axes, table: Table, months: int = MONTHS) -> None:
     if drawn:
         _draw_stacks(axes, left, shown, coins)
         _draw_year_before(axes, left, shown)
-    unknown = [place for place, month in enumerate(shown) if _is_unknown(left.get(month, {}))]
+    unknown = [place for place, month in enumerate(shown) if None in left.get(month, {}).values()]
     mark_unknown(axes, unknown)
     running = running_place(table, shown, range(len(shown)))
     mark_running(axes, running, "month")
@@ -140,10 +138,6 @@ def _left(rows: Sequence[Row]) -> Left:
         known = None if sales is None or refunds is None else EXACT.subtract(sales, refunds)
         amounts.setdefault(row["month"], {})[row["currency"]] = known
     return amounts
-
-
-def _is_unknown(coins: dict[str, Decimal | None]) -> bool:
-    return None in coins.values()
 
 
 def _total(left: Left, month: str) -> Decimal | None:

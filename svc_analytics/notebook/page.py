@@ -28,6 +28,8 @@ _WIDGET = "application/vnd.jupyter.widget-view+json"
 _REMOTE = re.compile(r"<script[^>]*>(?:(?!</script>).)*?mermaid(?:(?!</script>).)*</script>", re.S)
 _EMPTY = re.compile(r'<script src=""> ?</script>\n?')  # of libraries that are not loaded
 _SOURCES = ("jquery", "mathjax", "mermaid_js", "mermaid_layout_elk_js", "require_js")
+# Runs behind the last cell; what it prints is read and taken out again.
+QUESTION = "print(__import__('svc_analytics.notebook.page', fromlist=['_']).page_facts(globals()))"
 
 
 def make_page(notebook: Any, facts: dict[str, str], data_dir: Path, *, has_code: bool) -> str:
@@ -127,10 +129,6 @@ def _without_path(notebook: Any, data_dir: Path) -> Any:
                 if isinstance(text, str):
                     texts[name] = pattern.sub(data_dir.name, text)
     return notebook
-
-
-# Runs behind the last cell; what it prints is read and taken out again.
-QUESTION = "print(__import__('svc_analytics.notebook.page', fromlist=['_']).page_facts(globals()))"
 
 
 def page_facts(names: Mapping[str, Any]) -> str:

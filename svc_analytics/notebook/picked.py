@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 MOST_RECORDS = 10  # behind a figure; `lake.explain` has them all
 Content = Callable[[Any, "str | None"], Any]  # of a statement and a coin
+_DIGITS = 76  # enough for every sum of money; Python's decimals keep 28 unless told
 
 
 @dataclass(frozen=True)
@@ -369,7 +370,6 @@ def line(text: str) -> Display:
 
 
 Claim = str | Sequence[str] | Callable[["Statement"], "pa.Table"]
-_DIGITS = 76  # enough for every sum of money; Python's decimals keep 28 unless told
 
 
 def compared(statement: Statement, claims: Mapping[str, Claim]) -> Message:

@@ -67,7 +67,9 @@ def show(
     """
     if isinstance(table, Picked):
         return table.show(
-            lambda st, coin: show(st, title, only=only, coins=coins or only_coin(coin), exact=exact)
+            lambda st, coin: show(
+                st, title, only=only, coins=coins or (coin and [coin]), exact=exact
+            )
         )
     return display_of(table, title, why=why, most=most, only=only, coins=coins, exact=exact)
 
@@ -89,11 +91,6 @@ def display_of(
         table, title, why=why, most=most, only=only, exact=exact, label_of=label_of
     )
     return Display("", [], [shown])
-
-
-def only_coin(coin: str | None) -> list[str] | None:
-    """Return a picked coin as the coins to show; None shows all."""
-    return None if coin is None else [coin]
 
 
 def is_statement(table: Any) -> bool:

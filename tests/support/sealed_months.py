@@ -11,12 +11,10 @@ made of a checkout of the commit, from the clone of today:
 
 import lzma
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -144,12 +142,9 @@ def main() -> None:
     with TemporaryDirectory() as place:
         write_kept(str(Path(program).absolute()), Path(place))
         (Path(place) / "data" / "analytics.duckdb").unlink()
-        packed = BytesIO()
-        with tarfile.open(fileobj=packed, mode="w") as file:
+        KEPT.mkdir(exist_ok=True)
+        with tarfile.open(target, "w:xz", preset=9 | lzma.PRESET_EXTREME) as file:
             file.add(Path(place) / "data", "data")
-        shutil.rmtree(Path(place) / "data")
-    KEPT.mkdir(exist_ok=True)
-    target.write_bytes(lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":

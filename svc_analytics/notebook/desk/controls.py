@@ -26,6 +26,8 @@ from svc_analytics.render.page.words import PageWords
 PLAIN = "svc-desk-plain"  # the page that is read without a kernel
 STYLE = f"<style>{(files('svc_analytics.notebook.desk') / 'desk.css').read_text('utf-8')}</style>"
 _BETWEEN = " \N{MIDDLE DOT} "
+Content = dict[str, Any]
+_NOTHING: Content = {}
 
 
 @dataclass(frozen=True)
@@ -162,10 +164,6 @@ def row(*parts: Any) -> Any:
     box = ipywidgets.Box(parts)
     box.layout.flex_flow, box.layout.align_items = "row wrap", "center"
     return box
-
-
-Content = dict[str, Any]
-_NOTHING: Content = {}
 
 
 class PressTable:

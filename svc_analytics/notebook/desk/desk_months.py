@@ -45,6 +45,12 @@ from svc_analytics.schema import Stream
 from svc_analytics.statements.statement import Statement
 
 WARNING = "\N{WARNING SIGN}"
+STOPPED = "Stopped. What the lake holds is sound: close again to go on."
+_PAGE = "read {count} records in {pages} page: {STREAM}"
+_PAGES = "read {count} records in {pages} pages: {STREAM}"
+PAUSE = 0.1  # seconds between two words on pages: a person reads no faster
+# `note` and a text, `closed` and a result, or `failed` and an error.
+Tell = Callable[[str, Any], None]
 
 
 class DeskMonths:
@@ -274,15 +280,6 @@ def _first_to_close(tiles: list[MonthState]) -> MonthState:
     newest = next((place for place, tile in enumerate(tiles) if tile.versions), len(tiles))
     later = [tile for tile in tiles[:newest] if tile.can_be_closed]
     return (later[-1:] or tiles[newest : newest + 1] or tiles[:1])[0]
-
-
-STOPPED = "Stopped. What the lake holds is sound: close again to go on."
-_PAGE = "read {count} records in {pages} page: {STREAM}"
-_PAGES = "read {count} records in {pages} pages: {STREAM}"
-PAUSE = 0.1  # seconds between two words on pages: a person reads no faster
-
-# `note` and a text, `closed` and a result, or `failed` and an error.
-Tell = Callable[[str, Any], None]
 
 
 class CloseRun:

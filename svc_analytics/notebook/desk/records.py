@@ -46,6 +46,27 @@ _PAYMENT = "from payments where payment_id = $id"
 _RECEIPT = "from receipt_status where payment_id = $id"
 _PAYOUT_RECORD = "from payout_records where payout_id = $id"
 _TOKENS = ("receipt", "extra")  # columns of letters that nobody reads, so that nobody finds them
+T = TypeVar("T")
+Row = dict[str, Any]
+# What a column of a summed table is of, where it is no figure by its own name.
+_POSITION = {
+    "opening": "opening_position",
+    "movement": "rail_movement",
+    "closing": "closing_position",
+}
+_WORTH = {
+    "position": "closing_position",
+    "implied_rate": "implied_rate",
+    "implied_rate_at": "implied_rate",
+    "usd_exposure": "usd_exposure",
+    "share": "usd_exposure",
+    "concentration": "usd_exposure",
+}
+_DAILY = (
+    *("payments_count", "gross_sales", "payment_fees", "net_sales", "refunds_count"),
+    *("refunds_debited", "payouts_count", "payouts_debited", "net_settlement", "rail_movement"),
+)
+_RETURNED = ("refunds_count", "refunds_paid", "ratio")
 
 
 @dataclass(frozen=True)
@@ -238,28 +259,7 @@ def _models() -> frozenset[str] | None:
     return models_used_by(_PAYMENT, _RECEIPT, _PAYOUT_RECORD, PARENTS, *read)
 
 
-T = TypeVar("T")
-Row = dict[str, Any]
 WantedOf = Callable[[Row, str], Wanted | None]  # of a row and the name of a column
-# What a column of a summed table is of, where it is no figure by its own name.
-_POSITION = {
-    "opening": "opening_position",
-    "movement": "rail_movement",
-    "closing": "closing_position",
-}
-_WORTH = {
-    "position": "closing_position",
-    "implied_rate": "implied_rate",
-    "implied_rate_at": "implied_rate",
-    "usd_exposure": "usd_exposure",
-    "share": "usd_exposure",
-    "concentration": "usd_exposure",
-}
-_DAILY = (
-    *("payments_count", "gross_sales", "payment_fees", "net_sales", "refunds_count"),
-    *("refunds_debited", "payouts_count", "payouts_debited", "net_settlement", "rail_movement"),
-)
-_RETURNED = ("refunds_count", "refunds_paid", "ratio")
 
 
 @dataclass(frozen=True)
