@@ -4,7 +4,7 @@ The way to it takes time, and it fails as the seed says.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -16,6 +16,7 @@ from svc_analytics.instants import BEGINNING, SECOND, parse_instant
 from tests.simulation.ledger import Entry, Version
 from tests.simulation.virtual import World
 from tests.support.fake_service import MERCHANT_ID, refusal
+from tests.support.hostile_answers import AGAIN, LASTING, PASSING, changed, with_cursor
 
 STREAM_OF = {"/payments": "payments", "/payouts": "payout_records"}
 Span = tuple[int, int]
@@ -226,112 +227,6 @@ def _rank(row: tuple[Entry, Version]) -> float:
     return row[0].rank
 
 
-Spoiler = Callable[[httpx.Response, random.Random], httpx.Response]
-
-
-class Broken(httpx.SyncByteStream):
-    """A body that breaks off."""
-
-    def __init__(self, body: bytes, error: Exception) -> None:
-        self._body, self._error = body, error
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield self._body
-        raise self._error
-
-
-def _raise(error: Exception) -> Spoiler:
-    def spoil(response: httpx.Response, chance: random.Random) -> httpx.Response:
-        raise error
-
-    return spoil
-
-
-def _body(change: Callable[[bytes, random.Random], bytes], kind: str = "") -> Spoiler:
-    def spoil(response: httpx.Response, chance: random.Random) -> httpx.Response:
-        headers = dict(response.headers) | ({"content-type": kind} if kind else {})
-        headers.pop("content-length", None)
-        body = change(response.content, chance)
-        return httpx.Response(200, headers=headers, content=body)
-
-    return spoil
-
-
-def _break_off(response: httpx.Response, chance: random.Random) -> httpx.Response:
-    part = response.content[: chance.randint(0, len(response.content))]
-    error = httpx.RemoteProtocolError("peer closed connection without sending complete message")
-    return httpx.Response(200, headers={"date": ""}, stream=Broken(part, error))
-
-
-def _cut(body: bytes, chance: random.Random) -> bytes:
-    return body[: chance.randrange(len(body))]
-
-
-def _say(status: int, *codes: str) -> Spoiler:
-    return lambda response, chance: refusal(status, *codes)
-
-
-def _hold_off(response: httpx.Response, chance: random.Random) -> httpx.Response:
-    """Ask for patience, in any of the ways that were seen."""
-    dates = ["Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2099 07:28:00 GMT"]
-    when = ["", "0", "7", "-3", "1000000000", "soon", *dates]
-    asked = chance.choice(when)
-    return refusal(429, "RATE_LIMITED", **({"retry_after": asked} if asked else {}))
-
-
-def _proxy_page(status: int) -> Spoiler:
-    return lambda response, chance: httpx.Response(status, html="<h1>Bad Gateway</h1>")
-
-
-PASSING: dict[str, Spoiler] = {
-    "no connection": _raise(httpx.ConnectError("refused")),
-    "no answer": _raise(httpx.ReadTimeout("timed out")),
-    "reset": _raise(httpx.ReadError("reset by peer")),
-    "broken off": _break_off,
-    "cut": _body(_cut),
-    "cut and closed with a bracket": _body(lambda body, chance: _cut(body, chance) + b"]}"),
-    "empty": _body(lambda body, chance: b""),
-    "a page for people": _body(lambda body, chance: b"<html></html>", "text/html"),
-    "html said to be json": _body(lambda body, chance: b"<html></html>"),
-    "json said to be text": _body(lambda body, chance: body, "text/plain"),
-    "two documents": _body(lambda body, chance: body + body),
-    "junk behind": _body(lambda body, chance: body + b"\0"),
-    "a mark before": _body(lambda body, chance: b"\xef\xbb\xbf" + body),
-    "bad gateway": _proxy_page(502),
-    "error": _say(500, "INTERNAL_SERVER_ERROR"),
-    "unavailable": _say(503, "SERVICE_UNAVAILABLE"),
-    "maintenance": _say(503, "MAINTENANCE_MODE"),
-    "gateway timeout": _say(504),
-    "slow down": _hold_off,
-    "slow down, unsaid": _say(429),
-}
-
-
-def _cursor(text: bytes) -> Spoiler:
-    def change(body: bytes, chance: random.Random) -> bytes:
-        return body.rpartition(b',"next_cursor":')[0] + text + b"}"
-
-    return _body(change)
-
-
-AGAIN = "the cursor just asked for"
-LASTING: dict[str, Spoiler] = {
-    "key refused": _say(401, "UNAUTHORIZED"),
-    "disabled": _say(403, "MERCHANT_DISABLED"),
-    "code never heard of": _say(418, "PAY_TEAPOT"),
-    "forbidden by a proxy": lambda response, chance: httpx.Response(403, html="no"),
-    "elsewhere": lambda response, chance: httpx.Response(
-        302, headers={"location": "https://else.example/"}
-    ),
-    "cursor left out": _cursor(b""),
-    "cursor empty": _cursor(b',"next_cursor":""'),
-    "cursor a number": _cursor(b',"next_cursor":7'),
-    AGAIN: lambda response, chance: response,
-    "no list": _body(lambda body, chance: b'{"next_cursor":null}'),
-    "a list alone": _body(lambda body, chance: b"[]"),
-}
-
-
 @dataclass
 class Weather:
     """How often requests fail: each by itself, and all of them between two moments."""
@@ -359,7 +254,8 @@ class Wire(httpx.BaseTransport):
         trouble = self._draw_trouble()
         self.log.append(f"{self.world.now:.3f} {request.url.raw_path.decode()} {trouble}")
         if trouble == AGAIN and (cursor := request.url.params.get("cursor")):
-            return _cursor(b',"next_cursor":"%s"' % cursor.encode())(response, self.world.chance)
+            back = b'"%s"' % cursor.encode()
+            return changed(lambda body, _: with_cursor(body, back))(response, self.world.chance)
         if trouble and trouble != AGAIN:
             return (PASSING | LASTING)[trouble](response, self.world.chance)
         if shown:
