@@ -1,4 +1,8 @@
-"""The statement that the pickers of a notebook choose, and the cells that follow it."""
+"""The statement that the pickers of a notebook choose, and the cells that follow it.
+
+Cells are updated by their display handles, not by `ipywidgets.interactive_output`: what such a
+widget holds is neither in the saved notebook nor on the page that is made of it.
+"""
 
 from __future__ import annotations
 

@@ -21,10 +21,11 @@ from svc_analytics import charts, draw
 from svc_analytics.charts.axes import amounts as plain_amounts
 from svc_analytics.charts.bridge import bridge_steps
 from svc_analytics.charts.palette import BLUE
-from svc_analytics.charts.ticks import tick_texts
+from svc_analytics.charts.ticks import WordedAxes, tick_texts
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.standing import Standing, attach
-from svc_analytics.render.picture import STYLE, Look, arrange, draw_svg, save_picture
+from svc_analytics.language.catalogue import Language
+from svc_analytics.render.picture import STYLE, Look, arrange, draw_svg, save_picture, thin_out
 from tests.charts.test_chart_pictures import (
     BRIDGE,
     COHORTS,
@@ -176,20 +177,29 @@ def test_a_picture_is_drawn_anew_where_anything_of_it_is_another():
     assert draw_svg("a", draw, 'Net "settlement"', Look()) == made[0]
 
 
-SIZES = {"usd_exposure": (7.2, 3.0), "usd_year": (4.3, 2.6), "usd_bridge": (2.9, 2.6)}
+LARGE = pa.table(
+    {name: amounts("170309.87") if name != "currency" else ["usdt"] for name in BRIDGE.column_names}
+)
+LAID_OUT = DRAWN | {"a large bridge": partial(charts.usd_bridge, table=LARGE)}
+NARROW = (2.9, 2.6)
+SIZES = {"usd_exposure": (7.2, 3.0), "usd_year": (4.3, 2.6)}
+SIZES |= {"usd_bridge": NARROW, "a large bridge": NARROW}
 
 
-def arranged(draw: Callable[[Axes], None], size: tuple[float, float]) -> tuple[Figure, Axes]:
-    """Return a figure that was laid out and drawn."""
+def arranged(draw: Callable[[Axes], None], size: tuple[float, float], code: str) -> Axes:
+    """Return axes that were laid out in a language and drawn."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(STYLE | {"text.hinting": "no_hinting"})
-        figure = Figure(figsize=size, dpi=72)
-        axes = figure.add_subplot()
+        mpl.rcParams.update(STYLE)
+        figure, language = Figure(figsize=size, dpi=72), Language(code)
+        options: Any = {"axes_class": WordedAxes, "language": language}
+        axes = figure.add_subplot(**options)
         draw(axes)
+        if language.has_jalali:
+            thin_out(axes)
         arrange(figure, axes, "2026-10, UTC\nSaffron & Tile")
         FigureCanvasAgg(figure).draw()
-    return figure, axes
+    return axes
 
 
 def in_sight(axis: Any) -> list[Any]:
@@ -198,10 +208,12 @@ def in_sight(axis: Any) -> list[Any]:
     return [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_every_text_is_inside_the_picture_and_apart(name):
+@pytest.mark.parametrize("code", ["en", "fa", "en+fa"])
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_every_text_is_inside_the_picture_and_apart(name, code):
     """No label is cut off at an edge, and what stands below the axes does not overlap."""
-    figure, axes = arranged(DRAWN[name], SIZES.get(name, (5.4, 2.5)))
+    axes = arranged(LAID_OUT[name], SIZES.get(name, (5.4, 2.5)), code)
+    figure: Any = axes.get_figure(root=True)
     ticks = [*in_sight(axes.xaxis), *in_sight(axes.yaxis)]
     below: list[Any] = [*in_sight(axes.xaxis)[:1], axes.xaxis.label, *figure.texts]
     below += figure.legends
