@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from html import escape
-from importlib.resources import files
 from time import monotonic
 from typing import Any
 
@@ -218,27 +216,21 @@ class BooksBox:
 
     def _look(self) -> None:
         self.clear()
-        try:
+        with self._looks.telling(self.said):
             books = self._books = self._desk.books(PRESETS[self.preset.value])
-        except SvcError as error:
-            self.said.value = self._looks.error(error)
-            return
-        self.entries.value = entries_html(books.journal, self._looks)
-        count, unpriced = len(books.journal.entries), len(books.movements.unpriced)
-        self._tell(Message(_COUNTED, count=count, unpriced=unpriced))
-        self.show()
+            self.entries.value = entries_html(books.journal, self._looks)
+            count, unpriced = len(books.journal.entries), len(books.movements.unpriced)
+            self._tell(Message(_COUNTED, count=count, unpriced=unpriced))
+            self.show()
 
     def _write(self) -> None:
         if self._books is None:
             return
         preset = PRESETS[self.preset.value]
-        try:
+        with self._looks.telling(self.said):
             file, *_ = write_books(self._books, preset, self._desk.books_file(self._books, preset))
-        except SvcError as error:
-            self.said.value = self._looks.error(error)
-            return
-        texts = {"file": file, "BEFORE": preset.before, "ARRIVES": preset.arrives}
-        self._tell(Message(_WRITTEN_FIRST if preset.before else _WRITTEN, **texts))
+            texts = {"file": file, "BEFORE": preset.before, "ARRIVES": preset.arrives}
+            self._tell(Message(_WRITTEN_FIRST if preset.before else _WRITTEN, **texts))
 
     def _tell(self, text: str) -> None:
         self.said.value = self._looks.line(text, is_told=True)
@@ -295,7 +287,7 @@ class HandOver:
             name: controls.button(desk.looks.text(text), self._maker(name))
             for name, (text, _) in _BUTTONS.items()
         }
-        self.said, self.link = controls.html(), _kind()()
+        self.said, self.link = controls.html(), controls.scripted("file_link.js")()
         self.box = controls.row(*self.buttons.values())
         self.below = controls.row(self.said, self.link)
         self.show()
@@ -319,26 +311,11 @@ class HandOver:
         text, kind = _BUTTONS[name]
         self.clear()
         self.said.value = self._looks.line(Message("{FORM}: being made", FORM=text), is_told=True)
-        try:
+        with self._looks.telling(self.said):
             path = self._desk.hand_over(name)
             content = path.read_bytes()
-        except (SvcError, OSError) as error:
-            self.said.value = self._looks.error(error)
-            return
-        self.said.value = self._looks.line(
-            Message("{FORM}: {path}", FORM=text, path=path), is_told=True
-        )
-        link = self._looks.text("open it" if name == "html" else "save a copy")
-        opened = {"name": path.name, "type": kind, "isPage": name == "html", "text": link}
-        self.link.send(opened, [content])
-
-
-@cache
-def _kind() -> Any:
-    """Return the kind of widget; made late, for it needs an optional extra."""
-    import anywidget
-
-    class FilesWidget(anywidget.AnyWidget):
-        _esm = (files("svc_analytics.notebook.desk") / "file_link.js").read_text("utf-8")
-
-    return FilesWidget
+            shown = Message("{FORM}: {path}", FORM=text, path=path)
+            self.said.value = self._looks.line(shown, is_told=True)
+            link = self._looks.text("open it" if name == "html" else "save a copy")
+            opened = {"name": path.name, "type": kind, "isPage": name == "html", "text": link}
+            self.link.send(opened, [content])

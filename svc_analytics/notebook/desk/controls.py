@@ -7,6 +7,7 @@ over all of them, so that an order is exact whatever their number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from html import escape
@@ -72,6 +73,14 @@ class Looks:
         """Return an error as a line that is read out."""
         return self.line(self.sentence(error), is_told=True)
 
+    @contextmanager
+    def telling(self, place: Any) -> Iterator[None]:
+        """Do something; where it fails, the place of HTML says why."""
+        try:
+            yield
+        except (SvcError, OSError) as error:
+            place.value = self.error(error)
+
     def heading(self, text: str) -> str:
         """Return a heading within the panel."""
         return f"<h4>{self.html(text)}</h4>"
@@ -103,11 +112,15 @@ class Looks:
         return self._words.said(text if isinstance(text, Message) else single_line(text))
 
 
-def button(text: str, on_click: Callable[[], object], *looks: str, tip: str = "") -> Any:
-    """Return a button that is as wide as its text."""
+def _kit() -> Any:
     import ipywidgets  # an optional extra
 
-    widget = ipywidgets.Button(description=text, tooltip=tip or text, layout={"width": "auto"})
+    return ipywidgets
+
+
+def button(text: str, on_click: Callable[[], object], *looks: str, tip: str = "") -> Any:
+    """Return a button that is as wide as its text."""
+    widget = _kit().Button(description=text, tooltip=tip or text, layout={"width": "auto"})
     for look in looks:
         widget.add_class(look)
     widget.on_click(lambda _: on_click())
@@ -120,10 +133,8 @@ def field(name: str, example: str, text: str = "", *, is_live: bool = False) -> 
     It tells its text when it is left: letter by letter, a button that is pressed at once would
     still know only the first of them. One that `is_live`, beside no such button, tells each.
     """
-    import ipywidgets  # an optional extra
-
     style = {"description_width": "initial"}
-    widget = ipywidgets.Text(text, description=name, placeholder=example, style=style)
+    widget = _kit().Text(text, description=name, placeholder=example, style=style)
     widget.continuous_update = is_live
     return widget
 
@@ -133,18 +144,14 @@ def choice(name: str, offered: dict[str, str]) -> Any:
 
     It is as wide as the longest of its texts.
     """
-    import ipywidgets  # an optional extra
-
     style, layout = {"description_width": "initial"}, {"width": "max-content"}
     options = [*offered.items()]
-    return ipywidgets.Dropdown(options=options, description=name, style=style, layout=layout)
+    return _kit().Dropdown(options=options, description=name, style=style, layout=layout)
 
 
 def html(text: str = "", *looks: str) -> Any:
     """Return a place for HTML."""
-    import ipywidgets  # an optional extra
-
-    widget = ipywidgets.HTML(text)
+    widget = _kit().HTML(text)
     for look in looks:
         widget.add_class(look)
     return widget
@@ -152,16 +159,12 @@ def html(text: str = "", *looks: str) -> Any:
 
 def column(*parts: Any) -> Any:
     """Return things below one another."""
-    import ipywidgets  # an optional extra
-
-    return ipywidgets.VBox(parts)
+    return _kit().VBox(parts)
 
 
 def row(*parts: Any) -> Any:
     """Return things beside one another; they wrap where there is no room."""
-    import ipywidgets  # an optional extra
-
-    box = ipywidgets.Box(parts)
+    box = _kit().Box(parts)
     box.layout.flex_flow, box.layout.align_items = "row wrap", "center"
     return box
 
@@ -182,7 +185,7 @@ class PressTable:
         leave: Callable[[], object] = lambda: None,
     ) -> None:
         self.press, self.order, self.turn, self.leave = press, order, turn, leave
-        self.box: Any = _kind()()
+        self.box: Any = scripted("press_table.js")()
         self.box.on_msg(lambda _, message, __: self._hear(message))
 
     @property
@@ -220,16 +223,16 @@ class PressTable:
 
 
 @cache
-def _kind() -> Any:
-    """Return the kind of widget; made late, for it needs an optional extra."""
+def scripted(script: str) -> Any:
+    """Return the kind of widget that a script draws; made late, for it needs an optional extra."""
     import anywidget
     import traitlets
 
-    class TableWidget(anywidget.AnyWidget):
-        _esm = (files("svc_analytics.notebook.desk") / "press_table.js").read_text("utf-8")
+    class ScriptedWidget(anywidget.AnyWidget):
+        _esm = (files("svc_analytics.notebook.desk") / script).read_text("utf-8")
         content = traitlets.Dict().tag(sync=True)
 
-    return TableWidget
+    return ScriptedWidget
 
 
 def content_of(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.errors import SvcError
 from svc_analytics.formatting.cells import Cell, number_cell
 from svc_analytics.formatting.display import display_table, label, lined_up
 from svc_analytics.formatting.display_table import DisplayTable
@@ -95,19 +94,17 @@ class RecordBox:
 
     def show_record(self, record_id: str, kind: str = "") -> None:
         """Show a record whole: all its values, its payment's, and what the receipt proved."""
-        try:
+        with self._looks.telling(self.record):
             with self._desk.records() as records:
                 by_kind = records.find(kind, record_id)
-        except SvcError as error:
-            self.record.value = self._looks.error(error)
-            return
-        lacks = Message("the lake has no record {record_id}", record_id=record_id)
-        line = self._looks.line("" if by_kind else lacks)
-        tables = "".join(self._record_html(form, table) for form, table in by_kind.items())
-        record = Message("Record {record_id}", record_id=record_id)
-        head = self._looks.heading(_title(by_kind, record_id, self._looks) if by_kind else record)
-        self.record.value = f'{head}{line}<div class="svc-forms">{tables}</div>'
-        self.table.reveal(f".{RECORD}")
+            lacks = Message("the lake has no record {record_id}", record_id=record_id)
+            line = self._looks.line("" if by_kind else lacks)
+            tables = "".join(self._record_html(form, table) for form, table in by_kind.items())
+            record = Message("Record {record_id}", record_id=record_id)
+            title = _title(by_kind, record_id, self._looks) if by_kind else record
+            head = self._looks.heading(title)
+            self.record.value = f'{head}{line}<div class="svc-forms">{tables}</div>'
+            self.table.reveal(f".{RECORD}")
 
     def _press(self, row: int, _: int) -> None:
         if self._page is None:
@@ -154,14 +151,11 @@ class RecordBox:
         """Read a page of the records, and show it."""
         if self._wanted is None:
             return
-        try:
+        with self._looks.telling(self.head):
             with self._desk.records() as records:
                 page = records.behind(self._wanted, view)
-        except SvcError as error:
-            self.head.value = self._looks.error(error)
-            return
-        self._page, self._chosen = page, None
-        self._show(page, self._wanted)
+            self._page, self._chosen = page, None
+            self._show(page, self._wanted)
 
     def _show(self, page: RecordPage, wanted: Wanted) -> None:
         figure, value = page.figure, value_text(page.value, wanted)
