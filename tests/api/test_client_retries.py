@@ -15,8 +15,8 @@ from svc_analytics.errors import (
     Unavailable,
     WrongKeyClass,
 )
-from tests.simulation.service import Broken
 from tests.support.fake_service import FakeService, once, payment, refusal
+from tests.support.hostile_answers import Broken
 from tests.support.unit_material import Hours, client_of
 
 JSON = {"content-type": "application/json"}

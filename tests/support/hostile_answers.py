@@ -50,12 +50,12 @@ def said(body: bytes, status: int = 200, **headers: str) -> Spoiler:
 class Broken(httpx.SyncByteStream):
     """A body that breaks off."""
 
-    def __init__(self, body: bytes) -> None:
-        self._body = body
+    def __init__(self, body: bytes, error: Exception) -> None:
+        self._body, self._error = body, error
 
     def __iter__(self) -> Iterator[bytes]:
         yield self._body
-        raise httpx.RemoteProtocolError("peer closed connection without sending complete message")
+        raise self._error
 
 
 def raised(error: Exception) -> Spoiler:
@@ -74,7 +74,8 @@ def refused(status: int, *codes: str) -> Spoiler:
 
 def _break_off(response: httpx.Response, chance: random.Random) -> httpx.Response:
     part = response.content[: chance.randint(0, len(response.content))]
-    return httpx.Response(200, headers={"date": ""}, stream=Broken(part))
+    error = httpx.RemoteProtocolError("peer closed connection without sending complete message")
+    return httpx.Response(200, headers={"date": ""}, stream=Broken(part, error))
 
 
 def _cut(body: bytes, chance: random.Random) -> bytes:
