@@ -117,7 +117,7 @@ P = ParamSpec("P")
 
 def fault(act: Callable[Concatenate[App, dict[str, Any], Any, P], Any]) -> Callable[P, Fault]:
     """Make a fault of what a store does with a request, and how."""
-    return lambda *how: lambda app, environ, start: act(app, environ, start, *how)
+    return lambda *how, **named: lambda app, environ, start: act(app, environ, start, *how, **named)
 
 
 @fault
