@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from svc_analytics.notebook.example_receipts import example_receipts as example_receipts
     from svc_analytics.notebook.pickers import pick as pick
     from svc_analytics.notebook.pictures import draw as draw
-    from svc_analytics.notebook.search import search as search
+    from svc_analytics.notebook.show import search as search
     from svc_analytics.notebook.show import show as show
     from svc_analytics.periods import Period as Period
     from svc_analytics.receipts.verify_files import verify_receipts as verify_receipts
@@ -123,7 +123,7 @@ _FUNCTIONS = {
     "prove": "closing.handover.evidence",
     "read_settings": "config",
     "restore": "backups.restore",
-    "search": "notebook.search",
+    "search": "notebook.show",
     "show": "notebook.show",
     "sign": "closing.handover.sign",
     "sign_all": "closing.handover.sign",

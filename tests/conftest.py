@@ -24,10 +24,9 @@ from hypothesis import settings as hypothesis_settings
 from svc_analytics.config import Settings
 from svc_analytics.lakehouse import Lakehouse
 from tests.support import prepared, rings
-from tests.support.commands import Run, runner
-from tests.support.desks import SETTINGS, Desk
+from tests.support.desks import SETTINGS, Desk, Run, runner
 from tests.support.fake_service import FakeService, refund, spread
-from tests.support.readings import keep_readings
+from tests.support.prepared import keep_readings
 
 EXAMPLES = {"usual": 25, "thorough": 2_000}
 

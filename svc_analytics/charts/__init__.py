@@ -7,15 +7,18 @@ holds its zero, amounts of two coins have two axes, and what differs in colour d
 lightness or marker too, so that a grey print can be read.
 """
 
-from svc_analytics.charts.axes import percent
 from svc_analytics.charts.bridge import usd_bridge, usd_change
 from svc_analytics.charts.columns import column_chart
-from svc_analytics.charts.coverage import coverage_calendar
-from svc_analytics.charts.fees import fee_tiers
-from svc_analytics.charts.receipts import receipt_verdicts
-from svc_analytics.charts.refunds import refund_cohorts, refund_ratio
-from svc_analytics.charts.settlement import net_settlement_daily, position
+from svc_analytics.charts.evidence import coverage_calendar, receipt_verdicts
+from svc_analytics.charts.sales import (
+    fee_tiers,
+    net_settlement_daily,
+    position,
+    refund_cohorts,
+    refund_ratio,
+)
 from svc_analytics.charts.usd import usd_exposure, usd_rates, usd_year
+from svc_analytics.charts.words import percent
 
 __all__ = [
     "column_chart",

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from svc_analytics.charts.palette import BLUE, PAPER, RULE, RUST, SERIES, SOFT
 from svc_analytics.charts.words import CALENDARS_NAMED, apart, in_line, language_of, tick_text
 from svc_analytics.formatting.standing import standing_of
-from svc_analytics.money import group_digits
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -30,7 +29,6 @@ UNKNOWN: dict[str, Any] = {
     "linewidth": 0.0,
     "zorder": 0,
 }
-ROUNDED = Context(prec=80, rounding=ROUND_HALF_UP)  # for texts only: never fed back
 MOST_TICKS = 6
 MOST_SERIES = len(SERIES)
 LINES: tuple[dict[str, Any], ...] = tuple(
@@ -45,24 +43,6 @@ BELOW = "below the axes"  # the name of a legend that a picture makes room for t
 _MARK, _LETTER = 0.32, 0.056  # inches, of an entry in a legend and of each letter of it
 NOWHERE = float("nan")  # the place of an unknown value: nothing is drawn
 _MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
-
-
-def percent(ratio: Decimal) -> str:
-    """Write a ratio as a percentage with 2 places, rounded half up.
-
-    >>> percent(Decimal("0.01273686")), percent(Decimal("0.5"))
-    ('1.27%', '50.00%')
-    """
-    return f"{cents(ratio.scaleb(2, ROUNDED))}%"
-
-
-def cents(value: Decimal) -> str:
-    """Write an amount with 2 places, rounded half up.
-
-    >>> cents(Decimal("70251.355"))
-    '70,251.36'
-    """
-    return group_digits(format(value.quantize(Decimal("0.01"), context=ROUNDED), "f"))
 
 
 def mark_running_day(axes: Axes, table: Table) -> None:
@@ -236,8 +216,8 @@ def finish(axes: Axes, title: str, drawn: Sequence[Any], why: str, subtitle: str
         axes.text(0.5, 0.5, apart(axes, why), transform=axes.transAxes, **middle)
 
 
-def add_legend(axes: Axes, label: str = "", **options: Any) -> None:
-    """Add a legend in small letters, without a frame."""
+def add_legend(axes: Axes, label: str = "", on: Any = None, **options: Any) -> None:
+    """Add a legend in small letters, without a frame: on the axes, or on the figure around them."""
     handles, names = axes.get_legend_handles_labels()
     entries: dict[str, Any] = {
         "handles": handles,
@@ -245,7 +225,7 @@ def add_legend(axes: Axes, label: str = "", **options: Any) -> None:
     }
     entries["markerfirst"] = language_of(axes).direction == "ltr"
     entries |= {"handlelength": 1.4, "handletextpad": 0.5, "columnspacing": 1.2}
-    axes.legend(frameon=False, fontsize="small", **entries | options).set_label(label)
+    (on or axes).legend(frameon=False, fontsize="small", **entries | options).set_label(label)
 
 
 def legend_below(axes: Axes) -> None:

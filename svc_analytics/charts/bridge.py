@@ -7,20 +7,18 @@ from typing import Any
 
 from svc_analytics.charts.axes import (
     HATCH,
-    ROUNDED,
     Axes,
     Row,
     Table,
     annotate,
-    cents,
     finish,
     label_ticks,
     picture_width,
     rows_of,
 )
 from svc_analytics.charts.palette import BLUE, INK, PAPER, RULE, RUST, UP
-from svc_analytics.charts.sentences import sentences, share
 from svc_analytics.charts.usd import total, unpriced, usd_of
+from svc_analytics.charts.words import ROUNDED, cents, sentences, share
 from svc_analytics.messages import Message
 from svc_analytics.warehouse.definitions import label_of
 

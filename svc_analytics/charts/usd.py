@@ -12,7 +12,6 @@ from typing import Any
 from svc_analytics.charts.axes import (
     MOST_SERIES,
     NOWHERE,
-    ROUNDED,
     UNKNOWN,
     Axes,
     Row,
@@ -20,21 +19,29 @@ from svc_analytics.charts.axes import (
     all_months,
     amounts,
     annotate,
-    cents,
     finish,
     finish_days,
     label_ticks,
     legend_below,
     mark_running,
     mark_unknown,
-    percent,
     rows_of,
     running_place,
     signed_bars,
 )
 from svc_analytics.charts.palette import BLUE, INK, PAPER, SERIES
-from svc_analytics.charts.sentences import month_short, period_name, sentences, share
-from svc_analytics.charts.words import apart, in_line, language_of
+from svc_analytics.charts.words import (
+    ROUNDED,
+    apart,
+    cents,
+    in_line,
+    language_of,
+    month_short,
+    percent,
+    period_name,
+    sentences,
+    share,
+)
 from svc_analytics.messages import Message, listed, translated
 from svc_analytics.money import EXACT, group_digits
 from svc_analytics.warehouse.definitions import label_of
@@ -46,6 +53,20 @@ _PRICED = {
 }
 _RECORDS = {"usd_net_sales": "payments_count", "usd_refunds": "refunds_count"}
 _PAYOUTS = {"usd_payouts_debited": "payouts_count"}
+MONTHS = 12
+# What the chart is drawn of: the last four count records, with and without a value.
+USED = (
+    *("usd_net_sales", "usd_refunds", "payments_count", "usd_gross_priced_count"),
+    *("refunds_count", "usd_refunds_priced_count"),
+)
+# Without, and with the coin that is the largest part.
+_HIGHEST = ("chart.highest", "chart.highest_of")
+_LOWEST = ("chart.lowest", "chart.lowest_of")
+_ABOVE = ("chart.above", "chart.above_of")
+_BELOW = ("chart.below", "chart.below_of")
+_OTHERS = "other coins"
+_PALER = 0.8  # of the months before the newest one
+Left = dict[str, dict[str, Decimal | None]]  # by month and coin; None is unknown
 
 
 def usd_of(row: Mapping[str, Any], name: str) -> Decimal | None:
@@ -78,26 +99,6 @@ def unpriced(rows: Iterable[Mapping[str, Any]], *, has_payouts: bool = False) ->
     return Message("chart.unpriced", count=f"{missing:,}", total=f"{every:,}")
 
 
-# ---------- Chart of a year in USD
-# What sales left, month by month, all coins in one.
-
-
-MONTHS = 12
-# What the chart is drawn of: the last four count records, with and without a value.
-USED = (
-    *("usd_net_sales", "usd_refunds", "payments_count", "usd_gross_priced_count"),
-    *("refunds_count", "usd_refunds_priced_count"),
-)
-# Without, and with the coin that is the largest part.
-_HIGHEST = ("chart.highest", "chart.highest_of")
-_LOWEST = ("chart.lowest", "chart.lowest_of")
-_ABOVE = ("chart.above", "chart.above_of")
-_BELOW = ("chart.below", "chart.below_of")
-_OTHERS = "other coins"
-_PALER = 0.8  # of the months before the newest one
-Left = dict[str, dict[str, Decimal | None]]  # by month and coin; None is unknown
-
-
 def usd_year(axes: Axes, table: Table, months: int = MONTHS) -> None:
     """Draw what sales left after fees and refunds in USD: a stack of coins for each month.
 
@@ -113,7 +114,7 @@ def usd_year(axes: Axes, table: Table, months: int = MONTHS) -> None:
     if drawn:
         _draw_stacks(axes, left, shown, coins)
         _draw_year_before(axes, left, shown)
-    unknown = [place for place, month in enumerate(shown) if _is_unknown(left.get(month, {}))]
+    unknown = [place for place, month in enumerate(shown) if None in left.get(month, {}).values()]
     mark_unknown(axes, unknown)
     running = running_place(table, shown, range(len(shown)))
     mark_running(axes, running, "month")
@@ -137,10 +138,6 @@ def _left(rows: Sequence[Row]) -> Left:
         known = None if sales is None or refunds is None else EXACT.subtract(sales, refunds)
         amounts.setdefault(row["month"], {})[row["currency"]] = known
     return amounts
-
-
-def _is_unknown(coins: dict[str, Decimal | None]) -> bool:
-    return None in coins.values()
 
 
 def _total(left: Left, month: str) -> Decimal | None:
@@ -269,9 +266,6 @@ def _compared(left: Left, newest: str, totals: dict[str, Decimal]) -> str:
     )
 
 
-# ---------- Chart of each coin's worth in USD
-
-
 def usd_exposure(axes: Axes, table: Table) -> None:
     """Draw what each coin's position is worth in USD, its share, and the total.
 
@@ -336,9 +330,6 @@ def _shares(values: list[Decimal]) -> list[str]:
     """Return each value's share of the sum of all without their signs; none of nothing."""
     worth = total(map(abs, values))
     return [percent(ROUNDED.divide(abs(value), worth)) if worth else "" for value in values]
-
-
-# ---------- Chart of the USD rates that records imply, by day
 
 
 def usd_rates(axes: Axes, table: Table, currency: str) -> None:

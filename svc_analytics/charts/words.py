@@ -2,13 +2,24 @@
 
 import re
 from datetime import timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING
 
+from svc_analytics.errors import ConfigError
 from svc_analytics.language.catalogue import ENGLISH, Language, isolate
-from svc_analytics.periods import CALENDARS, GREGORIAN, JALALI
+from svc_analytics.messages import joined
+from svc_analytics.money import group_digits
+from svc_analytics.periods import CALENDARS, GREGORIAN, JALALI, read_label
 
 if TYPE_CHECKING:
     import matplotlib.axes
+
+
+ROUNDED = Context(prec=80, rounding=ROUND_HALF_UP)  # for texts only: never fed back
+_WHOLE = Decimal("0.01")  # from here on a share is written in whole percents
+_FIRST_GREGORIAN = 1900  # an earlier year is of the Jalali calendar
+_MONTH = re.compile(r"([0-9]{4})-([0-9]{2})(?: (.+))?")
+CALENDARS_NAMED = "Jalali (Gregorian)"  # below an axis of days
 
 
 def language_of(axes: "matplotlib.axes.Axes") -> Language:
@@ -40,13 +51,22 @@ def worded(text: str, language: Language, between: str = " ") -> str:
     return f"{text}{between}{translated}" if language.is_both else translated
 
 
-# ---------- The days and months on an axis of a picture
-# In both calendars where a language has two.
+def percent(ratio: Decimal) -> str:
+    """Write a ratio as a percentage with 2 places, rounded half up.
+
+    >>> percent(Decimal("0.01273686")), percent(Decimal("0.5"))
+    ('1.27%', '50.00%')
+    """
+    return f"{cents(ratio.scaleb(2, ROUNDED))}%"
 
 
-CALENDARS_NAMED = "Jalali (Gregorian)"  # below an axis of days
-_MONTH = re.compile(r"([0-9]{4})-([0-9]{2})(?: (.+))?")
-_FIRST_GREGORIAN = 1900  # an earlier year is of the Jalali calendar
+def cents(value: Decimal) -> str:
+    """Write an amount with 2 places, rounded half up.
+
+    >>> cents(Decimal("70251.355"))
+    '70,251.36'
+    """
+    return group_digits(format(value.quantize(Decimal("0.01"), context=ROUNDED), "f"))
 
 
 def tick_text(text: str, language: Language, between: str) -> str:
@@ -87,3 +107,51 @@ def months_beside(year: int, month: int) -> str:
         return ""
     text = f"{starts[0]:04}-{starts[1]:02}"
     return text if starts[:2] == ends[:2] else f"{text}/{ends[1]:02}"
+
+
+def period_name(label: str) -> str:
+    """Return the name of a month, a quarter or a year; any other text as it is.
+
+    >>> period_name("2026-10"), period_name("1405-08"), period_name("2026-Q3")
+    ('October 2026', 'Aban 1405', 'Q3 2026')
+    """
+    try:
+        return read_label(label, calendar=calendar_of(label)).title
+    except (ConfigError, ValueError):
+        return label
+
+
+def month_number(label: str) -> int:
+    """Return the place of a month in its year.
+
+    >>> month_number("2026-10")
+    10
+    """
+    return int(label[5:7])
+
+
+def month_short(label: str) -> str:
+    """Return the first letters of a month's name.
+
+    >>> month_short("2026-10")
+    'Oct'
+    """
+    return CALENDARS[calendar_of(label)].months[month_number(label) - 1][:3]
+
+
+def share(part: Decimal, whole: Decimal) -> str:
+    """Write a part of a whole, or a change of it, as a percentage for a sentence.
+
+    >>> share(Decimal("53.4"), Decimal(100)), share(Decimal("0.4"), Decimal(100))
+    ('53%', '0.40%')
+    """
+    ratio = abs(ROUNDED.divide(part, whole))
+    if ratio < _WHOLE:
+        return percent(ratio)
+    return f"{(ratio * 100).quantize(Decimal(1), ROUND_HALF_UP)}%"
+
+
+def sentences(*said: str) -> str:
+    """Return sentences as one text; empty ones are left out."""
+    texts = list(filter(None, said))
+    return joined("list.sentences", texts) if texts else ""

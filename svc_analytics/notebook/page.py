@@ -1,7 +1,11 @@
-"""An executed notebook as a page for readers: status at the head, no code, fit for paper."""
+"""An executed notebook as a page for readers: status at the head, no code, fit for paper.
 
+What it says of itself was asked in the notebook's own kernel.
+"""
+
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from html import escape
 from importlib.metadata import version
@@ -9,14 +13,23 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.errors import needs_extra
+from svc_analytics.errors import SvcError, needs_extra
+from svc_analytics.formatting.display import names_of
+from svc_analytics.formatting.standing import standing_of
 from svc_analytics.formatting.texts import single_line
+from svc_analytics.instants import format_instant
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.desk.panel import Desk
+from svc_analytics.notebook.show import is_statement
+from svc_analytics.render.document import status_look, status_word
 
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 # Scripts for diagrams, which the template would fetch; our notebooks have no diagrams.
 _REMOTE = re.compile(r"<script[^>]*>(?:(?!</script>).)*?mermaid(?:(?!</script>).)*</script>", re.S)
 _EMPTY = re.compile(r'<script src=""> ?</script>\n?')  # of libraries that are not loaded
 _SOURCES = ("jquery", "mathjax", "mermaid_js", "mermaid_layout_elk_js", "require_js")
+# Runs behind the last cell; what it prints is read and taken out again.
+QUESTION = "print(__import__('svc_analytics.notebook.page', fromlist=['_']).page_facts(globals()))"
 
 
 def make_page(notebook: Any, facts: dict[str, str], data_dir: Path, *, has_code: bool) -> str:
@@ -30,11 +43,7 @@ def make_page(notebook: Any, facts: dict[str, str], data_dir: Path, *, has_code:
         import nbconvert  # an optional extra
     pages: Any = nbconvert.HTMLExporter
     readable = _readable(notebook, has_code=has_code)
-    readable.cells = [
-        *_opening(readable.cells, facts),
-        *readable.cells[1:],
-        _cell(_foot(facts)),
-    ]
+    readable.cells = [*_opening(readable.cells, facts), *readable.cells[1:], _cell(_foot(facts))]
     exporter = pages(
         exclude_input=not has_code,
         exclude_input_prompt=True,
@@ -120,3 +129,37 @@ def _without_path(notebook: Any, data_dir: Path) -> Any:
                 if isinstance(text, str):
                     texts[name] = pattern.sub(data_dir.name, text)
     return notebook
+
+
+def page_facts(names: Mapping[str, Any]) -> str:
+    """Return merchant, period and status of what a notebook shows, as JSON.
+
+    They are those of its statement `st`, or of the last one that it made; without a
+    statement, those of its lake.
+    """
+    for desk in (value for value in names.values() if isinstance(value, Desk)):
+        desk.settle()
+    return json.dumps(_of_statement(names) or _of_lake(names.values()), ensure_ascii=False)
+
+
+def _of_statement(names: Mapping[str, Any]) -> dict[str, str]:
+    own = [getattr(value, "statement", value) for value in [*names.values(), names.get("st")]]
+    statement = next(filter(is_statement, reversed(own)), None)
+    if statement is None:
+        return {}
+    return {
+        "merchant": names_of(statement.merchant),
+        "period": statement.period.label,
+        "status": status_word(statement),
+        "look": status_look(statement),
+        "standing": standing_of(statement.tables["summary"]).text,
+        "read_to": format_instant(statement.as_of),
+    }
+
+
+def _of_lake(values: Iterable[Any]) -> dict[str, str]:
+    lake = next((value for value in values if isinstance(value, Lakehouse)), None)
+    try:
+        return {"merchant": names_of(lake.merchant)} if lake else {}
+    except SvcError:  # it is empty: nothing was read
+        return {}

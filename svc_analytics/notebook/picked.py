@@ -1,9 +1,14 @@
-"""The statement that the pickers of a notebook choose, and the cells that follow it."""
+"""The statement that the pickers of a notebook choose, and the cells that follow it.
+
+Cells are updated by their display handles, not by `ipywidgets.interactive_output`: what such a
+widget holds is neither in the saved notebook nor on the page that is made of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
 from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,7 +18,7 @@ from svc_analytics.formatting.display import Display, arrow_of, display_table, n
 from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import now
-from svc_analytics.notebook.agreement import Claim, compared
+from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.errors import ipython_shell, sentence_of
 from svc_analytics.periods import GREGORIAN, month, month_of
 from svc_analytics.render.document import proof_lines, status_note
@@ -28,8 +33,10 @@ if TYPE_CHECKING:
     from svc_analytics.statements.comparison import Comparison
     from svc_analytics.statements.statement import Statement
 
+
 MOST_RECORDS = 10  # behind a figure; `lake.explain` has them all
 Content = Callable[[Any, "str | None"], Any]  # of a statement and a coin
+_DIGITS = 76  # enough for every sum of money; Python's decimals keep 28 unless told
 
 
 @dataclass(frozen=True)
@@ -317,10 +324,6 @@ def same_time(label: str, calendar: str | None, wanted: str) -> str:
     return month_of(min((period.start + period.end) // 2, now()), calendar=wanted).label
 
 
-# ---------- What cells of a notebook display
-# Lines, code, and things below one another.
-
-
 @dataclass(frozen=True)
 class Stack:
     """Several things below one another."""
@@ -368,3 +371,58 @@ def html_of(shown: Any) -> str:
 def line(text: str) -> Display:
     """Return a text as a line to display."""
     return Display("", [text])
+
+
+Claim = str | Sequence[str] | Callable[["Statement"], "pa.Table"]
+
+
+def compared(statement: Statement, claims: Mapping[str, Claim]) -> Message:
+    """Return how many figures agree with what they are claimed to be made of.
+
+    Raises `AssertionError` that names the first figure that does not.
+    """
+    rows = statement.tables["summary"].to_pylist()
+    count = 0
+    for figure, claim in claims.items():
+        for row in rows:
+            stated, claimed = row[figure], _claimed(statement, claim, row)
+            if stated is None or claimed is None:
+                continue
+            count += 1
+            if stated != claimed:
+                raise AssertionError(_difference(figure, claim, row, claimed))
+    unknown = len(claims) * len(rows) - count
+    agree = Message("agreement.agree", count=count)
+    return (
+        Message("agreement.skipped", agree=translated(agree), count=unknown) if unknown else agree
+    )
+
+
+def _difference(figure: str, claim: Claim, row: dict[str, Any], claimed: Decimal | int) -> Message:
+    facts = {"figure": figure, "coin": row["currency"], "stated": row[figure], "claimed": claimed}
+    if callable(claim):
+        return Message("agreement.rows_differ", **facts)
+    parts = claim if isinstance(claim, str) else " + ".join(claim)
+    return Message("agreement.sum_differs", parts=parts, **facts)
+
+
+def _claimed(statement: Statement, claim: Claim, row: dict[str, Any]) -> Decimal | int | None:
+    """Reckon a claim for the coin of a row; None where a part is unknown."""
+    coin = row["currency"]
+    if callable(claim):
+        return len(list(_values(claim(statement), "currency", coin)))
+    if not isinstance(claim, str):
+        return _sum([row[name] for name in claim])
+    name, _, column = claim.partition(".")
+    values = list(_values(statement.tables[name], column or "currency", coin))
+    return _sum(values) if column else len(values)
+
+
+def _values(table: pa.Table, column: str, coin: str) -> Iterator[Any]:
+    pairs = zip(table["currency"].to_pylist(), table[column].to_pylist(), strict=True)
+    return (value for currency, value in pairs if currency == coin)
+
+
+def _sum(values: Sequence[Any]) -> Decimal | None:
+    with localcontext(prec=_DIGITS):
+        return None if None in values else sum(values, Decimal())

@@ -1,4 +1,4 @@
-"""Notebooks: find one, and run it with parameters."""
+"""Notebooks: find one, run it with parameters, and copies to work in, which git never sees."""
 
 import json
 import os
@@ -15,11 +15,26 @@ from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.files import atomic_write
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.notebook.facts import QUESTION
+from svc_analytics.notebook.page import QUESTION
 
 # For JupyterLab: it asks nobody for news of itself, and runs the close desk when that opens.
 _JUPYTER = Path(__file__).with_name("jupyter")
 TIMEOUT = 600  # seconds for one cell
+FOLDER = "notebooks"  # in the lake's folder
+_STATE = ".copied.json"  # which release's notebook each copy was made of
+# As JupyterLab writes it: a notebook that it opens is then not changed by that alone.
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {
+        "codemirror_mode": {"name": "ipython", "version": 3},
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "nbconvert_exporter": "python",
+        "pygments_lexer": "ipython3",
+        "version": sys.version.split()[0],
+    },
+}
 
 
 class NotebookFailed(SvcError):
@@ -158,39 +173,12 @@ def _absolute(name: str, value: str) -> str:
     return str(Path(value).absolute()) if is_path else value
 
 
-# ---------- Copies of the notebooks to work in, beside the lake
-# Git never sees what they hold.
-#
-# What a person changed is never overwritten. A copy that nobody changed follows a new release;
-# of one that was changed, the new release's notebook is put beside it. Outputs are no change:
-# they come again when the notebook is run.
-
-
-FOLDER = "notebooks"  # in the lake's folder
-_STATE = ".copied.json"  # which release's notebook each copy was made of
-# As JupyterLab writes it: a notebook that it opens is then not changed by that alone.
-_METADATA = {
-    "kernelspec": {
-        "display_name": "Python 3 (ipykernel)",
-        "language": "python",
-        "name": "python3",
-    },
-    "language_info": {
-        "codemirror_mode": {"name": "ipython", "version": 3},
-        "file_extension": ".py",
-        "mimetype": "text/x-python",
-        "name": "python",
-        "nbconvert_exporter": "python",
-        "pygments_lexer": "ipython3",
-        "version": sys.version.split()[0],
-    },
-}
-
-
 def working_folder(data_dir: Path, language: Language = ENGLISH) -> tuple[Path, list[str]]:
     """Return the folder of the notebooks to edit, and notes on what was kept as it was.
 
-    What the close desk's notebook says is in the language.
+    What the close desk's notebook says is in the language. What a person changed is never
+    overwritten: a copy that nobody changed follows a new release; of one that was changed, the new
+    release's notebook is put beside it. Outputs are no change: they come again when it is run.
     """
     folder = Path(os.path.normpath(data_dir.absolute() / FOLDER))
     try:

@@ -16,10 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator
 
-from svc_analytics.charts.axes import BELOW, legend_columns, picture_width
+from svc_analytics.charts.axes import BELOW, add_legend, legend_columns, picture_width
 from svc_analytics.charts.palette import INK, RULE, SOFT
 from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.charts.words import language_of
@@ -32,6 +33,7 @@ from svc_analytics.language.fonts import OF_PICTURES, css_families
 STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
+    "text.hinting": "no_hinting",  # a line is as wide as it was measured to be
     "font.family": [OF_PICTURES],
     "font.size": 9,
     "text.color": INK,
@@ -121,7 +123,7 @@ def save_picture(
         settings.update(STYLE | {"svg.hashsalt": salt})
         figure = Figure(figsize=look.size)
         options: Any = {"axes_class": WordedAxes, "language": look.language}
-        axes = figure.add_axes((0, 0, 1, 1), **options)
+        axes = figure.add_subplot(**options)
         draw(axes)
         if look.language.has_jalali:  # with a day of each calendar, labels are wider
             thin_out(axes)
@@ -143,19 +145,9 @@ def _embed(text: str, name: str, title: str) -> str:
     return text.replace("<svg", f'{label} stroke-linejoin="round"', 1)
 
 
-# ---------- Where the axes of a picture stand
-# The room that the texts around them need.
-#
-# The library's own layout draws every text twice to find that room, and takes nearly twice as
-# long; in a small picture with two languages it leaves the axes no room at all, and puts the texts
-# over them. Here each margin is the height of the lines in it, or the width of the widest label.
-
-
-_LINE = 1.2  # times the size of the letters
-_TICK = 6.0  # points, from the axis to the label of a tick
 _GAP = 4.0  # points, between two texts and at the edge
-_TOLD, _SMALL = 8.5, 7.0  # points, the letters below the title, and those of a caption
-_LEGEND_LINE, _LEGEND_EDGE = 12.0, 9.0  # points
+_LINE = 1.2  # times the size of the letters
+_SENTENCE, _SMALL = 8.5, 7.0  # points, the letters below the title, and those of a caption
 _INCH = 72.0  # points
 _ROOM, _LABEL = 0.82, 1.12  # of the width for the ticks; of a label, with what parts it
 _LEAST = 0.4  # of the height of a picture, for the axes themselves
@@ -178,56 +170,61 @@ class TextBlock:
     def write(self, figure: Figure, top: float, *, at_right: bool) -> float:
         """Write the lines from a height on, each for itself, and return where the next begins."""
         width, height = (inches * _INCH for inches in figure.get_size_inches())
-        side = (1 - _GAP / width, "right") if at_right else (_GAP / width, "left")
+        place, side = (1 - _GAP / width, "right") if at_right else (_GAP / width, "left")
         for number, line in enumerate(self.lines):
             base = top - (number * _LINE + 1) * self.size
-            look: dict[str, Any] = {
-                "fontsize": self.size,
-                "ha": side[1],
-                "va": "baseline",
-            } | self.look
-            figure.text(side[0], base / height, line, **look)
+            look: dict[str, Any] = {"fontsize": self.size, "ha": side, "va": "baseline"} | self.look
+            figure.text(place, base / height, line, **look)
         return top - self.height
 
 
 def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
-    """Place the axes, the texts above and below them, and the caption of a picture.
+    """Write the texts above the axes and the caption, and lay out what stands between them.
 
-    A picture whose texts leave too little to the axes becomes higher.
+    A picture whose texts leave too little to the axes becomes higher. Title and caption stand at
+    the edge of the picture, and are broken in lines: the library's layout does neither.
     """
     width, height = (inches * _INCH for inches in figure.get_size_inches())
     room = width - 2 * _GAP
     head = _head(axes, room)
     foot = TextBlock(_broken(caption, _SMALL, room), _SMALL, {"color": SOFT})
-    ticks = _TICK + max(map(_lines, _texts(axes.xaxis)), default=0) * _letters(axes.xaxis)
     below: Any = axes.xaxis.label
     below.set_text("\n".join(_broken(below.get_text(), below.get_fontsize(), room)))
-    label = _height(below)
-    bottom = _GAP + foot.height + _legend_height(axes) + label + ticks
-    above = _GAP + sum(block.height for block in head)
-    up = max(height - above - bottom, _LEAST * height, _rows(axes))
-    height = above + up + bottom
+    _move_legend(figure, axes)
+    outer = _GAP / 2 + sum(block.height for block in head), foot.height
+    height = max(
+        height, sum(outer) + _around(figure, axes) + max(_LEAST * height, _rows(figure, axes))
+    )
     figure.set_size_inches(width / _INCH, height / _INCH)
-    _place(axes, (width, height), (bottom, up))
-    axes.xaxis.set_label_coords(0.5, -ticks / up)
-    legend = axes.get_legend()
-    if legend and legend.get_label() == BELOW:
-        legend.set_bbox_to_anchor((0.5, -(ticks + label) / up), transform=axes.transAxes)
+    _lay_out(figure, outer[1] / height, 1 - outer[0] / height)
     top = height - _GAP / 2
     for block in head:
         top = block.write(figure, top, at_right=language_of(axes).direction == "rtl")
     foot.write(figure, foot.height, at_right=True)
 
 
-def _place(axes: Axes, size: tuple[float, float], rows: tuple[float, float]) -> None:
-    """Place the axes beside their labels, `rows` points above the foot of the picture."""
-    (width, height), (bottom, up) = size, rows
-    axes.set_position((0.1, bottom / height, 0.8, up / height))
-    side = _GAP + _height(axes.yaxis.label)
-    left = side + _TICK + max(_widths(axes.yaxis), default=0.0)
-    across = width - _GAP - _beyond(axes, width - left) - left
-    axes.set_position((left / width, bottom / height, across / width, up / height))
-    axes.yaxis.set_label_coords((side - left - _GAP) / across, 0.5)
+def _move_legend(figure: Figure, axes: Axes) -> None:
+    """Let the legend below the axes be one of the figure: those the layout makes room for."""
+    legend = axes.get_legend()
+    if legend and legend.get_label() == BELOW:
+        columns = legend_columns(axes, [text.get_text() for text in legend.get_texts()])
+        legend.remove()
+        add_legend(axes, on=figure, loc="outside lower center", ncols=columns)
+
+
+def _around(figure: Figure, axes: Axes) -> float:
+    """Return the height of what stands around the axes: labels, and a legend below them."""
+    boxes: list[Any] = [axes.get_tightbbox(), *(one.get_tightbbox() for one in figure.legends)]
+    pixels: float = sum(box.height for box in boxes) - axes.bbox.height
+    return pixels / figure.dpi * _INCH + 2 * _GAP * len(boxes)
+
+
+def _lay_out(figure: Figure, bottom: float, top: float) -> None:
+    """Place the axes with their labels and the legend below them between two heights."""
+    pad, place = _GAP / _INCH, (0.0, bottom, 1.0, top - bottom)
+    ConstrainedLayoutEngine(rect=place, w_pad=pad, h_pad=pad).execute(figure)
+    for legend in figure.legends:  # the layout makes room at the foot of the figure alone
+        legend.set_bbox_to_anchor(place, figure.transFigure)
 
 
 def _head(axes: Axes, room: float) -> list[TextBlock]:
@@ -237,7 +234,7 @@ def _head(axes: Axes, room: float) -> list[TextBlock]:
     axes.set_title("", loc="left")
     size = float(axes.title.get_fontsize())
     named = TextBlock(_broken(title, size, room, "bold"), size, {"fontweight": "bold"})
-    return [named, TextBlock(_broken(subtitle, _TOLD, room), _TOLD, {"color": SOFT})]
+    return [named, TextBlock(_broken(subtitle, _SENTENCE, room), _SENTENCE, {"color": SOFT})]
 
 
 def _broken(text: str, size: float, room: float, weight: str = "normal") -> list[str]:
@@ -247,7 +244,7 @@ def _broken(text: str, size: float, room: float, weight: str = "normal") -> list
     for line in filter(None, text.split("\n")):
         whole, most = _ISOLATED.sub(lambda part: part[0].replace(" ", "\u00a0"), line), len(line)
         lines = [whole]
-        while most > 1 and max(_line_widths(lines, letters), default=0.0) > room:
+        while most > 1 and _widest(lines, letters) > room:
             most -= 1
             lines = wrap(whole, most, break_long_words=False)
             if max(map(len, lines)) > most:  # a word that is longer than a line
@@ -256,43 +253,13 @@ def _broken(text: str, size: float, room: float, weight: str = "normal") -> list
     return broken
 
 
-def _lines(text: str) -> int:
-    return text.count("\n") + 1
-
-
-def _height(text: Any) -> float:
-    """Return the height of a title or a label, with the gap to what follows."""
-    written = text.get_text()
-    return _lines(written) * text.get_fontsize() * _LINE + _GAP if written else 0.0
-
-
-def _rows(axes: Axes) -> float:
-    """Return the height that rows need below one another, with the lines of texts in them."""
+def _rows(figure: Figure, axes: Axes) -> float:
+    """Return the height that named rows need below one another, with the texts in them."""
     if not isinstance(axes.yaxis.get_major_locator(), FixedLocator):
         return 0.0
-    names = _texts(axes.yaxis)
-    lines = max(map(_lines, [*names, *(text.get_text() for text in axes.texts)]), default=1)
-    apart = 0.5 if lines > 1 else 0.0
-    return len(names) * _letters(axes.yaxis) * (lines + apart)
-
-
-def _letters(axis: Any) -> float:
-    """Return the height of a line of an axis's tick labels."""
-    size: float = axis.get_major_ticks(1)[0].label1.get_fontsize()
-    return size * _LINE
-
-
-def _texts(axis: Any) -> list[str]:
-    """Return the labels of the ticks that are in sight."""
-    low, high = sorted(axis.get_view_interval())
-    places = [place for place in axis.get_major_locator()() if low <= place <= high]
-    texts: list[str] = axis.get_major_formatter().format_ticks(places)
-    return texts
-
-
-def _widths(axis: Any) -> list[float]:
-    """Return the widths of an axis's tick labels."""
-    return _text_widths(axis, _texts(axis))
+    names = axes.yaxis.get_majorticklabels()
+    highest = max((text.get_window_extent().height for text in [*names, *axes.texts]), default=0.0)
+    return len(names) * highest * _LINE * _INCH / figure.dpi
 
 
 def thin_out(axes: Axes) -> None:
@@ -301,37 +268,14 @@ def thin_out(axes: Axes) -> None:
         return
     places = list(axes.xaxis.get_major_locator()())
     texts = axes.xaxis.get_major_formatter().format_ticks(places)
-    needed = max(_text_widths(axes.xaxis, texts), default=0.0) * _LABEL * len(texts)
+    letters = FontProperties(size=axes.xaxis.get_major_ticks(1)[0].label1.get_fontsize())
+    needed = _widest("\n".join(texts).split("\n"), letters) * _LABEL * len(texts)
     step = int(-(-needed // (picture_width(axes) * _INCH * _ROOM)))
     if step > 1:
         axes.set_xticks(places[::step], texts[::step])
 
 
-def _text_widths(axis: Any, labels: Sequence[str]) -> list[float]:
-    """Return the widths of the lines of labels of an axis, in points."""
-    letters = FontProperties(size=axis.get_major_ticks(1)[0].label1.get_fontsize())
-    return _line_widths([line for text in labels for line in text.split("\n")], letters)
-
-
-def _line_widths(lines: Sequence[str], letters: FontProperties) -> list[float]:
+def _widest(lines: Sequence[str], letters: FontProperties) -> float:
+    """Return the width of the widest of some lines, in points."""
     measure = text_to_path.get_text_width_height_descent
-    return [measure(line, letters, False)[0] for line in lines if line]
-
-
-def _beyond(axes: Axes, width: float) -> float:
-    """Return how far the last label below the axes reaches beyond their right end."""
-    low, high = axes.get_xlim()
-    places = [place for place in axes.xaxis.get_major_locator()() if low <= place <= high]
-    widths: Sequence[float] = _widths(axes.xaxis)
-    if not widths or not places:
-        return 0.0
-    return max(0.0, widths[-1] / 2 - (high - max(places)) / (high - low) * width)
-
-
-def _legend_height(axes: Axes) -> float:
-    legend = axes.get_legend()
-    if not legend or legend.get_label() != BELOW:
-        return 0.0
-    names = [text.get_text() for text in legend.get_texts()]
-    rows = -(-len(names) // legend_columns(axes, names))
-    return rows * _LEGEND_LINE + _LEGEND_EDGE
+    return max((measure(line, letters, False)[0] for line in lines if line), default=0.0)

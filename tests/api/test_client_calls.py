@@ -20,7 +20,7 @@ from svc_analytics.errors import (
     Unavailable,
     WrongKeyClass,
 )
-from tests.simulation.wire import Broken
+from tests.simulation.oracle import Broken
 from tests.support.fake_service import (
     BASE_URL,
     CHECKOUT_KEY,

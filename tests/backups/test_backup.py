@@ -16,8 +16,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import TOLD_MARK
 from svc_analytics.warehouse.images import write_views
 from tests.simulation.simulate import quick_folder
-from tests.support.flipped_bits import flip
-from tests.support.kept_lakes import back_up, kept, restored
+from tests.support.altered import back_up, flip, kept, restored
 from tests.support.rings import rings
 from tests.support.sealed_months import MONTHS, closer_at
 

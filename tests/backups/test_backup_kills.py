@@ -17,7 +17,7 @@ from svc_analytics.lake.writing.writer import open_writer
 from tests.simulation.disk import Disk
 from tests.simulation.simulate import quick_folder
 from tests.simulation.virtual import Killed
-from tests.support.kept_lakes import Contents, back_up, kept, restored
+from tests.support.altered import Contents, back_up, kept, restored
 from tests.support.publishing import after, before, read_all
 from tests.support.rings import rings
 

@@ -11,7 +11,7 @@ from svc_analytics.errors import LakeBusy
 from svc_analytics.lake.lake import Lake
 from tests.lake.test_crash_points import Bench
 from tests.simulation.simulate import quick_folder
-from tests.support.kept_lakes import back_up, kept, restored
+from tests.support.altered import back_up, kept, restored
 from tests.support.publishing import after, begin, contents, read_all
 from tests.support.rings import rings
 

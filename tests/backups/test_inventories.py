@@ -11,7 +11,7 @@ import pytest
 from svc_analytics.backups.backup import backup
 from svc_analytics.lake.lake import Lake, digest_of
 from tests.simulation.simulate import quick_folder
-from tests.support.kept_lakes import back_up, kept, restored
+from tests.support.altered import back_up, kept, restored
 from tests.support.sealed_months import closer_at
 
 

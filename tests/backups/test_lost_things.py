@@ -12,8 +12,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.images import write_views
 from tests.simulation.simulate import quick_folder
-from tests.support.flipped_bits import flip
-from tests.support.kept_lakes import back_up, restored
+from tests.support.altered import back_up, flip, restored
 from tests.support.sealed_months import MONTHS, closer_at
 
 SEALED = f"statements/{MONTHS[0]}"

@@ -17,7 +17,7 @@ from svc_analytics.proofs.checkpoint import tree_of
 from svc_analytics.proofs.single import prove_line
 from svc_analytics.storage import Storage, open_storage
 from tests.benchmarks.bounds import Bound, note, seconds, tell, weighed
-from tests.support.hand_made_lines import SECRET, Sealed, row, seal_rows
+from tests.support.packages import SECRET, Sealed, row, seal_rows
 
 FEW, REPEATS = 10_000, 3
 

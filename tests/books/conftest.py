@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.books.accounts import starter
-from tests.support.readings import keep_readings
+from tests.support.prepared import keep_readings
 from tests.support.sealed_months import make
 
 

@@ -22,7 +22,7 @@ from svc_analytics.books.movements import SALES, WALLET, Movements, Sum, read_mo
 from svc_analytics.books.presets import PRESETS
 from svc_analytics.external_rates import ExternalRates
 from svc_analytics.storage import Storage, open_storage
-from tests.support.full_scan.quotients import share
+from tests.support.full_scan.values import share
 from tests.support.importers import IMPORTERS
 from tests.support.rings import rings, sample
 from tests.support.seeded_books import RATES, Row, SeededMonth, accounts, chart_of, euro

@@ -12,8 +12,8 @@ from svc_analytics.backups.targets import BucketTarget
 from svc_analytics.errors import LakeBusy
 from svc_analytics.lake.lake import Lake
 from tests.support import buckets
+from tests.support.altered import kept, restored
 from tests.support.buckets import MemoryStore
-from tests.support.kept_lakes import kept, restored
 from tests.support.publishing import after, before, read_all
 
 

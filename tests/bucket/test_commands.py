@@ -12,8 +12,8 @@ import svc_analytics as svc
 from svc_analytics.files import cache_folder
 from svc_analytics.sandbox import Running
 from tests.support import buckets
-from tests.support.commands import Run
-from tests.support.flipped_bits import flip
+from tests.support.altered import flip
+from tests.support.desks import Run
 from tests.support.rings import rings
 from tests.support.sandboxes import sandbox
 

@@ -13,8 +13,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.statement import statement
 from tests.benchmarks.growth_lakes import END, NEWEST, Shape, make_lake
-from tests.support.buckets import copy_object
-from tests.support.engine_at_bucket import EngineAtBucket
+from tests.support.buckets import EngineAtBucket, copy_object
 from tests.support.engines import spark_address, speak_as_spark
 from tests.support.prepared import extracted
 

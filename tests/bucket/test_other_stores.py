@@ -14,8 +14,8 @@ from svc_analytics.extraction import run
 from svc_analytics.extraction.plan import Request
 from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.buckets import Azure, Google, serve_other
 from tests.support.fake_service import FakeService
-from tests.support.other_stores import Azure, Google, serve_other
 from tests.support.publishing import SETTINGS, after, before
 
 STORES = {"gs://finance/lake": Google, "az://finance/lake": Azure}

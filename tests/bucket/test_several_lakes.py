@@ -11,8 +11,7 @@ from svc_analytics.errors import LakeChanged, LakeError
 from svc_analytics.lake.lake import Lake
 from tests.benchmarks import growth_lakes
 from tests.benchmarks.growth_lakes import Shape, make_lake
-from tests.support.buckets import copy_object
-from tests.support.engine_at_bucket import EngineAtBucket
+from tests.support.buckets import EngineAtBucket, copy_object
 from tests.support.engines import let_duckdb_count
 
 ADDRESS = "sc://stands.in"

@@ -9,7 +9,7 @@ import pytest
 from svc_analytics.cli.app import cli
 from svc_analytics.sandbox import Running
 from tests.support.closings import Closer, closer_by_commands
-from tests.support.commands import Run
+from tests.support.desks import Run
 from tests.support.sandboxes import sandbox
 
 

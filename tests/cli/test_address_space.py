@@ -13,7 +13,7 @@ import pytest
 from svc_analytics.cli.address_space import is_out_of_memory
 from svc_analytics.files import damaged_file
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, ids, spread
-from tests.support.on_a_socket import serving
+from tests.support.loopback import on_a_socket
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits as on Linux")
 
@@ -52,7 +52,7 @@ def large(service) -> FakeService:
 def test_large_records_are_read_in_a_gibibyte(large, tmp_path):
     """Pages of 90 MB are refused, smaller ones asked for, a few kept in memory at a time."""
     large.heeds_limit = True
-    with serving(large) as url:
+    with on_a_socket(large) as url:
         done = extract(url, tmp_path / "data", GIBIBYTE)
     assert (done.returncode, done.stderr) == (0, "")
     held = pq.read_table(tmp_path / "data" / "payments" / "2026-10.parquet", columns=["id"])
@@ -62,7 +62,7 @@ def test_large_records_are_read_in_a_gibibyte(large, tmp_path):
 @pytest.mark.thorough
 def test_large_pages_of_a_service_that_heeds_no_limit_are_refused(large, tmp_path):
     """One line, no crash, nothing claimed."""
-    with serving(large) as url:
+    with on_a_socket(large) as url:
         done = extract(url, tmp_path / "data", GIBIBYTE)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "more than 64 MiB was refused, although only one record was asked for" in done.stderr
@@ -72,7 +72,7 @@ def test_large_pages_of_a_service_that_heeds_no_limit_are_refused(large, tmp_pat
 @pytest.mark.parametrize("most", [660 << 20, 720 << 20])
 def test_memory_that_runs_out_ends_in_a_line(large, tmp_path, most):
     """Where even that is too much: exit code 1 and what to do."""
-    with serving(large) as url:
+    with on_a_socket(large) as url:
         done = extract(url, tmp_path / "data", most)
     assert done.returncode in (0, 1) and len(done.stderr.splitlines()) <= 1
 

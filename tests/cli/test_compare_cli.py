@@ -11,9 +11,9 @@ from openpyxl import load_workbook
 
 from svc_analytics.language.fonts import css_families
 from tests.cli.test_close_cli import OCTOBER
+from tests.support.browsers import texts_of
 from tests.support.closings import Closer
 from tests.support.fake_service import payment
-from tests.support.markup import texts_of
 from tests.support.prepared import extracted
 from tests.support.rings import rings
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.closings import Closer
-from tests.support.commands import Run
-from tests.support.desks import machine_clock_at
+from tests.support.desks import Run, machine_clock_at
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, NOW, PAYOUT_KEY
 
 

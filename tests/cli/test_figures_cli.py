@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from svc_analytics.warehouse.figures import figure_groups, stated_figures
-from tests.support.commands import Run
+from tests.support.desks import Run
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ import svc_analytics as svc
 from svc_analytics.cli import app
 from svc_analytics.errors import Unavailable
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve, write_env_file
-from tests.support.commands import Outcome
+from tests.support.desks import Outcome
 from tests.support.documents import ROOT
 from tests.support.rings import rings
-from tests.support.ssh_keys import make_key
+from tests.support.signers import make_key
 from tests.test_guards import commands
 
 if TYPE_CHECKING:

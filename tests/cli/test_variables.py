@@ -15,7 +15,7 @@ from svc_analytics.environment import Text, is_known
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import cache_folder
 from svc_analytics.lakehouse import Lakehouse
-from tests.support.commands import Run
+from tests.support.desks import Run
 from tests.support.prepared import extracted
 
 LEDGER = """

@@ -24,7 +24,7 @@ from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
 from tests.closing.test_releases import another_release
 from tests.support.closings import Closer
 from tests.support.prepared import prepared
-from tests.support.ssh_keys import make_key
+from tests.support.signers import make_key
 
 SENTENCE_HEAD = "before,after,figure,currency,sentence,prepared_by,reviewed_by"
 

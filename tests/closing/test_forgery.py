@@ -35,9 +35,7 @@ from svc_analytics.closing.verification.contents import (
 from svc_analytics.errors import LakeError
 from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.statements.tables import table_digest, tables_of
-from tests.support.closings import Closer, figure
-from tests.support.fake_service import payment
-from tests.support.forged_folders import (
+from tests.support.altered import (
     OTHER,
     Change,
     Manifest,
@@ -48,6 +46,8 @@ from tests.support.forged_folders import (
     text,
     workbook,
 )
+from tests.support.closings import Closer, figure
+from tests.support.fake_service import payment
 from tests.support.prepared import once
 from tests.support.rings import sample
 

@@ -26,11 +26,11 @@ from svc_analytics.files import hash_file
 from svc_analytics.instants import now, to_micros
 from svc_analytics.proofs.statuses import HELD, Trust, statuses_of
 from svc_analytics.render.folder import FORMAT
+from tests.support.altered import fact, forge, text
 from tests.support.closings import Closer, row_causes
 from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, payment
-from tests.support.forged_folders import fact, forge, text
-from tests.support.on_a_socket import serving
+from tests.support.loopback import on_a_socket
 from tests.support.other_release import run
 from tests.support.sealed_months import COMMITS, KEPT, MONTHS, service_of_kept, unpack
 
@@ -171,7 +171,7 @@ def have_channel(lake: Path) -> set[bool]:
 def served(request, tmp_path, monkeypatch) -> Iterator[tuple[Path, dict[str, str]]]:
     """A kept lake, and what its service, which is on a socket, says of channels."""
     lake, service = unpack(request.param, tmp_path), service_of_kept()
-    with serving(service) as address:
+    with on_a_socket(service) as address:
         keys = {"CHECKOUT_KEY": CHECKOUT_KEY, "PAYOUT_KEY": PAYOUT_KEY}
         for name, value in {"BASE_URL": address, "DATA_DIR": str(lake), **keys}.items():
             monkeypatch.setenv(f"SVC_{name}", value)

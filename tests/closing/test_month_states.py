@@ -24,10 +24,10 @@ from svc_analytics.periods import CALENDARS, month
 from svc_analytics.proofs.statuses import HELD, UNCHECKED
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.schema import PAYMENTS
+from tests.support.altered import flip
+from tests.support.calendars import FISCAL
 from tests.support.closings import Closer, table
 from tests.support.fake_service import payment
-from tests.support.fiscal_calendar import FISCAL
-from tests.support.flipped_bits import flip
 from tests.support.prepared import extracted
 
 OCTOBER = "2026-10"

@@ -8,9 +8,8 @@ import pytest
 
 from svc_analytics import verify_statement
 from svc_analytics.closing.result import CloseResult
-from tests.support.closings import Closer, table
+from tests.support.closings import Closer, findings_of, table
 from tests.support.fake_service import Record, payment
-from tests.support.findings import findings_of
 
 EACH, MANY = "record_is_still_listed", "listed_records_remain"
 SHORT = "until it lists them again, or a person accepts the finding"

@@ -30,10 +30,10 @@ from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import to_micros
 from svc_analytics.periods import month, read_label
 from svc_analytics.proofs.sealed_zones import lake_zone
+from tests.support.calendars import rule
 from tests.support.closings import Closer, table
 from tests.support.fake_service import NOW, payment, payout, refund
 from tests.support.rings import sample
-from tests.support.zone_rules import rule
 
 SEPTEMBER, OCTOBER = month("2026-09"), month("2026-10")
 TEHRAN = {"zone": "Asia/Tehran"}

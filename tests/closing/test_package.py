@@ -20,9 +20,9 @@ from svc_analytics.instants import to_micros
 from svc_analytics.render.paper import Paper
 from svc_analytics.statements.wallet_balance import assert_balance
 from tests.closing.test_seal import sealed
+from tests.support.altered import fact, forge
 from tests.support.closings import LEDGER, Closer
 from tests.support.fake_service import payment
-from tests.support.forged_folders import fact, forge
 from tests.support.prepared import once
 from tests.support.rings import sample
 

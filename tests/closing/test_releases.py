@@ -41,12 +41,12 @@ from svc_analytics.render.document import Unknown
 from svc_analytics.statements.reading import read_period
 from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.warehouse.definitions import definitions_table
+from tests.support.altered import OTHER, Change, Manifest, fact, forge, text, workbook
 from tests.support.closings import Closer, row_causes
 from tests.support.fake_service import payment
-from tests.support.forged_folders import OTHER, Change, Manifest, fact, forge, text, workbook
 from tests.support.rings import sample
 from tests.support.sealed_months import FORMS
-from tests.support.ssh_keys import make_key
+from tests.support.signers import make_key
 
 Tables = dict[str, pa.Table]
 Edit = Callable[[Tables], Tables]

@@ -13,13 +13,13 @@ from click.testing import CliRunner
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
 from svc_analytics.language.catalogue import Language
-from svc_analytics.notebook.facts import page_facts
+from svc_analytics.notebook.page import page_facts
 from svc_analytics.periods import month
 from svc_analytics.render.month_state import MonthState
 from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
-from tests.support.readings import keep_readings
+from tests.support.prepared import keep_readings
 from tests.support.rings import rings
 
 LEDGER = """

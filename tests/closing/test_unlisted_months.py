@@ -16,9 +16,8 @@ from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.status import lake_status
-from tests.support.closings import LEDGER, Closer, table
+from tests.support.closings import LEDGER, Closer, findings_of, table
 from tests.support.fake_service import Record, payment
-from tests.support.findings import findings_of
 from tests.support.rings import sample
 
 RULE = "record_is_still_listed"

@@ -16,10 +16,9 @@ from svc_analytics.closing.verification import verify as verification
 from svc_analytics.closing.verification.proof import Proof
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.statuses import Trust, statuses_of
-from tests.support.forged_packages import FORGERIES, PROOFS, without_header
+from tests.support.packages import FORGERIES, PROOFS, Strange, packed_month, without_header
 from tests.support.rings import rings, sample
-from tests.support.ssh_keys import make_key
-from tests.support.strange_folders import Strange, packed_month
+from tests.support.signers import make_key
 
 SOURCE = Path(verify.__file__)
 GROUPS = {"signature": "signed", "chain's signature": "signed", "stamp": "stamped"}

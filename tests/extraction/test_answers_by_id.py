@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from svc_analytics.extraction import unlisted
+from tests.support.closings import findings_of
 from tests.support.desks import Desk
 from tests.support.fake_service import Record, payment, refusal
-from tests.support.findings import findings_of
 from tests.support.rings import sample
 
 RULE = "record_is_still_listed"

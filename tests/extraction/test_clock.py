@@ -20,12 +20,11 @@ from svc_analytics.instants import BEGINNING, MINUTE, to_micros
 from svc_analytics.lake.status import lake_status
 from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.schema import PAYMENTS
-from tests.support.closings import Closer
+from tests.support.closings import Closer, findings_of
 from tests.support.desks import Desk
 from tests.support.fake_service import NOW, FakeService, ids, payment, spread
-from tests.support.findings import findings_of
 from tests.support.rings import rings, sample
-from tests.support.served import check_all
+from tests.support.sandboxes import check_all
 
 DAYS = timedelta(days=1)
 MONTH = timedelta(days=30)

@@ -16,8 +16,8 @@ from svc_analytics.instants import parse_instant
 from svc_analytics.lake.writing.publisher import StreamPublisher
 from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.simulation.disk import Disk, failure
+from tests.support.closings import findings_of
 from tests.support.fake_service import ids, payment, payout
-from tests.support.findings import findings_of
 from tests.support.rings import sample
 
 NUMBER = {payment(n, "")["id"]: n for n in range(400)}

@@ -20,8 +20,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.errors import INTERRUPTED
 from svc_analytics.sandbox import Quirks, Running, Service, serve
-from tests.support.sandboxes import NOW, stocked
-from tests.support.served import check_all, check_claims
+from tests.support.sandboxes import NOW, check_all, check_claims, stocked
 
 # This machine's clock is the service's.
 AGREE = f"""

@@ -22,10 +22,9 @@ from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.instants import parse_instant
 from svc_analytics.sandbox.server import Running
 from tests.cli.conftest import connected, running
-from tests.support.commands import Run
-from tests.support.desks import Desk
+from tests.support.closings import findings_of
+from tests.support.desks import Desk, Run
 from tests.support.fake_service import FakeService, binding, once, payment, refusal, session
-from tests.support.findings import findings_of
 from tests.support.prepared import extracted
 from tests.support.unit_material import Hours
 

@@ -17,10 +17,9 @@ from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.status import lake_status
 from svc_analytics.schema import PAYMENTS
-from tests.support.closings import Closer, table
+from tests.support.closings import Closer, findings_of, table
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, Record, ids, payment, refusal, spread
-from tests.support.findings import findings_of
 from tests.support.rings import sample
 
 START = datetime(2026, 10, 2, tzinfo=UTC)

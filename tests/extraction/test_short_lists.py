@@ -13,9 +13,9 @@ import pytest
 from svc_analytics.extraction import plan
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.warehouse import models
+from tests.support.closings import findings_of
 from tests.support.desks import Desk
 from tests.support.fake_service import NOW, FakeService, Record, ids, payment, payout
-from tests.support.findings import findings_of
 from tests.support.rings import sample
 
 EACH, MANY = "record_is_still_listed", "listed_records_remain"

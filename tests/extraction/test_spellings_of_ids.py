@@ -3,8 +3,8 @@
 import pytest
 
 import svc_analytics as svc
+from tests.support.closings import findings_of
 from tests.support.fake_service import MERCHANT_ID, payment, refund
-from tests.support.findings import findings_of
 from tests.support.receipt_material import SECRET, signed
 from tests.support.rings import rings
 

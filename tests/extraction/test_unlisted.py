@@ -11,9 +11,9 @@ import pytest
 from svc_analytics.extraction import unlisted
 from svc_analytics.instants import parse_instant
 from svc_analytics.schema import PAYMENTS
+from tests.support.closings import findings_of
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, Record, ids, payment, payout, refund
-from tests.support.findings import findings_of
 from tests.support.prepared import extracted
 from tests.support.rings import sample
 

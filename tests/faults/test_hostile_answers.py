@@ -37,8 +37,7 @@ from svc_analytics.records import page
 from svc_analytics.schema import SIDE_STREAMS
 from svc_analytics.signing.receipts import PROVEN, Verdict
 from tests.simulation.simulate import quick_folder
-from tests.simulation.stand_ins import installed
-from tests.simulation.virtual import World
+from tests.simulation.virtual import World, installed
 from tests.support.desks import SETTINGS, Desk
 from tests.support.fake_service import (
     CHECKOUT_KEY,
@@ -57,7 +56,7 @@ from tests.support.hostile_answers import AROUND, BOMB_SIZE, CHANGING, ENDLESS, 
 from tests.support.hostile_wire import KEPT, WIRE, RawServer, Sent, written
 from tests.support.receipt_material import FACTS, RING, signed
 from tests.support.rings import rings, sample
-from tests.support.served import check_all
+from tests.support.sandboxes import check_all
 from tests.support.unit_material import Hours
 
 MOST_REQUESTS = 2_000  # of one run: a sound one takes a hundred

@@ -21,13 +21,42 @@ from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.view_builder import quote
 from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.browsers import Markup
+from tests.support.closings import findings_of
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment, payout
-from tests.support.findings import findings_of
-from tests.support.hostile_texts import HOSTILE
-from tests.support.markup import Markup
 from tests.support.rings import rings, sample
-from tests.support.served import check_all
+from tests.support.sandboxes import check_all
+
+HOSTILE = {
+    "sql": "'; drop table payments; --",
+    "sql comment": "*/ union all select 1 /*",
+    "csv": 'a,"b";c\r\nd\re',
+    "formula": "=cmd|' /C calc'!A0",
+    "plus formula": "+1+cmd()",
+    "minus formula": "-2+3+cmd()",
+    "at formula": "@SUM(A1:A9)",
+    "tab formula": "\t=1+1",
+    "shielded already": "'=1+1",
+    "html": "<img src=x onerror=alert(1)>",
+    "end of a tag": '"></td><script>alert(1)</script>',
+    "markdown": "[x](javascript:alert(1)) | **b** | `c` \\| $x$",
+    "beancount": 'x" #tag ^link\n2026-10-01 open Assets:Evil\n"',
+    "mathtext": r"$\frac{1}{$ 100% _x_",
+    "template": "{{7*7}}{% raw %}${x}%(x)s{0}{payments}",
+    "terminal": "a\x1b[2J\x1b]0;owned\x07\x9b31m",
+    "nul": "a\x00b\x01",
+    "turned": "invoice\u202exslx.exe\u2066",
+    "persian": "دفتر\u200c\u06f1\u06f2\u06f3 \U0001f600",
+    "xml": "]]>&lt;&#x0;\ufffe_x0041_",
+    "path": "../../../etc/passwd",
+    "json": '","amount":"9","x":"\\',
+    "json path": "$.x",
+    "pointer": "/a/b~1",
+    "glob": "*[a]?.parquet",
+    "long": "lorem " * 8_000,
+}
+
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
 NOT_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -37,8 +37,7 @@ from svc_analytics.signing.webhooks import sign_webhook
 from tests.simulation.simulate import quick_folder
 from tests.support.fork_server import Ended, ForkServer, Kill, fork_server
 from tests.support.rings import rings
-from tests.support.sandboxes import NOW, stocked
-from tests.support.served import check_all, check_claims
+from tests.support.sandboxes import NOW, check_all, check_claims, stocked
 
 OCTOBER = ("--month", "2026-10")
 KEPT = {

@@ -12,7 +12,7 @@ import pytest
 from svc_analytics.api import rate_limiter
 from svc_analytics.sandbox import Running
 from tests.extraction.test_progress import terminal
-from tests.support.commands import runner
+from tests.support.desks import runner
 from tests.support.rings import rings
 from tests.support.sandboxes import sandbox
 

@@ -7,7 +7,7 @@ import pytest
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import to_micros
 from svc_analytics.periods import CALENDARS, month, month_of, parse_period, read_label
-from tests.support.fiscal_calendar import FISCAL
+from tests.support.calendars import FISCAL
 
 NOW = to_micros(datetime(2026, 11, 20, 12, tzinfo=UTC))  # the eighth month of FY2026
 

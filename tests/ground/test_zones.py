@@ -17,7 +17,7 @@ from svc_analytics.periods import clock_of, load_zone, month
 from svc_analytics.periods.zones import _names, utc_midnight
 from svc_analytics.statements.tables import clock_text
 from svc_analytics.warehouse.models import read_macros
-from tests.support.zone_rules import rule
+from tests.support.calendars import rule
 
 START, END = parse_bound("2025-01-01"), parse_bound("2028-01-01")
 # Of these, machines with databases of another year cut months otherwise.

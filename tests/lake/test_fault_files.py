@@ -28,11 +28,10 @@ from svc_analytics.schema import INSTANT, PAYMENTS, PAYOUT_RECORDS, STREAMS, Col
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.receipts.test_verify_lake import KEPT
-from tests.support.closings import Closer
+from tests.support.altered import flip
+from tests.support.closings import Closer, findings_of
 from tests.support.desks import Desk
 from tests.support.fake_service import ids, payment, payout, spread
-from tests.support.findings import findings_of
-from tests.support.flipped_bits import flip
 from tests.support.prepared import extracted
 from tests.support.rings import sample
 

@@ -28,9 +28,9 @@ from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import MONEY, PAYMENTS, PAYOUT_RECORDS
 from svc_analytics.warehouse.models import read_models
+from tests.support.altered import flip
 from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, ids, payment, spread
-from tests.support.flipped_bits import flip
 from tests.support.prepared import extracted
 
 PROFILE = {"id": MERCHANT_ID}

@@ -22,20 +22,25 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.notebook.desk import desk_months
 from svc_analytics.notebook.desk import panel as panel_module
-from svc_analytics.notebook.desk.looks import Looks
+from svc_analytics.notebook.desk.controls import Looks
+from svc_analytics.notebook.desk.desk_months import STOPPED
 from svc_analytics.notebook.desk.panel import Desk as CloseDesk
 from svc_analytics.notebook.desk.panel import Panel
-from svc_analytics.notebook.desk.records import MonthRecords, View, Wanted
-from svc_analytics.notebook.desk.runs import STOPPED
-from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
+from svc_analytics.notebook.desk.records import (
+    MonthRecords,
+    StatementTable,
+    View,
+    Wanted,
+    statement_tables,
+)
 from svc_analytics.periods import month
 from svc_analytics.render.month_state import SIGNS, MonthState
 from svc_analytics.warehouse.warehouse import open_warehouse
-from tests.support.demos import demo_copy
 from tests.support.desks import Desk
+from tests.support.documents import demo_copy
 from tests.support.fake_service import FakeService, payment, refusal
 from tests.support.ledgers import read_ledger
-from tests.support.on_a_socket import serving
+from tests.support.loopback import on_a_socket
 from tests.support.prepared import extracted, once
 from tests.support.publishing import contents
 
@@ -63,7 +68,7 @@ def service() -> FakeService:
 @pytest.fixture
 def served(service, settings) -> Iterator[Settings]:
     """The service on a socket, as a close meets it."""
-    with serving(service) as url:
+    with on_a_socket(service) as url:
         yield replace(settings, base_url=url)
 
 

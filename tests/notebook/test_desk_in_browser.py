@@ -16,9 +16,8 @@ from svc_analytics.config import read_settings
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.sandbox.server import serve
 from svc_analytics.schema import PAYMENTS
-from tests.support.browsers import browser, press, ready, tab_to, timed
-from tests.support.demos import demo_copy
-from tests.support.labs import PATIENCE, served_lab
+from tests.support.browsers import PATIENCE, browser, press, ready, served_lab, tab_to, timed
+from tests.support.documents import demo_copy
 
 LONG = 900_000  # milliseconds for what reads a whole month, of 100,000 lines too
 MONTHS = {60: 2, 95_000: 1}  # by the number of payments; of 95,000 the month has 100,000 lines

@@ -19,7 +19,6 @@ from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.standing import Standing
-from svc_analytics.notebook import search as search_module
 from svc_analytics.notebook.pictures import NOTHING
 from svc_analytics.receipts.verify_lake import VerificationResult
 from svc_analytics.render.figures import figures_table
@@ -150,7 +149,7 @@ def test_where_there_is_no_coin_a_picture_says_so():
 def in_a_notebook(monkeypatch) -> None:
     """As far as tables care: there is a shell to ask."""
     monkeypatch.setattr("IPython.get_ipython", lambda: object())
-    monkeypatch.setattr(search_module, "_scripts", lambda: "")
+    monkeypatch.setattr("svc_analytics.notebook.show._scripts", lambda: "")
 
 
 def searched(html: str) -> list[list[Any]]:

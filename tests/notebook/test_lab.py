@@ -16,9 +16,8 @@ from playwright.sync_api import Locator, Page
 
 import svc_analytics as svc
 from svc_analytics.lakehouse import Lakehouse
-from tests.support.browsers import browser, run_all
-from tests.support.demos import demo_copy
-from tests.support.labs import PATIENCE, served_lab
+from tests.support.browsers import PATIENCE, browser, run_all, served_lab
+from tests.support.documents import demo_copy
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))

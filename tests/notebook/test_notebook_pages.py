@@ -20,7 +20,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import runner
 from svc_analytics.notebook.page import make_page
 from tests.support.browsers import browser, pdf_words
-from tests.support.demos import demo_copy
+from tests.support.documents import demo_copy
 from tests.support.rings import rings, sample
 
 NUMBER = re.compile(r"-?[0-9][0-9,]*\.[0-9]+")

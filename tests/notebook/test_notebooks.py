@@ -1,8 +1,14 @@
-"""The notebooks: run whole against the sandbox, with no key, and compared with the statement."""
+"""The notebooks: run whole with no key, and copied beside the lake, where git knows nothing of it.
+
+The lab opens copies, never files of a clone.
+"""
 
 import ast
 import asyncio
+import json
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +20,9 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError
+from svc_analytics.language.catalogue import Language
 from svc_analytics.notebook import runner
+from svc_analytics.notebook.runner import working_folder
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
 from tests.support.prepared import extracted
@@ -48,7 +56,7 @@ def test_a_notebook_agrees_where_figures_are_unknown(path, ledger, desk):
     """Without a payout key and without a verdict; one makes receipts of payments there are not."""
     desk.service.payments = read_ledger(ledger)[0] if ledger else []
     extracted(Desk(desk.service, replace(desk.settings, payout_key=None), desk.lake))
-    notebook = read(path)
+    notebook = opened(path)
     runner.inject(notebook, {"DATA_DIR": str(desk.lake.path)})
     *code, checks = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     names: dict[str, Any] = {}
@@ -58,7 +66,7 @@ def test_a_notebook_agrees_where_figures_are_unknown(path, ledger, desk):
     assert "the figures agree" in repr(eval(ast.unparse(last), names))  # what the cell shows
 
 
-def read(path: Path) -> Any:
+def opened(path: Path) -> Any:
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
 
 
@@ -70,7 +78,7 @@ def test_there_is_a_notebook_for_every_question():
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])
 def test_notebooks_are_short_told_and_stripped(path):
     """Prose before every step that is seen, no `def` but what to show, nothing of a run in them."""
-    notebook = read(path)
+    notebook = opened(path)
     cells = notebook.cells
     assert set(notebook.metadata) == {"kernelspec", "language_info"}
     nbformat.validate(notebook)  # type: ignore[no-untyped-call]
@@ -88,7 +96,7 @@ def test_notebooks_are_short_told_and_stripped(path):
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])
 def test_parameters_are_set_behind_the_cell_that_declares_them(path):
     """So that they win, and a reader of the page sees them."""
-    notebook = read(path)
+    notebook = opened(path)
     assert {"DATA_DIR", "ZONE"} <= runner.parameters_of(notebook)
     runner.inject(notebook, {"DATA_DIR": "x", "MONTH": "2026-10"})
     tags = [cell.metadata.get("tags", []) for cell in notebook.cells]
@@ -140,3 +148,150 @@ def test_the_demo_never_touches_what_is_there(desk):
     before = sorted(path.stat().st_mtime_ns for path in place.rglob("*.parquet"))
     assert svc.demo_lake(place).path == place
     assert before == sorted(path.stat().st_mtime_ns for path in place.rglob("*.parquet"))
+
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+FIRST = "01-first-look.ipynb"
+NEW = "01-first-look.new.ipynb"
+
+
+@pytest.fixture
+def release(monkeypatch, tmp_path) -> Path:
+    """The folder of the notebooks that a release brings, to change in a test."""
+    folder = tmp_path / "release"
+    shutil.copytree(ROOT / "notebooks", folder)
+    monkeypatch.setattr(runner, "notebook_folder", lambda but: folder)
+    return folder
+
+
+def read(path: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(path.read_text())
+    return document
+
+
+def rewrite(path: Path, word: str) -> None:
+    """Change a notebook's first sentence, as a person or a new release does."""
+    notebook = read(path)
+    notebook["cells"][0]["source"] = [word]
+    path.write_text(json.dumps(notebook))
+
+
+def run(path: Path) -> None:
+    """Give a notebook an output, as running and saving it does."""
+    notebook = read(path)
+    output = {"output_type": "stream", "name": "stdout", "text": ["order-001530"]}
+    notebook["cells"][1] |= {"outputs": [output], "execution_count": 1}
+    path.write_text(json.dumps(notebook))
+
+
+def first_sentence(path: Path) -> str:
+    return "".join(read(path)["cells"][0]["source"])
+
+
+@pytest.mark.parametrize("lake", ["data", "another lake"])
+def test_git_sees_nothing_of_what_was_run_and_saved(lake, tmp_path):
+    """Wherever in a clone the lake lies: its output names customers' orders."""
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path)]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "a clone"]):
+        subprocess.run([*git, *words], check=True)
+    folder, notes = working_folder(Path(lake))
+    run(folder / FIRST)
+    seen = subprocess.run([*git, "status", "--porcelain"], capture_output=True, check=True)
+    assert seen.stdout == b"" and notes == [] and folder == tmp_path / lake / "notebooks"
+    assert sorted(path.name for path in folder.glob("*.ipynb")) == [p.name for p in NOTEBOOKS]
+
+
+def test_a_copy_that_nobody_changed_follows_a_new_release(release):
+    """Also one that was run: outputs come again."""
+    folder, _ = working_folder(Path("data"))
+    run(folder / FIRST)
+    rewrite(release / FIRST, "What is new?")
+    _, notes = working_folder(Path("data"))
+    assert first_sentence(folder / FIRST) == "What is new?" and notes == []
+
+
+def test_a_changed_copy_stays_and_the_new_one_is_put_beside_it(release):
+    """Once: the next start has nothing to say."""
+    folder, _ = working_folder(Path("data"))
+    rewrite(folder / FIRST, "mine")
+    assert working_folder(Path("data"))[1] == []
+    rewrite(release / FIRST, "What is new?")
+    _, notes = working_folder(Path("data"))
+    assert notes == [f"{FIRST} is yours and stays; the new one is {NEW} beside it"]
+    assert (first_sentence(folder / FIRST), first_sentence(folder / NEW)) == (
+        "mine",
+        "What is new?",
+    )
+    assert working_folder(Path("data"))[1] == []
+
+
+def test_both_changed_stay(release):
+    """Then the new one is named where the release keeps it."""
+    folder, _ = working_folder(Path("data"))
+    rewrite(folder / FIRST, "mine")
+    rewrite(release / FIRST, "second release")
+    working_folder(Path("data"))
+    rewrite(folder / NEW, "mine too")
+    rewrite(release / FIRST, "third release")
+    (note,) = working_folder(Path("data"))[1]
+    assert note == f"{FIRST} and {NEW} are yours and stay; the new one is {release / FIRST}"
+    assert first_sentence(folder / FIRST) == "mine" and first_sentence(folder / NEW) == "mine too"
+
+
+def test_a_deleted_copy_comes_back(release):
+    """That is how a person begins anew."""
+    folder, _ = working_folder(Path("data"))
+    (folder / FIRST).unlink()
+    working_folder(Path("data"))
+    assert first_sentence(folder / FIRST) == first_sentence(release / FIRST)
+
+
+def test_what_git_shall_see_of_the_copies_is_the_persons_choice(tmp_path):
+    """A changed .gitignore stays as it is."""
+    folder, _ = working_folder(tmp_path)
+    (folder / ".gitignore").write_text("*.new.ipynb\n")
+    working_folder(tmp_path)
+    assert (folder / ".gitignore").read_text() == "*.new.ipynb\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        '{"cells": [[]]}',
+        '{"cells": [{"cell_type": "raw", "source": "", "metadata": []}]}',
+    ],
+)
+def test_a_copy_that_is_no_notebook_is_a_persons_own(release, tmp_path, text):
+    """It stays, and the lab opens."""
+    folder, _ = working_folder(tmp_path / "data")
+    (folder / FIRST).write_text(text)
+    rewrite(release / FIRST, "newer")
+    _, notes = working_folder(tmp_path / "data")
+    assert (folder / FIRST).read_text() == text and first_sentence(folder / NEW) == "newer"
+    assert notes == [f"{FIRST} is yours and stays; the new one is {NEW} beside it"]
+
+
+def test_copies_are_never_taken_for_the_release(monkeypatch, tmp_path):
+    """Started in the lake's folder, where `notebooks` are the copies themselves."""
+    folder, _ = working_folder(tmp_path)
+    rewrite(folder / FIRST, "mine")
+    (folder / NOTEBOOKS[2].name).unlink()
+    monkeypatch.chdir(tmp_path)
+    working_folder(Path())
+    assert first_sentence(folder / FIRST) == "mine" and (folder / NOTEBOOKS[2].name).exists()
+
+
+def test_the_notebook_of_the_desk_speaks_the_language_of_the_desk(tmp_path):
+    """It follows when another is chosen, and stays as a person changed it."""
+    said = []
+    for code in ("fa", "en+fa", "en"):
+        folder, notes = working_folder(tmp_path, Language(code))
+        said.append(first_sentence(folder / "00-close-desk.ipynb"))
+        assert notes == []
+    persian, both, english = said
+    assert persian.startswith('<div dir="rtl">') and "بستن ماه" in persian
+    assert english.startswith("# Close a month") and both == f"{english}\n\n{persian}"

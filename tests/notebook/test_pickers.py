@@ -17,7 +17,7 @@ from svc_analytics.notebook import pickers, runner
 from svc_analytics.notebook.picked import Picked
 from svc_analytics.notebook.pickers import PARTS, Pickers
 from svc_analytics.statements import statement as statements
-from tests.support.demos import demo_copy
+from tests.support.documents import demo_copy
 from tests.support.prepared import once
 
 FOLDER = Path(__file__).parents[2] / "notebooks"

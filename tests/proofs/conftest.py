@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.closing.conftest import closer
-from tests.support.ssh_keys import make_key
+from tests.support.signers import make_key
 
 __all__ = ["closer"]
 

@@ -38,7 +38,7 @@ from svc_analytics.proofs.tree import (
 from svc_analytics.proofs.verify import read_chain
 from svc_analytics.storage import LocalStorage, open_storage
 from tests.support.sealed_months import COMMITS, unpack
-from tests.support.ssh_keys import is_signed_by, make_key
+from tests.support.signers import is_signed_by, make_key
 
 
 def plain_root(leaves: Sequence[bytes]) -> bytes:

@@ -13,20 +13,21 @@ from svc_analytics.closing import chain
 from svc_analytics.errors import ConfigError, NotProven
 from svc_analytics.files import state_folder
 from svc_analytics.lakehouse import Lakehouse
-from tests.support.closings import Closer
-from tests.support.fake_service import payment
-from tests.support.forged_folders import forge, text
-from tests.support.other_lakes import (
+from tests.support.altered import (
     MONTHS,
     continue_chain,
+    forge,
     lake_of_another_service,
     make_chain_anew,
     places,
     put_in_place,
     signatures,
     signed_by_hand,
+    text,
 )
-from tests.support.ssh_keys import make_key
+from tests.support.closings import Closer
+from tests.support.fake_service import payment
+from tests.support.signers import make_key
 
 
 @pytest.fixture

@@ -38,9 +38,9 @@ from svc_analytics.proofs.tree import (
 from svc_analytics.proofs.verify import Result, root_by
 from svc_analytics.storage import Storage, open_storage
 from tests.proofs.test_checkpoints import plain_root, seal_next
+from tests.support.altered import flip
 from tests.support.closings import table
-from tests.support.flipped_bits import flip
-from tests.support.hand_made_lines import SECRET, Sealed, row, seal_rows
+from tests.support.packages import SECRET, Sealed, row, seal_rows
 from tests.support.rings import rings
 
 

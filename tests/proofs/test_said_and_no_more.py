@@ -21,7 +21,7 @@ import pytest
 from svc_analytics.closing.seals import foreign_files, read_manifest
 from svc_analytics.proofs import verify
 from svc_analytics.proofs.statuses import Trust, statuses_of
-from tests.support.strange_folders import Strange, packed_month
+from tests.support.packages import Strange, packed_month
 
 Rows = list[list[str]]
 Change = Callable[[Rows], object]

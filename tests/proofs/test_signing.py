@@ -26,22 +26,22 @@ from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP
 from svc_analytics.proofs.signature import fingerprint_of
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.proofs.statuses import Trust, statuses_of
-from tests.support.closings import Closer, closer_by_commands
-from tests.support.fake_service import payment
-from tests.support.forged_folders import forge, text
-from tests.support.other_lakes import (
+from tests.support.altered import (
     MONTHS,
     continue_chain,
+    forge,
     lake_of_another_service,
     make_chain_anew,
     places,
     put_in_place,
     signatures,
     signed_by_hand,
+    text,
 )
+from tests.support.closings import Closer, closer_by_commands
+from tests.support.fake_service import payment
 from tests.support.sealed_months import COMMITS, unpack
-from tests.support.ssh_keys import is_signed_by, make_key
-from tests.support.stamping import Counter, StampAuthority, serving
+from tests.support.signers import Counter, StampAuthority, is_signed_by, make_key, serving
 
 
 class Keys(NamedTuple):

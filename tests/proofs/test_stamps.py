@@ -23,11 +23,9 @@ from svc_analytics.proofs import signature, verify
 from svc_analytics.proofs.checkpoint import FILE, QUERY, SIGNATURE, STAMP, write_checkpoint
 from svc_analytics.proofs.stamp import Authority, has_stamp
 from svc_analytics.proofs.statuses import Trust, statuses_of
-from tests.support.forged_packages import PROOFS
+from tests.support.packages import PROOFS, Strange, packed_month
 from tests.support.rings import sample
-from tests.support.ssh_keys import make_key
-from tests.support.stamping import StampAuthority, serving
-from tests.support.strange_folders import Strange, packed_month
+from tests.support.signers import StampAuthority, make_key, serving
 
 TEXT = b"a checkpoint\n"
 

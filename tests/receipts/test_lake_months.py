@@ -17,7 +17,7 @@ from svc_analytics.receipts.helpers import map_shared
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
 from tests.receipts.test_verify_lake import KEPT, receipted
-from tests.support.flipped_bits import flip
+from tests.support.altered import flip
 
 
 @pytest.mark.parametrize("workers", [1, 2])

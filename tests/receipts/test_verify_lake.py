@@ -18,9 +18,9 @@ from svc_analytics.receipts.verify_lake import ring_fingerprint, verify_lake, ve
 from svc_analytics.signing.receipts import FACTS
 from svc_analytics.signing.secrets import parse_secrets
 from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.altered import flip
+from tests.support.closings import findings_of
 from tests.support.fake_service import MERCHANT_ID, payment
-from tests.support.findings import findings_of
-from tests.support.flipped_bits import flip
 from tests.support.prepared import extracted
 from tests.support.receipt_material import SECRET, signed
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from svc_analytics.statements.statement import Statement
-from tests.support.form_material import FORMULA, LEDGER, PERSIAN, SCRIPT, TURNED, Make, Save
-from tests.support.ledgers import read_ledger
+from tests.support.ledgers import FORMULA, LEDGER, PERSIAN, SCRIPT, TURNED, Make, Save, read_ledger
 from tests.support.prepared import stated
 
 

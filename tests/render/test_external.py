@@ -22,8 +22,8 @@ from svc_analytics.render.external import FIGURES, MOVED, WORTH, convert
 from svc_analytics.render.face import Face
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import label_of
-from tests.support.full_scan.quotients import share
 from tests.support.full_scan.rows import Books, Entry
+from tests.support.full_scan.values import share
 from tests.support.seeded_lakes import make_seeded_lake, state
 
 EUR = """date,currency,rate,source

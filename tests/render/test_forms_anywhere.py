@@ -9,7 +9,7 @@ import matplotlib as mpl
 import pytest
 
 from tests.render.test_forms_folder import FORMS
-from tests.support.form_material import LEDGER
+from tests.support.ledgers import LEDGER
 
 AGAIN = """
 import os, sys

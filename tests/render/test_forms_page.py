@@ -24,8 +24,8 @@ from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.render.tables import SHOWN, StatementTables
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.render.test_forms_journal import bean_check, postings
-from tests.support.form_material import PERSIAN
-from tests.support.markup import Markup
+from tests.support.browsers import Markup
+from tests.support.ledgers import PERSIAN
 from tests.support.prepared import once
 
 

@@ -20,7 +20,7 @@ from svc_analytics.render.workbook.tables import significant_digits
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import definitions_table, label_of
 from tests.support.fake_service import NOW
-from tests.support.form_material import PERSIAN
+from tests.support.ledgers import PERSIAN
 from tests.support.prepared import once
 
 SHEETS = {"daily": "Days", "lines": "Movements", "checks": "Findings"}

@@ -1,6 +1,6 @@
 """The forms of one small ledger, kept as texts: whatever changes in a form shows as a difference.
 
-The ledger is `LEDGER` of `tests/support/form_material.py`, whose figures can be added up by hand.
+The ledger is `LEDGER` of `tests/support/ledgers.py`, whose figures can be added up by hand.
 After a change that is wanted, write the texts anew, and read what git shows of them:
 
     SVC_GOLDEN=write pytest -n0 tests/render/test_golden.py

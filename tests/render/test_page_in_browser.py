@@ -14,7 +14,7 @@ from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.render.document import standing_text
 from svc_analytics.statements.statement import Statement
 from tests.support.browsers import browser, pdf_words
-from tests.support.form_material import Make
+from tests.support.ledgers import Make
 from tests.support.prepared import once
 from tests.support.rings import rings, sample
 

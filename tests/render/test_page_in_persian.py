@@ -9,8 +9,8 @@ import pytest
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import translated
 from svc_analytics.render.words import PageWords
-from tests.support.form_material import PERSIAN, SCRIPT
-from tests.support.markup import Element, texts_of
+from tests.support.browsers import Element, texts_of
+from tests.support.ledgers import PERSIAN, SCRIPT
 from tests.support.prepared import once
 
 LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹٫٬٪", "0123456789.,%")

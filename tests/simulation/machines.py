@@ -33,10 +33,9 @@ from svc_analytics.schema import STREAMS
 from tests.simulation import simulate as simulation
 from tests.simulation.oracle import require
 from tests.simulation.plan import Run, _draw_request
+from tests.simulation.service import Wire
 from tests.simulation.simulate import Simulation, sized
-from tests.simulation.stand_ins import installed
-from tests.simulation.virtual import Killed
-from tests.simulation.wire import Wire
+from tests.simulation.virtual import Killed, installed
 from tests.support.buckets import MemoryStore
 from tests.support.desks import SETTINGS
 

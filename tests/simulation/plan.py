@@ -8,9 +8,8 @@ from typing import Any
 from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
 from tests.simulation.disk import FULL
 from tests.simulation.ledger import Entry, Habits, draw_ledger
-from tests.simulation.service import Nature
+from tests.simulation.service import Nature, Weather
 from tests.simulation.virtual import FOREVER
-from tests.simulation.wire import Weather
 
 MONTH_EDGE = int(datetime(2026, 11, 1, tzinfo=UTC).timestamp()) * SECOND
 BOUNDS = ("[]", "()", "[)", "(]", "")

@@ -1,4 +1,7 @@
-"""The simulated service: lists of records, paged as the seed says, by its own clock."""
+"""The simulated service: lists of records, paged as the seed says, by its own clock.
+
+The way to it takes time, and it fails as the seed says.
+"""
 
 import random
 from collections.abc import Callable
@@ -11,7 +14,9 @@ import httpx
 
 from svc_analytics.instants import BEGINNING, SECOND, parse_instant
 from tests.simulation.ledger import Entry, Version
+from tests.simulation.virtual import World
 from tests.support.fake_service import MERCHANT_ID, refusal
+from tests.support.hostile_answers import AGAIN, LASTING, PASSING, changed, with_cursor
 
 STREAM_OF = {"/payments": "payments", "/payouts": "payout_records"}
 Span = tuple[int, int]
@@ -220,3 +225,52 @@ def _position(row: tuple[Entry, Version]) -> Position:
 
 def _rank(row: tuple[Entry, Version]) -> float:
     return row[0].rank
+
+
+@dataclass
+class Weather:
+    """How often requests fail: each by itself, and all of them between two moments."""
+
+    passing: float = 0.0
+    lasting: float = 0.0
+    outage: tuple[float, float] = (0.0, 0.0)
+    latency: float = 0.05
+    stalls: float = 0.0
+
+
+@dataclass
+class Wire(httpx.BaseTransport):
+    """Carries requests to the service and answers back, as the weather allows."""
+
+    world: World
+    service: Service
+    weather: Weather = field(default_factory=Weather)
+    log: list[str] = field(default_factory=list)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self._travel()
+        response, shown = self.service.answer(request)
+        self._travel()
+        trouble = self._draw_trouble()
+        self.log.append(f"{self.world.now:.3f} {request.url.raw_path.decode()} {trouble}")
+        if trouble == AGAIN and (cursor := request.url.params.get("cursor")):
+            back = b'"%s"' % cursor.encode()
+            return changed(lambda body, _: with_cursor(body, back))(response, self.world.chance)
+        if trouble and trouble != AGAIN:
+            return (PASSING | LASTING)[trouble](response, self.world.chance)
+        if shown:
+            self.service.note(shown)
+        return response
+
+    def _travel(self) -> None:
+        chance = self.world.chance
+        stalls = chance.random() < self.weather.stalls
+        self.world.sleep(chance.uniform(0, 8.0 if stalls else self.weather.latency))
+
+    def _draw_trouble(self) -> str:
+        chance, weather = self.world.chance, self.weather
+        if weather.outage[0] <= self.world.now < weather.outage[1]:
+            return chance.choice(["maintenance", "no connection", "slow down", "bad gateway"])
+        if chance.random() < weather.lasting:
+            return chance.choice(list(LASTING))
+        return chance.choice(list(PASSING)) if chance.random() < weather.passing else ""

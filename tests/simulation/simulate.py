@@ -46,10 +46,8 @@ from svc_analytics.schema import STREAMS
 from tests.simulation.disk import Disk, failure
 from tests.simulation.oracle import Broken, Oracle, require
 from tests.simulation.plan import Plan, Run, Trouble, draw_plan
-from tests.simulation.service import Service
-from tests.simulation.stand_ins import installed
-from tests.simulation.virtual import Killed, Stuck, World
-from tests.simulation.wire import Wire
+from tests.simulation.service import Service, Wire
+from tests.simulation.virtual import Killed, Stuck, World, installed
 from tests.support.desks import SETTINGS
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 

@@ -9,8 +9,7 @@ import pytest
 
 from svc_analytics.files import sync_folder
 from tests.simulation.disk import Disk
-from tests.simulation.stand_ins import Lock, Thread
-from tests.simulation.virtual import Stuck, World
+from tests.simulation.virtual import Lock, Stuck, Thread, World
 
 CUTS = 40  # power cuts of which each may leave something else
 

@@ -27,8 +27,8 @@ from svc_analytics.warehouse.figures import (
 )
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.statements.test_statement import LEDGER
-from tests.support.full_scan import quotients
-from tests.support.full_scan.quotients import middle
+from tests.support.full_scan import values as quotients
+from tests.support.full_scan.values import middle
 from tests.support.prepared import extracted
 from tests.support.rings import sample
 from tests.support.seeded_lakes import make_seeded_lake, state

@@ -21,9 +21,8 @@ from svc_analytics.warehouse.other_months import OtherPayments
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.fake_service import payment
 from tests.support.full_scan.comparison import differences, full_scan
-from tests.support.full_scan.findings import as_found, findings_of_all_time
 from tests.support.full_scan.rows import Books
-from tests.support.full_scan.rules import RULES
+from tests.support.full_scan.rules import RULES, as_found, findings_of_all_time
 from tests.support.rings import rings
 from tests.support.seeded_lakes import Seeded, make_seeded_lake, state
 

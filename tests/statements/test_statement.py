@@ -38,7 +38,7 @@ from tests.support.full_scan.rows import Books, plain
 from tests.support.ledgers import read_ledger
 from tests.support.prepared import stated
 from tests.support.rings import rings, sample
-from tests.support.served import check_all
+from tests.support.sandboxes import check_all
 
 LEDGER = """
  kind     currency  amount                fee     at                of  usd_value

@@ -1,13 +1,18 @@
-"""Chromium, for tests that look at pages as a person does."""
+"""Pages in Chromium, as a person works with them by the keys, and what their markup says.
 
+Also `svc-analytics lab`, begun and ended by tests.
+"""
+
+import json
 import os
 import re
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from html import unescape
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import NoReturn
 
@@ -73,9 +78,6 @@ def run_all(page: Page, address: str) -> Locator:
     return notebook
 
 
-# ---------- a person who works with the keys alone, in Chromium, and how long each answer took
-
-
 MOST_TABS = 60
 
 
@@ -100,3 +102,73 @@ def timed(name: str) -> Iterator[None]:
     began = time.monotonic()
     yield
     click.echo(f"{name}: {time.monotonic() - began:.2f} s")
+
+
+VOID = {"meta", "br", "img", "path", "use", "rect", "line", "input", "link"}
+Element = tuple[str, dict[str, str | None]]
+
+
+class Markup(HTMLParser):
+    """The elements of a page, nested as they should be, and its texts with those around each."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[Element] = []
+        self.seen: list[Element] = []
+        self.texts: list[tuple[str, list[Element]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_startendtag(tag, attrs)
+        self.open += [] if tag in VOID else self.seen[-1:]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.texts.append((" ".join(data.split()), self.open[1:]))
+
+
+def texts_of(page: str) -> list[tuple[str, list[Element]]]:
+    """List the texts of a page but for its styles and pictures."""
+    return Markup(re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.S)).texts
+
+
+PATIENCE = 120  # seconds, on a slow machine
+
+
+@contextmanager
+def served_lab(
+    command: Sequence[str | Path], folder: Path, environment: Mapping[str, str], notebook: str
+) -> Iterator[str]:
+    """Run the command in a folder until the block ends; yield where a notebook is open in it."""
+    words = [*command, "--no-browser", "--allow-root", "--ServerApp.port=0"]
+    with (folder / "lab.log").open("w") as log:
+        process = subprocess.Popen(words, cwd=folder, env=environment, stdout=log, stderr=log)
+        try:
+            server = _server(Path(environment["JUPYTER_RUNTIME_DIR"]), process)
+            yield f"{server['url']}lab/tree/{notebook}?token={server['token']}&reset"
+        except TimeoutError:
+            pytest.fail(f"JupyterLab did not start: {Path(log.name).read_text()[-2000:]}")
+        finally:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(20)
+            process.kill()
+            process.wait()
+
+
+def _server(runtime: Path, process: "subprocess.Popen[bytes]") -> dict[str, str]:
+    """Wait for the server; return what it says of itself."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and process.poll() is None:
+        for file in runtime.glob("jpserver-*.json"):
+            with suppress(ValueError):
+                server: dict[str, str] = json.loads(file.read_text())
+                return server
+        time.sleep(0.1)
+    raise TimeoutError

@@ -1,19 +1,29 @@
 """Stores of buckets: one in memory, a real S3 server (moto), and such as break conditions."""
 
+import hashlib
+import json
 import logging
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from hashlib import md5
-from pathlib import Path
-from typing import Any
+from io import BytesIO
+from itertools import count
+from pathlib import Path, PurePosixPath
+from typing import Any, ClassVar, Concatenate, ParamSpec
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import boto3
+import pyarrow as pa
+import pyarrow.parquet as pq
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 from svc_analytics.bucket.store import Conflict, Version
+from tests.support.engines import DuckEngine
+from tests.support.loopback import Web, serving
 
 CREDENTIALS = {
     "AWS_ACCESS_KEY_ID": "AKIDEXAMPLE",
@@ -101,14 +111,20 @@ def serve_bucket() -> Iterator[Server]:
         server.server_close()
 
 
-def ignores(header: str) -> Callable[[App, dict[str, Any], Any], Any]:
+Fault = Callable[[App, dict[str, Any], Any], Any]
+P = ParamSpec("P")
+
+
+def fault(act: Callable[Concatenate[App, dict[str, Any], Any, P], Any]) -> Callable[P, Fault]:
+    """Make a fault of what a store does with a request, and how."""
+    return lambda *how, **named: lambda app, environ, start: act(app, environ, start, *how, **named)
+
+
+@fault
+def ignores(app: App, environ: dict[str, Any], start: Any, header: str) -> Any:
     """A store that does not look at a header, such as If-Match."""
-
-    def fault(app: App, environ: dict[str, Any], start: Any) -> Any:
-        environ.pop(f"HTTP_{header.upper().replace('-', '_')}", None)
-        return app(environ, start)
-
-    return fault
+    environ.pop(f"HTTP_{header.upper().replace('-', '_')}", None)
+    return app(environ, start)
 
 
 def lets_two_win() -> Callable[[App, dict[str, Any], Any], Any]:
@@ -124,42 +140,34 @@ def lets_two_win() -> Callable[[App, dict[str, Any], Any], Any]:
     return fault
 
 
-def keeps_the_old() -> Callable[[App, dict[str, Any], Any], Any]:
+@fault
+def keeps_the_old(app: App, environ: dict[str, Any], start: Any) -> Any:
     """A store that answers every PUT of an object it has with success, and does nothing."""
-
-    def fault(app: App, environ: dict[str, Any], start: Any) -> Any:
-        if environ["REQUEST_METHOD"] == "PUT" and "HTTP_IF_MATCH" in environ:
-            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-            start("200 OK", [("ETag", '"0123456789abcdef0123456789abcdef"')])
-            return [b""]
-        return app(environ, start)
-
-    return fault
+    if environ["REQUEST_METHOD"] == "PUT" and "HTTP_IF_MATCH" in environ:
+        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        start("200 OK", [("ETag", '"0123456789abcdef0123456789abcdef"')])
+        return [b""]
+    return app(environ, start)
 
 
-def reports_success() -> Callable[[App, dict[str, Any], Any], Any]:
+@fault
+def reports_success(app: App, environ: dict[str, Any], start: Any) -> Any:
     """A store that refuses what it should, and answers 200 all the same."""
 
-    def fault(app: App, environ: dict[str, Any], start: Any) -> Any:
-        def lie(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
-            if environ["REQUEST_METHOD"] == "PUT" and status.startswith("412"):
-                return start("200 OK", [*headers, ("ETag", '"0123456789abcdef"')], *more)
-            return start(status, headers, *more)
+    def lie(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+        if environ["REQUEST_METHOD"] == "PUT" and status.startswith("412"):
+            return start("200 OK", [*headers, ("ETag", '"0123456789abcdef"')], *more)
+        return start(status, headers, *more)
 
-        return app(environ, lie)
-
-    return fault
+    return app(environ, lie)
 
 
-def answers(status: str, code: str) -> Callable[[App, dict[str, Any], Any], Any]:
+@fault
+def answers(app: App, environ: dict[str, Any], start: Any, status: str, code: str) -> Any:
     """A store that answers everything with an error."""
-
-    def fault(app: App, environ: dict[str, Any], start: Any) -> Any:
-        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        start(status, [("Content-Type", "application/xml")])
-        return [f"<Error><Code>{code}</Code><Message>AKIDEXAMPLE</Message></Error>".encode()]
-
-    return fault
+    environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+    start(status, [("Content-Type", "application/xml")])
+    return [f"<Error><Code>{code}</Code><Message>AKIDEXAMPLE</Message></Error>".encode()]
 
 
 def keys_in(bucket: str) -> set[str]:
@@ -182,3 +190,210 @@ def copy_object(bucket: str, source: str, target: str) -> None:
     client = boto3.client("s3")
     body = client.get_object(Bucket=bucket, Key=source)["Body"].read()
     client.put_object(Bucket=bucket, Key=target, Body=body)
+
+
+Hook = Callable[[], None]
+
+
+def _nothing() -> None:
+    """Befall nothing."""
+
+
+class EngineAtBucket(DuckEngine):
+    """DuckDB over objects that it gets anew for each query: nobody makes them stand still.
+
+    What befalls the bucket is told by three hooks: before an object is got, between the first
+    and the second, and behind the answer.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: Hook = _nothing
+        self.between: Hook = _nothing
+        self.behind: Hook = _nothing
+        self.places: dict[str, list[str]] = {}
+        self.handed: dict[str, pa.Table | None] = {}
+
+    def read(
+        self, name: str, paths: Sequence[str], schema: pa.Schema, rows: pa.Table | None = None
+    ) -> None:
+        self.places[name], self.handed[name] = [*paths], rows
+        self.connection.register(name, schema.empty_table())
+
+    def sizes(self, paths: Sequence[str]) -> Mapping[str, int]:
+        return {PurePosixPath(path).name: len(_get(path)) for path in paths}
+
+    def query(self, sql: str) -> pa.Table:
+        self.before()
+        for name in [name for name in self.places if name in sql]:
+            self.connection.register(name, self._rows(name))
+        found = super().query(sql)
+        self.behind()
+        return found
+
+    def _rows(self, name: str) -> pa.Table:
+        tables = []
+        for path in self.places[name]:
+            tables.append(pq.read_table(BytesIO(_get(path))).replace_schema_metadata())
+            if len(tables) == 1:
+                self.between()
+        handed = self.handed[name]
+        return pa.concat_tables([*tables, *([] if handed is None else [handed])])
+
+
+def _get(path: str) -> bytes:
+    parts = urlsplit(path)
+    assert parts.scheme == "s3a", path
+    found = boto3.client("s3").get_object(Bucket=parts.netloc, Key=parts.path[1:])
+    return bytes(found["Body"].read())
+
+
+DATE = "Mon, 23 Nov 2026 09:00:00 GMT"
+KEY = "YS1rZXktb2YtdGhlLXRlc3Rz"  # base64, as Azure's are
+
+
+@dataclass(frozen=True)
+class Held:
+    """An object, and which putting of all made it."""
+
+    body: bytes
+    generation: int
+    etag: str
+
+
+class _Handler(Web):
+    protocol_version = "HTTP/1.1"
+    objects: ClassVar[dict[str, Held]]
+    lock: ClassVar[threading.Lock]
+    generations: ClassVar["count[int]"]
+
+    def get(self) -> None:
+        parts = urlsplit(self.path)
+        if parts.query:
+            with self.lock:
+                self.tell(200, self.listing(parse_qs(parts.query)["prefix"][0]).encode())
+            return
+        held = self.objects.get(self.key)
+        if held is None:
+            self.tell(404)
+        elif self.headers.get("If-Match", held.etag) != held.etag:
+            self.tell(412)
+        else:
+            self.tell(200, held.body, held)
+
+    def put(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        with self.lock:
+            held = self.objects.get(self.key)
+            status = self.refusal(held)
+            if not status:
+                number = next(self.generations)
+                held = Held(body, number, self.etag_of(body, number))
+                self.objects[self.key] = held
+        self.tell(status or 201, held=held)
+
+    def delete(self) -> None:
+        self.objects.pop(self.key, None)
+        self.tell(204)
+
+    @property
+    def key(self) -> str:
+        return unquote(urlsplit(self.path).path).split(self.root, 1)[1]
+
+    root = "/finance/"
+
+    def etag_of(self, body: bytes, number: int) -> str:
+        """The ETag of what was put; of a store that does not say more, one for each PUT."""
+        return f'"{number:#x}"'
+
+    def refusal(self, held: Held | None) -> int:
+        """The status with which a PUT is refused by its condition; 0 where it may be done."""
+        raise NotImplementedError
+
+    def listing(self, prefix: str) -> str:
+        raise NotImplementedError
+
+    def tell(
+        self, status: int, body: bytes = b"", held: Held | None = None, kind: str = "text/xml"
+    ) -> None:
+        headers = {"Content-Type": kind}
+        if held:
+            headers |= {"ETag": held.etag, "Last-Modified": DATE}
+            headers["x-goog-generation"] = str(held.generation)
+        self.answer(status, body, headers)
+
+
+class Google(_Handler):
+    """The XML API: a PUT names the generation that it replaces, 0 for a new object."""
+
+    def etag_of(self, body: bytes, number: int) -> str:
+        return f'"{hashlib.md5(body).hexdigest()}"'
+
+    def refusal(self, held: Held | None) -> int:
+        wanted = self.headers.get("x-goog-if-generation-match")
+        return 412 if wanted not in (None, str(held.generation if held else 0)) else 0
+
+    def listing(self, prefix: str) -> str:
+        rows = (
+            f"<Contents><Key>{key}</Key><Size>{len(held.body)}</Size>"
+            f"<LastModified>2026-11-23T09:00:00.000Z</LastModified><ETag>{held.etag}</ETag></Contents>"
+            for key, held in sorted(self.objects.items())
+            if key.startswith(prefix)
+        )
+        return f"<ListBucketResult>{''.join(rows)}</ListBucketResult>"
+
+
+class Azure(_Handler):
+    """Block blobs: If-None-Match and If-Match, and a listing of ETags without quotes."""
+
+    def post(self) -> None:
+        """Remove objects, of which several requests are the parts of one."""
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        keys = re.findall(r"^DELETE \S*?/finance/(\S+) ", body, re.M)
+        for key in keys:
+            self.objects.pop(unquote(key), None)
+        parts = [
+            f"--all\r\nContent-Type: application/http\r\nContent-ID: {number}\r\n\r\n"
+            "HTTP/1.1 202 Accepted\r\n\r\n"
+            for number in range(len(keys))
+        ]
+        answered = "".join([*parts, "--all--\r\n"]).encode()
+        self.tell(202, answered, kind="multipart/mixed; boundary=all")
+
+    def refusal(self, held: Held | None) -> int:
+        if held and self.headers.get("If-None-Match") == "*":
+            return 409
+        wanted = self.headers.get("If-Match")
+        return 412 if wanted and (not held or held.etag != wanted) else 0
+
+    def listing(self, prefix: str) -> str:
+        rows = (
+            f"<Blob><Name>{key}</Name><Properties><Last-Modified>{DATE}</Last-Modified>"
+            f"<Etag>{held.etag.strip(chr(34))}</Etag><Content-Length>{len(held.body)}</Content-Length>"
+            "<Content-Type>x</Content-Type></Properties></Blob>"
+            for key, held in sorted(self.objects.items())
+            if key.startswith(prefix)
+        )
+        blobs = f"<Blobs>{''.join(rows)}</Blobs><NextMarker/>"
+        return f"<EnumerationResults>{blobs}</EnumerationResults>"
+
+
+@contextmanager
+def serve_other(kind: type[_Handler]) -> Iterator[dict[str, str]]:
+    """Serve an empty bucket `finance`; give the environment of a user whom it lets in."""
+    own = {"objects": {}, "lock": threading.Lock(), "generations": count(1)}
+    handler = type(kind.__name__, (kind,), own)
+    with serving(handler) as port:
+        address = f"http://127.0.0.1:{port}"
+        yield _as_google(address) if kind is Google else _as_azure(address)
+
+
+def _as_google(address: str) -> dict[str, str]:
+    names = ("client_email", "private_key", "private_key_id")
+    account = {"gcs_base_url": address, "disable_oauth": True} | dict.fromkeys(names, "")
+    return {"GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(account), "GOOGLE_BASE_URL": address}
+
+
+def _as_azure(address: str) -> dict[str, str]:
+    account = {"AZURE_STORAGE_ACCOUNT_NAME": "account", "AZURE_STORAGE_ACCOUNT_KEY": KEY}
+    return account | {"AZURE_STORAGE_ENDPOINT": address}

@@ -1,17 +1,23 @@
-"""Closing months at a desk, on small ledgers."""
+"""Closing months at a desk, on small ledgers, and what rules find in them."""
 
 import csv
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from svc_analytics.closing.close import close, close_all_due
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.extraction.plan import ExtractionResult, Request, Seen
 from svc_analytics.instants import MINUTE, format_instant, now, to_micros
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
+from svc_analytics.statements.explain import fill
+from svc_analytics.warehouse.models import read_checks
+from svc_analytics.warehouse.view_builder import findings_within
+from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, NOW, PAYOUT_KEY
 from tests.support.prepared import prepared
@@ -112,3 +118,19 @@ def figure(rows: list[dict[str, Any]], name: str) -> tuple[str, str, str, str]:
     """What a restatement says of a figure of the summary: old, new, delta, cause."""
     found = next(row for row in rows if (row["table_name"], row["name"]) == ("summary", name))
     return found["old_value"], found["new_value"], found["delta"], found["cause"]
+
+
+EVER = {"starts_at": "'0001-01-02'", "ends_at": "'9999-12-30'"}
+
+
+def findings_of(lake: Lakehouse, *rules: str) -> pd.DataFrame:
+    """The rows of `exceptions` that these rules have put there."""
+    checks = {check.name: check for check in read_checks()}
+    found = (f"from ({fill(findings_within(checks[rule]), EVER)})" for rule in rules)
+    return lake.sql(" union all by name ".join(found))
+
+
+def all_findings(lake: Lakehouse) -> list[dict[str, Any]]:
+    """The rows of `exceptions`."""
+    with open_warehouse(lake, as_written=True) as warehouse:
+        return warehouse.query("from exceptions").to_pylist()

@@ -1,5 +1,9 @@
-"""A desk to extract at: the model service, settings for it and a lake, without real waiting."""
+"""A desk to extract at, without real waiting, and a command line in the process of its test.
 
+The desk has the model service, settings for it and a lake.
+"""
+
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -10,8 +14,10 @@ from threading import Lock
 from typing import Any, Self
 
 import pyarrow.parquet as pq
+import pytest
 
 from svc_analytics.api.client import Client
+from svc_analytics.cli import app
 from svc_analytics.config import Settings
 from svc_analytics.extraction import clock, run, segments
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
@@ -111,3 +117,30 @@ class Desk:
 
     def ids(self, stream: str = "payments") -> list[str]:
         return [row["id"] for row in self.rows(stream)]
+
+
+@dataclass
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.err.strip().splitlines()
+
+
+Run = Callable[..., Outcome]
+
+
+def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return what runs a command line as `svc-analytics` would."""
+
+    def run(*words: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["svc-analytics", *words])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        said = capsys.readouterr()
+        return Outcome(int(ended.value.code or 0), said.out, said.err)
+
+    return run

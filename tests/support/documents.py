@@ -1,10 +1,13 @@
 """The README and the pages of docs/: their code blocks, and a desk to run them at.
 
 The desk stands at noon on 20 November 2026, so that October is always the last full month.
-Beside it, the sandbox it was filled from still answers, with its settings in `.env`.
+Beside it, the sandbox it was filled from still answers, with its settings in `.env`. The demo's
+lake is made once for all processes of a run, and copied to where it is wanted.
 """
 
+import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
@@ -13,8 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
+from filelock import FileLock
+
 import svc_analytics as svc
 from svc_analytics.instants import to_micros
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.server import Running, write_env_file
@@ -64,3 +71,16 @@ def demo_desk(folder: Path, months: int = 12, payments: int = 20_000) -> Iterato
             verify_lake(lake, svc.read_settings())
             svc.close(lake, "2026-10")
             yield running
+
+
+def demo_copy(factory: pytest.TempPathFactory) -> Lakehouse:
+    """Return a lake of about 120 payments of three months, with verified receipts."""
+    own = factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    made = shared / "demo-lake" / "data"
+    with FileLock(shared / "demo-lake.lock"):
+        if not made.exists():
+            svc.demo_lake(made, months=3, payments=120)
+    place = factory.mktemp("desk") / "data"
+    shutil.copytree(made, place)
+    return Lakehouse(place)

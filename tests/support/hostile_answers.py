@@ -11,12 +11,11 @@ import gzip
 import json
 import random
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import httpx
 
-from tests.simulation import wire
 from tests.support.fake_service import CHECKOUT_KEY, refusal
 
 Spoiler = Callable[[httpx.Response, random.Random], httpx.Response]
@@ -48,16 +47,81 @@ def said(body: bytes, status: int = 200, **headers: str) -> Spoiler:
     return lambda response, chance: answered(response, body, status, **headers)
 
 
+class Broken(httpx.SyncByteStream):
+    """A body that breaks off."""
+
+    def __init__(self, body: bytes, error: Exception) -> None:
+        self._body, self._error = body, error
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._body
+        raise self._error
+
+
+def raised(error: Exception) -> Spoiler:
+    """Make a spoiler that raises what a transport raises."""
+
+    def spoil(response: httpx.Response, chance: random.Random) -> httpx.Response:
+        raise error
+
+    return spoil
+
+
+def refused(status: int, *codes: str) -> Spoiler:
+    """Make a spoiler that refuses."""
+    return lambda response, chance: refusal(status, *codes)
+
+
+def _break_off(response: httpx.Response, chance: random.Random) -> httpx.Response:
+    part = response.content[: chance.randint(0, len(response.content))]
+    error = httpx.RemoteProtocolError("peer closed connection without sending complete message")
+    return httpx.Response(200, headers={"date": ""}, stream=Broken(part, error))
+
+
+def _cut(body: bytes, chance: random.Random) -> bytes:
+    return body[: chance.randrange(len(body))]
+
+
+def _hold_off(response: httpx.Response, chance: random.Random) -> httpx.Response:
+    """Ask for patience, in any of the ways that were seen."""
+    dates = ["Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2099 07:28:00 GMT"]
+    asked = chance.choice(["", "0", "7", "-3", "1000000000", "soon", *dates])
+    return refusal(429, "RATE_LIMITED", **({"retry_after": asked} if asked else {}))
+
+
+PASSING: dict[str, Spoiler] = {
+    "no connection": raised(httpx.ConnectError("refused")),
+    "no answer": raised(httpx.ReadTimeout("timed out")),
+    "reset": raised(httpx.ReadError("reset by peer")),
+    "broken off": _break_off,
+    "cut": changed(_cut),
+    "cut and closed with a bracket": changed(lambda body, chance: _cut(body, chance) + b"]}"),
+    "empty": said(b""),
+    "a page for people": said(b"<html></html>", content_type="text/html"),
+    "html said to be json": said(b"<html></html>"),
+    "json said to be text": changed(lambda body, chance: body, content_type="text/plain"),
+    "two documents": changed(lambda body, chance: body + body),
+    "junk behind": changed(lambda body, chance: body + b"\0"),
+    "a mark before": changed(lambda body, chance: b"\xef\xbb\xbf" + body),
+    "bad gateway": said(b"<h1>Bad Gateway</h1>", 502, content_type="text/html; charset=utf-8"),
+    "error": refused(500, "INTERNAL_SERVER_ERROR"),
+    "unavailable": refused(503, "SERVICE_UNAVAILABLE"),
+    "maintenance": refused(503, "MAINTENANCE_MODE"),
+    "gateway timeout": refused(504),
+    "slow down": _hold_off,
+    "slow down, unsaid": refused(429),
+}
+
 # ---------- cursors
 
 
-def _with_cursor(body: bytes, cursor: bytes) -> bytes:
+def with_cursor(body: bytes, cursor: bytes) -> bytes:
     return body.rpartition(b',"next_cursor":')[0] + b',"next_cursor":' + cursor + b"}"
 
 
 def cursor(*texts: bytes) -> Spoiler:
     """Make a spoiler of pages: another cursor than the right one."""
-    return changed(lambda body, chance: _with_cursor(body, chance.choice(texts)))
+    return changed(lambda body, chance: with_cursor(body, chance.choice(texts)))
 
 
 def _cursor_again(response: httpx.Response, chance: random.Random) -> httpx.Response:
@@ -65,7 +129,7 @@ def _cursor_again(response: httpx.Response, chance: random.Random) -> httpx.Resp
     asked = response.request.url.params.get("cursor", "0.0")
     place, page = map(int, asked.split(".")) if re.fullmatch(r"\d+\.\d+", asked) else (0, 0)
     back = chance.choice([asked, f"{place // 2}.{page}", "0.0"])
-    return answered(response, _with_cursor(response.content, json.dumps(back).encode()))
+    return answered(response, with_cursor(response.content, json.dumps(back).encode()))
 
 
 def _circle(response: httpx.Response, chance: random.Random) -> httpx.Response:
@@ -76,9 +140,10 @@ def _circle(response: httpx.Response, chance: random.Random) -> httpx.Response:
     return answered(response, text.encode())
 
 
+LEFT_OUT = changed(lambda body, chance: body.rpartition(b",")[0] + b"}")
 CURSORS: dict[str, Spoiler] = {
     "a cursor that was there": _cursor_again,
-    "a cursor left out": changed(lambda body, chance: body.rpartition(b",")[0] + b"}"),
+    "a cursor left out": LEFT_OUT,
     "a cursor of another type": cursor(b"7", b"true", b"[]", b'["0.0"]', b"{}", b"0.5", b"-1"),
     "an empty cursor": cursor(b'""'),
     "a cursor of blanks": cursor(b'" "', b'"\\t"', b'"\\u0000"', b'"null"', b'"0"'),
@@ -89,6 +154,22 @@ CURSORS: dict[str, Spoiler] = {
     "a cursor too long for an address": cursor(b'"%s"' % (b"x" * 70_000)),
     "a key as a cursor": cursor(b'"%s"' % KEY.encode()),
     "a circle under ever new cursors": _circle,
+}
+
+AGAIN = "the cursor just asked for"
+# After these, trying again is of no use.
+LASTING: dict[str, Spoiler] = {
+    "key refused": refused(401, "UNAUTHORIZED"),
+    "disabled": refused(403, "MERCHANT_DISABLED"),
+    "code never heard of": refused(418, "PAY_TEAPOT"),
+    "forbidden by a proxy": lambda response, chance: httpx.Response(403, html="no"),
+    "elsewhere": said(b"", 302, location="https://else.example/"),
+    "cursor left out": LEFT_OUT,
+    "cursor empty": changed(lambda body, chance: with_cursor(body, b'""')),
+    "cursor a number": changed(lambda body, chance: with_cursor(body, b"7")),
+    AGAIN: lambda response, chance: response,
+    "no list": said(b'{"next_cursor":null}'),
+    "a list alone": said(b"[]"),
 }
 
 # ---------- shapes of a document
@@ -227,7 +308,7 @@ CODINGS: dict[str, Spoiler] = {
     "a bomb of a page": changed(
         lambda body, chance: gzip.compress(body + b" " * BOMB_SIZE, 1), content_encoding="gzip"
     ),
-    "gzip, cut": _zipped(lambda body, chance: body[: chance.randrange(len(body))]),
+    "gzip, cut": _zipped(_cut),
     "gzip, a bit flipped": _zipped(
         lambda body, chance: flip(body, chance.randrange(10, len(body)), chance)
     ),
@@ -358,7 +439,6 @@ OBJECTS: dict[str, Spoiler] = {
     "a binding that is none": said(b'{"state":7,"binding":[1]}'),
 }
 
-PASSING = wire.PASSING
 ANYWHERE: dict[str, Spoiler] = PASSING | SHAPES | WAITS | REFUSALS | REDIRECTS | CODINGS
 LISTS = ANYWHERE | CURSORS | RECORDS
 SPOILERS: dict[str, Spoiler] = LISTS | PROFILES | CLOCKS | OBJECTS

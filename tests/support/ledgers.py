@@ -8,8 +8,11 @@
 without `usd_value` has none. `customer` is the one that the metadata of a payment names.
 """
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from svc_analytics.statements.statement import Statement
 from tests.support.fake_service import payment, payout, refund
 
 Record = dict[str, Any]
@@ -57,3 +60,23 @@ def _record(number: int, row: dict[str, str], made: list[Record]) -> Record:
 
 def _instant(text: str) -> str:
     return text if text.endswith("Z") else f"{text}:00Z" if len(text) == 16 else f"{text}Z"
+
+
+LEDGER = """
+ kind     currency  amount                fee     at                of  usd_value  fee_bearer
+ payment  btc       1.5                   0.03    2026-09-30T23:59      90000      merchant
+ payment  btc       2                     0.02    2026-10-01T00:00      130000     merchant
+ payment  usdt      100.000001            1       2026-10-05T08:00      100        merchant
+ payment  usdt      10                    1       2026-10-05T09:00      10         customer
+ payment  eth       1.000000000000000003  0       2026-10-06T08:00                 merchant
+ refund   btc       0.5                           2026-10-07T08:00  1   32000
+ payout   usdt      50                    0.5     2026-10-09T08:00      50
+ payout   sol       7                     0.07    2026-10-10T08:00      1400
+"""
+FORMULA = '=HYPERLINK("http://evil.example","pay")'
+SCRIPT = "<script>alert(1)</script>"
+TURNED = "invoice\u202exslx.exe"
+PERSIAN = "فروشگاه زعفران"
+
+Make = Callable[..., Statement]
+Save = Callable[..., Path]

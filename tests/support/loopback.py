@@ -1,4 +1,4 @@
-"""A server on a loopback port of its own, for what only bytes on a socket can show."""
+"""Servers on loopback ports of their own, for what only bytes on a socket can show."""
 
 import re
 import ssl
@@ -9,7 +9,9 @@ from socket import SHUT_RDWR, create_server, socket
 from socketserver import BaseServer
 from threading import Thread
 
-from tests.support.fake_service import MERCHANT_ID
+import httpx
+
+from tests.support.fake_service import MERCHANT_ID, FakeService
 
 
 class Loopback:
@@ -87,15 +89,6 @@ class Answering(Loopback):
                 self.sent += len(piece)
 
 
-def _request(connection: socket) -> bytes:
-    """Receive a request; a body may come behind its head."""
-    asked = connection.recv(65_536)
-    head, border, body = asked.partition(b"\r\n\r\n")
-    _, _, length = head.lower().partition(b"content-length: ")
-    missing = int(length.split()[0]) - len(body) if border and length else 0
-    return asked + connection.recv(missing) if missing > 0 else asked
-
-
 @contextmanager
 def answering(usual: Answer, tls: ssl.SSLContext | None = None) -> Iterator[Answering]:
     """Answer until the block ends."""
@@ -137,3 +130,17 @@ def serving(server: BaseServer | type[Web]) -> Iterator[int]:
     yield server.server_address[1]
     server.shutdown()
     server.server_close()
+
+
+@contextmanager
+def on_a_socket(service: FakeService) -> Iterator[str]:
+    """Put the model service on a real socket; give its address."""
+
+    class Handler(Web):
+        def get(self) -> None:
+            url = f"http://{self.headers['host']}{self.path}"
+            answer = service.handle(httpx.Request("GET", url, headers=dict(self.headers)))
+            self.answer(answer.status_code, answer.content)
+
+    with serving(Handler) as port:
+        yield f"http://127.0.0.1:{port}"

@@ -20,7 +20,7 @@ from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.periods import Period, month
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 from tests.support.full_scan.rows import Books, Row
-from tests.support.seeded_records import SeededRecords
+from tests.support.seeded_lakes import SeededRecords
 
 MONTHS = [month("2026-10").shift(-place) for place in (3, 2, 1, 0)]
 NOW = MONTHS[-1].end + 5 * DAY

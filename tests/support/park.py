@@ -14,7 +14,6 @@ import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -292,15 +291,13 @@ def main() -> None:
         raise SystemExit(f"{target} is kept as it is: a lake of the park is never made again")
     with TemporaryDirectory() as place:
         make(Path(place))
-        packed = BytesIO()
-        with tarfile.open(fileobj=packed, mode="w") as file:
+        target.parent.mkdir(exist_ok=True)
+        with tarfile.open(target, "w:xz", preset=9 | lzma.PRESET_EXTREME) as file:
             for path in sorted(Path(place).rglob("*")):
                 name = path.relative_to(place)
                 is_made = name.name == "analytics.duckdb" or name.parts[1:2] == (".ids",)
                 if path.is_file() and not is_made and not name.name.endswith(".lock"):
                     file.add(path, str(name))
-    target.parent.mkdir(exist_ok=True)
-    target.write_bytes(lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":

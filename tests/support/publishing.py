@@ -19,8 +19,7 @@ from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.runs import run_file
 from svc_analytics.lake.writing import publisher
-from tests.simulation.stand_ins import installed
-from tests.simulation.virtual import World
+from tests.simulation.virtual import World, installed
 from tests.support.desks import SETTINGS
 from tests.support.fake_service import NOW, FakeService, payment, payout, refund, spread
 

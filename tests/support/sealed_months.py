@@ -11,12 +11,10 @@ made of a checkout of the commit, from the clone of today:
 
 import lzma
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,9 +22,9 @@ from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY, FakeService, payment
 from tests.support.ledgers import read_ledger
-from tests.support.on_a_socket import serving
+from tests.support.loopback import on_a_socket
 from tests.support.receipt_material import FACTS, SECRET, signed
-from tests.support.ssh_keys import make_key
+from tests.support.signers import make_key
 
 KEPT = Path(__file__).parents[1] / "closing" / "sealed_months"
 COMMITS = ("e830cbc", "26661a7c")
@@ -116,7 +114,7 @@ def write_kept(program: str, folder: Path) -> None:
     (folder / "data" / "assertions.csv").write_text(BALANCES, encoding="utf-8")
     helps = subprocess.run([program, "close", "--help"], capture_output=True, check=True).stdout
     key = make_key(folder, "key") if b"--sign" in helps else None
-    with serving(service) as address:
+    with on_a_socket(service) as address:
         settings = {"BASE_URL": address, "CHECKOUT_KEY": CHECKOUT_KEY, "PAYOUT_KEY": PAYOUT_KEY}
         settings |= {"RECEIPT_SECRETS": SECRET, **({"SIGNING_KEY": str(key)} if key else {})}
         environment = os.environ | {f"SVC_{name}": value for name, value in settings.items()}
@@ -144,12 +142,9 @@ def main() -> None:
     with TemporaryDirectory() as place:
         write_kept(str(Path(program).absolute()), Path(place))
         (Path(place) / "data" / "analytics.duckdb").unlink()
-        packed = BytesIO()
-        with tarfile.open(fileobj=packed, mode="w") as file:
+        KEPT.mkdir(exist_ok=True)
+        with tarfile.open(target, "w:xz", preset=9 | lzma.PRESET_EXTREME) as file:
             file.add(Path(place) / "data", "data")
-        shutil.rmtree(Path(place) / "data")
-    KEPT.mkdir(exist_ok=True)
-    target.write_bytes(lzma.compress(packed.getvalue(), preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":

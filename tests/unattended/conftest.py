@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.closings import Closer, closer_by_commands
-from tests.support.commands import Run
-from tests.support.post_office import PostOffice, post_office
+from tests.support.desks import Run
+from tests.support.mail import PostOffice, post_office
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ from svc_analytics.unattended.notices import Notice, NoticeLog, open_notice_log
 from svc_analytics.unattended.notifiers import Undelivered, read_notifiers, read_watching
 from svc_analytics.unattended.run_notices import Attachment, RunNotices
 from tests.support.loopback import Web, answering, serving
-from tests.support.mail_servers import MailHandler, mail_server
-from tests.support.post_office import post_office
+from tests.support.mail import MailHandler, mail_server, post_office
 
 SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signed.pem"
 STATE = Notice("attention:x", "attention", "2026-09 is not sealed", ("a rule is broken",))

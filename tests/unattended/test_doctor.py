@@ -16,11 +16,10 @@ from svc_analytics.sandbox.server import serve
 from svc_analytics.unattended import doctor
 from svc_analytics.unattended.notifiers import read_watching
 from svc_analytics.unattended.watch import Watch
-from tests.support.commands import Run
+from tests.support.desks import Run
 from tests.support.loopback import answering
-from tests.support.mail_servers import MailHandler, mail_server
-from tests.support.post_office import post_office
-from tests.support.ssh_keys import make_key
+from tests.support.mail import MailHandler, mail_server, post_office
+from tests.support.signers import make_key
 
 SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signed.pem"
 Points = Callable[[], dict[str, dict[str, str]]]

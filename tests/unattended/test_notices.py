@@ -30,7 +30,7 @@ from svc_analytics.unattended.notices import Notice, open_notice_log, read_notic
 from svc_analytics.unattended.notifiers import Undelivered, read_notifiers, read_watching
 from tests.support.fake_service import payment
 from tests.support.loopback import answering, whole
-from tests.support.post_office import PostOffice, post_office
+from tests.support.mail import PostOffice, post_office
 from tests.support.rings import rings
 
 SELF_SIGNED = Path(__file__).parent.parent / "signing" / "vectors" / "self-signed.pem"

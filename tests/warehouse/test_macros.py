@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from svc_analytics.warehouse.models import read_macros
-from tests.support.full_scan.quotients import EXACT, ratio, share, worth
+from tests.support.full_scan.values import EXACT, ratio, share, worth
 from tests.support.rings import rings
 
 UNIT, LONG_DIVISOR = Decimal("1e-18"), Decimal("8e15")  # from there on bit by bit

@@ -15,9 +15,9 @@ from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.sources import open_sources
+from tests.support.closings import all_findings
 from tests.support.desks import Desk
 from tests.support.fake_service import payment, payout
-from tests.support.findings import all_findings
 from tests.support.prepared import extracted
 
 MONTHS = {"2026-08": 2, "2026-09": 0, "2026-10": 1}  # payments without a receipt, of three each

@@ -21,9 +21,9 @@ from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse import sales
 from svc_analytics.warehouse.other_months import months_booked_in
 from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.altered import flip_column
 from tests.support.desks import Desk
 from tests.support.fake_service import payment, payout, refund
-from tests.support.flipped_bits import flip_column
 from tests.support.prepared import extracted
 from tests.support.seeded_lakes import make_seeded_lake
 

@@ -36,11 +36,11 @@ from svc_analytics.warehouse.models import (
 from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support import prepared
+from tests.support.closings import all_findings, findings_of
 from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, payment, payout, refund
-from tests.support.findings import all_findings, findings_of
-from tests.support.full_scan.findings import as_found, findings_of_all_time
 from tests.support.full_scan.rows import Books
+from tests.support.full_scan.rules import as_found, findings_of_all_time
 from tests.support.ledgers import read_ledger
 from tests.support.rings import rings
 

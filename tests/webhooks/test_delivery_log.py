@@ -25,9 +25,9 @@ from svc_analytics.signing.secrets import Secret, parse_secrets
 from svc_analytics.signing.webhooks import sign_webhook
 from svc_analytics.webhooks import delivery_log
 from svc_analytics.webhooks.reconcile import OUTPUT, reconcile_log
+from tests.support.altered import flip_column
 from tests.support.desks import Desk, machine_clock_at
 from tests.support.fake_service import payment, payout
-from tests.support.flipped_bits import flip_column
 from tests.support.prepared import extracted
 from tests.support.sandboxes import NOW, stocked
 

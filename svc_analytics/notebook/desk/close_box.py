@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from html import escape
-from importlib.resources import files
 from time import monotonic
 from typing import Any
 
@@ -17,9 +15,8 @@ from svc_analytics.errors import SvcError
 from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
-from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.looks import Looks
-from svc_analytics.notebook.desk.runs import CloseRun
+from svc_analytics.notebook.desk.controls import Looks
+from svc_analytics.notebook.desk.desk_months import CloseRun, DeskMonths
 from svc_analytics.render.month_state import SIGNS, MonthState
 
 _SEALED = (
@@ -180,10 +177,6 @@ class CloseBox:
         return f'<div class="svc-title"><b>{title}</b> {state} {note}</div>'
 
 
-# ---------- The entries of a sealed month for a system
-# Shown as a table before the file is written.
-
-
 _MOST = 300  # lines that are shown; the file holds all
 _COUNTED = "entries: {count}; records without a price, which none holds: {unpriced}"
 _WRITTEN = "{file}. It arrives as: {ARRIVES}"
@@ -223,31 +216,25 @@ class BooksBox:
 
     def _look(self) -> None:
         self.clear()
-        try:
+        with self._looks.telling(self.said):
             books = self._books = self._desk.books(PRESETS[self.preset.value])
-        except SvcError as error:
-            self.said.value = self._looks.error(error)
-            return
-        self.entries.value = entries_html(books.journal, self._looks)
-        count, unpriced = len(books.journal.entries), len(books.movements.unpriced)
-        self._tell(Message(_COUNTED, count=count, unpriced=unpriced))
-        self.show()
+            self.entries.value = entries_html(books.journal, self._looks)
+            count, unpriced = len(books.journal.entries), len(books.movements.unpriced)
+            self._tell(Message(_COUNTED, count=count, unpriced=unpriced))
+            self.show()
 
     def _write(self) -> None:
         if self._books is None:
             return
         preset = PRESETS[self.preset.value]
-        try:
+        with self._looks.telling(self.said):
             file, *_ = write_books(self._books, preset, self._desk.books_file(self._books, preset))
-        except SvcError as error:
-            self.said.value = self._looks.error(error)
-            return
-        texts = {
-            "file": file,
-            "before": translated(preset.before),
-            "arrives": translated(preset.arrives),
-        }
-        self._tell(Message(_WRITTEN_FIRST if preset.before else _WRITTEN, **texts))
+            texts = {
+                "file": file,
+                "before": translated(preset.before),
+                "arrives": translated(preset.arrives),
+            }
+            self._tell(Message(_WRITTEN_FIRST if preset.before else _WRITTEN, **texts))
 
     def _tell(self, text: str) -> None:
         self.said.value = self._looks.line(text, is_told=True)
@@ -285,10 +272,6 @@ def _cell(kind: str, place: int, text: str) -> str:
     return f'<{kind} style="text-align:{side}">{escape(text)}</{kind}>'
 
 
-# ---------- Buttons that hand a sealed month on
-# Its page, its workbook, its PDF, its zip for an auditor.
-
-
 # For each button: what it says, and the type of its file.
 _BUTTONS = {
     "html": ("Open page", "text/html"),
@@ -308,7 +291,7 @@ class HandOver:
             name: controls.button(desk.looks.text(text), self._maker(name))
             for name, (text, _) in _BUTTONS.items()
         }
-        self.said, self.link = controls.html(), _kind()()
+        self.said, self.link = controls.html(), controls.scripted("file_link.js")()
         self.box = controls.row(*self.buttons.values())
         self.below = controls.row(self.said, self.link)
         self.show()
@@ -334,26 +317,11 @@ class HandOver:
         self.said.value = self._looks.line(
             Message("{FORM}: being made", form=translated(text)), is_told=True
         )
-        try:
+        with self._looks.telling(self.said):
             path = self._desk.hand_over(name)
             content = path.read_bytes()
-        except (SvcError, OSError) as error:
-            self.said.value = self._looks.error(error)
-            return
-        self.said.value = self._looks.line(
-            Message("{FORM}: {path}", form=translated(text), path=path), is_told=True
-        )
-        link = self._looks.text("open it" if name == "html" else "save a copy")
-        opened = {"name": path.name, "type": kind, "isPage": name == "html", "text": link}
-        self.link.send(opened, [content])
-
-
-@cache
-def _kind() -> Any:
-    """Return the kind of widget; made late, for it needs an optional extra."""
-    import anywidget
-
-    class FilesWidget(anywidget.AnyWidget):
-        _esm = (files("svc_analytics.notebook.desk") / "file_link.js").read_text("utf-8")
-
-    return FilesWidget
+            shown = Message("{FORM}: {path}", form=translated(text), path=path)
+            self.said.value = self._looks.line(shown, is_told=True)
+            link = self._looks.text("open it" if name == "html" else "save a copy")
+            opened = {"name": path.name, "type": kind, "isPage": name == "html", "text": link}
+            self.link.send(opened, [content])

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from svc_analytics.closing.acceptances import COLUMNS_SHOWN, Finding, last_name
-from svc_analytics.errors import SvcError
 from svc_analytics.formatting.display import text_table
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
+from svc_analytics.notebook.desk.controls import PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.warehouse.acknowledgements import LEFT_OUT
 
 MOST_FINDINGS = 500  # in the table; the statement has them all
@@ -85,16 +84,12 @@ class FindingBox:
         if self.chosen is None:
             return
         finding = self.chosen
-        try:
+        with self._looks.telling(self.answer):
             self._desk.accept(finding, self.reason.value, self.name.value)
-        except SvcError as error:
-            self.answer.value = self._looks.error(error)
-            return
-        self.reason.value = ""
-        accepted = f"{finding.check} {finding.record_id}".strip()
-        text = Message("accepted: {why}", why=accepted)
-        self.answer.value = self._looks.line(text, is_told=True)
-        self._done()
+            self.reason.value = ""
+            text = Message("accepted: {why}", why=f"{finding.check} {finding.record_id}".strip())
+            self.answer.value = self._looks.line(text, is_told=True)
+            self._done()
 
     def _open(self) -> None:
         if self.chosen is not None:

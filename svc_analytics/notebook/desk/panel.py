@@ -17,18 +17,15 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.log import LOG
 from svc_analytics.messages import Message, translated
-from svc_analytics.notebook.agreement import Claim
-from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.close_box import BooksBox, CloseBox, HandOver
+from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.finding_box import FindingBox
-from svc_analytics.notebook.desk.looks import Looks
-from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.desk.record_box import RecordBox
-from svc_analytics.notebook.desk.records import Wanted
-from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
+from svc_analytics.notebook.desk.records import StatementTable, Wanted, statement_tables
 from svc_analytics.notebook.errors import ipython_shell
-from svc_analytics.notebook.picked import display, heading
+from svc_analytics.notebook.picked import Claim, display, heading
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import proof_lines
 from svc_analytics.render.month_state import SIGNS, MonthState
@@ -122,7 +119,7 @@ class Desk:
         return repr(self._page())
 
     def _repr_html_(self) -> str:
-        return f'<div class="{looks.PLAIN}">{self._months.looks.page(self._page())}</div>'
+        return f'<div class="{controls.PLAIN}">{self._months.looks.page(self._page())}</div>'
 
     def _ipython_display_(self) -> None:
         """Display the page to read, and in a running notebook the panel in its place."""
@@ -188,7 +185,7 @@ class Panel:
         row = controls.row(self.figures.box, self.records.box)
         row.add_class("svc-split")
         parts = [part.box for part in (self.months, self.closing, self.findings)]
-        self.box = controls.column(controls.html(looks.STYLE), self.head, *parts, row)
+        self.box = controls.column(controls.html(controls.STYLE), self.head, *parts, row)
         self.box.add_class("svc-desk")
         self.box.add_class(f"svc-{desk.looks.language.direction}")
         self._show_head()
@@ -234,9 +231,6 @@ def panel_of(desk: DeskMonths, keep: Any) -> Panel | None:
         return Panel(desk, keep)
     except ModuleNotFoundError:
         return None
-
-
-# ---------- The last twelve months as tiles in a grid that does not move; all months in a list
 
 
 MOST_TILES = 12
@@ -316,21 +310,17 @@ def _named(state: MonthState, looks: Looks) -> str:
 def _detail(state: MonthState) -> Message:
     closes = state.period.day_name(state.closes_at)
     if state.kind == "running":
-        return Message("closes {DAY}", day=closes)
+        return Message("closes {DAY}", day=translated(closes))
     if state.kind in ("sealed", "changed"):
         return Message("version {version}", version=state.version)
     if state.kind == "blocked":
         count = len(state.reasons)
         return Message("{count} reason" if count == 1 else "{count} reasons", count=count)
-    return Message("since {DAY}", day=closes)
+    return Message("since {DAY}", day=translated(closes))
 
 
 def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:
     return ("svc-tile", f"svc-{state.kind}", *(["svc-chosen"] if is_chosen else []))
-
-
-# ---------- The statement of a month
-# Its summed tables, each figure pressed to see its records.
 
 
 _CHANGED = "What changed from version {old} to version {new}"

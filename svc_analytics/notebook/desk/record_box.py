@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.errors import SvcError
 from svc_analytics.formatting.cells import (
     RATE,
     RATIO,
@@ -29,11 +28,9 @@ from svc_analytics.instants import readable_instant
 from svc_analytics.language.catalogue import WORDED, is_number
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
+from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.looks import Looks
-from svc_analytics.notebook.desk.press_table import PressTable, content_of
-from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted
-from svc_analytics.notebook.desk.statement_tables import called
+from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted, called
 from svc_analytics.statements.explain import CONTRIBUTION, DENOMINATOR, NUMERATOR, record_columns
 from svc_analytics.warehouse.definitions import find_figure, label_of
 from svc_analytics.warehouse.figures import read_figures
@@ -97,19 +94,17 @@ class RecordBox:
 
     def show_record(self, record_id: str, kind: str = "") -> None:
         """Show a record whole: all its values, its payment's, and what the receipt proved."""
-        try:
+        with self._looks.telling(self.record):
             with self._desk.records() as records:
                 by_kind = records.find(kind, record_id)
-        except SvcError as error:
-            self.record.value = self._looks.error(error)
-            return
-        lacks = Message("the lake has no record {record_id}", record_id=record_id)
-        line = self._looks.line("" if by_kind else lacks)
-        tables = "".join(self._record_html(form, table) for form, table in by_kind.items())
-        record = Message("Record {record_id}", record_id=record_id)
-        head = self._looks.heading(_title(by_kind, record_id, self._looks) if by_kind else record)
-        self.record.value = f'{head}{line}<div class="svc-forms">{tables}</div>'
-        self.table.reveal(f".{RECORD}")
+            lacks = Message("the lake has no record {record_id}", record_id=record_id)
+            line = self._looks.line("" if by_kind else lacks)
+            tables = "".join(self._record_html(form, table) for form, table in by_kind.items())
+            record = Message("Record {record_id}", record_id=record_id)
+            title = _title(by_kind, record_id, self._looks) if by_kind else record
+            head = self._looks.heading(title)
+            self.record.value = f'{head}{line}<div class="svc-forms">{tables}</div>'
+            self.table.reveal(f".{RECORD}")
 
     def _press(self, row: int, _: int) -> None:
         if self._page is None:
@@ -156,14 +151,11 @@ class RecordBox:
         """Read a page of the records, and show it."""
         if self._wanted is None:
             return
-        try:
+        with self._looks.telling(self.head):
             with self._desk.records() as records:
                 page = records.behind(self._wanted, view)
-        except SvcError as error:
-            self.head.value = self._looks.error(error)
-            return
-        self._page, self._chosen = page, None
-        self._show(page, self._wanted)
+            self._page, self._chosen = page, None
+            self._show(page, self._wanted)
 
     def _show(self, page: RecordPage, wanted: Wanted) -> None:
         figure, value = page.figure, value_text(page.value, wanted)
@@ -228,7 +220,7 @@ def _title(tables: dict[str, pa.Table], record_id: str, looks: Looks) -> str:
     title = Message(_REFUND_OF if is_of_payment else _KINDS[kind], names=known_by)
     for each in verdicts:
         verdict = each.replace("_", " ") if looks.language.is_english else each
-        title = Message(_WITH_RECEIPT, title=title, verdict=translated(verdict))
+        title = Message(_WITH_RECEIPT, title=translated(title), verdict=translated(verdict))
     return title
 
 
@@ -238,10 +230,6 @@ def _cell(value: Any, field: pa.Field) -> Cell:
     is_usd = value is not None and kind_of(field) == USD
     text = readable_text(value, USD) if is_usd else display_text(value)
     return Cell(text, is_fixed=is_number(text) or field.name in WORDED)
-
-
-# ---------- The records behind a figure as a table
-# What each adds, and below them what they make.
 
 
 # What a column of contributions is called for the eye, so that its numbers are of their kind.

@@ -10,26 +10,24 @@ import pyarrow as pa
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period, known_until
 from svc_analytics.statements.statement import Statement
-from tests.support.full_scan import figures, findings, lines, tables
-from tests.support.full_scan.figures import trend
-from tests.support.full_scan.knowledge import View
-from tests.support.full_scan.quotients import EXACT, stated
-from tests.support.full_scan.rows import Books, Row, plain
+from tests.support.full_scan import rules, tables
+from tests.support.full_scan.rows import Books, Row, View, plain
+from tests.support.full_scan.values import EXACT, stated
 
 MADE: dict[str, Callable[[View], list[Row]]] = {
-    "summary": figures.summary,
-    "figures": figures.figures,
-    "lines": lines.lines,
+    "summary": tables.summary,
+    "figures": tables.figures,
+    "lines": tables.lines,
     "daily": tables.daily,
     "position": tables.position,
     "fees": tables.fees,
     "refunds": tables.refunds,
     "cohorts": tables.cohorts,
     "payouts": tables.payouts,
-    "exposure": figures.exposure,
+    "exposure": tables.exposure,
     "receipts": tables.receipts,
     "reading": tables.reading,
-    "checks": findings.checks,
+    "checks": rules.checks,
 }
 
 
@@ -49,7 +47,7 @@ def full_scan(books: Books, period: Period, as_of: int, now: int) -> dict[str, l
     with localcontext(EXACT):
         made = {name: list(map(_stated, make(view))) for name, make in MADE.items()}
         views = months if period.is_longer else [*months, view]
-        made["trend"] = [_stated(row) for each in views for row in trend(each)]
+        made["trend"] = [_stated(row) for each in views for row in tables.trend(each)]
     flags: dict[str, set[str]] = {}
     for row in made["checks"]:
         flags.setdefault(row["record_id"], set()).add(row["check_name"])
@@ -78,7 +76,7 @@ def _differing(name: str, table: pa.Table, expected: list[Row]) -> list[str]:
         if message and str(Message.from_json(json.loads(message))) != text:
             return [f"{name}: {text!r} has the message {message}"]
     if name == "checks":  # in order but for findings of one record and instant
-        stated = [{column: row[column] for column in findings.COLUMNS} for row in stated]
+        stated = [{column: row[column] for column in rules.COLUMNS} for row in stated]
     if len(stated) != len(expected):
         return [f"{name}: {len(stated)} rows, the full scan has {len(expected)}"]
     return [

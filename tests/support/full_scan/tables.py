@@ -1,24 +1,31 @@
-"""The tables of days, positions, fees, refunds, cohorts, payouts, receipts, and what was read."""
+"""The tables of a statement: days, lines, fees, refunds, payouts, figures by coin, and so on."""
 
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import date, timedelta
 from decimal import Decimal
+from functools import lru_cache
+from hashlib import sha256
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from svc_analytics.periods import Period, month_of
-from tests.support.full_scan.knowledge import View, gaps
-from tests.support.full_scan.lines import (
-    day_of,
-    entries_of,
-    has_earlier,
-    nets_of,
-    pseudonym,
-    refunded_after,
+from svc_analytics.warehouse.figures import other_figures, read_figures, summary_figures
+from tests.support.full_scan.rows import DAY, EPOCH, STREAMS, Entry, Known, Row, View, gaps
+from tests.support.full_scan.values import (
+    ZERO,
+    Values,
+    fee_kept,
+    moved,
+    parent_of,
+    ratio,
+    share,
+    sold,
+    total,
+    values_of,
+    verdict_of,
 )
-from tests.support.full_scan.quotients import ratio, total
-from tests.support.full_scan.rows import STREAMS, Entry, Row
-from tests.support.full_scan.values import fee_kept, moved, parent_of, sold, verdict_of
 
 
 def daily(view: View) -> list[Row]:
@@ -248,3 +255,231 @@ def _read(view: View, stream: str, key_class: str) -> Row:
 def _clipped(view: View, stream: str) -> list[tuple[int, int]]:
     spans = view.books.confirmed(stream)
     return [(a, min(b, view.end)) for a, b in spans if a < view.end and b > view.start]
+
+
+def lines(view: View) -> list[Row]:
+    """The table `lines`, but for its flags."""
+    running = {coin: total(nets_of(view, coin)) for coin in view.coins}
+    found = []
+    for number, entry in enumerate(entries_of(view), 1):
+        running[entry.currency] += entry.net
+        known = view.known[entry.currency]
+        row = _line(view, entry) | {"line_no": number, "running_position": None}
+        if known.has_opening and known.has_closing:
+            row["running_position"] = running[entry.currency]
+        found.append(row)
+    return found
+
+
+def entries_of(view: View) -> list[Entry]:
+    """Return the movements of the period, in order."""
+    return [entry for entry in view.books.entries if view.holds(entry.at)]
+
+
+def nets_of(view: View, coin: str) -> list[Decimal]:
+    """Return what moved in a coin before the period."""
+    own = (entry for entry in view.books.entries if entry.currency == coin)
+    return [entry.net for entry in own if entry.at < view.start]
+
+
+def _line(view: View, entry: Entry) -> Row:
+    row, is_payment = entry.row, entry.kind == "payment"
+    versions = sum(
+        older["id"] == entry.id and (stream == "payments") == is_payment
+        for stream, older in view.books.changes
+    )
+    return {
+        "entry_id": f"{entry.kind}:{entry.id}",
+        "kind": entry.kind,
+        "status": row["status"],
+        "record_id": entry.id,
+        "receipt_no": row.get("receipt_no"),
+        "reference_id": row["reference_id"],
+        "session_id": row.get("session_id"),
+        "occurred_at_utc": entry.at,
+        "occurred_at_local": clock(view, entry.at),
+        "period": view.period.label,
+        "currency": entry.currency,
+        "gross": entry.gross,
+        "charged": row.get("charged_amount"),
+        "fee": entry.fee,
+        "net": entry.net,
+        "fee_bearer": row.get("fee_bearer"),
+        "fee_percent": row.get("fee_percent"),
+        "effective_fee_rate": ratio(-entry.fee, abs(entry.gross)),
+        "usd_value": entry.usd_value,
+        "implied_usd_rate": share(entry.usd_value, 1, abs(entry.gross)),
+        "payer_ref": pseudonym(row["payer_id"]),
+        "comment": row.get("comment"),
+        "receipt_verdict": verdict_of(view, row)[0] if is_payment else None,
+        "receipt_sha256": fingerprint(row.get("receipt"), 64),
+        "first_seen_at": row["extracted_at"],
+        "record_version": 1 + versions,
+        **_returned(view, entry),
+    }
+
+
+def _returned(view: View, entry: Entry) -> Row:
+    """Return what a line says of the payment that it returns."""
+    names = ("receipt_no", "reference_id", "paid_at", "period")
+    found: Row = dict.fromkeys([f"parent_{name}" for name in names])
+    found |= dict.fromkeys(("refunded_before", "refunded_after", "refundable_left"))
+    found |= {"days_to_refund": None, "parent_payment_id": entry.row.get("payment_id")}
+    paid = parent_of(view, entry.row) if entry.kind == "refund" else None
+    if not paid:
+        return found
+    found |= {f"parent_{name}": paid[name] for name in names[:3]}
+    found["parent_period"] = month_of(paid["paid_at"]).label
+    found["days_to_refund"] = (day_of(view, entry.at) - day_of(view, paid["paid_at"])).days
+    if paid["currency"] == entry.currency and has_earlier(view, entry.currency, paid):
+        after = refunded_after(view, entry.row)
+        found["refunded_before"] = after - entry.row["amount"]
+        found["refunded_after"] = after
+        found["refundable_left"] = paid["charged_amount"] - after
+    return found
+
+
+def refunded_after(view: View, refund: Row) -> Decimal:
+    """Return what was returned of a payment in a refund's coin, with it and before it."""
+    return total(
+        row["amount"]
+        for row in view.books.money
+        if row["kind"] == "refund"
+        and (row["payment_id"], row["currency"]) == (refund["payment_id"], refund["currency"])
+        and (row["settled_at"], row["id"]) <= (refund["settled_at"], refund["id"])
+    )
+
+
+def has_earlier(view: View, coin: str, paid: Row) -> bool:
+    """Whether all earlier refunds of a payment are known."""
+    whole_from = view.known[coin].refunds_whole_from
+    return whole_from is None or bool(paid["paid_at"] >= whole_from)
+
+
+def clock(view: View, at: int) -> int:
+    """Return what a clock of the statement's zone shows, as if it were UTC."""
+    local = (EPOCH + timedelta(microseconds=at)).astimezone(ZoneInfo(view.period.zone))
+    return (local.replace(tzinfo=EPOCH.tzinfo) - EPOCH) // timedelta(microseconds=1)
+
+
+def day_of(view: View, at: int) -> date:
+    """Return the day of an instant in the statement's zone."""
+    return (EPOCH + timedelta(microseconds=clock(view, at))).date()
+
+
+def pseudonym(payer_id: str | None) -> str | None:
+    """Return what a statement calls a customer; no program takes it for a number or a day."""
+    return payer_id and f"p-{fingerprint(payer_id, 12)}"
+
+
+def fingerprint(text: str | None, size: int) -> str | None:
+    """Return the first letters of a text's SHA-256."""
+    return None if text is None else sha256(text.encode()).hexdigest()[:size]
+
+
+IN_USD = (
+    *("usd_gross", "usd_net_sales", "usd_fees", "usd_refunds", "usd_payouts"),
+    *("closing_position", "usd_exposure", "payments_count", "usd_gross_priced_count"),
+    *("refunds_count", "usd_refunds_priced_count", "payouts_count", "usd_payouts_priced_count"),
+)
+
+
+def summary(view: View) -> list[Row]:
+    """The table `summary`."""
+    names = [figure.name for figure in summary_figures()]
+    return [
+        {"period": view.period.label, "currency": coin} | {name: values[name] for name in names}
+        for coin, values in figures_by_coin(view).items()
+    ]
+
+
+def figures(view: View) -> list[Row]:
+    """The table `figures`."""
+    return [
+        {
+            "name": figure.name,
+            "currency": coin,
+            "value": _decimal(values[figure.name]),
+            "unit": figure.unit,
+            "note": values["note"] if figure.note else figure.meaning,
+        }
+        for coin, values in figures_by_coin(view).items()
+        for figure in sorted(other_figures(), key=lambda figure: figure.name)
+    ]
+
+
+def trend(view: View) -> list[Row]:
+    """The rows of a month in the table `trend`."""
+    return [
+        {"month": view.period.label, "currency": coin} | {name: values[name] for name in IN_USD}
+        for coin, values in figures_by_coin(view).items()
+    ]
+
+
+def exposure(view: View) -> list[Row]:
+    """The table `exposure`."""
+    found = figures_by_coin(view)
+    worths = {coin: values["usd_exposure"] for coin, values in found.items()}
+    known = [abs(each) for each in worths.values() if each is not None]
+    whole = total(known) if known and len(known) == len(worths) else None
+    rows, so_far = [], ZERO
+    for coin in sorted(worths, key=lambda coin: _falling(worths[coin], coin)):
+        values, own = found[coin], worths[coin]
+        so_far += abs(own or ZERO)
+        at = values["implied_rate_at"]
+        rows.append(
+            {
+                "currency": coin,
+                "position": values["closing_position"],
+                "implied_rate": values["implied_rate"],
+                "implied_rate_at": at,
+                "rate_record_id": values["rate_record_id"],
+                "rate_age_days": None if at is None else (view.end - at) // DAY,
+                "usd_exposure": own,
+                "share": None if own is None else ratio(abs(own), whole),
+                "concentration": None if whole is None else ratio(so_far, whole),
+            }
+        )
+    return rows
+
+
+def _falling(value: Decimal | None, coin: str) -> tuple[bool, Decimal, str]:
+    return value is None, -abs(value or ZERO), coin
+
+
+@lru_cache(maxsize=1)
+def figures_by_coin(view: View) -> dict[str, Values]:
+    """Every figure, by coin and name: masked where something may be missing."""
+    needs = {figure.name: figure.needs for figure in read_figures().values()}
+    found = {}
+    for coin in sorted(view.coins):
+        values, known = values_of(view, coin), view.known[coin]
+        is_shown = values["movements_count"] or values["closing_position"] or known.lacks_records
+        if is_shown:
+            found[coin] = {
+                name: value if _is_known(view, known, values, needs.get(name, ())) else None
+                for name, value in values.items()
+            }
+    return found
+
+
+def _is_known(view: View, known: Known, values: Values, needs: Iterable[str]) -> bool:
+    has_parents = values["refunds_unresolved_count"] == 0
+    at, whole_from = values["implied_rate_at"], known.prices_whole_from
+    conditions = {
+        "payments": known.has_payments,
+        "payouts": known.has_payouts,
+        "refunds_to_date": known.has_refunds_to_date,
+        "parents": has_parents or known.has_payments_before,
+        "parents_within": has_parents or known.has_payments,
+        "opening": known.has_opening,
+        "closing": known.has_closing,
+        "verdicts": bool(view.books.verdicts),
+        "asserted": True,  # `values_of` leaves out what was not read
+        "rate": at is not None and (whole_from is None or at >= whole_from),
+    }
+    return all(conditions[need] for need in needs)
+
+
+def _decimal(value: Decimal | int | None) -> Decimal | None:
+    return None if value is None else Decimal(value)

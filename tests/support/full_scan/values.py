@@ -1,13 +1,14 @@
-"""What each figure of a period is, if all was read."""
+"""What each figure of a period is, if all was read: fee tiers, quotients, medians, texts."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
+from fractions import Fraction
+from math import prod
 from typing import Any
 
-from tests.support.full_scan.knowledge import View
-from tests.support.full_scan.quotients import ZERO, middle, ratio, share, total, total_known, worth
-from tests.support.full_scan.rows import Row
+from tests.support.full_scan.rows import DAY, Row, View
 
 Values = dict[str, Any]
 ATTESTED = ("valid", "valid_previous_secret")
@@ -297,3 +298,162 @@ def _asserted(view: View, coin: str) -> Values:
         "outside_movement": newest["balance"] - moved_before if is_read else None,
         "note": f"read off the console at {at:%Y-%m-%dT%H:%M:%SZ}{replaced}",
     }
+
+
+Tiers = dict[tuple[str, int], Decimal]  # by coin and UTC day, counted from 1970
+
+
+def fees_off_tier(view: View) -> Iterator[tuple[Row, Decimal]]:
+    """Yield the payments of the period with a fee at another rate than their day."""
+    tiers, units = _tiers(view)
+    for row in view.books.sales:
+        rate = tiers.get((row["currency"], row["paid_at"] // DAY))
+        if rate is not None:
+            unit = units[row["currency"]]
+            if is_at_rate(row["fee_amount"], row["amount"], rate, unit) is False:
+                yield row, rate
+
+
+def fees_off_payments(view: View) -> Iterator[tuple[Row, Decimal]]:
+    """Yield the payouts of the period with a fee at another rate than the newest payments."""
+    tiers, units = _tiers(view)
+    for row in moved(view, "payout"):
+        coin, day = row["currency"], row["settled_at"] // DAY
+        earlier = [each for each in tiers if each[0] == coin and each[1] <= day]
+        if earlier:
+            rate = tiers[max(earlier)]
+            if is_at_rate(row["fee_amount"], row["amount"], rate, units[coin]) is False:
+                yield row, rate
+
+
+def _tiers(view: View) -> tuple[Tiers, dict[str, Decimal]]:
+    """Return the tier of each day of the period and of the last day before, and coins' units."""
+    rows = _rows(view)
+    places: dict[str, int] = defaultdict(int)
+    for row in rows:
+        used = max(places_used(row["amount"]), places_used(row["fee_amount"]))
+        places[row["currency"]] = max(places[row["currency"]], used)
+    units = {coin: Decimal(1).scaleb(-used) for coin, used in places.items()}
+    bases: dict[tuple[str, int], dict[Decimal, list[Decimal]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for row in rows:
+        rate = _explained(row, units[row["currency"]])
+        if rate is not None:
+            bases[row["currency"], row["paid_at"] // DAY][rate].append(row["amount"])
+    tiers = {
+        key: min(found, key=lambda rate: (-total(found[rate]), rate))
+        for key, found in bases.items()
+    }
+    return tiers, units
+
+
+def _rows(view: View) -> list[Row]:
+    """Return the payments of the period's UTC days, and of each coin's last day before."""
+    first, last = view.start // DAY, (view.end - 1) // DAY
+    sales = [row for row in view.books.sales if row["amount"] and row["paid_at"] // DAY <= last]
+    before: dict[str, int] = {}
+    for row in sales:
+        day = row["paid_at"] // DAY
+        if day < first:
+            before[row["currency"]] = max(before.get(row["currency"], 0), day)
+    return [
+        row
+        for row in sales
+        if row["paid_at"] // DAY >= first or row["paid_at"] // DAY == before[row["currency"]]
+    ]
+
+
+def _explained(row: Row, unit: Decimal) -> Decimal | None:
+    """Return the rate with the fewest places that explains a fee."""
+    exact = ratio(row["fee_amount"], row["amount"])
+    if exact is None:
+        return None
+    for places in (3, 4, 5):
+        rate = round_half_up(exact, places)
+        if is_at_rate(row["fee_amount"], row["amount"], rate, unit):
+            return rate
+    return exact
+
+
+EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
+ZERO = Decimal().quantize(Decimal("1e-18"))
+LIMIT = 10**20  # from here on 38 digits with 18 places hold no amount
+
+
+def stated(amount: Decimal | None) -> Decimal | None:
+    """Return an amount as a statement holds it: unknown where 38 digits do not."""
+    return None if amount is None or amount.copy_abs() >= LIMIT else amount
+
+
+def total(amounts: Iterable[Decimal]) -> Decimal:
+    """Add amounts exactly; none are zero."""
+    found = ZERO
+    for amount in amounts:
+        found = EXACT.add(found, amount)
+    return found
+
+
+def total_known(amounts: Iterable[Decimal | None]) -> Decimal | None:
+    """Add the amounts that are known; without one the sum is unknown."""
+    known = [amount for amount in amounts if amount is not None]
+    return total(known) if known else None
+
+
+def ratio(part: Any, whole: Any) -> Decimal | None:
+    """Divide, half up at 8 places."""
+    return _rounded([part], whole, 8)
+
+
+def share(a: Any, b: Any, c: Any) -> Decimal | None:
+    """Return a * b / c, rounded once, half up at 18 places."""
+    return _rounded([a, b], c, 18)
+
+
+def worth(a: Any, b: Any, c: Any) -> Decimal | None:
+    """Return a * b / c, half up at 8 places."""
+    return stated(_rounded([a, b], c, 8))
+
+
+def _rounded(factors: list[Any], divisor: Any, places: int) -> Decimal | None:
+    given = (*factors, divisor)
+    if not divisor or any(each is None or abs(Fraction(each)) >= LIMIT for each in given):
+        return None
+    exact = prod(map(Fraction, factors)) / Fraction(divisor)
+    units = abs(exact) * 10**places
+    whole = (2 * units.numerator + units.denominator) // (2 * units.denominator)
+    if whole >= 10**38:
+        return None
+    return Decimal(-whole if exact < 0 else whole).scaleb(-places, EXACT)
+
+
+def middle(values: Iterable[Decimal], places: int) -> Decimal | None:
+    """Return the median; of two in the middle their mean, the half of the last place up."""
+    found = sorted(values)
+    if not found:
+        return None
+    low, high = found[(len(found) - 1) // 2], found[len(found) // 2]
+    if places == 8:
+        return round_half_up(EXACT.divide(EXACT.add(low, high), 2), 8)
+    return EXACT.add(low, round_half_up(EXACT.divide(EXACT.subtract(high, low), 2), 18))
+
+
+def round_half_up(value: Decimal, places: int) -> Decimal:
+    """Round, a half away from zero."""
+    return value.quantize(Decimal(1).scaleb(-places), context=EXACT)
+
+
+def is_at_rate(fee: Decimal, base: Decimal, rate: Decimal, unit: Decimal) -> bool:
+    """Tell whether a fee is at a rate, to one unit; a rate from 1e10 on is none."""
+    product = EXACT.multiply(base, rate)
+    return abs(EXACT.subtract(fee, product)) <= unit and abs(rate) < 10**10
+
+
+def places_used(value: Decimal) -> int:
+    """Return how many decimal places are in use."""
+    return len(text(value).partition(".")[2].rstrip("0"))
+
+
+def text(value: Decimal, places: int = 18) -> str:
+    """Write an amount with all its places."""
+    return format(value.quantize(Decimal(1).scaleb(-places), ROUND_DOWN, EXACT), "f")

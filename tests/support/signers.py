@@ -1,5 +1,9 @@
-"""An authority that stamps by RFC 3161, made by openssl: offline, and trusted by tests alone."""
+"""Who signs and stamps for tests: SSH keys, and an authority by RFC 3161, made by openssl.
 
+Offline, and trusted by tests alone. Where a program is missing, its tests are skipped.
+"""
+
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -10,8 +14,30 @@ from typing import Any
 
 import pytest
 
+from svc_analytics.proofs.signature import NAMESPACE
 from tests.support import loopback
 from tests.support.loopback import Web
+
+
+def make_key(folder: Path, name: str, passphrase: str = "", *, key_type: str = "ed25519") -> Path:
+    """Make a key; return the path of its private half."""
+    if not shutil.which("ssh-keygen") and os.environ.get("SVC_REQUIRE_SSH") != "1":
+        pytest.skip("ssh-keygen is not installed")
+    key = folder / name
+    words = ["ssh-keygen", "-q", "-t", key_type, "-N", passphrase, "-C", name, "-f", str(key)]
+    subprocess.run(words, check=True)
+    return key
+
+
+def is_signed_by(key: Path, signature: Path, content: Path) -> bool:
+    """Whether ssh-keygen finds a signature good, for a reader who knows this key alone."""
+    signers = key.with_name("signers")
+    signers.write_text(f"mina@shop.example {key.with_suffix('.pub').read_text()}")
+    words = ["ssh-keygen", "-Y", "verify", "-f", str(signers), "-I", "mina@shop.example"]
+    words += ["-n", NAMESPACE, "-s", str(signature)]
+    with content.open("rb") as file:
+        return subprocess.run(words, stdin=file, check=False).returncode == 0
+
 
 _CONFIG = """
 [req]

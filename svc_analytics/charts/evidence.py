@@ -1,11 +1,13 @@
-"""Calendar chart of what was read of a stream."""
+"""Charts of what figures rest on: the days that were read, and the receipts that are proven."""
 
+from collections import Counter
 from datetime import date, datetime, timedelta
 
 from svc_analytics.charts.axes import (
     Axes,
     Row,
     Table,
+    amounts,
     finish,
     hatched,
     label_ticks,
@@ -13,10 +15,11 @@ from svc_analytics.charts.axes import (
     rows_of,
 )
 from svc_analytics.charts.palette import BLUE, SOFT
-from svc_analytics.charts.words import apart
+from svc_analytics.charts.words import apart, in_line
 from svc_analytics.instants import from_micros, to_micros
 from svc_analytics.messages import Message
 from svc_analytics.periods import clock_of
+from svc_analytics.signing.receipts import PROVEN
 
 _DAY = timedelta(days=1)
 UNREAD = "not read"
@@ -95,3 +98,33 @@ def _state(spans: list[Row], day: date, zone: str) -> str:
 
 def _midnight(day: date, zone: str) -> datetime:
     return from_micros(clock_of(zone).midnight(day))
+
+
+def receipt_verdicts(axes: Axes, table: Table) -> None:
+    """Draw the number of receipts by verdict: proven ones filled, others hatched.
+
+    `table` has `verdict`, one row per receipt.
+    """
+    counts = Counter(str(row["verdict"]) for row in rows_of(table))
+    ordered = sorted(counts.items(), key=lambda pair: (pair[0] not in PROVEN, -pair[1], pair[0]))
+    for label, look in (("proven", {"color": BLUE}), ("not proven", hatched())):
+        own = [n for n, (name, _) in enumerate(ordered) if (name in PROVEN) == (label == "proven")]
+        if own:
+            bars = axes.barh(own, [ordered[n][1] for n in own], 0.7, label=label, **look)
+            axes.bar_label(
+                bars,
+                [in_line(axes, f"{ordered[n][1]:,}") for n in own],
+                padding=3,
+                fontsize="small",
+            )
+    label_ticks(axes.yaxis, range(len(ordered)), [verdict for verdict, _ in ordered])
+    axes.set_ylim(max(len(ordered), 1) - 0.4, -0.6)
+    axes.set_xlim(0, max(counts.values(), default=1) * 1.15)
+    amounts(axes.xaxis)
+    axes.locator_params(axis="x", integer=True)
+    axes.set_xlabel(apart(axes, "receipts"))
+    legend_below(axes)
+    proven = sum(count for name, count in ordered if name in PROVEN)
+    counts_told = {"count": f"{proven:,}", "total": f"{sum(counts.values()):,}"}
+    sentence = Message("chart.proven", **counts_told) if ordered else ""
+    finish(axes, "Receipts by verdict", ordered, "no receipt", sentence)
