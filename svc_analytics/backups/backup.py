@@ -21,7 +21,7 @@ from svc_analytics.backups.archive import (
 )
 from svc_analytics.backups.lost import Losses
 from svc_analytics.bucket.address import is_address, lake_address
-from svc_analytics.bucket.bundle import MANIFEST, STATEMENTS
+from svc_analytics.bucket.objects import MANIFEST, STATEMENTS
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.formatting.counts import counted
 from svc_analytics.instants import now

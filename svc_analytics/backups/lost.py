@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.backups.archive import GONE, Archive, BackupFile
-from svc_analytics.bucket.bundle import MANIFEST, STATEMENTS
+from svc_analytics.bucket.objects import MANIFEST, STATEMENTS
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.layout import FOOTER_KEY, WRITER_MARK

@@ -9,7 +9,6 @@ from secrets import token_hex
 from typing import Protocol
 
 from svc_analytics.bucket.address import Address, lake_address
-from svc_analytics.bucket.lease import Lease
 from svc_analytics.bucket.store import (
     Conflict,
     LakeStore,
@@ -18,6 +17,7 @@ from svc_analytics.bucket.store import (
     check_size,
     replace_object,
 )
+from svc_analytics.bucket.writing import Lease
 from svc_analytics.errors import LakeChanged, LakeError
 from svc_analytics.files import WRITING, atomic_write, locked, make_folder, sync_folder
 from svc_analytics.instants import now

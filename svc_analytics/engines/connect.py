@@ -9,7 +9,7 @@ from functools import cache
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from svc_analytics.bucket.pins import Replaced
+from svc_analytics.bucket.mirror import Replaced
 from svc_analytics.config import check_engine
 from svc_analytics.coverage import Span
 from svc_analytics.engines.engine import Engine

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from svc_analytics.bucket.address import check_place
-from svc_analytics.bucket.pins import Pins
+from svc_analytics.bucket.mirror import Pins
 from svc_analytics.errors import LakeError
 from svc_analytics.lake.lake import Lake
 

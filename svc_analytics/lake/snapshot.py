@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from svc_analytics.bucket.book import FILE as BOOK
-from svc_analytics.bucket.pins import FILE as PINS
+from svc_analytics.bucket.mirror import BOOK_FILE, PINS_FILE
 from svc_analytics.lake.checksums import DAMAGE, damaged, read_signed_footer, require_whole
 from svc_analytics.lake.layout import ORIGIN, data_folders
 from svc_analytics.working_folders import hold_folder, leave_folder, remove_abandoned
@@ -42,7 +41,7 @@ def open_snapshot(
             for name in chosen:
                 _link_files(lake / name, folder / name)
             with suppress(FileNotFoundError):
-                link_file(lake / BOOK, folder / PINS)
+                link_file(lake / BOOK_FILE, folder / PINS_FILE)
         for name in chosen:
             if name not in checked_later:
                 checked_files(lake, folder, name)

@@ -7,8 +7,7 @@ import pytest
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.bucket.store import Conflict, ObjectStore
-from svc_analytics.bucket.writing import probe
+from svc_analytics.bucket.store import Conflict, ObjectStore, probe
 from svc_analytics.errors import LakeChanged
 from svc_analytics.extraction import run
 from svc_analytics.extraction.plan import Request

@@ -14,9 +14,9 @@ from svc_analytics.bucket.store import (
     ObjectStore,
     Version,
     check_size,
+    probe,
     replace_object,
 )
-from svc_analytics.bucket.writing import probe
 from svc_analytics.errors import ConfigError, StoreError, StoreUnavailable, install
 from svc_analytics.lake.lake import Lake
 from svc_analytics.statements.statement import statement

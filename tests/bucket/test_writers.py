@@ -10,7 +10,7 @@ import pytest
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.bucket import lease
+from svc_analytics.bucket import writing
 from svc_analytics.bucket.mirror import open_folder
 from svc_analytics.bucket.store import Conflict, Version
 from svc_analytics.bucket.writing import BucketStorage
@@ -44,7 +44,7 @@ class Losing(MemoryStore):
 @pytest.fixture(autouse=True)
 def leases_are_over_at_once(monkeypatch) -> Iterator[None]:
     """So that nothing but the conditions keeps two writers apart."""
-    monkeypatch.setattr(lease, "LENGTH", -1)
+    monkeypatch.setattr(writing, "LEASE_LENGTH", -1)
     yield
 
 

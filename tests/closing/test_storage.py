@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.bucket.bundle import STATEMENTS
-from svc_analytics.bucket.keys import key_of_file
 from svc_analytics.bucket.mirror import open_folder
+from svc_analytics.bucket.objects import STATEMENTS, key_of_file
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import LakeError
 from svc_analytics.files import DamagedFile

@@ -3,8 +3,8 @@
 import pytest
 
 from svc_analytics.bucket import writing
-from svc_analytics.bucket.lease import Lease
 from svc_analytics.bucket.store import LakeStore, Version
+from svc_analytics.bucket.writing import Lease
 from svc_analytics.lake.writing import writer
 from tests.simulation import machines
 from tests.simulation.oracle import Broken

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.bucket.bundle import STATEMENTS
-from svc_analytics.bucket.lease import Inherited
+from svc_analytics.bucket.objects import STATEMENTS
+from svc_analytics.bucket.writing import Inherited
 from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import PRIVATE, damaged_file, locked, make_folder, sync_folder
