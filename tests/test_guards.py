@@ -202,13 +202,12 @@ def test_each_class_name_means_one_thing():
     assert not [name for name, count in names.items() if count > 1]
 
 
-def test_no_function_has_more_than_seven_parameters():
-    """`self` counts too. What belongs together is one value: a dataclass, or typed options."""
+def test_no_function_has_more_than_seven_positional_parameters():
+    """`self` counts too. Options that are given by name may be many: a command has as many."""
     sizes = {}
     for place, node in nodes(ast.arguments):
-        named = [*node.posonlyargs, *node.args, *node.kwonlyargs]
-        found = [each.arg for each in (*named, node.vararg, node.kwarg) if each]
-        sizes[f"{place} {found}"] = len(found)
+        names = [each.arg for each in (*node.posonlyargs, *node.args)]
+        sizes[f"{place} {names}"] = len(names)
     assert not {place: size for place, size in sizes.items() if size > 7}
 
 

@@ -26,9 +26,8 @@ from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.formatting.counts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.checksums import require_whole
-from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.lake.lake import Lake, check_lake, link_file, snapshot_folder
 from svc_analytics.lake.layout import MARKS, data_folders, tool_version
-from svc_analytics.lake.snapshot import link_file, snapshot_folder
 from svc_analytics.log import log_lines
 from svc_analytics.working_folders import restore_folders
 

@@ -13,8 +13,8 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.instants import HOUR, duration, format_instant
+from svc_analytics.lake.footer import CLOCK_TOLERANCE
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.messages import Message
 from svc_analytics.periods import (
     GREGORIAN,

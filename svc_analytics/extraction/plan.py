@@ -21,10 +21,9 @@ from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import BEGINNING, HOUR, format_instant, from_micros
-from svc_analytics.lake.footer import MonthFileFooter
+from svc_analytics.lake.footer import MonthFileFooter, Unlisted
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.lake.unlisted import Unlisted
 from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.log import log_lines

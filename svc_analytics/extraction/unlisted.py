@@ -29,8 +29,8 @@ from svc_analytics.extraction.plan import FEW, ExtractionResult, ShortList, few_
 from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.segments import Segment, SegmentQueue
 from svc_analytics.extraction.workers import WorkerPool
+from svc_analytics.lake.footer import GONE, KNOWN, NOT_ASKED, Unlisted
 from svc_analytics.lake.side_files import QuarantinedRecord
-from svc_analytics.lake.unlisted import GONE, KNOWN, NOT_ASKED, Unlisted
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.messages import Message
 from svc_analytics.periods import month_of

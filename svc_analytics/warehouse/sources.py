@@ -15,9 +15,8 @@ from svc_analytics.errors import LakeError
 from svc_analytics.lake.columns import own_file
 from svc_analytics.lake.footer import MonthFileFooter
 from svc_analytics.lake.index.parents import parents_in
-from svc_analytics.lake.lake import Lake, whole_coverage
+from svc_analytics.lake.lake import Lake, checked_files, checked_footers, whole_coverage
 from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
-from svc_analytics.lake.snapshot import checked_files, checked_footers
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from svc_analytics.warehouse.acknowledgements import ACCEPTED, Acceptances
 from svc_analytics.warehouse.other_months import (

@@ -186,7 +186,7 @@ def test_where_links_are_refused_files_are_copied(filled, monkeypatch):
     def refuse(*_: Any) -> None:
         raise OSError(errno.EPERM, "no links here")
 
-    monkeypatch.setattr("svc_analytics.lake.snapshot.os.link", refuse)
+    monkeypatch.setattr("svc_analytics.lake.lake.os.link", refuse)
     assert len(filled.lake.sql("from payments")) == 200
 
 

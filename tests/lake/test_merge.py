@@ -7,7 +7,7 @@ import pytest
 from svc_analytics.instants import HOUR
 from svc_analytics.lake import month_file
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.merge import plan_upsert
+from svc_analytics.lake.month_file import plan_upsert
 from svc_analytics.schema import PAYMENTS
 from tests.support.waiting import NOW, Told, rows, writing
 

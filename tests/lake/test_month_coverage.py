@@ -4,9 +4,9 @@ import pytest
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.instants import BEGINNING, DAY, MINUTE
-from svc_analytics.lake.footer import MonthFileFooter
-from svc_analytics.lake.month_coverage import (
+from svc_analytics.lake.footer import (
     CoverageUpdate,
+    MonthFileFooter,
     coverage_by_month,
     early_claims,
     first_month_start,

@@ -17,8 +17,7 @@ from svc_analytics.extraction import run, sweep, workers
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.runs import run_file
-from svc_analytics.lake.writing import publisher
+from svc_analytics.lake.writing import publisher, waiting
 from tests.simulation.stand_ins import installed
 from tests.simulation.virtual import World
 from tests.support.desks import SETTINGS
@@ -63,7 +62,7 @@ def spilling(service: FakeService) -> Iterator[None]:
         patch.object(publisher, "_is_read", lambda period, read: period.label < "2026-10"),
         patch.object(sweep, "BATCH_PAGES", 1),
         patch.object(workers, "BUFFER_LIMIT", 1),
-        patch.object(run_file, "GROUP_ROWS", 4),
+        patch.object(waiting, "GROUP_ROWS", 4),
     ):
         yield
 

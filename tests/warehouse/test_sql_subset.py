@@ -9,7 +9,7 @@ import pytest
 import svc_analytics
 from svc_analytics.engines.trees import macros
 from svc_analytics.instants import MINUTE
-from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
+from svc_analytics.lake.footer import CLOCK_TOLERANCE
 from svc_analytics.warehouse.models import read_models
 
 SQL = next(Path(svc_analytics.__file__).parent.rglob("sql"))

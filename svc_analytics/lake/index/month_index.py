@@ -267,7 +267,9 @@ def open_groups(path: Path, name: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
     """
     try:
         with pa.OSFile(str(path)) as source:
-            _read_nothing_ahead(source.fileno())
+            # Else the system would fetch the columns beside what is read, too.
+            with suppress(AttributeError, OSError):  # only where there is a call for it
+                os.posix_fadvise(source.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
             footer = signed_footer(source)
             metadata = pq.read_metadata(pa.BufferReader(footer))
             with RecordFile(source, path, metadata=metadata) as file:
@@ -281,12 +283,6 @@ def instants_of_group(metadata: pq.FileMetaData, group: int, stream: Stream) -> 
     place = metadata.schema.to_arrow_schema().get_field_index(stream.instant)
     statistics = metadata.row_group(group).column(place).statistics
     return statistics.min_raw, statistics.max_raw
-
-
-def _read_nothing_ahead(file: int) -> None:
-    """Ask the system for what is read alone: it would fetch the columns beside it too."""
-    with suppress(AttributeError, OSError):  # only where there is a call for it
-        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
 
 
 def _rows_with(

@@ -19,14 +19,14 @@ from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.index.hashes import Hashes, hash_texts, is_among, join, repeated
-from svc_analytics.lake.merge import (
+from svc_analytics.lake.month_file import (
     Upsert,
     conflicting_versions,
     deduplicate,
     in_order,
     plan_upsert,
 )
-from svc_analytics.lake.runs.run_file import RowGroup, Run
+from svc_analytics.lake.writing.waiting import RowGroup, Run
 from svc_analytics.schema import Stream
 
 KEPT_VERSIONS = 10_000  # superseded versions in memory, at most, before they are kept
