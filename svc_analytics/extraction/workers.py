@@ -10,9 +10,8 @@ from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import Cancelled
 from svc_analytics.coverage import Spans, difference, span_values, union
 from svc_analytics.errors import LakeError, ProtocolError
-from svc_analytics.extraction.batches import BatchQueue, PageBatch, RowBatch
+from svc_analytics.extraction.batches import BatchQueue, PageBatch, Reading, RowBatch
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
-from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.segments import Progress, Segment, SegmentQueue
 from svc_analytics.extraction.sweep import Sweep
 from svc_analytics.instants import format_instant

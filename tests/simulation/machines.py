@@ -25,7 +25,6 @@ from svc_analytics.bucket.objects import is_month
 from svc_analytics.bucket.store import Conflict, LakeStore, Version
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import StoreUnavailable, SvcError
-from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.lake.lake import Lake
@@ -213,7 +212,7 @@ class Machines(Simulation):
             limiter = RateLimiter(SETTINGS.patience, lambda: self.world.now)
             with Client(SETTINGS, limiter=limiter, transport=wire) as client:
                 request = Request(**asked)
-                return run_module.extract(
+                return update.read_missing(
                     lake, SETTINGS, request, workers=run.workers, client=client
                 )
 

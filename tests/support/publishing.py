@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.extraction import run, sweep, workers
+from svc_analytics.extraction import sweep, update, workers
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
@@ -74,7 +74,7 @@ def read_all(lake: Path, service: FakeService, *, spills: bool = False) -> None:
         try:
             with Client(SETTINGS, limiter=limiter, transport=service.transport) as client:
                 request = Request(rereads=True)
-                run.extract(Lake(lake), SETTINGS, request, workers=1, client=client)
+                update.read_missing(Lake(lake), SETTINGS, request, workers=1, client=client)
         finally:
             world.end_run()
 
