@@ -34,7 +34,12 @@ class OnlineVerifier:
         payment = self._payment_if_verified(token, receipt.facts["payment_id"])
         is_verified = payment is not None
         payment = payment or self._payment(receipt.facts["payment_id"])
-        verdict = verify_receipt(token, self._ring, payment and self._record(payment))
+        record = payment and {
+            **payment,
+            "payment_id": payment.get("id"),
+            "merchant_id": self._merchant_id,
+        }
+        verdict = verify_receipt(token, self._ring, record)
         if is_verified and verdict.verdict == "bad_signature" and not verdict.differences:
             return Verdict("valid", Message("receipt.ring_incomplete"), verdict.receipt)
         code = "receipt.service_verifies" if is_verified else "receipt.service_refuses"
@@ -61,9 +66,6 @@ class OnlineVerifier:
         if not _is_of(payment, payment_id):
             raise ProtocolError("the service answered with another payment, or with none")
         return payment
-
-    def _record(self, payment: Mapping[str, Any]) -> dict[str, Any]:
-        return {**payment, "payment_id": payment.get("id"), "merchant_id": self._merchant_id}
 
 
 def _is_of(payment: Mapping[str, Any], payment_id: str) -> bool:

@@ -42,6 +42,7 @@ from svc_analytics.receipts.lake_months import (
     Month,
     MonthPart,
     count_parts,
+    count_verdicts,
     parts_of,
     read_verdicts,
     verify_part,
@@ -188,7 +189,7 @@ def _verify_months(
     """Bring the verdicts of months up to date."""
     stale = []
     for month in months:
-        unchanged = month.count_unchanged()
+        unchanged = None if month.is_online else count_verdicts(month.verdicts, month.basis())
         if unchanged is None:
             stale.append(month)
         else:

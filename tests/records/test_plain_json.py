@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_analytics.records.plain_json import plain_json
-from svc_analytics.records.raw_json import escape_halves
+from svc_analytics.records.raw_json import escape_halves, plain_json
 from tests.support.fake_service import payment
 from tests.support.unit_material import examples, raw, read
 
