@@ -19,7 +19,7 @@ from svc_analytics.charts.palette import INK, PAPER
 from svc_analytics.charts.sentences import sentences
 from svc_analytics.messages import Message
 from svc_analytics.money import format_amount, group_digits
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 
 def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:

@@ -37,7 +37,7 @@ from svc_analytics.charts.sentences import month_short, period_name, sentences, 
 from svc_analytics.charts.words import apart, in_line, language_of
 from svc_analytics.messages import Message, listed
 from svc_analytics.money import EXACT, group_digits
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 _PRICED = {
     "payments_count": "usd_gross_priced_count",

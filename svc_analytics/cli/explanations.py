@@ -19,7 +19,7 @@ from svc_analytics.statements.explain import (
     NUMERATOR,
     Explanation,
 )
-from svc_analytics.warehouse.definitions import in_sentence, label_of
+from svc_analytics.warehouse.figures import in_sentence, label_of
 
 MOST_ROWS = 20  # the same in a pipe as on a terminal: only a form that is asked for has all
 _NAMED = 5  # of the columns that are not shown

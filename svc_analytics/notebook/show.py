@@ -6,7 +6,7 @@ from typing import Any
 from svc_analytics.formatting.display import MOST_ROWS, Display, display_table
 from svc_analytics.notebook.picked import Live, Picked
 from svc_analytics.render.figures import figures_table
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 
 def show(

@@ -72,7 +72,7 @@ from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.reading import Basis, read_period
 from svc_analytics.statements.unknown import needs_met, unknown_figures
 from svc_analytics.warehouse.acknowledgements import Acceptances
-from svc_analytics.warehouse.definitions import definitions_digest
+from svc_analytics.warehouse.figures import definitions_digest
 from svc_analytics.webhooks.reconcile import reconcile_log
 
 if TYPE_CHECKING:

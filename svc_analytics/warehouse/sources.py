@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
-from svc_analytics.errors import LakeError
+from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.lake.columns import own_file
 from svc_analytics.lake.footer import MonthFileFooter
+from svc_analytics.lake.index.month_index import open_groups
 from svc_analytics.lake.index.parents import parents_in
 from svc_analytics.lake.lake import Lake, checked_files, checked_footers, whole_coverage
 from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
@@ -252,3 +253,55 @@ def _write_footers(path: Path, footers: Footers) -> None:
         for month, footer in footers_of_stream.items()
     ]
     pq.write_table(pa.Table.from_pylist(rows, FOOTERS), path)
+
+
+_CUT_COLUMNS = ["currency", "status", "charged_amount", PAYMENTS.instant]
+_CUT_SCHEMA = pa.schema([PAYMENTS.schema.field(name) for name in _CUT_COLUMNS])
+
+
+@contextmanager
+def cut_payments(sources: Sources, months: Sequence[Span]) -> Iterator[pa.RecordBatchReader]:
+    """Give the payments of files that lie in no single one of these months, part by part.
+
+    A damaged file is named as everywhere else: DuckDB would wrap it in words of its own.
+    """
+    damage: list[LakeError] = []
+    try:
+        batches = _naming_damage(_cut_batches(sources, months), damage)
+        yield pa.RecordBatchReader.from_batches(_CUT_SCHEMA, batches)
+    except QueryError as error:
+        if damage:
+            raise damage[0] from error
+        raise
+
+
+def _naming_damage(
+    batches: Iterator[pa.RecordBatch], damage: list[LakeError]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the batches; note why no more come when a file is damaged."""
+    try:
+        yield from batches
+    except LakeError as error:
+        damage.append(error)
+        raise
+
+
+def _cut_batches(sources: Sources, months: Sequence[Span]) -> Iterator[pa.RecordBatch]:
+    for label, footer in sources.footers[PAYMENTS.name].items():
+        if not _is_cut(footer, months):
+            continue
+        path = sources.folder / PAYMENTS.name / f"{label}.pq"
+        with open_groups(path, sources.lake.month_path(PAYMENTS, label)) as (file, _):
+            for group in range(file.num_row_groups):
+                rows = file.read_row_group(group, columns=_CUT_COLUMNS, use_threads=False)
+                yield from rows.select(_CUT_COLUMNS).cast(_CUT_SCHEMA).to_batches()
+
+
+def _is_cut(footer: MonthFileFooter, months: Sequence[Span]) -> bool:
+    """Tell whether a file has payments of these months, and not of one of them alone."""
+    if not footer.ends:
+        return False
+    first = min(each.first for each in footer.ends.values())
+    last = max(each.last for each in footer.ends.values())
+    is_whole = any(start <= first and last < end for start, end in months)
+    return not is_whole and any(first < end and last >= start for start, end in months)

@@ -30,8 +30,7 @@ from svc_analytics.statements.change.change import CHANGES, PARTS, RECORDS
 from svc_analytics.statements.change.parts import LABELS, OF
 from svc_analytics.statements.explain import CONTRIBUTION, DENOMINATOR, NUMERATOR
 from svc_analytics.statements.tables import TABLES
-from svc_analytics.warehouse.definitions import NEEDS, SIGNS, label_of
-from svc_analytics.warehouse.figures import figure_groups, stated_figures
+from svc_analytics.warehouse.figures import NEEDS, SIGNS, figure_groups, label_of, stated_figures
 from svc_analytics.warehouse.models import read_models, read_statement_macros
 from svc_analytics.webhooks.reconcile import SAYINGS
 

@@ -20,7 +20,7 @@ from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.render.page import front
 from svc_analytics.render.page import page as matrix
 from svc_analytics.render.page import tables as page_tables
-from svc_analytics.warehouse.definitions import definitions_table
+from svc_analytics.warehouse.figures import definitions_table
 from tests.render.test_forms_journal import bean_check, postings
 from tests.support.form_material import PERSIAN
 from tests.support.markup import Markup

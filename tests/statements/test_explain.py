@@ -12,8 +12,7 @@ from svc_analytics.periods import month
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.explain import explain_period, origin_of
 from svc_analytics.statements.statement import statement
-from svc_analytics.warehouse.definitions import find_figure
-from svc_analytics.warehouse.figures import other_figures, summary_figures
+from svc_analytics.warehouse.figures import find_figure, other_figures, summary_figures
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.statements.test_statement import LEDGER
 from tests.support.prepared import extracted

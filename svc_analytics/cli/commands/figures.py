@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from svc_analytics.cli.options import check_one_form, json_option, verbose_option
 from svc_analytics.formatting import tables
-from svc_analytics.warehouse.definitions import (
+from svc_analytics.warehouse.figures import (
+    Figure,
     definitions_table,
     describe,
     find_figures,
     grouped_figures,
 )
-from svc_analytics.warehouse.figures import Figure
 
 _WIDEST = 96
 _MARGIN = " " * 4

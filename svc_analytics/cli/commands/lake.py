@@ -37,9 +37,9 @@ from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.unattended.schedule_months import scheduled_months
 from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
-from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
+from svc_analytics.warehouse.warehouse import describe_views
 
 _ACCEPTED = ("acknowledged_reason", "acknowledged_by")
 _DBT_HEAD = """\

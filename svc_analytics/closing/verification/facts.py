@@ -20,7 +20,7 @@ from svc_analytics.render.document import Unknown
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.statement import Statement
-from svc_analytics.warehouse.definitions import definitions_digest
+from svc_analytics.warehouse.figures import definitions_digest
 
 LONGEST = 80
 PROGRAM = ("tool_version", "program_digest", "definitions_digest")  # what wrote a statement

@@ -24,8 +24,7 @@ from svc_analytics.statements.explain import (
     select_records,
     summed_columns,
 )
-from svc_analytics.warehouse.definitions import find_figure
-from svc_analytics.warehouse.figures import Figure, select_one, stated_figures
+from svc_analytics.warehouse.figures import Figure, find_figure, select_one, stated_figures
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 

@@ -19,7 +19,7 @@ from svc_analytics.render.figures import FigureCells, figures_table, meaning, un
 from svc_analytics.render.page.tables import PageTables
 from svc_analytics.statements.explain import instant_literal
 from svc_analytics.statements.statement import Statement
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 T = TypeVar("T")
 Row = dict[str, Any]

@@ -19,7 +19,7 @@ from svc_analytics.messages import KEPT
 from svc_analytics.render.compared.moved import MovedTables
 from svc_analytics.render.folder import write_csv
 from svc_analytics.storage import open_storage
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 from svc_analytics.working_folders import restore_folders
 
 NAME = "comparison"  # of its documents, and of its first table

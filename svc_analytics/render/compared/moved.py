@@ -15,7 +15,7 @@ from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import COIN, RATIO, USD
 from svc_analytics.messages import Message
 from svc_analytics.money import EXACT
-from svc_analytics.warehouse.definitions import in_sentence
+from svc_analytics.warehouse.figures import in_sentence
 
 _UNPRICED = "no USD value: not in the figure"
 _MISSING = "to be written"

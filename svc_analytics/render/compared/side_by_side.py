@@ -29,8 +29,7 @@ from svc_analytics.render.compared.figures import Side, change_of, is_to_date
 from svc_analytics.render.face.all_coins import ALL_COINS, AllCoins
 from svc_analytics.render.face.face import IN_USD, TOTALS, UNPRICED_LABEL, face_names
 from svc_analytics.render.figures import UNDEFINED, more_on
-from svc_analytics.warehouse.definitions import label_of
-from svc_analytics.warehouse.figures import figure_groups, read_figures
+from svc_analytics.warehouse.figures import figure_groups, label_of, read_figures
 
 _NOT_MEANINGFUL = "n/m"
 

@@ -18,8 +18,7 @@ import pyarrow as pa
 from svc_analytics.messages import Message
 from svc_analytics.money import EXACT
 from svc_analytics.render.document import Document
-from svc_analytics.warehouse.definitions import label_of
-from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.figures import label_of, read_figures
 
 ALL_COINS = Message("All coins, USD")
 Row = Mapping[str, Any]

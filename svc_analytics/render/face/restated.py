@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import label
 from svc_analytics.money import group_digits, is_plain
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 RESTATEMENT = "restatement"  # the table: no statement has one of its own
 RECORDS = "lines"  # the table whose rows are records; the rows of all others are figures

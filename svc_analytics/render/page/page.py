@@ -48,7 +48,7 @@ from svc_analytics.render.standing import (
     status_note,
     status_word,
 )
-from svc_analytics.warehouse.definitions import in_sentence
+from svc_analytics.warehouse.figures import in_sentence
 from svc_analytics.webhooks.reconcile import describe
 
 MOST_CHARTED = 8  # coins

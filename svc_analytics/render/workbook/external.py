@@ -24,7 +24,7 @@ from svc_analytics.render.workbook.cells import (
     shown_places,
 )
 from svc_analytics.render.workbook.tables import set_up_print
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 SHEET = "External rates"
 _WIDTHS = (34, 14, 21, 24, 3, 30, 44)

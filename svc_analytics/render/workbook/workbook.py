@@ -50,7 +50,7 @@ from svc_analytics.render.workbook.cells import (
 from svc_analytics.render.workbook.external import write_external
 from svc_analytics.render.workbook.figures import GAP, FigureRows
 from svc_analytics.render.workbook.tables import SheetContents, set_up_print, write_table
-from svc_analytics.warehouse.definitions import definitions_table, label_of
+from svc_analytics.warehouse.figures import definitions_table, label_of
 
 SHEET_ROWS = 1_048_574  # below the caption and the head
 # The tables that a reader wants first, by the names of their sheets.

@@ -24,7 +24,7 @@ from svc_analytics.statements.change.parts import (
     usd_parts,
 )
 from svc_analytics.statements.change.sentences import Sentence
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 ALL_COINS = "all coins"
 THRESHOLD = 10  # per cent: a figure that changed by more needs a sentence
