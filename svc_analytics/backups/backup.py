@@ -179,7 +179,8 @@ def _make(
 ) -> Backup:
     last = archive.newest
     before = last.files if last else {}
-    with progress_bar("reading the lake", _size_of(links), progress) as count:
+    size = sum(link.stat().st_size for link in links.values())
+    with progress_bar("reading the lake", size, progress) as count:
         files = {path: _entry_of(link, count) for path, link in links.items()}
     damaged = damaged_files(lake, links, {path: each.sha256 for path, each in files.items()})
     losses = Losses(archive, files, links, damaged)
@@ -242,10 +243,6 @@ def _check_apart(lake: Lake, target: str | os.PathLike[str]) -> None:
         is_within = folder.is_relative_to(own) or own.is_relative_to(folder)
     if is_within:
         raise ConfigError(f"{target} and the lake in {lake.place} lie within one another")
-
-
-def _size_of(links: dict[str, Path]) -> int:
-    return sum(link.stat().st_size for link in links.values())
 
 
 @contextmanager

@@ -93,7 +93,9 @@ class WorkerPool:
             elif self._writer.buffered_bytes >= self._buffer_limit():
                 self._publish(partial(self._writer.publish, holds_back=True))
             elif self._has_time_for_a_month():
-                self._publish_finished()
+                with self._unpublishable():
+                    self._writer.publish_finished()  # it puts off no checkpoint: others wait
+                self._run.published = self._writer.published
 
     def _take(self, batch: PageBatch) -> None:
         # If Ctrl-C arrives while pages become rows, dropping them is safe: their time is
@@ -170,12 +172,6 @@ class WorkerPool:
         """Whether a month is read, and this thread would only wait for the line meanwhile."""
         is_idle = self._segments.is_slow and not self._batches
         return is_idle and self._writer.has_finished_month
-
-    def _publish_finished(self) -> None:
-        """Publish what is finished, which puts off no checkpoint: the other months wait."""
-        with self._unpublishable():
-            self._writer.publish_finished()
-        self._run.published = self._writer.published
 
     def _is_time_to_publish(self) -> bool:
         waited = time.monotonic() - self._published_at

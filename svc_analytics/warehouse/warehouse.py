@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -57,14 +58,10 @@ def to_table(relation: duckdb.DuckDBPyRelation) -> pa.Table:
 
 
 def _ask(
-    connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, Any]
+    connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, Any], *, is_short: bool
 ) -> duckdb.DuckDBPyRelation:
-    return connection.sql(query, params=values)
-
-
-def _ask_once(
-    connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, Any]
-) -> duckdb.DuckDBPyRelation:
+    if not is_short:
+        return connection.sql(query, params=values)
     connection.execute(f"create or replace temp table answer as {query}", values)
     return connection.table("answer")
 
@@ -129,8 +126,9 @@ class Warehouse:
         values = dict(parameters or {})
         named = {name: table for name, table in (tables or {}).items() if name in query}
         with self._naming_errors(), self._registered(named) as connection:
-            ask = _ask_once if is_short or (is_ours and self.is_small) else _ask
-            return self._thread.run(lambda: fetch(ask(connection, query, values)))
+            is_short = is_short or (is_ours and self.is_small)
+            ask = partial(_ask, connection, query, values, is_short=is_short)
+            return self._thread.run(lambda: fetch(ask()))
 
     def _to_mapped_table(self, relation: duckdb.DuckDBPyRelation) -> pa.Table:
         return map_table(relation.to_arrow_reader(_BATCH), self._folder)

@@ -155,7 +155,10 @@ def _match(
     coverage: dict[str, Coverage],
     batch: Sequence[WebhookDelivery],
 ) -> list[ReconciledDelivery]:
-    keys = [_key(item) if item.names_money else None for item in batch]
+    keys = [
+        (_STREAM_OF[item.subject or ""], item.record_id or "") if item.names_money else None
+        for item in batch
+    ]
     held = _held(sources, {key for key in keys if key})
     return [
         _classify(item, held.get(key), key in quarantined, coverage)
@@ -163,10 +166,6 @@ def _match(
         else ReconciledDelivery(item)
         for item, key in zip(batch, keys, strict=True)
     ]
-
-
-def _key(item: WebhookDelivery) -> _Key:
-    return _STREAM_OF[item.subject or ""], item.record_id or ""
 
 
 def _held(sources: Sources, keys: set[_Key]) -> dict[_Key, _Record]:
