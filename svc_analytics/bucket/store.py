@@ -193,10 +193,7 @@ def _known(version: Version) -> dict[str, str]:
 # Credentials of S3 from a profile of `~/.aws`, where the environment holds none itself.
 _OWN = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE")
 _PROFILE = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE")
-_FILES = {
-    "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials",
-    "AWS_CONFIG_FILE": "~/.aws/config",
-}
+_FILES = {"AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials", "AWS_CONFIG_FILE": "~/.aws/config"}
 _SETTINGS = {  # by obstore's name: the variables of the environment that go before a profile
     "region": ("AWS_REGION", "AWS_DEFAULT_REGION"),
     "endpoint": AWS_ENDPOINTS,

@@ -259,10 +259,7 @@ def _lacks(key_class: KeyClass) -> str:
 
 
 def plan_segments(
-    writer: LakeWriter,
-    settings: Settings,
-    request: Request,
-    run: ExtractionResult,
+    writer: LakeWriter, settings: Settings, request: Request, run: ExtractionResult
 ) -> list[Segment]:
     """Return a segment for each span to read, noting the streams that lack a key.
 

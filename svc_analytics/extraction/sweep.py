@@ -45,11 +45,7 @@ class Sweep:
     """One worker's way through one segment, whose pages it puts into a queue of batches."""
 
     def __init__(
-        self,
-        client: Client,
-        segments: SegmentQueue,
-        segment: Segment,
-        batches: BatchQueue,
+        self, client: Client, segments: SegmentQueue, segment: Segment, batches: BatchQueue
     ) -> None:
         self._client = client
         self._segments = segments

@@ -17,14 +17,7 @@ import pyarrow as pa
 
 from svc_analytics.api.client import Client
 from svc_analytics.coverage import Spans, difference, intersection, union
-from svc_analytics.errors import (
-    ApiError,
-    ConfigError,
-    KeyRefused,
-    NoService,
-    NotFound,
-    Unavailable,
-)
+from svc_analytics.errors import ApiError, ConfigError, KeyRefused, NoService, NotFound, Unavailable
 from svc_analytics.extraction.batches import Reading
 from svc_analytics.extraction.plan import FEW, ExtractionResult, ShortList, few_spans, find_holes
 from svc_analytics.extraction.segments import Segment, SegmentQueue

@@ -70,12 +70,7 @@ class Warehouse:
     """An open connection over one unchanging state of the lake."""
 
     def __init__(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        lake: Lake,
-        sources: Sources,
-        *,
-        is_small: bool,
+        self, connection: duckdb.DuckDBPyConnection, lake: Lake, sources: Sources, *, is_small: bool
     ) -> None:
         self._connection = connection
         self._thread = QueryThread(connection)

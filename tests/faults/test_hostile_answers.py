@@ -31,7 +31,7 @@ from svc_analytics.extraction import lookups, sweep, update
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.receipts.online import OnlineVerifier
+from svc_analytics.receipts.bulk import OnlineVerifier
 from svc_analytics.records import page
 from svc_analytics.schema import SIDE_STREAMS
 from svc_analytics.signing.receipts import PROVEN, Verdict

@@ -23,8 +23,8 @@ from svc_analytics.lake.side_files import read_about, read_side_file, replace_fi
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.receipts import verify_lake as module
+from svc_analytics.receipts.bulk import OnlineVerifier
 from svc_analytics.receipts.lake_months import count_codes
-from svc_analytics.receipts.online import OnlineVerifier
 from svc_analytics.receipts.verify_lake import ring_fingerprint, verify_lake, verify_month
 from svc_analytics.signing.receipts import FACTS, Verdict
 from svc_analytics.signing.secrets import parse_secrets

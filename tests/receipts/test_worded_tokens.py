@@ -158,10 +158,7 @@ DOCUMENTS: dict[str, tuple[str, Rows]] = {
         json.dumps({"id": 1, "custom_fields": [{"id": 2, "value": "x"}, {"value": A}]}, indent=1),
         [(9, A)],
     ),
-    "objects over lines": (
-        f'{{\n"token": "{A}"\n}}\n{{\n"token": "{B}"\n}}\n',
-        [(2, A), (5, B)],
-    ),
+    "objects over lines": (f'{{\n"token": "{A}"\n}}\n{{\n"token": "{B}"\n}}\n', [(2, A), (5, B)]),
     "nested in lines": (
         json.dumps({"fields": {"custom": [{"value": None}, {"value": A}]}})
         + "\n"

@@ -102,9 +102,7 @@ def test_every_completed_refund_has_a_row_and_a_finding_if_it_is_odd(desk):
     assert found >= {record["id"] for record in odd[1:]}
 
 
-def test_what_is_left_of_a_refunded_payment_is_unknown_where_a_refund_may_be_missing(
-    desk,
-):
+def test_what_is_left_of_a_refunded_payment_is_unknown_where_a_refund_may_be_missing(desk):
     """Payout records of September, when the payment was made, were not read."""
     desk.service.payments = [PAID]
     desk.service.payouts = [refund(2, PAID, "2026-10-05T12:00:00Z", "4")]

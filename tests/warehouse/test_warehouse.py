@@ -27,12 +27,7 @@ from svc_analytics.schema import PAYMENTS
 from svc_analytics.warehouse import connection
 from svc_analytics.warehouse import warehouse as warehouse_module
 from svc_analytics.warehouse.images import write_views
-from svc_analytics.warehouse.models import (
-    Model,
-    models_used_by,
-    read_models,
-    read_statement_macros,
-)
+from svc_analytics.warehouse.models import Model, models_used_by, read_models, read_statement_macros
 from svc_analytics.warehouse.view_builder import public_models
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support import prepared
