@@ -448,20 +448,12 @@ def odd_values(column: Column) -> list[bytes]:
     return NUMBERS + (ODD_AMOUNTS if column.kind == "money" else FREE if column.is_free else [])
 
 
-def row_with(stream: Stream, **members: bytes | None) -> dict[str, Any]:
-    """Return the one row of a page, with no record set aside."""
-    found = read(raw(BASE[stream.name], **members), stream=stream)
-    assert not found.rejected
-    held: dict[str, Any] = found.rows.drop_columns(["extracted_at"]).to_pylist()[0]
-    return held
-
-
 @pytest.mark.parametrize(("stream", "column"), OPTIONAL_COLUMNS, ids=attrgetter("name"))
 def test_an_odd_optional_fact_is_left_out_and_kept_as_received(stream, column):
     """The column is empty, `extra` has what came, and no other fact of the record is touched."""
-    without = row_with(stream, **{column.name: None})
+    without = row(base=BASE[stream.name], **{column.name: None})
     for text in odd_values(column):
-        held = row_with(stream, **{column.name: text})
+        held = row(base=BASE[stream.name], **{column.name: text})
         kept = json.loads(held.pop("extra"))[column.name]
         assert held == {name: value for name, value in without.items() if name != "extra"}
         assert kept in (json_of(text), text.decode(errors="backslashreplace"))
@@ -482,7 +474,7 @@ SURPLUS = {"behind": "345.6789" + "0" * 30, "before": "0" * 30 + "345.6789"}
 def test_an_amount_with_surplus_zeros_is_held_and_its_text_kept(name, text):
     """A zero that has no place is no loss; what was received stands in `extra`."""
     stream = STREAMS["payments"]
-    held = row_with(stream, **{name: json.dumps(text).encode()})
+    held = row(base=BASE[stream.name], **{name: json.dumps(text).encode()})
     assert str(held[name]).rstrip("0") == "345.6789"
     assert json.loads(held["extra"]) == {name: text}
 
@@ -496,6 +488,6 @@ def test_an_amount_with_surplus_zeros_is_held_and_its_text_kept(name, text):
 def test_half_of_a_surrogate_pair_in_free_text_is_held_as_its_escape(name, text, held):
     """What cannot be text is written out, and only then `extra` says so."""
     stream = STREAMS["payments" if name == "receipt" else "payout_records"]
-    found = row_with(stream, **{name: text})
+    found = row(base=BASE[stream.name], **{name: text})
     assert found[name] == held
     assert json.loads(found["extra"] or "{}") == ({name: text.decode()} if "\\" in held else {})
