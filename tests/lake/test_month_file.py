@@ -1,4 +1,4 @@
-"""Merging a month: what a record becomes that is read again, and months of several row groups."""
+"""A month's file: merged with what is read again, its columns, what follows, what it covers."""
 
 import json
 import random
@@ -228,24 +228,24 @@ def test_a_slice_of_a_table_has_its_own_amounts(cut):
 
 
 SEPTEMBER, OCTOBER, NOVEMBER = (month(f"2026-{number:02}") for number in (9, 10, 11))
-NOW = NOVEMBER.start + 20 * DAY
+TODAY = NOVEMBER.start + 20 * DAY
 
 
 def test_time_is_split_at_the_bounds_of_months():
     """Before the first month with a file all is the origin's; after it, each month's own."""
-    gained = Coverage.of([(BEGINNING, NOW)], watermark=NOW - DAY)
+    gained = Coverage.of([(BEGINNING, TODAY)], watermark=TODAY - DAY)
     by_month = coverage_by_month(gained, Coverage(), OCTOBER.start)
     assert by_month == {
         "0000-00": Coverage(((BEGINNING, OCTOBER.start),)),
         "2026-10": Coverage(((OCTOBER.start, OCTOBER.end),)),
-        "2026-11": Coverage(((NOVEMBER.start, NOW - DAY),), ((NOW - DAY, NOW),)),
+        "2026-11": Coverage(((NOVEMBER.start, TODAY - DAY),), ((TODAY - DAY, TODAY),)),
     }
 
 
 def test_time_of_the_origin_moves_into_months_that_get_a_file():
     """A record comes in of a month that was known to be empty."""
     origin = Coverage(((BEGINNING, NOVEMBER.start),))
-    gained = Coverage(((NOVEMBER.start, NOW),))
+    gained = Coverage(((NOVEMBER.start, TODAY),))
     by_month = coverage_by_month(gained, origin, SEPTEMBER.start)
     assert sorted(by_month) == ["0000-00", "2026-09", "2026-10", "2026-11"]
     assert by_month["2026-09"] == Coverage(((SEPTEMBER.start, SEPTEMBER.end),))
@@ -260,7 +260,7 @@ def test_time_of_the_origin_moves_into_months_that_get_a_file():
 )  # fmt: skip
 def test_the_first_month_with_a_file(labels, new, fills_months, expected):
     """The month read last gets one at least; with a lower bound, every month that was read."""
-    covered = ((SEPTEMBER.start + DAY, NOW),)
+    covered = ((SEPTEMBER.start + DAY, TODAY),)
     labels = ["0000-00", *labels]
     assert first_month_start(covered, labels, new, fills_months=fills_months) == expected.start
 
@@ -274,9 +274,9 @@ def test_a_month_that_was_read_to_its_end_is_the_one_read_last():
 
 def test_the_origin_answers_for_the_time_before_the_first_file():
     """Or for all time, as long as no month has a file."""
-    assert owned_span("0000-00", ["0000-00", "2026-11", "2026-10"], NOW)[1] == OCTOBER.start
-    assert owned_span("0000-00", ["0000-00"], NOW) == (BEGINNING, NOW)
-    assert owned_span("2026-10", [], NOW) == (OCTOBER.start, OCTOBER.end)
+    assert owned_span("0000-00", ["0000-00", "2026-11", "2026-10"], TODAY)[1] == OCTOBER.start
+    assert owned_span("0000-00", ["0000-00"], TODAY) == (BEGINNING, TODAY)
+    assert owned_span("2026-10", [], TODAY) == (OCTOBER.start, OCTOBER.end)
 
 
 @pytest.mark.parametrize(
@@ -302,15 +302,15 @@ def test_what_was_not_read_again_becomes_provisional(covered, stale):
 @pytest.mark.parametrize(
     ("claimed_until", "written_at", "early"),
     [
-        (NOW + DAY, NOW, ((NOW, NOW + DAY),)),
-        (NOW - DAY, NOW - 2 * DAY, ((NOW - 2 * DAY, NOW - DAY),)),  # it has come since
-        (NOW + 15 * MINUTE, NOW, ()),  # both clocks may be right
-        (NOW + 15 * MINUTE + 1, NOW, ((NOW, NOW + 15 * MINUTE + 1),)),
-        (NOW, NOW, ()),
+        (TODAY + DAY, TODAY, ((TODAY, TODAY + DAY),)),
+        (TODAY - DAY, TODAY - 2 * DAY, ((TODAY - 2 * DAY, TODAY - DAY),)),  # it has come since
+        (TODAY + 15 * MINUTE, TODAY, ()),  # both clocks may be right
+        (TODAY + 15 * MINUTE + 1, TODAY, ((TODAY, TODAY + 15 * MINUTE + 1),)),
+        (TODAY, TODAY, ()),
     ],
 )
 def test_time_that_had_not_come_was_not_read(claimed_until, written_at, early):
     """One stretch that reaches into the future is taken back from there on."""
     coverage = Coverage(((BEGINNING, claimed_until),))
-    footer = MonthFileFooter("payments", "m-1", (BEGINNING, NOW), coverage, 0, written_at)
-    assert early_claims([footer], NOW) == early
+    footer = MonthFileFooter("payments", "m-1", (BEGINNING, TODAY), coverage, 0, written_at)
+    assert early_claims([footer], TODAY) == early

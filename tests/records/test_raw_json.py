@@ -1,4 +1,4 @@
-"""Every JSON text that is held can be read by DuckDB, by Python's json and by msgspec."""
+"""JSON as it was sent: any that is held, every reader takes; a page that is none is refused."""
 
 import json
 from typing import Any

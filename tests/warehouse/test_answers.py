@@ -1,4 +1,4 @@
-"""Answers to any query: every type of DuckDB is written exactly, or refused in one line."""
+"""Answers to any query are exact, in pandas too, or refused; the views say what they hold."""
 
 import io
 import json

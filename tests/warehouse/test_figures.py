@@ -1,4 +1,4 @@
-"""The side tables of a statement: figures that an accountant can check by hand."""
+"""Figures that an accountant can check by hand, each read once, and said in words."""
 
 import json
 from collections.abc import Iterator

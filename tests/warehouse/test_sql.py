@@ -1,4 +1,4 @@
-"""The macros in which every figure counts: exact, or unknown, whatever they are given."""
+"""The macros in which every figure counts are exact, and our SQL is what every engine knows."""
 
 import random
 import re
