@@ -132,15 +132,10 @@ class ExtractionResult(Displayable):
     @property
     def vanished(self) -> list[Message]:
         """The records that the service does not list any more, in words."""
-        new = [
-            Message(
-                _GONE if len(ids) == 1 else _MANY_GONE,
-                STREAM=STREAMS[name].words,
-                count=f"{len(ids):,}",
-            )
-            for name, ids in self.unlisted.items()
-            if ids
-        ]
+        new = []
+        for name, ids in self.unlisted.items():
+            text, count = _GONE if len(ids) == 1 else _MANY_GONE, f"{len(ids):,}"
+            new += [Message(text, STREAM=STREAMS[name].words, count=count)] if ids else []
         return [*new, *(each.text for each in self.short_lists.values())]
 
     @property

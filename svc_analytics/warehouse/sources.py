@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -98,7 +98,7 @@ def open_sources(
             folder = stack.enter_context(lake.snapshot(sorted(names), checked_later=later))
             footers = _read_footers(lake, folder)
             whole_months = _whole_months(period, wider, footers) if period else {}
-            sources = _read_sources(lake, folder, folders, wanted, footers, whole_months)
+            sources = _Snapshot(lake, folder, footers, whole_months).sources(folders, wanted)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             message = f"{lake.place} cannot be read: {reason} while its files were put aside"
@@ -106,28 +106,102 @@ def open_sources(
         yield sources
 
 
-def _read_sources(
-    lake: Lake,
-    folder: Path,
-    folders: Mapping[str, str],
-    wanted: Collection[str],
-    footers: Footers,
-    whole_months: WholeMonths,
-) -> Sources:
-    """Choose, and make, the files of a snapshot that are to be read."""
-    files = {name: _files(lake, folder, inside, whole_months) for name, inside in folders.items()}
-    files |= _made_files(lake, folder, footers, wanted, whole_months)
-    if "all_receipt_verdicts" in wanted:
-        files["all_receipt_verdicts"] = checked_footers(lake.path, folder, VERDICTS_FOLDER)
-    count = 0
-    for name in filter(wanted.__contains__, STREAMS):
-        files[f"totalled_{name}"] = [*files[name]]
-        if whole_months:
-            share = SHARE if f"totalled_{name}" in wanted else 0
-            count += _add_other_months(lake, folder, name, footers, whole_months, files, share)
-    if RECEIPTLESS in wanted:
-        files[RECEIPTLESS] = _receiptless(files[PAYMENTS.name], footers, whole_months)
-    return Sources(lake, folder, footers, files, whole_months, count)
+@dataclass(frozen=True)
+class _Snapshot:
+    """A snapshot of the lake, of which the files that views read are chosen, or made."""
+
+    lake: Lake
+    folder: Path
+    footers: Footers
+    whole_months: WholeMonths
+    files: dict[str, list[Path]] = field(default_factory=dict)
+
+    def sources(self, folders: Mapping[str, str], wanted: Collection[str]) -> Sources:
+        """Return the files of these folders and placeholders."""
+        files, count = self.files, 0
+        files |= {name: self._checked(inside) for name, inside in folders.items()}
+        self._make(wanted)
+        if "all_receipt_verdicts" in wanted:
+            paths = checked_footers(self.lake.path, self.folder, VERDICTS_FOLDER)
+            files["all_receipt_verdicts"] = paths
+        for name in filter(wanted.__contains__, STREAMS):
+            files[f"totalled_{name}"] = [*files[name]]
+            if self.whole_months:
+                share = SHARE if f"totalled_{name}" in wanted else 0
+                count += self._add_other_months(name, share)
+        if RECEIPTLESS in wanted:
+            files[RECEIPTLESS] = self._receiptless()
+        return Sources(self.lake, self.folder, self.footers, files, self.whole_months, count)
+
+    def _checked(self, inside: str) -> list[Path]:
+        """Return the files to be read of one folder, checked against their checksums.
+
+        Of records and of verdicts on payments these are the files of the months that are read
+        whole.
+        """
+        months = self.whole_months.get(PAYMENTS.name if inside == VERDICTS_FOLDER else inside)
+        if months or inside in STREAMS:
+            chosen = months and months | {ORIGIN}
+            paths = checked_files(self.lake.path, self.folder, inside, chosen)
+        else:
+            paths = sorted((self.folder / inside).iterdir())
+        return [own_file(path, self.folder) for path in paths]
+
+    def _make(self, wanted: Collection[str]) -> None:
+        """Make what are no files of the lake: what its footers say, what was accepted."""
+        if "other_payouts" in wanted:
+            self.files["other_payouts"] = [self.folder / "other_payouts.pq"]
+            pq.write_table(OTHER_PAYOUTS.empty_table(), self.folder / "other_payouts.pq")
+        if "footers" in wanted:
+            self.files["footers"] = [self.folder / "footers.pq"]
+            pq.write_table(self._stated(), self.folder / "footers.pq")
+        if "parents" in wanted:
+            labels = self.whole_months.get(PAYOUT_RECORDS.name)
+            self.files["parents"] = sorted(parents_in(self.lake, self.folder, labels).iterdir())
+        if "acknowledgements" in wanted:
+            self.files["acknowledgements"] = [self.folder / ACCEPTED]
+            pq.write_table(Acceptances.of(self.lake).table(), self.folder / ACCEPTED)
+
+    def _stated(self) -> pa.Table:
+        """Return the text of each footer, by its month."""
+        rows = [
+            {"month": month, "footer": footer.to_json()}
+            for footers in self.footers.values()
+            for month, footer in footers.items()
+        ]
+        return pa.Table.from_pylist(rows, FOOTERS)
+
+    def _add_other_months(self, name: str, share: int) -> int:
+        """Add what is read of a stream's other months; return how many whole records there are.
+
+        For one statement in `share` another month's rows are added too, to be compared with its
+        totals; for none where `share` is 0.
+        """
+        stored, held, whole = self.folder / name, self.footers[name], self.whole_months[name]
+        path, others = self.folder / f"{name}.pq", OtherMonths(self.lake, stored, held, whole)
+        if name == PAYMENTS.name:
+            count = OtherPayments(self.lake, stored, held, whole).write(path)
+        else:
+            [narrow] = self.files["other_payouts"]
+            payouts = OtherPayouts(self.lake, stored, held, whole, PAYOUT_RECORDS)
+            count = payouts.write(narrow, path)
+        self.files[name].append(path)
+        audited = others.audited(share) if share else set()
+        if not self.files[f"totalled_{name}"]:  # without the origin's file either
+            audited = audited or {*others.months[:1]}
+        more = checked_files(self.lake.path, self.folder, name, audited)
+        self.files[f"totalled_{name}"] += more
+        return count
+
+    def _receiptless(self) -> list[Path]:
+        """Return the files of payments of which some may have no receipt token.
+
+        A reader of all months takes all: what it finds is compared with what the footers state.
+        """
+        paths, footers = self.files[PAYMENTS.name], self.footers[PAYMENTS.name]
+        stated = {label: each.without_receipt for label, each in footers.items()}
+        lacking = [path for path in paths if path.stem == ORIGIN or stated.get(path.stem) != 0]
+        return (lacking or paths[:1]) if self.whole_months else paths
 
 
 def _whole_months(period: Span, wider: Span | None, footers: Footers) -> WholeMonths:
@@ -145,46 +219,6 @@ def _needed(period: Span, footers: Footers) -> WholeMonths:
     months = months_touched(period)
     payouts = months_booked_in(footers[PAYOUT_RECORDS.name], months)
     return {PAYMENTS.name: frozenset(months), PAYOUT_RECORDS.name: frozenset(payouts)}
-
-
-def _add_other_months(
-    lake: Lake,
-    folder: Path,
-    name: str,
-    footers: Footers,
-    whole_months: WholeMonths,
-    files: dict[str, list[Path]],
-    share: int,
-) -> int:
-    """Add what is read of a stream's other months; return how many whole records there are.
-
-    For one statement in `share` another month's rows are added too, to be compared with its
-    totals; for none where `share` is 0.
-    """
-    stored, held, whole = folder / name, footers[name], whole_months[name]
-    path = folder / f"{name}.pq"
-    others = OtherMonths(lake, stored, held, whole)
-    if name == PAYMENTS.name:
-        count = OtherPayments(lake, stored, held, whole).write(path)
-    else:
-        [narrow] = files["other_payouts"]
-        count = OtherPayouts(lake, stored, held, whole, PAYOUT_RECORDS).write(narrow, path)
-    files[name].append(path)
-    audited = others.audited(share) if share else set()
-    if not files[f"totalled_{name}"]:  # without the origin's file either
-        audited = audited or {*others.months[:1]}
-    files[f"totalled_{name}"] += checked_files(lake.path, folder, name, audited)
-    return count
-
-
-def _receiptless(paths: list[Path], footers: Footers, whole_months: WholeMonths) -> list[Path]:
-    """Return the files of payments of which some may have no receipt token.
-
-    A reader of all months takes all: what it finds is compared with what the footers state.
-    """
-    stated = {label: each.without_receipt for label, each in footers[PAYMENTS.name].items()}
-    lacking = [path for path in paths if path.stem == ORIGIN or stated.get(path.stem) != 0]
-    return (lacking or paths[:1]) if whole_months else paths
 
 
 def as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
@@ -210,49 +244,6 @@ def _read_footers(lake: Lake, folder: Path) -> Footers:
         }
     except LakeError as error:
         raise LakeError(as_in_the_lake(str(error), folder, lake)) from error
-
-
-def _files(lake: Lake, folder: Path, inside: str, whole_months: WholeMonths) -> list[Path]:
-    """Return the files to be read of one folder of a snapshot, checked against their checksums.
-
-    Of records and of verdicts on payments these are the files of the months that are read whole.
-    """
-    months = whole_months.get(PAYMENTS.name if inside == VERDICTS_FOLDER else inside)
-    if months or inside in STREAMS:
-        chosen = months and months | {ORIGIN}
-        paths = checked_files(lake.path, folder, inside, chosen)
-    else:
-        paths = sorted((folder / inside).iterdir())
-    return [own_file(path, folder) for path in paths]
-
-
-def _made_files(
-    lake: Lake, folder: Path, footers: Footers, wanted: Collection[str], whole_months: WholeMonths
-) -> dict[str, list[Path]]:
-    """Make the files that are no files of the lake: what its footers say, what was accepted."""
-    files = {}
-    if "other_payouts" in wanted:
-        files["other_payouts"] = [folder / "other_payouts.pq"]
-        pq.write_table(OTHER_PAYOUTS.empty_table(), *files["other_payouts"])
-    if "footers" in wanted:
-        files["footers"] = [folder / "footers.pq"]
-        _write_footers(folder / "footers.pq", footers)
-    if "parents" in wanted:
-        labels = whole_months.get(PAYOUT_RECORDS.name)
-        files["parents"] = sorted(parents_in(lake, folder, labels).iterdir())
-    if "acknowledgements" in wanted:
-        files["acknowledgements"] = [folder / ACCEPTED]
-        pq.write_table(Acceptances.of(lake).table(), folder / ACCEPTED)
-    return files
-
-
-def _write_footers(path: Path, footers: Footers) -> None:
-    rows = [
-        {"month": month, "footer": footer.to_json()}
-        for footers_of_stream in footers.values()
-        for month, footer in footers_of_stream.items()
-    ]
-    pq.write_table(pa.Table.from_pylist(rows, FOOTERS), path)
 
 
 _CUT_COLUMNS = ["currency", "status", "charged_amount", PAYMENTS.instant]

@@ -7,6 +7,7 @@ same views for other tools.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -178,17 +179,11 @@ class Warehouse:
             "select stream, state, epoch_us(span_start) as start, epoch_us(span_end) as until "
             "from stg_spans"
         ).to_pylist()
+        by_state: defaultdict[tuple[str, str], list[Span]] = defaultdict(list)
+        for span in spans:
+            by_state[span["stream"], span["state"]].append((span["start"], span["until"]))
         return {
-            name: Coverage(
-                **{
-                    state: union(
-                        (span["start"], span["until"])
-                        for span in spans
-                        if (span["stream"], span["state"]) == (name, state)
-                    )
-                    for state in ("complete", "provisional")
-                }
-            )
+            name: Coverage(union(by_state[name, "complete"]), union(by_state[name, "provisional"]))
             for name in STREAMS
         }
 

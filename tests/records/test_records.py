@@ -1,4 +1,4 @@
-"""Rows hold what the record said, and what cannot be held is set aside with its bytes (D1 to D6)."""
+"""Rows hold what the record said; what cannot be held is set aside with its bytes (D1 to D6)."""
 
 import json
 from collections.abc import Callable

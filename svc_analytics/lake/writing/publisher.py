@@ -45,7 +45,6 @@ from svc_analytics.lake.writing.month_merge import (
     read_among,
 )
 from svc_analytics.lake.writing.waiting import (
-    AbandonedRuns,
     Claims,
     RunFolder,
     Terms,
@@ -121,7 +120,8 @@ class StreamPublisher:
 
     def publish_found(self) -> list[Message]:
         """Publish what a dead writer left waiting; return what was found, in words."""
-        abandoned = self._spill.find(count_quarantined(self._storage.folder, self._stream))
+        on_file = count_quarantined(self._storage.folder, self._stream)
+        abandoned = self._spill.folder.find(on_file)
         if abandoned.terms:
             own = self._terms
             self._terms = abandoned.terms
@@ -158,7 +158,7 @@ class StreamPublisher:
                 self._publish_month(label, new, quarantined, update)
         self._publish_origin(update)
         resolve_quarantine(self._storage, self._stream, quarantine.cleared, self.files.now)
-        self._spill.remove(months)
+        self._spill.folder.remove(months.values())
 
     def _complete_runs(
         self, buffer: WriteBuffer, rows: dict[str, pa.Table], quarantined: dict[str, int]
@@ -318,11 +318,7 @@ class Spill:
     def __init__(self, files: MonthFiles) -> None:
         self._files = files
         self._stream = files.stream
-        self._folder = RunFolder(files.lake.storage, files.stream, files.merchant_id)
-
-    def find(self, quarantined: Mapping[str, int]) -> AbandonedRuns:
-        """Return the runs that a dead writer left, without those that are void."""
-        return self._folder.find(quarantined)
+        self.folder = RunFolder(files.lake.storage, files.stream, files.merchant_id)
 
     def choose(self, buffer: WriteBuffer, rows: Rows, *, is_checkpoint: bool) -> set[str]:
         """Return the months that are to wait: still being read, and large at a checkpoint.
@@ -370,8 +366,8 @@ class Spill:
         for label, claim in sorted(claims.items()):
             new = rows.get(label, self._stream.no_rows)
             if len(new) or claim.covered or claim.retracted:
-                before = months.get(label) or self._folder.begin(label)
-                months[label] = self._folder.spill(before, new, claim, terms)
+                before = months.get(label) or self.folder.begin(label)
+                months[label] = self.folder.spill(before, new, claim, terms)
 
     def to_merge(self, rows: Rows, months: Months) -> set[str]:
         """Return the months to be merged from runs: that have some, or records of such ones."""
@@ -412,10 +408,6 @@ class Spill:
         """Yield the rows of a month's runs, as far as other months are searched for them."""
         columns = shared_columns(self._stream)
         return (table for run in waiting.runs for table in run.tables(columns))
-
-    def remove(self, months: Months) -> None:
-        """Remove the runs of months that are published."""
-        self._folder.remove(months.values())
 
     def _read(self, buffer: WriteBuffer) -> Spans:
         """Return the coverage of the stream, published or not."""
