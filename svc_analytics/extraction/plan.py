@@ -134,8 +134,9 @@ class ExtractionResult(Displayable):
         """The records that the service does not list any more, in words."""
         new = []
         for name, ids in self.unlisted.items():
-            text, count = _GONE if len(ids) == 1 else _MANY_GONE, f"{len(ids):,}"
-            new += [Message(text, STREAM=STREAMS[name].words, count=count)] if ids else []
+            text = _GONE if len(ids) == 1 else _MANY_GONE
+            if ids:
+                new.append(Message(text, STREAM=STREAMS[name].words, count=f"{len(ids):,}"))
         return [*new, *(each.text for each in self.short_lists.values())]
 
     @property

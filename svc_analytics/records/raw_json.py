@@ -157,7 +157,7 @@ def plain_json(raw: bytes) -> bytes:
     """Return a value as JSON that every reader takes: as received, wherever that is possible.
 
     Half of a surrogate pair becomes the six characters of its escape, and a number that no
-    reader holds becomes a text of its digits. Raises `DataError` for what is no JSON, or is
+    reader holds becomes a text of its digits. Raises `InvalidJson` for what is none, or is
     nested too deep.
 
     >>> plain_json(rb'{"cart": "a\\ud83d", "n": 1e999}')
@@ -172,7 +172,7 @@ def plain_json(raw: bytes) -> bytes:
         is_deep = depth_of(plain) > DEEPEST
     except DataError:
         is_deep = False
-    raise DataError("is nested too deep" if is_deep else "is not JSON")
+    raise InvalidJson("is nested too deep" if is_deep else "is not JSON")
 
 
 def as_kept(raw: bytes) -> str:

@@ -99,7 +99,7 @@ def open_reconciler(lake: Lake | None) -> Iterator[Reconciler]:
     with open_warehouse(lake, _MODELS) as warehouse:
         rows = warehouse.query(_QUARANTINED).to_pylist()
         quarantined = {(row["stream"], row["record_id"]) for row in rows}
-        yield _Records(warehouse.sources, quarantined, warehouse.coverage()).match
+        yield _HeldRecords(warehouse.sources, quarantined, warehouse.coverage()).match
 
 
 def reconcile(
@@ -149,7 +149,7 @@ def verify_webhooks(
 
 
 @dataclass(frozen=True)
-class _Records:
+class _HeldRecords:
     """What the lake holds, and what it should: which of both an event names."""
 
     sources: Sources
