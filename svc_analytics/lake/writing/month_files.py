@@ -13,7 +13,7 @@ from svc_analytics.instants import BEGINNING, DAY
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import MonthFileFooter, Shared, Unlisted, owned_span
 from svc_analytics.lake.index.hashes import Hashes, join
-from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts, find_shared
+from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.month_file import (
@@ -218,7 +218,7 @@ class MonthFiles:
         }
         before = self.footers.get(label)
         known = before.shared if before else {}
-        return find_shared(self._index, self.stream, others, known, incoming)
+        return self._index.shared(others, known, incoming)
 
     def _find_elsewhere(self, rows: dict[str, pa.Table]) -> dict[str, pa.Array]:
         """Find by month the ids of new rows that the file of another month holds."""
