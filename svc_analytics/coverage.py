@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import BEGINNING, format_instant
+from svc_analytics.messages import translated
 
 if TYPE_CHECKING:
     from svc_analytics.formatting.display import Display
@@ -134,10 +135,10 @@ def format_spans(spans: Spans) -> list[list[str]]:
 
 def describe_span(span: Span) -> str:
     """Write an interval for people."""
-    return "{START} .. {end}".format(**span_values(span))
+    return "{start} .. {end}".format(**span_values(span))
 
 
 def span_values(span: Span) -> dict[str, str]:
     """Return an interval as the values of a message."""
     start = "the beginning" if span[0] == BEGINNING else format_instant(span[0])
-    return {"START": start, "end": format_instant(span[1])}
+    return {"start": translated(start), "end": format_instant(span[1])}

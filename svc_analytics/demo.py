@@ -19,7 +19,7 @@ from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import OnPage
 from svc_analytics.extraction.update import page_bar
 from svc_analytics.files import PRIVATE, make_folder
-from svc_analytics.formatting.counts import counted
+from svc_analytics.formatting.texts import counted
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month_of

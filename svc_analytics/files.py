@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from svc_analytics.environment import here
 from svc_analytics.errors import LakeBusy, LakeError
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 
 LOCK_PATIENCE = 5  # seconds to wait for another process to finish
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
@@ -32,7 +32,7 @@ class DamagedFile(LakeError):
     """The file `path` is torn or altered; `remedy` is what to do."""
 
     def __init__(self, path: Path, remedy: str) -> None:
-        super().__init__(Message("file.torn", path=path, REMEDY=remedy))
+        super().__init__(Message("file.torn", path=path, remedy=translated(remedy)))
         self.path, self.remedy = path, remedy
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -224,6 +224,6 @@ def locked(
     try:
         lock = FileLock(path).acquire(timeout=LOCK_PATIENCE if patience is None else patience)
     except Timeout as error:
-        raise LakeBusy(Message("busy.later", WHO=holder(), DOING=doing)) from error
+        raise LakeBusy(Message("busy.later", who=holder(), doing=translated(doing))) from error
     with lock:
         yield

@@ -1,8 +1,8 @@
 """Messages: a code with its values, of which English is one rendering.
 
 `en.toml` holds the English of each code; the catalogue of another language holds its own words
-under the same codes. In both, `{name}` is a value that stays as it is, and `{NAME}` a text
-that is translated too, such as another message.
+under the same codes. In both, `{name}` is a value that stays as it is, and `{NAME}` a text that
+is translated too: another message, or what the caller says to be `translated(...)`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class Message(str):
     values: Mapping[str, object]
 
     def __new__(cls, code: str, /, **values: object) -> Message:
-        text = english_templates().get(code, code).format(**values)
-        return cls._of(text, code, values)
+        template = english_templates().get(code, code)
+        places = {_place_of(name, value, template): value for name, value in values.items()}
+        return cls._of(template.format(**places), code, places)
 
     @classmethod
     def _of(cls, text: str, code: str, values: Mapping[str, object]) -> Message:
@@ -87,11 +88,39 @@ class Message(str):
     def from_json(cls, document: dict[str, Any], english: str | None = None) -> Message:
         """Return the message that `to_json` wrote, in the English that was kept beside it."""
         values = {
-            name: cls.from_json(value) if isinstance(value, dict) else value
+            name: cls.from_json(value) if isinstance(value, dict) else _read_text(name, value)
             for name, value in document.get("values", {}).items()
         }
         code = str(document["code"])
         return cls(code, **values) if english is None else cls._of(english, code, values)
+
+
+class Label(str):
+    """A text of ours without a code, such as the name of a figure: catalogues have it too."""
+
+    __slots__ = ()
+
+
+def translated(text: str) -> Message | Label:
+    """Mark a value of a message as words of ours, which another language has too.
+
+    >>> Message("part.year", name=translated("Year"), year=2026).values
+    {'NAME': 'Year', 'year': 2026}
+    """
+    return text if isinstance(text, Message) else Label(text)
+
+
+def _place_of(name: str, value: object, template: str) -> str:
+    place = name.upper()
+    if f"{{{place}}}" not in template:
+        return name
+    if not isinstance(value, Message | Label):
+        raise TypeError(f"{name} of {template!r} is translated: give it translated(...)")
+    return place
+
+
+def _read_text(name: str, text: str) -> str:
+    return Label(text) if name.isupper() else text
 
 
 def json_of(text: str) -> str | None:
@@ -134,23 +163,25 @@ def joined(code: str, texts: Sequence[_Text]) -> _Text | Message:
     """Return texts as one, each put behind those before it by a message of `list`."""
     text: _Text | Message = texts[0]
     for other in texts[1:]:
-        text = Message(code, FIRST=text, REST=other)
+        text = Message(code, first=translated(text), rest=translated(other))
     return text
 
 
-def listed(texts: Sequence[str]) -> str:
+def listed(texts: Sequence[str]) -> Message | Label:
     """Return texts as a list in a sentence.
 
     >>> listed(["net sales", "refunds", "payouts"])
     'net sales, refunds and payouts'
     """
-    *others, last = texts
-    return Message("list.last", FIRST=joined("list.comma", others), LAST=last) if others else last
+    *others, last = map(translated, texts)
+    return Message("list.last", first=joined("list.comma", others), last=last) if others else last
 
 
 def clauses(first: _Text, *others: str) -> _Text | Message:
     """Return texts as clauses of one, with semicolons between them."""
-    return Message("text.clauses", FIRST=first, REST=clauses(*others)) if others else first
+    if not others:
+        return first
+    return Message("text.clauses", first=translated(first), rest=translated(clauses(*others)))
 
 
 @cache

@@ -19,7 +19,7 @@ from svc_analytics.bucket.store import ObjectStore
 from svc_analytics.bucket.writing import BucketStorage, Inherited
 from svc_analytics.errors import ConfigError, LakeChanged, LakeError, text_of
 from svc_analytics.files import WRITING, DamagedFile, atomic_write
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.working_folders import replacing_folder
 
 _MOST_TRIES = 40  # to be the first to replace an object of a bucket
@@ -153,5 +153,5 @@ def mended(storage: Storage) -> Iterator[None]:
     except DamagedFile as error:
         if not storage.discard(error.path):
             raise
-        remedy = Message("file.copy_removed", place=storage.place, REMEDY=error.remedy)
+        remedy = Message("file.copy_removed", place=storage.place, remedy=translated(error.remedy))
         raise LakeError(text_of(DamagedFile(error.path, remedy))) from error

@@ -216,7 +216,7 @@ def test_every_rule_is_said_in_a_sentence(rule):
 
 def test_what_a_statement_leaves_open_is_said_by_label():
     """In the words of its rows; the manifest keeps the names."""
-    because = Message("unknown.before", STREAM=Message("stream.payout_records"), end="2026-10-01")
+    because = Message("unknown.before", stream=Message("stream.payout_records"), end="2026-10-01")
     unknown = Unknown(("net_settlement", "usd_gross"), ("btc", "eth"), because)
     assert unknown.text == (
         "sales less fees and refunds and USD gross sales of btc and eth are unknown: "

@@ -41,7 +41,7 @@ from svc_analytics.errors import (
     text_of,
 )
 from svc_analytics.log import LOG
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.records.bulk_parser import parse_list
 from svc_analytics.records.page import Page
 from svc_analytics.records.raw_json import InvalidJson
@@ -230,7 +230,7 @@ class Client:
             trouble = describe_error(error, self._settings)
             # Without its cause, whose text may hold a header of ours.
             if trouble.is_lasting:
-                message = Message("text.why", FIRST=trouble.text, REST=trouble.advice)
+                message = Message("text.why", first=trouble.text, rest=translated(trouble.advice))
                 raise NoService(message, path=path) from None
             raise RetryableError(trouble.text, advice=trouble.advice) from None
         except (httpx.DecodingError, httpx.StreamError) as error:
@@ -306,7 +306,7 @@ def retried(limiter: RateLimiter, path: str, call: Callable[[], R]) -> R:
 def _unavailable(path: str, trouble: Exception) -> Unavailable:
     status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
     advice = getattr(trouble, "advice", "")
-    values = {"path": path, "TROUBLE": text_of(trouble), "ADVICE": advice}
+    values = {"path": path, "trouble": translated(text_of(trouble)), "advice": translated(advice)}
     message = Message("service.away_for" if advice else "service.away", **values)
     error = Unavailable(message, status=status, codes=codes, path=path)
     error.trouble, error.advice = text_of(trouble), advice

@@ -20,7 +20,7 @@ from svc_analytics.errors import (
     ProtocolError,
     WrongKeyClass,
 )
-from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.messages import Message
 from svc_analytics.records.raw_json import InvalidJson, plain_json
@@ -139,7 +139,7 @@ def _refused(kind: type[ApiError], hint: str, **values: str) -> Message:
     """Say what was refused, of a key also with which, and by the code `hint` what may be wrong."""
     has_key = values["key"] and kind is KeyRefused
     code = "service.refused_key" if has_key else "service.refused"
-    return Message(code, HINT=Message(hint), **values)
+    return Message(code, hint=Message(hint), **values)
 
 
 def _hint(status: int, kind: type[ApiError], path: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Self
 from svc_analytics.backups.targets import Target, open_target
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import hash_file
-from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import format_instant, from_micros, parse_instant
 from svc_analytics.lake.lake import digest_of
 

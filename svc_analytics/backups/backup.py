@@ -33,7 +33,7 @@ from svc_analytics.backups.archive import (
 from svc_analytics.bucket.address import is_address, lake_address
 from svc_analytics.bucket.objects import MANIFEST, STATEMENTS
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
-from svc_analytics.formatting.counts import counted
+from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.footer import MonthFileFooter

@@ -21,7 +21,7 @@ from svc_analytics.books.presets.preset import CLEARING, CodeForm, Preset, shown
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.errors import ConfigError
 from svc_analytics.external_rates import currency_code
-from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.formatting.texts import escape_invisible
 
 FILE = "books.toml"
 _FILL_IN = "cash, intangible or other: fill it in"

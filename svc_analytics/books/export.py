@@ -29,7 +29,7 @@ from svc_analytics.books.presets.preset import Preset, rows
 from svc_analytics.errors import ConfigError
 from svc_analytics.external_rates import QUOTED, ExternalRates
 from svc_analytics.files import atomic_write
-from svc_analytics.formatting.sanitize import escape_formula, single_line
+from svc_analytics.formatting.texts import escape_formula, single_line
 from svc_analytics.money import as_decimal, format_amount
 from svc_analytics.periods import Period
 

@@ -32,7 +32,7 @@ from svc_analytics.bucket.store import (
 )
 from svc_analytics.errors import LakeBusy, LakeChanged, LakeError, StoreError
 from svc_analytics.files import WRITING, atomic_write
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.working_folders import replacing_folder
 
 LEASE_KEY = ".writer.json"
@@ -144,7 +144,7 @@ class Lease:
 
     def _busy(self, who: str) -> LakeBusy:
         doing = Message("busy.writing", place=self.url)
-        return LakeBusy(Message("busy.later", WHO=who, DOING=doing))
+        return LakeBusy(Message("busy.later", who=translated(who), doing=doing))
 
 
 class BucketStorage(Mirror):

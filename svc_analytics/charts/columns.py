@@ -34,9 +34,9 @@ from svc_analytics.charts.axes import (
 from svc_analytics.charts.palette import INK, PAPER, SERIES
 from svc_analytics.charts.words import apart
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.numbers import RATIO, USD, kind_of
-from svc_analytics.formatting.sanitize import single_line
-from svc_analytics.messages import Message
+from svc_analytics.formatting.cells import RATIO, USD, kind_of
+from svc_analytics.formatting.texts import single_line
+from svc_analytics.messages import Message, translated
 from svc_analytics.money import format_amount, group_digits
 from svc_analytics.warehouse.figures import in_sentence, label_of, read_figures
 
@@ -96,7 +96,7 @@ def has_common_unit(field: Any) -> str:
 
 
 def _title(y: str, x: str, currency: str | None) -> Message:
-    names = {"FIGURE": label_of(y), "COLUMN": in_sentence(x)}
+    names = {"figure": translated(label_of(y)), "column": translated(in_sentence(x))}
     if currency:
         return Message("{FIGURE} by {COLUMN}, {coin}", **names, coin=currency)
     return Message("{FIGURE} by {COLUMN}", **names)
@@ -226,7 +226,7 @@ def _label_values(axes: Axes, name: str, rows: Sequence[Row], common: str) -> No
     if common == USD:
         axes.set_ylim(min(axes.get_ylim()[0], 0), max(axes.get_ylim()[1], 0))
     if axes.get_ylim()[0] > 0:
-        unit = Message("{LABEL} (axis not from zero)", LABEL=unit)
+        unit = Message("{LABEL} (axis not from zero)", label=translated(unit))
     axes.set_ylabel(apart(axes, unit))
 
 

@@ -26,7 +26,7 @@ from svc_analytics.charts.palette import INK, PAPER, shade
 from svc_analytics.charts.sentences import period_name
 from svc_analytics.charts.words import apart, in_line
 from svc_analytics.formatting.standing import RUNNING, standing_of
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 
 
 def refund_ratio(axes: Axes, table: Table, months: int = 12) -> None:
@@ -73,7 +73,11 @@ def _highest(months: list[str], ratios: dict[tuple[str, str], Decimal | None]) -
     if len(newest) < 2:
         return ""
     coin = max(newest, key=lambda name: newest[name])
-    values = {"PERIOD": period_name(months[-1]), "coin": coin, "share": percent(newest[coin])}
+    values = {
+        "period": translated(period_name(months[-1])),
+        "coin": coin,
+        "share": percent(newest[coin]),
+    }
     return Message("chart.highest_ratio", **values)
 
 
@@ -130,7 +134,7 @@ def _largest(ratios: dict[tuple[str, str], Decimal | None]) -> str:
     if not known:
         return ""
     paid, returned = max(known, key=lambda months: known[months])
-    values = {"PAID": period_name(paid), "RETURNED": period_name(returned)}
+    values = {"paid": translated(period_name(paid)), "returned": translated(period_name(returned))}
     return Message("chart.largest_cohort", share=percent(known[paid, returned]), **values)
 
 

@@ -17,7 +17,7 @@ from svc_analytics.charts.axes import (
 )
 from svc_analytics.charts.palette import INK, PAPER
 from svc_analytics.charts.sentences import sentences
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.money import format_amount, group_digits
 from svc_analytics.warehouse.figures import label_of
 
@@ -27,7 +27,9 @@ def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:
 
     `table` has `day`, `currency`, `net_settlement`. A day of unknown figure is hatched grey.
     """
-    title = Message("{FIGURE} by day, {coin}", FIGURE=label_of("net_settlement"), coin=currency)
+    title = Message(
+        "{FIGURE} by day, {coin}", figure=translated(label_of("net_settlement")), coin=currency
+    )
     _daily_bars(axes, table, currency, "net_settlement", title)
 
 

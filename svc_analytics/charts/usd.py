@@ -35,7 +35,7 @@ from svc_analytics.charts.axes import (
 from svc_analytics.charts.palette import BLUE, INK, PAPER, SERIES
 from svc_analytics.charts.sentences import month_short, period_name, sentences, share
 from svc_analytics.charts.words import apart, in_line, language_of
-from svc_analytics.messages import Message, listed
+from svc_analytics.messages import Message, listed, translated
 from svc_analytics.money import EXACT, group_digits
 from svc_analytics.warehouse.figures import label_of
 
@@ -124,7 +124,7 @@ def usd_year(axes: Axes, table: Table, months: int = MONTHS) -> None:
     amounts(axes.yaxis)
     _label_months(axes, shown)
     legend_below(axes)
-    title = Message("{FIGURE} by month, USD", FIGURE=label_of("net_settlement"))
+    title = Message("{FIGURE} by month, USD", figure=translated(label_of("net_settlement")))
     whole = shown[:running] if running is not None else shown
     finish(axes, title, drawn, "no record", _subtitle(left, whole, rows_of(table)))
 
@@ -245,7 +245,7 @@ def _subtitle(left: Left, months: Sequence[str], rows: Sequence[Row]) -> str:
 def _ranked(newest: str, totals: dict[str, Decimal], largest: dict[str, str]) -> str:
     """Say that it is the highest or the lowest, or how it differs from the month before."""
     values, has_largest = list(totals.values()), bool(largest)
-    name: dict[str, Any] = {"PERIOD": period_name(newest), **largest}
+    name: dict[str, Any] = {"period": translated(period_name(newest)), **largest}
     if len(values) > 1 and totals[newest] in (max(values), min(values)):
         codes = _HIGHEST if totals[newest] == max(values) else _LOWEST
         return Message(codes[has_largest], count=len(values), **name)
@@ -253,7 +253,7 @@ def _ranked(newest: str, totals: dict[str, Decimal], largest: dict[str, str]) ->
         more = EXACT.subtract(totals[newest], values[-2])
         before = period_name(list(totals)[-2])
         code = (_ABOVE if more >= 0 else _BELOW)[has_largest]
-        return Message(code, percent=share(more, values[-2]), BEFORE=before, **name)
+        return Message(code, percent=share(more, values[-2]), before=translated(before), **name)
     return Message("chart.largest", **name) if largest else ""
 
 
@@ -264,7 +264,9 @@ def _compared(left: Left, newest: str, totals: dict[str, Decimal]) -> str:
         return ""
     more = EXACT.subtract(totals[newest], before)
     code = "chart.year_above" if more >= 0 else "chart.year_below"
-    return Message(code, percent=share(more, before), BEFORE=period_name(year_before(newest)))
+    return Message(
+        code, percent=share(more, before), before=translated(period_name(year_before(newest)))
+    )
 
 
 # ---------- Chart of each coin's worth in USD
@@ -315,7 +317,7 @@ def _title(values: list[Decimal], unknown: list[str]) -> str:
     """Name the total, or the coins of which none is known."""
     if unknown:
         sentence = "Position by coin: no total, as the worth of {COINS} is unknown"
-        return Message(sentence, COINS=listed(unknown))
+        return Message(sentence, coins=listed(unknown))
     if not values:
         return "Position by coin, USD"
     return Message("Position by coin: {total} USD", total=cents(total(values)))

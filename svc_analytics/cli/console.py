@@ -13,7 +13,7 @@ import click
 
 from svc_analytics.environment import SettingPlaces
 from svc_analytics.errors import ConfigError, class_name
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import format_instant, now
 from svc_analytics.messages import Message
 from svc_analytics.signing.secrets import hide_keys_in

@@ -8,9 +8,8 @@ import pyarrow as pa
 from svc_analytics.cli.console import table_text
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
-from svc_analytics.formatting.counts import counted
-from svc_analytics.formatting.row_files import write_rows
-from svc_analytics.formatting.sanitize import escape_invisible, single_line
+from svc_analytics.formatting.tables import write_rows
+from svc_analytics.formatting.texts import counted, escape_invisible, single_line
 from svc_analytics.formatting.values import display_text, value_text
 from svc_analytics.statements.explain import (
     CONTRIBUTION,

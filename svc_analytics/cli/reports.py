@@ -14,26 +14,23 @@ from svc_analytics.closing.states.month_states import LAST
 from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.errors import install
 from svc_analytics.formatting import tables
-from svc_analytics.formatting.counts import counted
-from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.display_table import table_text
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.display import names_of, table_text
+from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.instants import ago, duration, format_instant
 from svc_analytics.lake.status import LakeStatus, StreamStatus
 from svc_analytics.proofs.marks import LACKING
 from svc_analytics.proofs.statuses import Status
-from svc_analytics.render.balances import describe_balances
-from svc_analytics.render.figures import figures_table
-from svc_analytics.render.findings import describe_accepted
-from svc_analytics.render.folder import MANIFEST
-from svc_analytics.render.month_state import MonthState
-from svc_analytics.render.standing import (
+from svc_analytics.render.document import (
     proof_lines,
     proof_statuses,
     sealed_state,
     status_note,
     status_word,
 )
+from svc_analytics.render.figures import figures_table
+from svc_analytics.render.findings import describe_accepted, describe_balances
+from svc_analytics.render.folder import MANIFEST
+from svc_analytics.render.month_state import MonthState
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.statement import Statement
 from svc_analytics.webhooks.reconcile import describe

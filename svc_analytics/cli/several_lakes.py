@@ -12,8 +12,14 @@ from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
-from svc_analytics.formatting.row_files import check_form, output_file, write_rows
-from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
+from svc_analytics.formatting.tables import (
+    check_form,
+    output_file,
+    to_json,
+    to_objects,
+    to_safe_csv,
+    write_rows,
+)
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.lakes import GroupStatement, Lakes, open_lakes
 from svc_analytics.lakes.views import MERCHANT

@@ -15,12 +15,11 @@ import pyarrow as pa
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
-from svc_analytics.formatting.ids import canonical_id
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import canonical_id, single_line
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.lake.typed_files import append_row, line_ahead
-from svc_analytics.messages import KEPT, Message, stored_text
+from svc_analytics.messages import KEPT, Message, stored_text, translated
 from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.rules import find_exceptions
@@ -83,8 +82,10 @@ class Finding:
         if self.check not in LEFT_OUT:
             return Message(_NO_FIGURE)
         known = getattr(without_remark(self.detail), "values", {})
-        named = {name: single_line(str(known.get(name, text))) for name, text in _UNKNOWN.items()}
-        return Message(_LEFT_OUT, **named)
+        record, amount, coin = (
+            translated(single_line(str(known.get(place, text)))) for place, text in _UNKNOWN.items()
+        )
+        return Message(_LEFT_OUT, record=record, amount=amount, coin=coin)
 
     @property
     def cells(self) -> list[str]:

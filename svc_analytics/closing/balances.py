@@ -5,7 +5,7 @@ A sealed statement is made again with the balances that it names.
 
 from svc_analytics.closing import seals
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
 from svc_analytics.statements.balance_assertions import FILE, asserted_within, read_assertions
 
@@ -27,11 +27,13 @@ def balance_notes(lake: Lake, manifest: seals.Manifest, period: Period) -> list[
     texts: list[Message] = []
     for key in sorted({**sealed, **now}):
         if key not in sealed:
-            texts.append(Message("{NOW} was asserted after the sealing", NOW=now[key].text))
+            texts.append(
+                Message("{NOW} was asserted after the sealing", now=translated(now[key].text))
+            )
         elif key not in now:
-            texts.append(Message(_GONE, SEALED=sealed[key].text, file=FILE))
+            texts.append(Message(_GONE, sealed=translated(sealed[key].text), file=FILE))
         elif now[key].balance != sealed[key].balance:
-            values = {"NOW": now[key].text, "SEALED": sealed[key].text}
+            values = {"now": translated(now[key].text), "sealed": translated(sealed[key].text)}
             texts.append(Message("{file} now has {NOW}; {SEALED} was sealed", file=FILE, **values))
     command = f"svc-analytics statement --month {period.label}"
     more = Message(_COMPARES, command=command, file=FILE)

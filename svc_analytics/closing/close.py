@@ -46,8 +46,8 @@ from svc_analytics.periods import Period, parse_period, utc_months
 from svc_analytics.proofs.sealed_zones import bound_notes, lake_zone
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
-from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import check_currency, printed, write_folder
+from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.finality import unread_again

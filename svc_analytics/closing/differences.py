@@ -24,8 +24,7 @@ from svc_analytics.closing.restatement.diff import (
 from svc_analytics.closing.seals import lake_around, read_register
 from svc_analytics.closing.verification.facts import unknown_of
 from svc_analytics.errors import DataError, LakeError
-from svc_analytics.formatting.display import Display, label, lined_up, names_of
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display import Display, DisplayTable, label, lined_up, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.formatting.tables import to_frame
@@ -40,7 +39,7 @@ from svc_analytics.render.compared.figures import (
 )
 from svc_analytics.render.compared.side_by_side import comparison_tables, head_lines
 from svc_analytics.render.document import Reason, reasons_of
-from svc_analytics.render.face.restated import RECORDS, SHOWN, difference_cell
+from svc_analytics.render.tables import RECORDS, SHOWN, difference_cell
 from svc_analytics.storage import statement_folder
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class StatementDiff(Displayable):
 
     def to_html(self, *, has_rows: bool | None = None, exact: bool = False) -> str:
         """Return the same as a page that stands alone, the rows of each table to open."""
-        from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
+        from svc_analytics.render.compared.forms import comparison_page  # loads matplotlib
 
         shown = self.display(has_rows=has_rows, exact=exact)
         return comparison_page(shown, names_of({"id": "", **self.new["merchant"]}))
@@ -188,7 +187,7 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
         no_cause = pa.nulls(len(differences), pa.string())
         differences = differences.set_column(column, "cause", no_cause)
     altered = [
-        Message("{name}: {TEXT}", name=folder, TEXT=text)
+        Message("{name}: {TEXT}", name=folder, text=text)
         for folder, manifest in zip(folders, manifests, strict=True)
         for text in _alterations(folder, manifest)
     ]

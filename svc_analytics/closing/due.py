@@ -15,7 +15,7 @@ from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.instants import HOUR, duration, format_instant
 from svc_analytics.lake.footer import CLOCK_TOLERANCE
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import (
     GREGORIAN,
     QUARTER,
@@ -62,7 +62,7 @@ def check_is_over(period: Period, clock: int, grace: int) -> None:
     """Refuse a month that has not begun, is running, or ended within the grace time."""
     if period.start >= clock:
         text = "{label} has not begun: choose a {NOUN} that is over"
-        raise ConfigError(Message(text, label=period.folder, NOUN=period.noun))
+        raise ConfigError(Message(text, label=period.folder, noun=translated(period.noun)))
     if period.end > clock:
         values = {"label": period.folder, "instant": format_instant(period.end)}
         raise PeriodNotClosed(Message("{label} is not over: it ends at {instant}", **values))
@@ -100,7 +100,7 @@ def waiting_for_a_clock(
     )
     (early, behind), (late, ahead) = sorted(sides)
     values = {"late": format_instant(late), "early": format_instant(early)}
-    text = Message("reason.two_clocks", AHEAD=ahead, BEHIND=behind, **values)
+    text = Message("reason.two_clocks", ahead=ahead, behind=translated(behind), **values)
     return [CloseResult(first.folder, "waiting", job.folder(first), 1, None, (Reason(text),))]
 
 
@@ -121,7 +121,7 @@ def name_untried(months: Sequence[Period], tried: Collection[str]) -> list[Messa
     if not names:
         return []
     one, more = "{first} was not tried: {WHY}", "{first} to {last} were not tried: {WHY}"
-    values = {"first": names[0], "last": names[-1], "WHY": _WHY_IN_TURN}
+    values = {"first": names[0], "last": names[-1], "why": translated(_WHY_IN_TURN)}
     return [Message(one if len(names) == 1 else more, **values)]
 
 

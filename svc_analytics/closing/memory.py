@@ -19,7 +19,7 @@ from svc_analytics.errors import ConfigError, NotProven, text_of
 from svc_analytics.files import atomic_write, locked, make_folder, state_folder, write_json
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.proofs.chain import Chain
 from svc_analytics.proofs.verify import begins
 
@@ -45,7 +45,7 @@ class Remembered:
         """The same in words."""
         is_signed = self.signed == self.chain["size"]
         how = Message("memory.signed" if is_signed else "memory.seen")
-        return Message("memory.chain", CHAIN=_words(self.chain), HOW=how, at=self.at)
+        return Message("memory.chain", chain=_words(self.chain), how=translated(how), at=self.at)
 
 
 def check(
@@ -68,12 +68,12 @@ def check(
         chain = chain_of(lake)
         known = _find(chains, lake, chain)
         if known is None:
-            return [Message("memory.first", CHAIN=_words(chain), file=file)] * is_signing
+            return [Message("memory.first", chain=_words(chain), file=file)] * is_signing
         fault = _fault(lake, chain, known, own)
         if fault is None or not (is_signing or known.signed or lake.place in known.places):
             return []
         if not reason.strip():
-            raise NotProven(Message("memory.refused", FAULT=fault, file=file))
+            raise NotProven(Message("memory.refused", fault=fault, file=file))
         chains.remove(known)
         elsewhere = [each for each in known.places if each != lake.place]
         by, at = _person(), format_instant(now())
@@ -81,7 +81,7 @@ def check(
         steps = (*known.went_on, step)
         new = Remembered(lake.merchant_id, [lake.place], _facts(chain), at, 0, steps)
         chains += [replace(known, places=elsewhere), new]
-        return [Message("memory.went_on", FAULT=fault, reason=reason, by=by)]
+        return [Message("memory.went_on", fault=fault, reason=reason, by=by)]
 
 
 def keep(lake: Lake, *, is_signed: bool = False) -> Remembered | None:
@@ -126,7 +126,11 @@ def _find(chains: Sequence[Remembered], lake: Lake, chain: Chain) -> Remembered 
 def _fault(lake: Lake, chain: Chain, known: Remembered, own: Collection[str]) -> Message | None:
     """Say how a lake does not continue what is remembered; None where it does."""
     if known.merchant != lake.merchant_id or not begins(chain, known.chain):
-        facts = {"place": lake.place, "KNOWN": known.sentence, "CHAIN": _words(chain)}
+        facts = {
+            "place": lake.place,
+            "known": translated(known.sentence),
+            "chain": translated(_words(chain)),
+        }
         return Message("memory.other_chain", **facts)
     seals: dict[tuple[object, ...], list[str]] = {}
     for each in known.chain["checkpoints"]:
@@ -134,7 +138,7 @@ def _fault(lake: Lake, chain: Chain, known: Remembered, own: Collection[str]) ->
     for folder, manifest in all_sealed(lake.path / STATEMENTS):
         before, seal = seals.get(_month(manifest), []), manifest["seal"]
         if before and seal not in (*before, *own):
-            facts = {"known": before[-1], "KNOWN": known.sentence}
+            facts = {"remembered": before[-1], "known": translated(known.sentence)}
             return Message("memory.other_seal", folder=folder, seal=seal, **facts)
     return None
 

@@ -19,7 +19,7 @@ from svc_analytics.closing.seals import Register, Sealed
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed, text_of
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message, clauses
+from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.periods import TO_DATE, Period
 from svc_analytics.render.document import Reason
 from svc_analytics.statements.months import MONTHS
@@ -128,7 +128,10 @@ def mismatches(
         closing, opening = (_position(each, coin) for each in (before.closing, after.opening))
         if closing is None or opening is None or closing == opening:
             continue
-        positions = {"CLOSING": closing or UNKNOWN, "OPENING": opening or UNKNOWN}
+        positions = {
+            "closing": translated(closing or UNKNOWN),
+            "opening": translated(opening or UNKNOWN),
+        }
         text = Message("reason.unmet", coin=coin, **names, **positions)
         current = closing if now is None else _position(now, coin)
         sides = ((before, closing), (after, opening))
@@ -180,7 +183,9 @@ def say_unmet(closed: CloseResult, places: Iterable[Path], lake: Lake) -> CloseR
         sealed = closed.folder, seals.read_manifest(closed.folder)
         unmet = unmet_neighbours(sealed, places, lake, sealed_ends(sealed, lake))
     except (Exception, KeyboardInterrupt) as error:
-        return closed.with_notes([Message(_NOT_LOOKED_AT, WHY=text_of(error) or "stopped")])
+        return closed.with_notes(
+            [Message(_NOT_LOOKED_AT, why=translated(text_of(error) or "stopped"))]
+        )
     reasons = (Reason(each.text) for each in unmet if each.is_known)
     unknown = (each.text for each in unmet if not each.is_known)
     return replace(closed, reasons=(*closed.reasons, *reasons)).with_notes(unknown)
@@ -281,7 +286,7 @@ def require_footed(new: Statement, months: Sequence[Sealed]) -> None:
     """Refuse a period whose months are not those that were sealed, figure by figure."""
     if texts := list(unfooted(new.tables[MONTHS], months)):
         label = new.period.folder
-        raise LakeError(Message("seal.cannot", label=label, FAULT=texts[0]))
+        raise LakeError(Message("seal.cannot", label=label, fault=texts[0]))
 
 
 def name_seals(months: Sequence[Sealed]) -> list[dict[str, Any]]:
@@ -316,7 +321,10 @@ def _differing(
 ) -> Iterator[Message]:
     for name in stated.keys() & sealed.keys() - {"currency"}:
         if sealed[name] != stated[name]:
-            values = {"SEALED": sealed[name] or "unknown", "NOW": stated[name] or "unknown"}
+            values = {
+                "sealed": translated(sealed[name] or "unknown"),
+                "now": translated(stated[name] or "unknown"),
+            }
             yield Message("seal.month_differs", name=name, coin=coin, label=label, **values)
 
 
@@ -352,7 +360,7 @@ def broken_months(
 def _broken_month(one: Sealed, facts: dict[str, Any], register: Register) -> Iterator[Message]:
     folder, manifest = one
     for text in seals.seal_violations(folder, manifest):
-        yield Message("seal.of_month", label=facts["label"], TEXT=text)
+        yield Message("seal.of_month", label=facts["label"], text=text)
     if contradiction := register.contradicts(manifest):
         yield contradiction
     for name in _NAMED:

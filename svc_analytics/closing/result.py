@@ -11,13 +11,12 @@ import pyarrow as pa
 
 from svc_analytics.formatting.display import Display, display_table
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.log import log_lines
-from svc_analytics.messages import Message, clauses
+from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.periods import noun_of
-from svc_analytics.render.document import Reason, Unknown
-from svc_analytics.render.standing import UNCHECKED, ReceiptsState
+from svc_analytics.render.document import UNCHECKED, Reason, ReceiptsState, Unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,15 +100,15 @@ class CloseResult(Displayable):
         facts = {name: getattr(self, name) for name in ("label", "seal", "version", "folder")}
         yield Message(_OUTCOMES[self.state], **facts)
         why = "but {REASON}" if self.seal else "because {REASON}"
-        yield from (Message(why, REASON=reason.text) for reason in self.reasons)
-        yield from [Message(why, REASON=self.doubt)] if self.doubt else []
+        yield from (Message(why, reason=translated(reason.text)) for reason in self.reasons)
+        yield from [Message(why, reason=self.doubt)] if self.doubt else []
         yield from (unknown.text for unknown in self.unknown)
         if self.is_new:
             yield from [Message("signed by key {key}", key=self.signed_by)] * bool(self.signed_by)
             yield from [Message("stamped by the authority of SVC_TSA_URL")] * self.is_stamped
             yield from [Message("receipts not checked")] * (self.receipts == UNCHECKED)
         if self.note:
-            yield Message("note: {NOTE}", NOTE=self.note)
+            yield Message("note: {NOTE}", note=self.note)
 
     def _display(self) -> Display:
         title = "differences from the version before"

@@ -21,7 +21,7 @@ from svc_analytics.closing.seals import (
 from svc_analytics.errors import LakeError, StoreError, StoreUnavailable, text_of
 from svc_analytics.lake.lake import Lake
 from svc_analytics.log import LOG
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.proofs import chain
 from svc_analytics.proofs.checkpoint import tree_of, write_checkpoint
 from svc_analytics.proofs.lines import require_secret
@@ -114,7 +114,7 @@ def chain_faults(lake: Lake | None) -> list[Message]:
     try:
         known = read_known(statements, register) or {"checkpoints": []}
     except LakeError as error:
-        return [Message("text.error", ERROR=text_of(error))]
+        return [Message("text.error", error=translated(text_of(error)))]
     listed = {each["seal"]: each["checkpoint"] for each in known["checkpoints"]}
     return [
         Message("seal.chain_of_other", chain=chain.FILE, label=one["label"])

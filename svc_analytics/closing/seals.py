@@ -20,7 +20,7 @@ from svc_analytics.files import hash_file, make_folder
 from svc_analytics.formatting.tables import csv_line
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
 from svc_analytics.proofs.sealed_zones import seal_of as seal_of
@@ -357,7 +357,9 @@ def broken_chain(
     by_folder = [manifests_of(period.shift(-1), folder) for folder in folders]
     earlier = [one for manifests in by_folder for one in manifests]
     seal = manifest.get("previous_seal")
-    broken = [*_missing(Message("seal.no_before", NOUN=period.noun, seal=seal), seal, earlier)]
+    broken = [
+        *_missing(Message("seal.no_before", noun=translated(period.noun), seal=seal), seal, earlier)
+    ]
     named = [one for one in earlier if one["seal"] == seal]
     broken += filter(None, map(register.contradicts, named[:1]))
     if seal is None:
@@ -405,7 +407,9 @@ def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, Message]:
         for seal in read_register(lake.path / STATEMENTS).seals_of(key)[-1:]
     }
     if after := _first_after(period, folder):
-        warnings[after["seal"]] = Message(_SEALED_FIRST, label=after["label"], NOUN=period.noun)
+        warnings[after["seal"]] = Message(
+            _SEALED_FIRST, label=after["label"], noun=translated(period.noun)
+        )
     return warnings
 
 

@@ -26,7 +26,7 @@ from svc_analytics import instants
 from svc_analytics.api.client import Client
 from svc_analytics.instants import MINUTE, SECOND, duration, format_instant, to_micros
 from svc_analytics.lake.footer import CLOCK_TOLERANCE
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.records.bulk_parser import scan_page
 from svc_analytics.schema import Stream
 
@@ -130,7 +130,7 @@ def _note_outliers(answers: Iterable[Answer], service: int) -> list[Message]:
         return []
     off = max(wrong, key=lambda at: abs(at - service)) - service
     text = _OUTLIER if len(wrong) == 1 else _OUTLIERS
-    return [Message(text, count=len(wrong), OFF=duration(off))]
+    return [Message(text, count=len(wrong), off=translated(duration(off)))]
 
 
 def _note_doubt(clock: RunClock) -> list[Message]:
@@ -139,4 +139,4 @@ def _note_doubt(clock: RunClock) -> list[Message]:
         return []
     off = clock.service - clock.machine
     text = _AHEAD if off > 0 else _BEHIND
-    return [Message(text, OFF=duration(off), until=format_instant(clock.now))]
+    return [Message(text, off=translated(duration(off)), until=format_instant(clock.now))]

@@ -21,7 +21,7 @@ from svc_analytics.config import Settings
 from svc_analytics.coverage import Span
 from svc_analytics.errors import ConfigError, DataError, NotFound, ProtocolError
 from svc_analytics.files import locked
-from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.side_files import begin_side_folders, keep_objects
 from svc_analytics.messages import Message

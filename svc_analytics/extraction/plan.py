@@ -17,9 +17,9 @@ from svc_analytics.coverage import (
 )
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction.segments import Segment
-from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import BEGINNING, HOUR, format_instant, from_micros
 from svc_analytics.lake.footer import MonthFileFooter, Unlisted
 from svc_analytics.lake.lake import Lake, whole_coverage
@@ -27,7 +27,7 @@ from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.log import log_lines
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import utc_months
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.warehouse.acknowledgements import (
@@ -136,14 +136,16 @@ class ExtractionResult(Displayable):
         for name, ids in self.unlisted.items():
             text = _GONE if len(ids) == 1 else _MANY_GONE
             if ids:
-                new.append(Message(text, STREAM=STREAMS[name].words, count=f"{len(ids):,}"))
+                new.append(
+                    Message(text, stream=translated(STREAMS[name].words), count=f"{len(ids):,}")
+                )
         return [*new, *(each.text for each in self.short_lists.values())]
 
     @property
     def retractions(self) -> list[Message]:
         """The time that had been called read before it had come, in words."""
         return [
-            Message(_RETRACTED, STREAM=STREAMS[name].words, **span_values(span))
+            Message(_RETRACTED, stream=translated(STREAMS[name].words), **span_values(span))
             for name, spans in self.retracted.items()
             for span in spans
         ]
@@ -165,7 +167,7 @@ class ExtractionResult(Displayable):
         """The streams that were not read, each with the sentence that says so."""
         text = "{STREAM} were not extracted: {WHY}"
         return {
-            name: Message(text, STREAM=STREAMS[name].words, WHY=why)
+            name: Message(text, stream=translated(STREAMS[name].words), why=translated(why))
             for name, why in self.not_extracted.items()
         }
 

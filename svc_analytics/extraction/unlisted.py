@@ -25,7 +25,7 @@ from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.lake.footer import GONE, KNOWN, NOT_ASKED, Unlisted
 from svc_analytics.lake.side_files import QuarantinedRecord
 from svc_analytics.lake.writing.writer import LakeWriter
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import month_of
 from svc_analytics.records.record_parser import Records, is_record_of, parse_records
 from svc_analytics.schema import Stream, is_within
@@ -194,7 +194,7 @@ class MissingRecords:
         held = sum(self._files.footers[month].totals.rows for month in holes)
         months = " to ".join(dict.fromkeys([min(holes), max(holes)]))
         values = {"count": f"{len(missing):,}", "total": f"{held:,}", "months": months}
-        text = Message("service.list_lacks", STREAM=self._stream.words, **values)
+        text = Message("service.list_lacks", stream=translated(self._stream.words), **values)
         return ShortList(min(each.booked_at for each in missing), text)
 
     def _note(self, standings: Mapping[str, Standing]) -> list[str]:

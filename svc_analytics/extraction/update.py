@@ -36,11 +36,11 @@ from svc_analytics.extraction.plan import (
 from svc_analytics.extraction.segments import MOST, SegmentQueue
 from svc_analytics.extraction.unlisted import MissingRecords
 from svc_analytics.extraction.workers import WorkerPool
-from svc_analytics.formatting.counts import counted
+from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.lake.writing.writer import LakeWriter, open_writer
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.records.bulk_parser import load_parser
 from svc_analytics.schema import STREAMS, Stream
 
@@ -199,7 +199,11 @@ def read_merchant(
         # A lake that does not say it may have been read from this address.
         was_read = lake.exists and lake.service in (None, settings.base_url)
         if away.advice and not was_read:
-            values = {"address": settings.base_url, "TROUBLE": away.trouble, "ADVICE": away.advice}
+            values = {
+                "address": settings.base_url,
+                "trouble": translated(away.trouble),
+                "advice": translated(away.advice),
+            }
             raise NoService(Message("service.never_read", **values), path=away.path) from away
         raise
     ids = sorted({profile["id"] for profile, _ in answers})

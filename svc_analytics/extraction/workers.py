@@ -17,7 +17,7 @@ from svc_analytics.extraction.sweep import Sweep
 from svc_analytics.instants import format_instant
 from svc_analytics.interrupts import check_stop
 from svc_analytics.lake.writing.writer import LakeWriter
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.schema import STREAMS, Stream
 
 MOST_READINGS = 3  # in one run, of time in which the list moves
@@ -140,16 +140,17 @@ class WorkerPool:
     def _report(self, batch: RowBatch) -> None:
         self._run.pages += len(batch.received)
         self._run.rows[batch.stream.name] += sum(batch.received)
+        stream = translated(batch.stream.words)
         for progress in batch.progress:
             for span in progress.doubtful:
-                values = {"STREAM": batch.stream.words, "count": MOST_READINGS}
-                self._run.notes.append(Message(_MOVED, **values, **span_values(span)))
+                values = {"stream": stream, "count": MOST_READINGS, **span_values(span)}
+                self._run.notes.append(Message(_MOVED, **values))
                 before = self._run.doubtful.get(batch.stream.name, ())
                 self._run.doubtful[batch.stream.name] = union(before, [span])
             if progress.out_of_order:
                 older, newer = map(format_instant, progress.out_of_order)
-                values = {"STREAM": batch.stream.words, "newer": newer, "older": older}
-                self._run.notes.append(Message(_OUT_OF_ORDER, **values))
+                text = Message(_OUT_OF_ORDER, stream=stream, newer=newer, older=older)
+                self._run.notes.append(text)
         self._show(batch)
 
     def _show(self, batch: RowBatch) -> None:

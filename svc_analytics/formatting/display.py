@@ -5,26 +5,159 @@ Numbers stand at a readable scale, their points in one line; every digit is a ho
 stand the period, zone and status of what the table is made of.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from html import escape
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
 
 from svc_analytics.arguments import described
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.cells import Cell, CellMaker, in_line
-from svc_analytics.formatting.display_table import POINTED, DisplayTable, table_text
-from svc_analytics.formatting.numbers import RATE, coin_scales, kind_of, unit_name
-from svc_analytics.formatting.sanitize import escape_invisible, single_line
+from svc_analytics.formatting.cells import (
+    RATE,
+    ROUNDED,
+    Cell,
+    CellMaker,
+    coin_scales,
+    in_line,
+    kind_of,
+    plain_spaces,
+    unit_name,
+)
 from svc_analytics.formatting.standing import attach, standing_of
+from svc_analytics.formatting.tables import align
+from svc_analytics.formatting.texts import escape_invisible, single_line
 from svc_analytics.formatting.values import is_exact_number, rows_of
 from svc_analytics.language.words import merchant_names
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 
 MOST_ROWS = 50
 _TO_OPEN = "These tables open in a notebook, and on the page that --out writes."
+_HIDES_DIGITS = f"{ROUNDED} rounded for display; every digit:"
+POINTED = f"{_HIDES_DIGITS} point at it, or exact=True"
+_TYPED = f"{_HIDES_DIGITS} --exact, in Python exact=True"  # a terminal has nothing to point at
+
+_GAP = 2  # letters between columns
+_LINE = 24  # letters of a text that is broken into lines, if it is long
+
+
+@dataclass(frozen=True)
+class DisplayTable:
+    """A table to display: some of its rows as cells, and how many rows it has.
+
+    Every form is a renderer of it. The caption says what it is made of. A heading is printed above
+    the row of its number; a row's hint, and a column's meaning, are tooltips.
+    """
+
+    title: str
+    header: list[str]
+    rows: list[list[Cell]]
+    total: int
+    headings: dict[int, str] = field(default_factory=dict)
+    hints: dict[int, str] = field(default_factory=dict)
+    meanings: list[str] = field(default_factory=list)
+    footer: list[Cell] = field(default_factory=list)
+    totals: frozenset[int] = frozenset()  # the rows that are printed bold, under a rule
+    subtotals: frozenset[int] = frozenset()  # those under a rule alone
+    caption: str = ""
+    names: Sequence[
+        str
+    ] = ()  # of its columns or, where figures stand below each other, of its rows
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it has more rows than are displayed."""
+        return self.total > len(self.rows)
+
+    @property
+    def heads(self) -> list[str]:
+        """The heads of its columns, with a mark where digits of a number are hidden."""
+        columns = zip(self.header, *self.rows, strict=True)
+        return [
+            Message("{MARK} {COLUMN}", mark=translated(ROUNDED), column=translated(head))
+            if any(c.exact for c in cells)
+            else head
+            for head, *cells in columns
+        ]
+
+    @property
+    def rights(self) -> list[bool]:
+        """Which columns hold numbers."""
+        return [any(row[place].is_number for row in self.rows) for place in range(len(self.header))]
+
+    @property
+    def letters(self) -> int:
+        """How many letters it is wide at least, so that paper can have smaller ones."""
+        columns = [
+            [_unbroken(name), *map(_least, cells)]
+            for name, *cells in zip(self.heads, *self.rows, strict=True)
+        ]
+        return sum(max(column) + _GAP for column in columns)
+
+    @property
+    def hides_digits(self) -> bool:
+        """Whether it shows a rounded number."""
+        return any(cell.exact for cell in self._cells)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why cells are dashes, each reason once."""
+        dashes = {cell.note: cell.text for cell in self._cells if cell.note}
+        return [_why(dash, reason) for reason, dash in dashes.items()]
+
+    @property
+    def _cells(self) -> list[Cell]:
+        cells = [cell for row in (*self.rows, self.footer) for cell in row]
+        return cells + [cell.below for cell in cells if cell.below]
+
+    def notes(self, hides_digits: str) -> list[str]:
+        """Return why cells are dashes, whether digits are hidden, and how many rows there are."""
+        notes = [*self.reasons, *[hides_digits] * self.hides_digits]
+        if self.is_cut:
+            notes.append(f"the first {len(self.rows):,} of {self.total:,} rows")
+        return notes if self.rows else ["no row"]
+
+
+def headings_of(groups: Mapping[str, Sized]) -> dict[int, str]:
+    """Return the heading of each group by the number of its first row.
+
+    >>> headings_of({"Sales": ["a", "b"], "Refunds": ["c"]})
+    {0: 'Sales', 2: 'Refunds'}
+    """
+    return dict(zip(accumulate(map(len, groups.values()), initial=0), groups, strict=False))
+
+
+def _why(dash: str, reason: str) -> Message:
+    shown = reason if isinstance(reason, Message) else single_line(reason)
+    return Message("{DASH} {REASON}", dash=translated(dash), reason=translated(shown))
+
+
+def cell_text(cell: Cell) -> str:
+    """Write a cell as plain text."""
+    return f"{cell.text}{cell.padding}" if cell.is_number else single_line(cell.text)
+
+
+def _least(cell: Cell) -> int:
+    """Return how many letters of a cell must stand in one line."""
+    text = cell_text(cell)
+    return len(text) if cell.is_number or cell.is_fixed else _unbroken(text)
+
+
+def _unbroken(text: str) -> int:
+    """Return how wide a text is at least: its longest word, or a line of many words."""
+    return max(min(len(text), _LINE), *map(len, text.split() or [""]))
+
+
+def table_text(table: DisplayTable) -> str:
+    """Write a table for a terminal, its title and caption above, its notes below."""
+    rows = [[plain_spaces(cell_text(cell)) for cell in row] for row in table.rows]
+    header, rule, *body = align(table.heads, rows, table.rights).splitlines()
+    for place in sorted(table.headings, reverse=True):
+        body.insert(place, table.headings[place])
+    above = filter(None, [table.title, single_line(table.caption)])
+    return "\n".join([*above, header, rule, *body, *table.notes(_TYPED)])
 
 
 @dataclass(frozen=True)
@@ -116,7 +249,11 @@ def head_of(column: pa.Field, label_of: Callable[[str], str] = label, currency: 
         return text
     kind = kind_of(column)
     unit = unit_name(kind, currency) if currency or kind == RATE else ""
-    return text if not unit or unit in text else Message("{COLUMN}, {UNIT}", COLUMN=text, UNIT=unit)
+    return (
+        text
+        if not unit or unit in text
+        else Message("{COLUMN}, {UNIT}", column=translated(text), unit=translated(unit))
+    )
 
 
 def lined_up(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
@@ -156,7 +293,7 @@ def select_known(names: Sequence[str], known: Sequence[str]) -> list[str]:
     return list(names)
 
 
-# ---------- Tables to display as HTML
+# ---------- Tables as HTML, for notebooks and letters
 # All text is escaped: payers wrote some.
 
 
@@ -184,7 +321,6 @@ class TableWords:
     said: Callable[[str], str] = escape
     hint: Callable[[str], str] = escape
     cell: Callable[[Cell], str] = _cell_text
-    pointed: str = POINTED  # how every digit of a rounded number is seen
 
 
 _PLAIN = TableWords()
@@ -205,7 +341,7 @@ def framed(table: DisplayTable, html: str, words: TableWords = _PLAIN) -> str:
     above = words.said(caption if isinstance(caption, Message) else single_line(caption))
     caption = f"<div><small>{above}</small></div>"
     notes = "".join(
-        f"<div><small>{words.said(note)}</small></div>" for note in table.notes(words.pointed)
+        f"<div><small>{words.said(note)}</small></div>" for note in table.notes(POINTED)
     )
     above = title + caption * bool(table.caption)
     box = f'<div style="overflow-x:auto;--letters:{table.letters}">{html}</div>'

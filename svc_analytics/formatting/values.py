@@ -1,15 +1,18 @@
 """Values of tables as texts, one or a whole column: exact, plain, the same in every form."""
 
+import mmap
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.errors import QueryError
-from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.money import RATIO_SCALE, format_amount, group_digits
 
 
@@ -174,3 +177,35 @@ def changed_where(texts: pa.Array, pattern: str, change: Callable[[str], str]) -
         return texts
     changed = [change(text) for text in texts.filter(mask).to_pylist()]
     return pc.replace_with_mask(texts, mask, pa.array(changed, pa.string()))
+
+
+# ---------- Long tables in files that the process maps, so that they need not fit its memory
+# The system reads a page of such a file when something looks at it, and may drop it again.
+
+
+_mapped: WeakSet[mmap.mmap] = WeakSet()
+
+
+def map_table(reader: pa.RecordBatchReader, folder: Path) -> pa.Table:
+    """Write batches to a file in a folder, one after another, and return them as a table.
+
+    The file has no name: it is gone with the table, or with a process that is killed.
+    """
+    with tempfile.TemporaryFile(dir=folder) as file:
+        with pa.ipc.new_stream(file, reader.schema) as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+        file.flush()
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    _mapped.add(mapped)
+    return pa.ipc.open_stream(pa.py_buffer(mapped)).read_all()
+
+
+def drop_pages() -> None:
+    """Let go of what was read of mapped tables so far; what is read again comes from the file.
+
+    The system would do it where memory is short; so the process looks no larger than it is.
+    """
+    if hasattr(mmap, "MADV_DONTNEED"):  # where there is a call for it
+        for mapped in list(_mapped):
+            mapped.madvise(mmap.MADV_DONTNEED)

@@ -17,7 +17,7 @@ from pathlib import Path
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import locked
 from svc_analytics.instants import HOUR, MINUTE, format_instant
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.storage import Storage, merge_into
 
 _BOM = "\ufeff"
@@ -189,7 +189,7 @@ def _text_of(path: Path) -> str:
         raise _refused(path, line, Message("typed.not_utf_8")) from error
     except OSError as error:
         fault = Message("typed.unreadable", reason=error.strerror or type(error).__name__)
-        raise ConfigError(Message("typed.file", path=path, FAULT=fault)) from error
+        raise ConfigError(Message("typed.file", path=path, fault=fault)) from error
 
 
 def _read(
@@ -253,7 +253,7 @@ def _check_head(
     }
     wrong = [Message(code, name=name) for code, names in named.items() for name in names]
     if wrong:
-        why = Message("typed.first_line", WHY=wrong[0], columns=",".join(columns))
+        why = Message("typed.first_line", why=wrong[0], columns=",".join(columns))
         raise _refused(path, head.line, why)
 
 
@@ -265,5 +265,7 @@ def _cells(path: Path, head: _CsvRecord, record: _CsvRecord) -> dict[str, str]:
 
 
 def _refused(path: Path, line: int, why: object) -> ConfigError:
-    fault = Message("typed.line", line=line, WHY=why if isinstance(why, str) else str(why))
-    return ConfigError(Message("typed.wrong", path=path, FAULT=fault))
+    fault = Message(
+        "typed.line", line=line, why=translated(why if isinstance(why, str) else str(why))
+    )
+    return ConfigError(Message("typed.wrong", path=path, fault=fault))

@@ -20,7 +20,7 @@ from svc_analytics.engines.rehearsal import RecordingEngine, open_rehearsal, reh
 from svc_analytics.engines.support import models
 from svc_analytics.engines.trees import Tree, call_of
 from svc_analytics.engines.warehouse import EngineWarehouse
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakes.views import MERCHANT, open_views, public_views
 from svc_analytics.warehouse.models import Model, models_used_by

@@ -18,12 +18,10 @@ from svc_analytics.closing.states.stated import statement
 from svc_analytics.engines.connect import connect, of_one_snapshot
 from svc_analytics.engines.engine import Engine
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.counts import counted
-from svc_analytics.formatting.display import Display, names_of, text_table
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display import Display, DisplayTable, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
+from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.instants import now as now_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
@@ -38,7 +36,7 @@ from svc_analytics.money import (
 )
 from svc_analytics.periods import Period
 from svc_analytics.render.compared.figures import Side, comparable_figures
-from svc_analytics.render.standing import standing_text
+from svc_analytics.render.document import standing_text
 from svc_analytics.statements.comparison import side_of
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.figures import Figure, read_figures
@@ -258,7 +256,7 @@ class GroupStatement(Displayable):
 
     def to_html(self) -> str:
         """Return the same as a page that stands alone."""
-        from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
+        from svc_analytics.render.compared.forms import comparison_page  # loads matplotlib
 
         names = "; ".join(names_of(statement.merchant) for statement in self.statements.values())
         return comparison_page(self._display(), names)

@@ -13,7 +13,7 @@ from datetime import date
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.language.words import RULES, Catalogue, other_languages, read_catalogue
-from svc_analytics.messages import PLACE, Message
+from svc_analytics.messages import PLACE, Label, Message
 from svc_analytics.periods import CALENDARS, JALALI
 
 LATIN_DIGITS = "latin"
@@ -23,7 +23,7 @@ _GREGORIAN_DAY = re.compile(r"(19|[2-9][0-9])[0-9]{2}-[0-9]{2}-[0-9]{2}(?![0-9])
 WORDED = {
     *("kind", "severity", "check_name", "detail", "stream", "state", "reading", "status", "unit"),
     *("incurred_by", "fee_bearer", "verdict", "receipt_verdict", "reason", "key_class", "note"),
-    *("name", "change", "cause", "subject"),
+    *("name", "change", "cause", "subject", "group", "figure", "label", "of"),
 }
 BETWEEN = " · "  # an English text and its Persian
 _NUMBER = re.compile(
@@ -192,13 +192,12 @@ class Language:
         template = self._catalogue.words_of(message.code)
         if template is None:
             return None
-        values = {name: self._part(name, value) for name, value in message.values.items()}
+        values = {name: self._part(value) for name, value in message.values.items()}
         return _fill(template, values)
 
-    def _part(self, name: str, value: object) -> str:
-        text = value if isinstance(value, str) else str(value)
-        is_text = isinstance(text, Message) or name.isupper()
-        return (self.translation(text) if is_text else None) or self.value(text)
+    def _part(self, value: object) -> str:
+        words = self.translation(value) if isinstance(value, Message | Label) else None
+        return words or self.value(value if isinstance(value, str) else str(value))
 
 
 ENGLISH = Language()

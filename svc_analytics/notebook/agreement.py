@@ -34,7 +34,7 @@ def compared(statement: Statement, claims: Mapping[str, Claim]) -> Message:
                 raise AssertionError(_difference(figure, claim, row, claimed))
     unknown = len(claims) * len(rows) - count
     agree = Message("agreement.agree", count=count)
-    return Message("agreement.skipped", AGREE=agree, count=unknown) if unknown else agree
+    return Message("agreement.skipped", agree=agree, count=unknown) if unknown else agree
 
 
 def _difference(figure: str, claim: Claim, row: dict[str, Any], claimed: Decimal | int) -> Message:

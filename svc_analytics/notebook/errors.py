@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.errors import NoLake, SvcError, class_name, text_of
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.messages import Message
 
 INTERRUPTED = "Interrupted: the cell was stopped. What the lake holds is sound; run it again."

@@ -11,7 +11,7 @@ from svc_analytics.instants import format_instant
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.desk.panel import Desk
 from svc_analytics.notebook.show import is_statement
-from svc_analytics.render.standing import status_look, status_word
+from svc_analytics.render.document import status_look, status_word
 
 # Runs behind the last cell; what it prints is read and taken out again.
 QUESTION = "print(__import__('svc_analytics.notebook.facts', fromlist=['_']).page_facts(globals()))"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import needs_extra
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import single_line
 
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 # Scripts for diagrams, which the template would fetch; our notebooks have no diagrams.

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.formatting.display import Display, arrow_of, display_table, names_of
-from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import now
 from svc_analytics.notebook.agreement import Claim, compared
 from svc_analytics.notebook.errors import ipython_shell, sentence_of
 from svc_analytics.periods import GREGORIAN, month, month_of
-from svc_analytics.render.standing import proof_lines, status_note
+from svc_analytics.render.document import proof_lines, status_note
 from svc_analytics.statements.explain import record_columns
 from svc_analytics.warehouse.figures import find_figure
 

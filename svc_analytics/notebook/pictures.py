@@ -23,7 +23,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.language.catalogue import Language
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.picked import Live, Picked
 from svc_analytics.notebook.show import has_trend, is_statement
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
@@ -206,7 +206,9 @@ def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
     known = table.tables["summary"][figure]
     is_unread = known.null_count or (table.needs_attention and not len(known))
     causes = unknown_causes(table)
-    because = Message("unknown.because_in_chart", REASONS=causes) if causes else UNDEFINED
+    because = (
+        Message("unknown.because_in_chart", reasons=translated(causes)) if causes else UNDEFINED
+    )
     why = because if is_unread else NOTHING
     if chart.__name__ == "usd_bridge":
         return bridge_table(table.tables, table.period), why

@@ -13,7 +13,7 @@ from typing import Any
 from svc_analytics.environment import PREFIX, here
 from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.files import atomic_write
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.notebook.facts import QUESTION
 

@@ -13,12 +13,13 @@ import pyarrow as pa
 from svc_analytics.formatting.display import (
     MOST_ROWS,
     Display,
+    DisplayTable,
     arrow_of,
+    cell_text,
     framed,
     label,
     select_known,
 )
-from svc_analytics.formatting.display_table import DisplayTable, cell_text
 from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.picked import Live, Picked, rows_of_coin, table_of
 from svc_analytics.notebook.show import display_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 
 MONTH, QUARTER, YEAR, TO_DATE = "month", "quarter", "year", "year to date"
 LENGTHS = {MONTH: 1, QUARTER: 3, YEAR: 12}  # months; a year to date has one to twelve
@@ -67,12 +67,15 @@ class Calendar:
         """Write the name of a period for people: `October 2026`, `Q3 2026` or `Year 2026`."""
         year, place = self.year_text(first // 12), first % 12
         if kind == QUARTER:
-            return Message("part.year", NAME=f"Q{place // 3 + 1}", year=year)
+            return Message("part.year", name=translated(f"Q{place // 3 + 1}"), year=year)
         if kind == YEAR:
-            return Message("part.year", NAME="Year", year=year)
+            return Message("part.year", name=translated("Year"), year=year)
         if count == 1:
-            return Message("part.year", NAME=self.months[place], year=year)
-        months = {"NAME": self.months[place], "LAST": self.months[count - 1]}
+            return Message("part.year", name=translated(self.months[place]), year=year)
+        months = {
+            "name": translated(self.months[place]),
+            "last": translated(self.months[count - 1]),
+        }
         return Message("part.months", **months, year=year)
 
     def year_text(self, year: int) -> str:

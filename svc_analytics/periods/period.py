@@ -10,7 +10,7 @@ from datetime import date
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods.calendar import LENGTHS, MONTH, TO_DATE, noun_of
 from svc_analytics.periods.calendars import GREGORIAN, find_calendar
 from svc_analytics.periods.zones import Change, ZoneClock, clock_of
@@ -90,7 +90,7 @@ class Period:
     def local_bounds(self) -> str:
         """From when to when it lasts, in its own calendar and zone, for people."""
         start, end = self.moment(self.start), self.moment(self.end)
-        return Message("part.bounds", START=start, END=end, zone=self.zone)
+        return Message("part.bounds", start=start, end=translated(end), zone=self.zone)
 
     @property
     def folder(self) -> str:
@@ -110,14 +110,14 @@ class Period:
         """Write the day of an instant without its year, such as `1 November` or `8 Aban`."""
         calendar = find_calendar(self.calendar)
         _, number, place = calendar.split(self.clock.local(micros).date())
-        return Message("part.day", day=place, MONTH=calendar.months[number - 1])
+        return Message("part.day", day=place, month=translated(calendar.months[number - 1]))
 
     def moment(self, micros: int) -> Message:
         """Write an instant for people, such as `1 November 2026 00:00`."""
         calendar = find_calendar(self.calendar)
         local = self.clock.local(micros)
         year, number, place = calendar.split(local.date())
-        named = {"MONTH": calendar.months[number - 1], "year": calendar.year_text(year)}
+        named = {"month": translated(calendar.months[number - 1]), "year": calendar.year_text(year)}
         return Message("part.moment", day=place, **named, time=f"{local:%H:%M}")
 
     def shift(self, count: int) -> "Period":

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pybase64
 
 from svc_analytics.errors import ApiError, DataError, NotFound, ProtocolError
-from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.messages import Message
 from svc_analytics.money import SCALE
 from svc_analytics.schema import MONEY
@@ -420,7 +420,7 @@ class OnlineVerifier:
         if is_verified and verdict.verdict == "bad_signature" and not verdict.differences:
             return Verdict("valid", Message("receipt.ring_incomplete"), verdict.receipt)
         code = "receipt.service_verifies" if is_verified else "receipt.service_refuses"
-        return replace(verdict, reason=Message(code, REASON=verdict.reason))
+        return replace(verdict, reason=Message(code, reason=verdict.reason))
 
     def _payment_if_verified(self, token: str, payment_id: str) -> Mapping[str, Any] | None:
         try:

@@ -22,8 +22,8 @@ from svc_analytics.arguments import check_path
 from svc_analytics.config import Settings, read_data_dir, read_settings
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, DataError, LakeError
-from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.formatting.tables import to_frame
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, clauses

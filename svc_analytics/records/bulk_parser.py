@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.money import AMOUNT_PATTERN
 from svc_analytics.records.page import Page, check_cursor, parse_page
 from svc_analytics.records.raw_json import DEEPEST, count_marks, is_plain

@@ -15,9 +15,9 @@ import msgspec
 import pyarrow as pa
 
 from svc_analytics.errors import DataError
-from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import parse_instant
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.money import drop_surplus_zeros, parse_amount
 from svc_analytics.periods import month
 from svc_analytics.records.page import Page
@@ -167,7 +167,9 @@ def _read_amount(column: Column, raw: bytes) -> tuple[Decimal | None, bool]:
     try:
         return parse_amount(shorter), shorter == text
     except DataError as error:
-        raise DataError(Message("record.wrong", field=column.name, REASON=error.args[0])) from error
+        raise DataError(
+            Message("record.wrong", field=column.name, reason=translated(error.args[0]))
+        ) from error
 
 
 def _read_instant(column: Column, raw: bytes) -> tuple[int | None, bool]:
@@ -177,7 +179,9 @@ def _read_instant(column: Column, raw: bytes) -> tuple[int | None, bool]:
     try:
         micros, is_whole = parse_instant(text)
     except DataError as error:
-        raise DataError(Message("record.wrong", field=column.name, REASON=error.args[0])) from error
+        raise DataError(
+            Message("record.wrong", field=column.name, reason=translated(error.args[0]))
+        ) from error
     if not CALENDAR[0] <= micros < CALENDAR[1]:
         raise DataError(Message("record.other_year", field=column.name, text=text))
     return micros, is_whole

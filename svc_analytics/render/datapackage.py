@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.books.presets import csv_file
-from svc_analytics.formatting.numbers import COIN, COUNT, PLAIN, RATE, RATIO, USD, kind_of
+from svc_analytics.formatting.cells import COIN, COUNT, PLAIN, RATE, RATIO, USD, kind_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.render import journal
 from svc_analytics.render.document import Document

@@ -1,15 +1,21 @@
-"""The statement as renderers see it: its tables, period and manifest."""
+"""The statement as renderers see it: its tables, period and manifest, and what it is worth."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from svc_analytics.messages import Message, listed, stored_text
-from svc_analytics.periods import Period
+from svc_analytics.formatting.cells import coin_scales
+from svc_analytics.formatting.standing import Standing
+from svc_analytics.instants import from_micros
+from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.messages import Message, clauses, listed, stored_text, translated
+from svc_analytics.periods import GREGORIAN, Period, month_of
+from svc_analytics.proofs.statuses import Status
 from svc_analytics.render.external import ExternalFigures
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.warehouse.figures import in_sentence
@@ -63,7 +69,11 @@ class Unknown:
         else:  # of an earlier release, whose page said it so
             because = because.replace("payout_records", "payout records")
         code = "unknown.sentence_of_one" if len(self.figures) == 1 else "unknown.sentence"
-        values = {"FIGURES": listed(names), "COINS": listed(self.coins), "BECAUSE": because}
+        values = {
+            "figures": listed(names),
+            "coins": listed(self.coins),
+            "because": translated(because),
+        }
         return Message(code, **values)
 
     def to_json(self) -> dict[str, Any]:
@@ -141,3 +151,125 @@ class Document(ABC):
     @abstractmethod
     def manifest(self, files: dict[str, Any], hashes: Hashes | None = None) -> dict[str, Any]:
         """Return the facts of its folder."""
+
+
+# ---------- What a statement is worth, and what its status rests on
+
+
+RECEIPTS = "receipts"  # the table with a row for each receipt
+UNCHECKED = "not_checked"  # the verdict on a receipt that nothing verified, and the state of all
+_MISSING = "missing"  # the verdict on a payment without a receipt
+ReceiptsState = Literal["none", "not_checked", "partly_checked", "checked"]
+_RECEIPTS = {"not_checked": "standing.not_checked", "partly_checked": "standing.partly_checked"}
+_AMOUNTS = ("currency", "gross", "fee", "net")  # of a line: the places of its coin
+
+
+def document_standing(statement: Document, language: Language = ENGLISH) -> Standing:
+    """Return the standing that every table and picture of a statement carries."""
+    period = statement.period
+    lines = statement.tables["lines"]
+    amounts = lines.select([name for name in _AMOUNTS if name in lines.column_names])
+    return Standing(
+        text=standing_text(statement),
+        first_open_day=f"{period.clock.local(statement.as_of):%Y-%m-%d}",
+        first_open_month=month_of(statement.as_of, period.zone, period.calendar).label,
+        scales=coin_scales([statement.tables["summary"], amounts]),
+        calendar=period.calendar,
+        language=language.code,
+        digits=language.digits,
+    )
+
+
+def sealed_state(statement: Document) -> MonthState | None:
+    """Return the state of a statement's month, if a version of it is sealed."""
+    return statement.state if statement.state and statement.state.is_sealed else None
+
+
+def proof_statuses(statement: Document) -> tuple[Status, ...]:
+    """Return the four statuses of a sealed statement; none of any other."""
+    state = sealed_state(statement)
+    return state.statuses if state else ()
+
+
+def proof_lines(statement: Document) -> list[Message]:
+    """Return the four statuses of a sealed statement as lines; none of any other."""
+    statuses = proof_statuses(statement)
+    return [
+        Message("proof.line", name=translated(each.name), text=translated(each.text))
+        for each in statuses
+    ]
+
+
+def status_word(statement: Document) -> str:
+    """Return the status of a statement for people: the state of its month, where it is known."""
+    return statement.state.word if statement.state else statement.status
+
+
+def status_look(statement: Document) -> str:
+    """Return how the status looks on a page: sealed, changed, provisional or final."""
+    state = sealed_state(statement)
+    return state.kind if state else statement.status
+
+
+def standing_text(statement: Document) -> Message:
+    """Return a statement's period, zone and status in one line, with the first reason."""
+    head = _head(statement, status_word(statement))
+    if not statement.reasons:
+        return head
+    read = f"{from_micros(statement.as_of):%Y-%m-%d %H:%MZ}"
+    text = Message(
+        "standing.open",
+        head=translated(head),
+        instant=read,
+        reason=translated(statement.reasons[0].text),
+    )
+    if others := len(statement.reasons) - 1:
+        code = "standing.one_more" if others == 1 else "standing.more"
+        return Message(code, head=translated(text), count=others)
+    return text
+
+
+def _head(statement: Document, status: str) -> Message:
+    period = statement.period
+    values = {"label": period.label, "zone": period.zone, "status": translated(status)}
+    if period.calendar == GREGORIAN:
+        return Message("standing.settled", **values)
+    return Message("standing.settled_in", calendar=translated(period.calendar), **values)
+
+
+def receipts_state(tables: Mapping[str, pa.Table]) -> ReceiptsState:
+    """Return whether the receipts of a statement were checked; `none` if it has no receipt."""
+    if RECEIPTS not in tables:
+        return "none"
+    verdicts = tables[RECEIPTS]["verdict"]
+    is_open = pc.equal(verdicts.filter(pc.not_equal(verdicts, _MISSING)), UNCHECKED)
+    if not len(is_open):
+        return "none"
+    if not pc.any(is_open).as_py():
+        return "checked"
+    return "not_checked" if pc.all(is_open).as_py() else "partly_checked"
+
+
+def status_note(statement: Document) -> Message:
+    """Explain a statement's status, in sentences for people."""
+    note, receipts = _status_note(statement), receipts_state(statement.tables)
+    if statement.reasons or receipts not in _RECEIPTS:
+        return note
+    return Message(_RECEIPTS[receipts], standing=translated(note))
+
+
+def _status_note(statement: Document) -> Message:
+    period, state = statement.period, sealed_state(statement)
+    version = state.version if state else 0
+    if state and state.kind == "changed":
+        return Message("standing.changed", version=version, reissue=translated(state.reissue))
+    if statement.reasons:
+        reasons = clauses(*(reason.text for reason in statement.reasons))
+        code = "standing.sealed_open" if state else "standing.provisional"
+        return Message(
+            code, period=translated(period.noun), reasons=translated(reasons), version=version
+        )
+    if period.is_longer:
+        code = "standing.longer_sealed" if state else "standing.longer_final"
+        return Message(code, period=translated(period.noun), version=version)
+    return Message("standing.sealed" if state else "standing.final", version=version)

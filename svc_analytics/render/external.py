@@ -75,21 +75,6 @@ class ExternalFigures:
         return [{**row, WORTH: self.opening.get(row["currency"])} for row in coins]
 
 
-@dataclass(frozen=True)
-class _Days:
-    """The local days whose rates hold for positions: the last one, and that before the first."""
-
-    closing: date
-    opening: date
-
-    @classmethod
-    def of(cls, period: Period, as_of: int) -> "_Days":
-        """Return the days of a period; while it is running, it closes when it was last read."""
-        ends = (max(min(period.end, as_of), period.start + 1), period.start)
-        closing, opening = (period.clock.local(end - 1).date() for end in ends)
-        return cls(closing, opening)
-
-
 def convert(
     tables: Mapping[str, pa.Table], period: Period, as_of: int, rates: ExternalRates
 ) -> ExternalFigures:
@@ -98,11 +83,15 @@ def convert(
     Raises `ConfigError` naming the days that have no rate, and `DataError` where the lines do not
     add up to the summary.
     """
-    days, coins = _Days.of(period, as_of), _stated(tables)
+    # While the period is running, it closes when it was last read.
+    ends = (max(min(period.end, as_of), period.start + 1), period.start)
+    closing, opening = (period.clock.local(end - 1).date() for end in ends)
+    coins = _stated(tables)
     moved = dict(_known(coins, usd_by_day(tables["lines"], from_micros(period.start))))
-    worth = {each["currency"]: {days.closing: each[WORTH]} for each in _with_worth(coins)}
-    before = [row for row in _trend(tables) if row["month"] == month_before(period)]
-    opened = {each["currency"]: {days.opening: each[WORTH]} for each in _with_worth(before)}
+    worth = {each["currency"]: {closing: each[WORTH]} for each in _with_worth(coins)}
+    trend = tables[TREND].to_pylist() if TREND in tables else []
+    before = [row for row in trend if row["month"] == month_before(period)]
+    opened = {each["currency"]: {opening: each[WORTH]} for each in _with_worth(before)}
     amounts = moved | {(coin, WORTH): parts for coin, parts in worth.items()}
     every = [*amounts.values(), *opened.values()]
     used = rates.only(day for parts in every for day, usd in parts.items() if usd)
@@ -180,11 +169,6 @@ def _known(
 
 def _with_worth(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [row for row in rows if row.get(WORTH) is not None]
-
-
-def _trend(tables: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
-    """Return the months before; none where the statement has no such table."""
-    return tables[TREND].to_pylist() if TREND in tables else []
 
 
 def _sum(parts: Mapping[date, Decimal], by_day: Mapping[date, ExternalRate]) -> Decimal:

@@ -5,16 +5,19 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from svc_analytics.formatting.cells import Cell, CellMaker, number_cell, unknown_cell
-from svc_analytics.formatting.display import head_of, lined_up, select_known
-from svc_analytics.formatting.display_table import DisplayTable, headings_of
-from svc_analytics.formatting.numbers import USD, kind_of
+from svc_analytics.formatting.cells import USD, Cell, CellMaker, kind_of, number_cell
+from svc_analytics.formatting.display import (
+    DisplayTable,
+    head_of,
+    headings_of,
+    lined_up,
+    select_known,
+)
 from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import is_exact_number
-from svc_analytics.messages import Message, clauses
+from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.render.document import Document, Open
-from svc_analytics.render.face.all_coins import ALL_COINS, parts_of
-from svc_analytics.render.face.face import TOTALS, Face
+from svc_analytics.render.face import ALL_COINS, TOTALS, Face, parts_of
 from svc_analytics.warehouse.figures import (
     describe,
     figure_groups,
@@ -79,7 +82,7 @@ def summary_groups(columns: Sequence[str]) -> dict[str, list[str]]:
 
 def more_on(group: str) -> Message:
     """Head the figures of a group that do not stand on the face of a statement."""
-    return Message("More on {GROUP}", GROUP=group.lower())
+    return Message("More on {GROUP}", group=translated(group.lower()))
 
 
 def definition_groups() -> dict[str, list[dict[str, str]]]:
@@ -107,7 +110,7 @@ def meaning(table: str, column: str) -> str:
 def unknown_reason(statement: Open) -> str:
     """Say why figures of what was not read are unknown."""
     reasons = unknown_causes(statement)
-    return Message("unknown.because", REASONS=reasons) if reasons else UNDEFINED
+    return Message("unknown.because", reasons=translated(reasons)) if reasons else UNDEFINED
 
 
 def unknown_causes(statement: Open) -> str:
@@ -175,9 +178,8 @@ class FigureCells:
         if not usd:
             return _EMPTY
         value = self.face.usd(name)
-        if value is None:
-            return unknown_cell(self.why_no_total(usd), is_number=True)
-        return number_cell(value, USD, is_exact=self.is_exact)
+        why = self.why_no_total(usd) if value is None else ""
+        return number_cell(value, USD, is_exact=self.is_exact, why=why)
 
     def why_no_total(self, name: str) -> str:
         """Say why all coins together have no value: the reason of the first that has none."""
@@ -194,13 +196,13 @@ def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:
     """Say why a figure of the summary has no value."""
     for unknown in statement.unknown:
         if name in unknown.figures and row["currency"] in unknown.coins:
-            return Message("unknown.because", REASONS=unknown.because)
+            return Message("unknown.because", reasons=translated(unknown.because))
     figure = read_figures().get(name)
     is_read = figure is not None and figure.is_read(row)
     if figure and figure.unread and not is_read:
-        return Message("unknown.because", REASONS=figure.unread)
+        return Message("unknown.because", reasons=translated(figure.unread))
     if figure and figure.denominator and row.get(figure.denominator) == 0:
-        return Message("unknown.zero_below", FIGURE=in_sentence(figure.denominator))
+        return Message("unknown.zero_below", figure=translated(in_sentence(figure.denominator)))
     if figure and figure.unstated and is_read:
-        return Message("unknown.because", REASONS=figure.unstated)
+        return Message("unknown.because", reasons=translated(figure.unstated))
     return unknown_reason(statement)

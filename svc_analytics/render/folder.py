@@ -14,12 +14,12 @@ from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.external_rates import currency_code
 from svc_analytics.files import hash_file
-from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import csv_pairs
+from svc_analytics.formatting.values import drop_pages
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.log import LOG
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.render.datapackage import column_meaning, write_datapackage
 from svc_analytics.render.document import Document
 from svc_analytics.render.formats import DOCUMENTS
@@ -145,7 +145,11 @@ def write_folder(
     output.check()
     for name in _unfit(output.formats, statement):
         period, status = statement.period, statement.status
-        values = {"label": period.folder, "STATUS": status, "NOUN": period.noun}
+        values = {
+            "label": period.folder,
+            "status": translated(status),
+            "noun": translated(period.noun),
+        }
         raise PeriodNotClosed(Message("form.of_final_month", name=name, **values))
     out = out.absolute()
     storage = storage or open_storage(out.parent.parent)

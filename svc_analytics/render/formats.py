@@ -69,7 +69,7 @@ def write_html(
     statement: Document, facts: Facts, folder: Path, language: Language = ENGLISH
 ) -> Rows:
     """Write `statement.html`: one page for screen and paper that loads nothing."""
-    from svc_analytics.render.page.page import make_page  # loads matplotlib
+    from svc_analytics.render.page import make_page  # loads matplotlib
 
     page, rows = make_page(statement, facts, language)
     (folder / "statement.html").write_text(page, encoding="utf-8", newline="")
@@ -102,7 +102,7 @@ def write_pdf(
 ) -> Rows:
     """Write `statement.pdf`: the tables, sentences and charts of the page, on A4."""
     require_pdf(language)
-    from svc_analytics.render.paper.paper import make_paper  # loads matplotlib
+    from svc_analytics.render.paper import make_paper  # loads matplotlib
 
     paper = make_paper(statement, facts, language)
     if paper.without_font:

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import LakeError
-from svc_analytics.formatting.sanitize import escape_formula, single_line
 from svc_analytics.formatting.tables import csv_line
+from svc_analytics.formatting.texts import escape_formula, single_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import to_micros
 from svc_analytics.money import EXACT
@@ -110,7 +110,8 @@ class LedgerJournal:
         """The decimal places of each currency."""
         places: dict[str, int] = {}
         for currency, value in self.amounts:
-            places[currency] = max(places.get(currency, 0), _places(value))
+            own = len(f"{value:f}".partition(".")[2].rstrip("0"))
+            places[currency] = max(places.get(currency, 0), own)
         return places
 
     @cached_property
@@ -221,10 +222,6 @@ def _known(line: dict[str, Any]) -> list[tuple[str, Decimal]]:
         return [(CUSTOMER_PAYOUTS, gross), (PAYOUT_FEES, fee), wallet]
     fees = [(PAYMENT_FEES, fee)] if line["fee_bearer"] == "merchant" else []
     return [wallet, *fees, (SALES, gross)]
-
-
-def _places(value: Decimal) -> int:
-    return len(f"{value:f}".partition(".")[2].rstrip("0"))
 
 
 def _posting_lines(journal: LedgerJournal, number: int, entry: Transaction) -> Iterator[str]:

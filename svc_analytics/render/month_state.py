@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
 
 if TYPE_CHECKING:
@@ -88,7 +88,9 @@ class MonthState:
             return self.reissue
         if self.reasons:
             first, *others = self.reasons
-            more = Message("{REASON} (and {count} more)", REASON=first, count=len(others))
+            more = Message(
+                "{REASON} (and {count} more)", reason=translated(first), count=len(others)
+            )
             return more if others else first
         return Message("state.nothing" if self.is_sealed else "state.since", day=self.since)
 

@@ -23,7 +23,7 @@ from svc_analytics.charts.axes import BELOW, legend_columns, picture_width
 from svc_analytics.charts.palette import INK, RULE, SOFT
 from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.charts.words import language_of
-from svc_analytics.formatting.sanitize import escape_invisible, visible
+from svc_analytics.formatting.texts import escape_invisible, visible
 from svc_analytics.language.catalogue import END, ENGLISH, LEFT_TO_RIGHT, RIGHT_TO_LEFT, Language
 from svc_analytics.language.fonts import OF_PICTURES, css_families
 
@@ -105,7 +105,13 @@ def _svg(chart: _Chart) -> str:
 
 
 def save_picture(
-    out: Any, form: str, draw: Callable[[Axes], None], look: Look, salt: str = ""
+    out: Any,
+    form: str,
+    draw: Callable[[Axes], None],
+    look: Look,
+    *,
+    salt: str = "",
+    dpi: int = 100,
 ) -> None:
     """Write a chart into a file as `svg` or `png`, whatever style notebooks set."""
     with mpl.rc_context(), warnings.catch_warnings():
@@ -124,7 +130,7 @@ def save_picture(
             canvas: Any = FigureCanvasSVG(figure)
             canvas.print_svg(out, metadata=_UNDATED)
         else:
-            figure.savefig(out, format=form, dpi=100)
+            figure.savefig(out, format=form, dpi=dpi)
 
 
 def _embed(text: str, name: str, title: str) -> str:
@@ -140,8 +146,9 @@ def _embed(text: str, name: str, title: str) -> str:
 # ---------- Where the axes of a picture stand
 # The room that the texts around them need.
 #
-# The library's own layout draws every text twice to find that room. Here each margin is the
-# height of the lines in it, or the width of the widest label.
+# The library's own layout draws every text twice to find that room, and takes nearly twice as
+# long; in a small picture with two languages it leaves the axes no room at all, and puts the texts
+# over them. Here each margin is the height of the lines in it, or the width of the widest label.
 
 
 _LINE = 1.2  # times the size of the letters
@@ -189,10 +196,12 @@ def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
     A picture whose texts leave too little to the axes becomes higher.
     """
     width, height = (inches * _INCH for inches in figure.get_size_inches())
-    head, foot = _head(axes, width - 2 * _GAP), _foot(caption, width - 2 * _GAP)
+    room = width - 2 * _GAP
+    head = _head(axes, room)
+    foot = TextBlock(_broken(caption, _SMALL, room), _SMALL, {"color": SOFT})
     ticks = _TICK + max(map(_lines, _texts(axes.xaxis)), default=0) * _letters(axes.xaxis)
     below: Any = axes.xaxis.label
-    below.set_text("\n".join(_broken(below.get_text(), below.get_fontsize(), width - 2 * _GAP)))
+    below.set_text("\n".join(_broken(below.get_text(), below.get_fontsize(), room)))
     label = _height(below)
     bottom = _GAP + foot.height + _legend_height(axes) + label + ticks
     above = _GAP + sum(block.height for block in head)
@@ -229,10 +238,6 @@ def _head(axes: Axes, room: float) -> list[TextBlock]:
     size = float(axes.title.get_fontsize())
     named = TextBlock(_broken(title, size, room, "bold"), size, {"fontweight": "bold"})
     return [named, TextBlock(_broken(subtitle, _TOLD, room), _TOLD, {"color": SOFT})]
-
-
-def _foot(caption: str, room: float) -> TextBlock:
-    return TextBlock(_broken(caption, _SMALL, room), _SMALL, {"color": SOFT})
 
 
 def _broken(text: str, size: float, room: float, weight: str = "normal") -> list[str]:

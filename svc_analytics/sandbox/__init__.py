@@ -1,8 +1,8 @@
 """Run the Merchant Payments API on this machine: seeded, repeatable, no key.
 
-It serves the API, the control API under `/control` (`http/control_api.py`), the business
+It serves the API, the control API under `/control` (`console.py`), the business
 console at `/console`, the checkout widget at each session's `checkout_url` and the script
-`/embed.js` (`pages/`). Where the contract says "not shown", the README of this package
+`/embed.js` (`templates/`). Where the contract says "not shown", the README of this package
 says what we chose.
 
 The sandbox shares no code with the client it serves. If both used the same function, a
@@ -17,18 +17,18 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "Account": "state.account",
-    "Behaviour": "core.behaviour",
-    "Clock": "core.clock",
-    "Console": "resources.console",
-    "Quirks": "core.behaviour",  # the older name of Behaviour
-    "Refusal": "core.errors",
+    "Account": "account",
+    "Behaviour": "behaviour",
+    "Clock": "clock",
+    "Console": "console",
+    "Quirks": "behaviour",  # the older name of Behaviour
+    "Refusal": "validation",
     "Running": "server",
-    "Scenario": "past.scenario",
-    "Service": "resources.service",
-    "Store": "state.store",
-    "create_app": "http.app",
-    "seed": "resources.seed",
+    "Scenario": "scenario",
+    "Service": "service",
+    "Store": "store",
+    "create_app": "app",
+    "seed": "platform",
     "serve": "server",
     "write_env_file": "server",
 }

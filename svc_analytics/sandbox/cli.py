@@ -16,8 +16,8 @@ import click
 from svc_analytics.errors import needs_extra
 
 if TYPE_CHECKING:
-    from svc_analytics.sandbox.past.scenario import Scenario
-    from svc_analytics.sandbox.state.store import Store
+    from svc_analytics.sandbox.scenario import Scenario
+    from svc_analytics.sandbox.store import Store
 
 DEFAULT_PORT = 8700
 
@@ -78,10 +78,10 @@ def serve_command(
 ) -> None:
     """Serve the API until Ctrl-C."""
     with needs_extra("sandbox"):
-        from svc_analytics.sandbox.resources.service import (
+        from svc_analytics.sandbox.server import serve, write_env_file
+        from svc_analytics.sandbox.service import (
             Service,
         )  # with a web framework, an extra
-        from svc_analytics.sandbox.server import serve, write_env_file
     with (
         _seeded_store(db, scenario, **parameters) as store,
         serve(Service(store), port=port, host=host) as running,
@@ -101,9 +101,9 @@ def _seeded_store(
 ) -> "Iterator[Store]":
     from tqdm import tqdm  # loaded here, as all below, so that --help answers at once
 
-    from svc_analytics.sandbox.past.scenario import read_scenario_file
-    from svc_analytics.sandbox.resources.seed import seed
-    from svc_analytics.sandbox.state.store import Store
+    from svc_analytics.sandbox.platform import seed
+    from svc_analytics.sandbox.scenario import read_scenario_file
+    from svc_analytics.sandbox.store import Store
 
     options: dict[str, Any] = read_scenario_file(description) if description else {}
     options |= {name: value for name, value in parameters.items() if value is not None}
@@ -121,8 +121,8 @@ def _seeded_store(
 
 def _scenario(held: "Scenario | None", options: dict[str, Any]) -> "Scenario":
     """Return the file's own scenario unless the options ask for another one."""
-    from svc_analytics.sandbox.core.clock import Clock  # as above
-    from svc_analytics.sandbox.past.scenario import Scenario
+    from svc_analytics.sandbox.clock import Clock  # as above
+    from svc_analytics.sandbox.scenario import Scenario
 
     if held and all(getattr(held, name) == value for name, value in options.items()):
         return held

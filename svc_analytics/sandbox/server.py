@@ -23,14 +23,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.sandbox.core.errors import Refusal
-from svc_analytics.sandbox.core.validation import is_loopback, loopback_url
-from svc_analytics.sandbox.http.app import BodyLimit, create_app
-from svc_analytics.sandbox.http.control_api import control_routes
-from svc_analytics.sandbox.http.messages import error_handlers, error_response
-from svc_analytics.sandbox.pages.checkout import EMBED_PATH, Widget
-from svc_analytics.sandbox.pages.console import ConsolePages
-from svc_analytics.sandbox.resources.service import Service
+from svc_analytics.sandbox.app import BodyLimit, create_app, error_handlers, error_response
+from svc_analytics.sandbox.checkout_pages import EMBED_PATH, Widget
+from svc_analytics.sandbox.console import control_routes
+from svc_analytics.sandbox.console_pages import ConsolePages
+from svc_analytics.sandbox.service import Service
+from svc_analytics.sandbox.validation import Refusal, is_loopback, loopback_url
 
 _BASE_URL = re.compile(r"^(?:export )?SVC_BASE_URL=['\"]?([^\s'\"]+)", re.MULTILINE)
 
@@ -163,10 +161,6 @@ def _await_start(server: uvicorn.Server, thread: Thread) -> None:
         time.sleep(0.002)
 
 
-# ---------- Site
-# Everything a sandbox serves: API, widget, console, control API.
-
-
 _OTHER_PATHS = ("/control", "/console", "/checkout", EMBED_PATH)
 _ABSOLUTE = re.compile(rb"https?://([^/]*)(.*)", re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(rb"([A-Za-z0-9.]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?\Z")
@@ -233,10 +227,6 @@ def _is_from_here(scope: Scope) -> bool:
 
 def _header(scope: Scope, wanted: bytes) -> list[bytes]:
     return [value for name, value in scope["headers"] if name == wanted]
-
-
-# ---------- Background work of a served sandbox
-# Expire sessions and deliver webhooks.
 
 
 _PAUSE = 0.2  # seconds of this machine

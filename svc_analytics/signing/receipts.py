@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import DataError
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.ids import canonical_id
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import canonical_id, single_line
 from svc_analytics.instants import format_instant, parse_instant
-from svc_analytics.messages import Message, clauses
+from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.money import format_amount, group_digits, parse_amount
 from svc_analytics.signing.secrets import (
     Secret,
@@ -206,7 +205,9 @@ def _read_payload(segment: str) -> Receipt:
     except UnicodeEncodeError as error:
         raise MalformedToken(Message("token.surrogate")) from error
     except DataError as error:
-        raise MalformedToken(Message("token.wrong_fact", REASON=error.args[0])) from error
+        raise MalformedToken(
+            Message("token.wrong_fact", reason=translated(error.args[0]))
+        ) from error
     return Receipt(facts, tuple(sorted(payload.keys() - set(FACTS))))
 
 
@@ -403,7 +404,10 @@ def tell_differences(differences: Sequence[FactDifference], coin: str) -> Iterat
 
 def _tell(difference: FactDifference, coin: str) -> Message:
     fact, is_money = difference.fact, difference.fact in MONEY_FACTS
-    values = {"FACT": fact.replace("_", " "), "stated": _shown(difference.in_receipt, is_money)}
+    values = {
+        "fact": translated(fact.replace("_", " ")),
+        "stated": _shown(difference.in_receipt, is_money),
+    }
     values |= {"coin": _shown(coin)} if is_money else {}
     if difference.in_record is None:
         code = "receipt.amount_is_missing" if is_money else "receipt.fact_is_missing"

@@ -16,8 +16,8 @@ from svc_analytics.lake.typed_files import TypedRow, counts_from, read_rows
 from svc_analytics.messages import Message, json_of
 from svc_analytics.money import format_amount, parse_amount
 from svc_analytics.periods import Period
-from svc_analytics.render.balances import UNPLACED
 from svc_analytics.render.document import Unknown
+from svc_analytics.render.findings import UNPLACED
 from svc_analytics.warehouse.acknowledgements import content_of
 
 FILE = "assertions.csv"

@@ -24,13 +24,13 @@ from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.formatting.tables import to_frame, to_objects
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import DAY, format_instant
 from svc_analytics.lake.lake import Lake, check_lake, last_full_month
 from svc_analytics.language.catalogue import Language
-from svc_analytics.messages import Message, clauses
+from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.render.compared.figures import (
@@ -49,7 +49,7 @@ from svc_analytics.render.compared.side_by_side import (
     head_lines,
     standings,
 )
-from svc_analytics.render.standing import standing_text
+from svc_analytics.render.document import standing_text
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.months import count_months, keep_known
 from svc_analytics.statements.reading import Basis
@@ -132,7 +132,7 @@ class Comparison(Displayable):
 
     def to_html(self) -> str:
         """Return the same as a page that stands alone."""
-        from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
+        from svc_analytics.render.compared.forms import comparison_page  # loads matplotlib
 
         return comparison_page(self.titled(), names_of(self.merchant), change=self.change)
 
@@ -177,15 +177,15 @@ class Comparison(Displayable):
         table = monthly_figures(self.lake, figures, later.period.months[-1], months, self.now)
         own = standing_of(later.tables["summary"])
         # The status is the last month's: the months before it may have another.
-        line = Message("status of the last month: {STANDING}", STANDING=own.text)
+        line = Message("status of the last month: {STANDING}", standing=translated(own.text))
         return attach(table, replace(own, text=line))
 
     def _display(self) -> Display:
         old, new = self.sides
         title = Message(
             "comparison.title",
-            OLD=self.old.period.title,
-            NEW=self.new.period.title,
+            old=translated(self.old.period.title),
+            new=translated(self.new.period.title),
             names=single_line(names_of(self.merchant)),
         )
         same_age = age_line(*self.counted, self.table) if self.counted else ""
@@ -196,7 +196,11 @@ class Comparison(Displayable):
 
     def titled(self) -> Display:
         """Return it to display below the names of the merchant, without these in its title."""
-        title = Message("comparison.periods", OLD=self.old.period.title, NEW=self.new.period.title)
+        title = Message(
+            "comparison.periods",
+            old=translated(self.old.period.title),
+            new=translated(self.new.period.title),
+        )
         return replace(self._safe_display(), title=title)
 
     def __repr__(self) -> str:

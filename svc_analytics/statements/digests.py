@@ -12,9 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.formatting.tables import csv_parts
-from svc_analytics.formatting.values import is_ratio
+from svc_analytics.formatting.values import drop_pages, is_ratio
 from svc_analytics.money import format_amount
 
 TableDigest = dict[str, Any]

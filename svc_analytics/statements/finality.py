@@ -9,7 +9,7 @@ from svc_analytics.coverage import Coverage, gaps, intersection, span_values
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import format_instant, from_micros, readable_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
 from svc_analytics.render.document import UNFINISHED, Reason
 from svc_analytics.schema import STREAMS
@@ -50,7 +50,11 @@ def find_reasons(
 ) -> tuple[Reason, ...]:
     """List why a statement is provisional: a running month, unread time, blocking findings."""
     ends = readable_instant(from_micros(period.end))
-    running = [] if is_over else [Reason(Message(UNFINISHED, PERIOD=period.noun, instant=ends))]
+    running = (
+        []
+        if is_over
+        else [Reason(Message(UNFINISHED, period=translated(period.noun), instant=ends))]
+    )
     unread = [
         Reason(text)
         for name, read in coverage.items()
@@ -66,7 +70,7 @@ def find_reasons(
 def unread_again(causes: Mapping[str, str]) -> list[Reason]:
     """List the streams that a second reading could not read, each with its cause."""
     return [
-        Reason(Message("reason.unread_again", STREAM=STREAMS[name].words, why=why))
+        Reason(Message("reason.unread_again", stream=translated(STREAMS[name].words), why=why))
         for name, why in sorted(causes.items())
     ]
 
@@ -77,10 +81,10 @@ def _unread(
     """Say which time of the period a stream was not read for, or only provisionally."""
     words = STREAMS[name].words
     if not coverage.read:
-        yield Message("reason.never_extracted", STREAM=words)
+        yield Message("reason.never_extracted", stream=translated(words))
         return
     for span in gaps(coverage, period.start - STREAMS[name].settles_within, known_to):
-        yield Message("reason.unread", STREAM=words, **span_values(span))
+        yield Message("reason.unread", stream=translated(words), **span_values(span))
     fresh = intersection(coverage.provisional, period.start, known_to)
     if is_over and fresh:
-        yield Message("reason.still_provisional", STREAM=words, **span_values(fresh[0]))
+        yield Message("reason.still_provisional", stream=translated(words), **span_values(fresh[0]))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from svc_analytics.arguments import as_names
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.lake.index.month_index import read_rows_with
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.records.raw_json import decode_text, members
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.warehouse.sources import Sources
@@ -73,7 +73,7 @@ def name_empty(lines: pa.Table, noun: str) -> list[Message]:
     chosen = [name for name in lines.column_names if name.startswith(_PREFIX)]
     empty = [name for name in chosen if len(lines) and lines[name].null_count == len(lines)]
     text = "{name} is empty in every line: no payment of the {NOUN} has this metadata"
-    return [Message(text, name=name, NOUN=noun) for name in empty]
+    return [Message(text, name=name, noun=translated(noun)) for name in empty]
 
 
 def read_properties(metadata: str | None, names: Collection[str]) -> dict[str, str | None]:

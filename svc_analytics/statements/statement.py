@@ -33,9 +33,9 @@ from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.files import hash_file, program_digest
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import attach
 from svc_analytics.formatting.tables import to_frame
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
@@ -43,23 +43,24 @@ from svc_analytics.messages import KEPT
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.proofs.marks import WITHIN
 from svc_analytics.proofs.sealed_zones import lake_zone, offsets_of
-from svc_analytics.render.balances import balances_table, describe_balances
-from svc_analytics.render.document import Document, Hashes, reason_facts
-from svc_analytics.render.external import convert
-from svc_analytics.render.face.all_coins import describe_pricing
-from svc_analytics.render.face.restated import RESTATEMENT
-from svc_analytics.render.figures import figures_table
-from svc_analytics.render.findings import describe_accepted
-from svc_analytics.render.folder import FORMAT, Note, Output, write_folder
-from svc_analytics.render.month_state import MonthState
-from svc_analytics.render.standing import (
+from svc_analytics.render.document import (
+    Document,
+    Hashes,
     ReceiptsState,
     document_standing,
     proof_lines,
+    reason_facts,
     receipts_state,
     status_note,
     status_word,
 )
+from svc_analytics.render.external import convert
+from svc_analytics.render.face import describe_pricing
+from svc_analytics.render.figures import figures_table
+from svc_analytics.render.findings import balances_table, describe_accepted, describe_balances
+from svc_analytics.render.folder import FORMAT, Note, Output, write_folder
+from svc_analytics.render.month_state import MonthState
+from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.balance_assertions import (
     asserted_within,

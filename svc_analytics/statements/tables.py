@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import Span
 from svc_analytics.engines.connect import count
-from svc_analytics.formatting.mapped_tables import drop_pages
+from svc_analytics.formatting.values import drop_pages
 from svc_analytics.instants import SECOND, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of

@@ -16,7 +16,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.periods import Period
 from svc_analytics.render.compared.figures import chosen_figures
-from svc_analytics.render.face.all_coins import PRICED
+from svc_analytics.render.face import PRICED
 from svc_analytics.schema import MONEY
 from svc_analytics.statements.finality import read_until
 from svc_analytics.statements.months import count_months, keep_known, months_begun

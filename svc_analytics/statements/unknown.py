@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import span_values
 from svc_analytics.instants import BEGINNING, format_instant, to_micros
-from svc_analytics.messages import Message, clauses, joined
+from svc_analytics.messages import Message, clauses, joined, translated
 from svc_analytics.render.document import Unknown
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.figures import read_figures
@@ -200,7 +200,7 @@ def _because(omissions: list[Row]) -> Message:
     named, others = omissions[:_NAMED], len(omissions) - _NAMED
     is_time = omissions[0]["check_name"] == _READING
     text = _unread(named) if is_time else joined("list.comma", list(map(_record, named)))
-    return Message("list.more", TEXT=text, count=others) if others > 0 else text
+    return Message("list.more", text=text, count=others) if others > 0 else text
 
 
 def _record(omission: Row) -> Message:
@@ -208,7 +208,7 @@ def _record(omission: Row) -> Message:
     first, last = to_micros(omission["omitted_from"]), to_micros(omission["omitted_to"])
     dated, undated = _RECORDS[omission["stream"]]
     id_, wrong = omission["record_id"], _WRONG[omission["check_name"]]
-    values = {"id": id_, "WRONG": wrong, "detail": omission["detail"]}
+    values = {"id": id_, "wrong": translated(wrong), "detail": omission["detail"]}
     if last - first > 1:
         return Message(undated, **values)
     return Message(dated, day=f"{omission['omitted_from']:%Y-%m-%d}", **values)
@@ -219,11 +219,11 @@ def _unread(omissions: list[Row]) -> Message:
     stream = _STREAMS[omissions[0]["stream"]]
     if len(omissions) > 1:
         spans = joined("list.comma", list(map(_span, omissions)))
-        return Message("unknown.several", STREAM=stream, SPANS=spans)
+        return Message("unknown.several", stream=stream, spans=translated(spans))
     span = _span(omissions[0])
     is_before = span.code == "part.before"
     code = "unknown.before" if is_before else "unknown.within"
-    return Message(code, STREAM=stream, **span.values)
+    return Message(code, stream=stream, **span.values)
 
 
 def _span(omission: Row) -> Message:

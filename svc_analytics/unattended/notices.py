@@ -15,7 +15,7 @@ from svc_analytics.errors import ApiError, SvcError, class_name
 from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.files import PRIVATE, atomic_write, locked, make_folder, write_json
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import DAY, HOUR, duration, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import TOLD_MARK

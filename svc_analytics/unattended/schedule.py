@@ -12,7 +12,7 @@ from typing import Literal
 
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.files import atomic_write, make_folder
-from svc_analytics.formatting.text_templates import load_text
+from svc_analytics.formatting.texts import load_text
 from svc_analytics.instants import parse_bound
 from svc_analytics.unattended.scheduled_job import ScheduledJob, credential, unit_name
 

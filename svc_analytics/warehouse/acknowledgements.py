@@ -19,12 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.ids import canonical_id
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import canonical_id, single_line
 from svc_analytics.instants import BEGINNING, format_instant, now, parse_bound, to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.typed_files import TypedRow, counts_from, line_ahead, read_rows
-from svc_analytics.messages import KEPT, Message, json_of, stored_text
+from svc_analytics.messages import KEPT, Message, json_of, stored_text, translated
 from svc_analytics.schema import INSTANT
 
 FILE = "acknowledgements.csv"
@@ -80,7 +79,9 @@ class Acknowledgement:
         values = self._values(finding)
         if self.counts_from > clock:
             return Message(
-                "finding.ahead", DETAIL=values["DETAIL"], AHEAD=line_ahead(FILE, self.line, self.at)
+                "finding.ahead",
+                detail=values["detail"],
+                ahead=line_ahead(FILE, self.line, self.at),
             )
         if self.content:
             old, new = self.content[:_SHOWN], str(finding["content"])[:_SHOWN]
@@ -92,7 +93,7 @@ class Acknowledgement:
 
     def _values(self, finding: Row) -> dict[str, str]:
         return {
-            "DETAIL": _detail(finding),
+            "detail": translated(_detail(finding)),
             "by": single_line(self.by),
             "at": format_instant(self.at),
             "reason": single_line(self.reason),
@@ -179,7 +180,12 @@ def without_remark(detail: str) -> str:
 def accepted_detail(finding: Row, by: str, reason: str) -> Message:
     """Say of a finding that a person accepted it, and whether figures leave its record out."""
     code = "finding.left_out" if finding["check_name"] in LEFT_OUT else "finding.accepted"
-    return Message(code, DETAIL=_detail(finding), BY=single_line(by), reason=single_line(reason))
+    return Message(
+        code,
+        detail=translated(_detail(finding)),
+        by=translated(single_line(by)),
+        reason=single_line(reason),
+    )
 
 
 def _detail(finding: Row) -> str:

@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
-from svc_analytics.messages import Message, clauses
+from svc_analytics.messages import Message, clauses, translated
 
 _TITLE = re.compile(r"(?P<name>\w+): (?P<meaning>.+?)\. (?P<rest>(?:label|group): .+)", re.DOTALL)
 _PAIR = re.compile(r"(\w+): (.+?)\.(?= \w+: |$)")
@@ -96,7 +96,11 @@ class Figure:
     def hint(self) -> str:
         """Its definition and its formula, to read when it is pointed at."""
         definition, formula = self.definition, self.formula
-        return Message("{DEFINITION} Formula: {FORMULA}.", DEFINITION=definition, FORMULA=formula)
+        return Message(
+            "{DEFINITION} Formula: {FORMULA}.",
+            definition=translated(definition),
+            formula=translated(formula),
+        )
 
     @property
     def denominator(self) -> str | None:

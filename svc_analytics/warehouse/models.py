@@ -183,7 +183,7 @@ def count_findings(name: str, count: int, others: Mapping[str, Saying] | None = 
     if says is None:
         code = "reason.finding_of" if count == 1 else "reason.findings_of"
         return Message(code, count=f"{count:,}", name=name)
-    return Message("reason.finding", FINDING=says.of(count), rule=name)
+    return Message("reason.finding", finding=says.of(count), rule=name)
 
 
 def models_used_by(*queries: str) -> frozenset[str] | None:

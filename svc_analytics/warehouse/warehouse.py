@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import Coverage, Span, union
 from svc_analytics.errors import ConfigError, LakeError, QueryError
-from svc_analytics.formatting.mapped_tables import map_table
+from svc_analytics.formatting.values import map_table
 from svc_analytics.instants import DAY, EPOCH, SECOND, to_micros
 from svc_analytics.interrupts import QueryThread, interruptible
 from svc_analytics.lake.lake import Lake

@@ -22,7 +22,6 @@ from typing import Any, BinaryIO
 import msgspec
 
 from svc_analytics.errors import ConfigError, DataError
-from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.formatting.json_values import (
     UNREADABLE,
     begins_document,
@@ -31,6 +30,7 @@ from svc_analytics.formatting.json_values import (
     items_of,
     whole_document,
 )
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import parse_instant
 from svc_analytics.messages import Message, clauses
 from svc_analytics.signing.secrets import SigningSecret, valid_until

@@ -26,7 +26,7 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import DAY, HOUR, format_instant, from_micros
 from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message, clauses, json_of
+from svc_analytics.messages import Message, clauses, json_of, translated
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import STREAMS
 from svc_analytics.signing.secrets import Secrets, SigningSecret, parse_ring
@@ -318,7 +318,7 @@ class _LogSummary:
 
 
 def _named(subject: str | None, at: int) -> Message:
-    return Message("finding.webhook", instant=format_instant(at), SUBJECT=subject)
+    return Message("finding.webhook", instant=format_instant(at), subject=translated(str(subject)))
 
 
 def _finding(

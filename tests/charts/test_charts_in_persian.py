@@ -19,7 +19,7 @@ from svc_analytics.charts.words import CALENDARS_NAMED
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.language import fonts
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.messages import PLACE, Message
+from svc_analytics.messages import PLACE, Message, translated
 from svc_analytics.notebook.pictures import _caption
 from svc_analytics.render.picture import STYLE, Look, _broken, arrange, draw_svg, thin_out
 from tests.charts.test_chart_pictures import (
@@ -233,9 +233,16 @@ def test_the_amounts_of_the_bridge_stand_within_its_picture(code):
 
 def test_a_line_of_the_caption_breaks_no_number_apart():
     """A day and its hour stay in one line, or their isolation would be broken."""
-    head = Message("standing.settled", label="2026-11", zone="UTC", STATUS="provisional")
-    reason = Message("reason.unfinished", PERIOD="month", instant="2026-11-30 20:30Z")
-    standing = Message("standing.open", HEAD=head, instant="2026-11-22 21:58Z", REASON=reason)
+    head = Message(
+        "standing.settled", label="2026-11", zone="UTC", status=translated("provisional")
+    )
+    reason = Message("reason.unfinished", period=translated("month"), instant="2026-11-30 20:30Z")
+    standing = Message(
+        "standing.open",
+        head=translated(head),
+        instant="2026-11-22 21:58Z",
+        reason=translated(reason),
+    )
     lines = _broken(_caption(standing, None, Language("fa")), 7.0, 144.0)
     assert len(lines) > 3
     assert all(line.count("\u2066") == line.count("\u2069") for line in lines)

@@ -73,7 +73,9 @@ def test_a_comparison_is_written_in_every_form(call, read):
     keys = ("closing_position", "btc")
     [row] = [each for each in found if (each["figure"], each["currency"]) == keys]
     assert (row["old"], row["percent"]) == ("4.95", "-10.10101010")
-    rows = load_workbook("both/comparison.xlsx")["Comparison"].iter_rows(values_only=True)
+    book = load_workbook("both/comparison.xlsx")
+    assert len(book.worksheets[0]._images) == 1  # what moved, as on the page
+    rows = book["Comparison"].iter_rows(values_only=True)
     closing = next(row for row in rows if row[1:4:2] == keys)
     assert closing[5:9] == (4.95, 4.45, -0.5, -10.1010101)
     assert json.loads(Path("both/comparison.json").read_text())["new"]["month"] == "2026-10"

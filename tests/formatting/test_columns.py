@@ -12,9 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.errors import QueryError
-from svc_analytics.formatting.mapped_tables import drop_pages, map_table
 from svc_analytics.formatting.tables import to_csv, to_objects, to_safe_csv
-from svc_analytics.formatting.values import FEW, column_texts, is_ratio, value_text
+from svc_analytics.formatting.values import (
+    FEW,
+    column_texts,
+    drop_pages,
+    is_ratio,
+    map_table,
+    value_text,
+)
 from svc_analytics.money import EXACT
 from svc_analytics.render.folder import write_csv
 from svc_analytics.statements.digests import table_digest

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_analytics.formatting.cells import Cell, in_line
-from svc_analytics.formatting.numbers import (
+from svc_analytics.formatting.cells import (
     COIN,
     PLAIN,
     RATE,
     RATIO,
     USD,
+    Cell,
     coin_scales,
     exact_text,
+    in_line,
     kind_of,
     paddings,
     plain_spaces,

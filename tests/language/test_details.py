@@ -17,10 +17,10 @@ import pytest
 
 from svc_analytics.language import words
 from svc_analytics.language.catalogue import Language, read_catalogue
-from svc_analytics.messages import PLACE, Message, english_templates
+from svc_analytics.messages import PLACE, Message, english_templates, translated
 from svc_analytics.periods import month
 from svc_analytics.records import raw_json, record_parser
-from svc_analytics.render.balances import UNPLACED
+from svc_analytics.render.findings import UNPLACED
 from svc_analytics.statements import deep_check
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
 from svc_analytics.warehouse.acknowledgements import Acknowledgement
@@ -167,5 +167,9 @@ def texts_of(node: ast.expr) -> Iterator[str]:
 
 def test_a_reason_in_older_words_stays_in_english_isolated():
     """Verdicts of an earlier version stand in the lake for good."""
-    found = Message("finding.receipt", VERDICT="bad_signature", REASON="some older words")
+    found = Message(
+        "finding.receipt",
+        verdict=translated("bad_signature"),
+        reason=translated("some older words"),
+    )
     assert Language("fa").translation(found) == "امضای نادرست: \u2066some older words\u2069"

@@ -23,7 +23,7 @@ from svc_analytics.notebook import search as search_module
 from svc_analytics.notebook.pictures import NOTHING
 from svc_analytics.receipts.verify_lake import VerificationResult
 from svc_analytics.render.figures import figures_table
-from svc_analytics.render.page.tables import FigureTables
+from svc_analytics.render.tables import StatementTables
 from svc_analytics.signing.receipts import verify_receipt
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
@@ -302,7 +302,7 @@ def test_figures_of_a_statement_stand_a_coin_a_column(tehran):
 def test_figures_stand_in_the_order_of_the_page(tehran):
     """Sales come first, opening before closing position; figures that the page details, behind."""
     shown = [cells[0].text for cells in figures_table(tehran).rows]
-    page = [cells[0].text for cells in FigureTables(tehran, Standing()).main().table.rows]
+    page = [cells[0].text for cells in StatementTables(tehran, Standing()).main().rows]
     *face, _ = page  # records without a USD value are no figure of the summary
     assert shown[: len(face)] == face and face[-4:-2] == ["Opening position", "Closing position"]
 

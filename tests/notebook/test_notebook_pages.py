@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
-from svc_analytics.formatting.numbers import readable_text
+from svc_analytics.formatting.cells import readable_text
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import runner

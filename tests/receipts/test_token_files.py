@@ -21,7 +21,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
-from svc_analytics.formatting.row_files import write_csv
+from svc_analytics.formatting.tables import write_csv
 from svc_analytics.receipts.token_files import Batch, read_sources
 from svc_analytics.receipts.verify_files import (
     IDENTICAL,

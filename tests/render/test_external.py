@@ -19,7 +19,7 @@ from svc_analytics.external_rates import ExternalRate, ExternalRates, read_rates
 from svc_analytics.instants import from_micros
 from svc_analytics.money import format_amount
 from svc_analytics.render.external import FIGURES, MOVED, WORTH, convert
-from svc_analytics.render.face.face import IN_USD, Face
+from svc_analytics.render.face import Face
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.figures import label_of
 from tests.support.full_scan.quotients import share
@@ -231,7 +231,7 @@ def test_the_persian_page_isolates_what_it_shows(make, rates, tmp_path):
     assert "نرخ بیرونی" in bare and not re.search("[0-9A-Za-z]", bare)
 
 
-def test_the_workbook_has_both_currencies_beside_each_other(make, rates, tmp_path):
+def test_the_workbook_has_both_currencies_below_each_other(make, rates, tmp_path):
     """On a sheet of its own, with every digit as text and the rates below."""
     folder = make().in_currency("EUR", rates).save(tmp_path / "out", ["xlsx"])
     book = openpyxl.load_workbook(folder / "statement.xlsx")
@@ -239,12 +239,24 @@ def test_the_workbook_has_both_currencies_beside_each_other(make, rates, tmp_pat
     assert "22,400.00 EUR, external rates" in head
     sheet = book["External rates"]
     rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
-    sales = next(row for row in rows if row[:2] == ["USD sales after fees", "usdt"])
-    assert sales[5:7] == ["108.0000000099999999", "97.20000000899999991"]
-    assert ["ECB, by phone"] in [row[3:4] for row in rows]
-    shown = {row[0]: row[6] for row in rows if row[1] == "All coins"}
-    face = Face(make().in_currency("EUR", rates))
-    for figure in (row for group in face.groups.values() for row in group if row.name in IN_USD):
-        text = None if figure.external is None else format_amount(figure.external.copy_abs())
-        assert (shown[label_of(figure.usd)] or "").lstrip("-") == (text or ""), figure.name
-    assert shown[label_of("usd_net_settlement")]
+    place = next(n for n, row in enumerate(rows) if row[0] == "USD sales after fees")
+    assert rows[place + 1][0] == "in EUR, external rates"
+    exact = rows[3].index("usdt, exact")
+    assert [row[exact] for row in rows[place : place + 2]] == SALES_OF_USDT
+    assert ["ECB, by phone"] in [row[2:3] for row in rows]
+
+
+SALES_OF_USDT = ["108.0000000099999999", "97.20000000899999991"]
+
+
+def test_the_workbooks_first_sheet_has_all_coins_in_the_other_currency(make, rates, tmp_path):
+    """Beside the USD, every digit of it behind."""
+    statement = make().in_currency("EUR", rates)
+    folder = statement.save(tmp_path / "out", ["xlsx"])
+    rows = [*openpyxl.load_workbook(folder / "statement.xlsx")["Statement"].values]
+    heads = next(row for row in rows if row[0] == "figure")
+    place = heads.index("All coins, EUR, external rates, exact")
+    shown = {row[0]: row[place] for row in reversed(rows)}  # the first of a name is of the face
+    for figure in (row for group in Face(statement).groups.values() for row in group):
+        if figure.external is not None:
+            assert shown[label_of(figure.name)] == format_amount(figure.external), figure.name

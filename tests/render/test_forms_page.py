@@ -3,10 +3,12 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,12 +16,12 @@ import pytest
 from svc_analytics.closing.seals import seal_of
 from svc_analytics.config import Settings
 from svc_analytics.formatting.cells import DASH
+from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.standing import Standing
-from svc_analytics.render.face.restated import SHOWN
+from svc_analytics.render import front
+from svc_analytics.render import tables as page_tables
 from svc_analytics.render.folder import Output, write_folder
-from svc_analytics.render.page import front
-from svc_analytics.render.page import page as matrix
-from svc_analytics.render.page import tables as page_tables
+from svc_analytics.render.tables import SHOWN, StatementTables
 from svc_analytics.warehouse.figures import definitions_table
 from tests.render.test_forms_journal import bean_check, postings
 from tests.support.form_material import PERSIAN
@@ -158,41 +160,54 @@ def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text):
     """0.5 of September's 1.5 btc came back in October: a third, and the most of all."""
     assert "<h2>Refunds by month of payment, btc</h2>" in text
     third = '<span class="rounded">33.33%</span><span class="exact">33.333333%</span>'
-    row = '<th scope="row">2026-09</th><td class="n">1.50</td>'
+    row = '<th scope="row"><span>2026-09</span></th><td class="n">1.50</td>'
     crossing = f'<td class="n shade5" title="33.333333%, 0.50">{third}<br>'
     assert f'{row}{crossing}<span class="unit">0.50</span></td>' in text
 
 
-def test_a_long_history_shows_its_newest_months(monkeypatch):
+@pytest.fixture
+def crossings(make) -> Callable[..., tuple[DisplayTable, bool]]:
+    """The refunds of one coin in months of payment and refund, and whether some are left out."""
+
+    def show(
+        standing: Standing, *months: tuple[str, str], **more: Any
+    ) -> tuple[DisplayTable, bool]:
+        row = {"currency": "btc", "refunds_paid": Decimal(1), "charged_total": Decimal(10)}
+        rows = [
+            row | {"payment_month": paid, "refund_month": back, "ratio": Decimal("0.1")} | more
+            for paid, back in months
+        ]
+        made = make()
+        own = replace(made, tables=made.tables | {"cohorts": pa.Table.from_pylist(rows)})
+        [shown] = StatementTables(own, standing).cohorts()
+        return shown
+
+    return show
+
+
+def test_a_long_history_shows_its_newest_months(crossings, monkeypatch):
     """What does not fit the paper is left to the other forms, and the page says so."""
-    monkeypatch.setattr(matrix, "MOST_MONTHS", 2)
+    monkeypatch.setattr(page_tables, "MOST_MONTHS", 2)
     months = [f"2026-0{number}" for number in range(1, 5)]
-    row = {"currency": "btc", "refunds_paid": Decimal(1), "charged_total": Decimal(10)}
-    rows = [row | {"payment_month": m, "refund_month": m, "ratio": Decimal("0.1")} for m in months]
-    (found,) = matrix.matrices(pa.Table.from_pylist(rows))
-    assert found.months == months[-2:] and [paid for paid, *_ in found.rows] == months[-2:]
-    assert found.is_cut and found.rows[0][2][1] == matrix.CohortCell()
+    table, is_cut = crossings(Standing(), *zip(months, months, strict=True))
+    assert is_cut and table.header[2:] == months[-2:]
+    assert [row[0].text for row in table.rows] == months[-2:] and not table.rows[0][3].text
 
 
-def test_twelve_months_of_long_amounts_fit_the_paper():
+def test_twelve_months_of_long_amounts_fit_the_paper(crossings):
     """Below a share, an amount has at most 8 places; pointing at it shows all of them."""
-    paid = Decimal("0.043748660314204616")
-    row = {"currency": "eth", "refunds_paid": paid, "charged_total": Decimal(10)}
-    months = {"payment_month": "2026-10", "refund_month": "2026-10", "ratio": Decimal("0.5")}
-    standing = Standing(scales={"eth": 18})
-    (found,) = matrix.matrices(pa.Table.from_pylist([row | months]), standing)
-    crossing = found.rows[0][2][0]
-    assert crossing.amount.text == "0.04374866"
+    paid = {"refunds_paid": Decimal("0.043748660314204616"), "ratio": Decimal("0.5")}
+    standing = Standing(scales={"btc": 18})
+    table, _ = crossings(standing, ("2026-10", "2026-10"), **paid)
+    crossing = table.rows[0][2]
+    assert crossing.below and crossing.below.text == "0.04374866"
     assert crossing.hover == "50.00%, 0.043748660314204616"
 
 
-def test_a_running_month_is_marked_wherever_it_stands():
+def test_a_running_month_is_marked_wherever_it_stands(crossings):
     """Among the months of payment and among those of refund."""
-    row = {"currency": "btc", "refunds_paid": Decimal(1), "charged_total": Decimal(10)}
-    months = {"payment_month": "2026-11", "refund_month": "2026-11", "ratio": Decimal("0.1")}
-    standing = Standing(first_open_month="2026-11")
-    (found,) = matrix.matrices(pa.Table.from_pylist([row | months]), standing)
-    assert found.months == ["2026-11 (running)"] and found.rows[0][0] == "2026-11 (running)"
+    table, _ = crossings(Standing(first_open_month="2026-11"), ("2026-11", "2026-11"))
+    assert table.header[2] == table.rows[0][0].text == "2026-11 (running)"
 
 
 def test_days_are_told_in_the_calendar_of_the_statement(save):

@@ -9,13 +9,11 @@ from typing import Any
 import openpyxl
 import pyarrow as pa
 import pytest
-import xlsxwriter
 from openpyxl.worksheet.worksheet import Worksheet
 
 from svc_analytics.formatting.display import head_of, label
 from svc_analytics.formatting.values import is_ratio, value_text
 from svc_analytics.instants import to_micros
-from svc_analytics.render.compared.workbook import write_change
 from svc_analytics.render.workbook import cells as workbook_cells
 from svc_analytics.render.workbook import workbook
 from svc_analytics.render.workbook.tables import significant_digits
@@ -132,8 +130,7 @@ def test_each_sheet_names_the_merchant_and_the_month_on_paper(book):
 def test_a_number_of_which_the_cell_lacks_digits_is_marked(value, kind, is_marked):
     """Not only where the format hides them: a cell keeps 15."""
     places = workbook_cells.shown_places(kind, None, 1)
-    form = workbook_cells.number_format(Decimal(value), kind, places)
-    assert form.startswith('"≈"') is is_marked
+    assert workbook_cells.hides_digits(Decimal(value), places) is is_marked
 
 
 def test_a_further_figure_has_the_format_of_its_unit(book):
@@ -206,24 +203,3 @@ def test_a_text_stays_what_it_is_and_says_where_it_was_cut(made, tmp_path):
     assert [cell.value for cell in found] == texts
     text = str(book["Notes"]["A3"].value)
     assert len(text) == 32_767 and text.endswith(workbook_cells.CUT)
-
-
-def test_the_chart_of_a_comparison_draws_each_coin_from_where_the_one_before_ends(tmp_path):
-    """From 2 to -1: eth falls by 5, across zero, and btc rises by 2."""
-    coins = {"currency": ["btc", "eth"], "old": [Decimal(-3), Decimal(5)]}
-    table = pa.table(coins | {"new": [Decimal(-1), Decimal(0)]})
-    with xlsxwriter.Workbook(str(tmp_path / "chart.xlsx")) as made:
-        pen = workbook_cells.CellWriter(made)
-        write_change(pen, pen.sheet("Side by side"), 0, (4, 90.0), table)
-    sheet = openpyxl.load_workbook(tmp_path / "chart.xlsx")["Side by side"]
-    steps = [[cell.value for cell in row] for row in sheet["G4:J7"]]
-    assert steps == [
-        ["Before  2.00", 0, 2, 0],
-        ["eth  -5.00", 0, 2, -3],
-        ["btc  +2.00", -1, 0, -2],
-        ["After  -1.00", 0, 0, -1],
-    ]
-    [chart] = sheet._charts
-    assert [each.val.numRef.f for each in chart.series] == [
-        f"'Side by side'!${column}$4:${column}$7" for column in "HIJ"
-    ]

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from svc_analytics.formatting.cells import DASH
+from svc_analytics.formatting.cells import DASH, exact_text, kind_of
 from svc_analytics.formatting.display import table_html, text_table
-from svc_analytics.formatting.numbers import exact_text, kind_of
 from svc_analytics.formatting.values import is_exact_number
-from svc_analytics.render.standing import standing_text
+from svc_analytics.render.document import standing_text
 from svc_analytics.statements.statement import Statement
 from tests.support.browsers import browser, pdf_words
 from tests.support.form_material import Make

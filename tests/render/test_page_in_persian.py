@@ -7,7 +7,8 @@ from importlib.metadata import version
 import pytest
 
 from svc_analytics.language.catalogue import Language
-from svc_analytics.render.page.words import PageWords
+from svc_analytics.messages import translated
+from svc_analytics.render.words import PageWords
 from tests.support.form_material import PERSIAN, SCRIPT
 from tests.support.markup import Element, texts_of
 from tests.support.prepared import once
@@ -71,7 +72,7 @@ def test_a_name_within_a_hint_keeps_its_digits():
     """Whoever points at it reads what the merchant wrote; a number of ours is in Persian digits."""
     words = PageWords(Language("fa", "fa"))
     assert words.hint("Shop 24") == "Shop 24"
-    hint = words.hint("Statement {label}, {STATUS}", label="Shop 24", STATUS="final")
+    hint = words.hint("Statement {label}, {STATUS}", label="Shop 24", status=translated("final"))
     assert "Shop 24" in hint and "نهایی" in hint
     assert "۸ رقم" in words.hint("position at that rate, USD, 8 places")
 

@@ -9,9 +9,8 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.render.page.front import running_head
-from svc_analytics.render.paper.blocks import UPRIGHT, blocks_of_figures
-from svc_analytics.render.paper.paper import Paper, make_paper
+from svc_analytics.render.front import running_head
+from svc_analytics.render.paper import UPRIGHT, Paper, blocks_of_figures, make_paper
 from svc_analytics.statements.statement import Statement
 from tests.support.browsers import pdf_words
 from tests.support.fake_service import NOW, Record, payment
@@ -75,16 +74,16 @@ def test_all_coins_together_come_first_where_coins_need_several_blocks(desk):
     """Each block has the heads of its rows, and no more letters than a sheet has room for."""
     desk.service.payments = of_coins(9)
     desk.extract()
-    from svc_analytics.render.page.page import page_blocks
+    from svc_analytics.render.page import page_blocks
 
     statement = svc.statement(desk.lake, "2026-10", now=NOW)
     blocks, _ = page_blocks(statement, statement.manifest({}), ENGLISH)
     [table] = blocks["figures"]
     cut = blocks_of_figures(table, ENGLISH)
     assert len(cut) > 1 and all(block.places[0] == 0 for block in cut)
-    assert table.table.header[cut[0].places[1]] == "All coins, USD"
+    assert table.header[cut[0].places[1]] == "All coins, USD"
     coins = [place for block in cut for place in block.places[1:]]
-    assert sorted(coins) == [*range(1, 11)] and sum(map(len, table.table.header)) * 9 > UPRIGHT
+    assert sorted(coins) == [*range(1, 11)] and sum(map(len, table.header)) * 9 > UPRIGHT
 
 
 def test_the_same_statement_gives_the_same_bytes(october):

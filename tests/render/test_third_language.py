@@ -15,7 +15,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import names_of
 from svc_analytics.language import words
 from svc_analytics.language.catalogue import Language, languages
-from svc_analytics.messages import ENGLISH, Message, english_templates
+from svc_analytics.messages import ENGLISH, Message, english_templates, translated
 from svc_analytics.render.workbook.cells import in_digits
 from tests.charts.test_chart_pictures import DAILY
 from tests.support.artists import all_texts
@@ -73,10 +73,13 @@ def test_the_merchant_is_named_in_it(pseudo):
 def test_a_message_is_said_in_it_with_the_messages_within_it(pseudo):
     """By codes; a day is not displayed in a calendar that nobody asked for."""
     unread = Message(
-        "reason.unread", STREAM="payout records", START="the beginning", end="2026-10-01"
+        "reason.unread",
+        stream=translated("payout records"),
+        start=translated("the beginning"),
+        end="2026-10-01",
     )
     marks = {0x2066: None, 0x2069: None}
-    shown = pseudo.text(Message("unknown.because", REASONS=unread)).translate(marks)
+    shown = pseudo.text(Message("unknown.because", reasons=translated(unread))).translate(marks)
     stream, start = "«payout records»", "«the beginning»"
     assert shown == f"«unknown: «{stream} were not read for {start} .. 2026-10-01»»"
 

@@ -104,12 +104,16 @@ def jalali(day: date) -> str:
     return str(jdatetime.date.fromgregorian(date=date(day.year, day.month, day.day)))
 
 
-def test_the_figure_that_is_an_instant_has_its_jalali_day_below(books):
-    """The time of the implied rate, coin by coin."""
-    rows = {str(row[0]): row[1:] for row in books["fa"].worksheets[0].values if row[0]}
-    days = [each for each in rows["زمان نرخ ضمنی"] if isinstance(each, datetime)]
-    below = [str(each).translate(LATIN) for each in rows["زمان نرخ ضمنی، شمسی"] if each]
-    assert days and below == list(map(jalali, days))
+def test_the_figure_that_is_an_instant_has_its_jalali_day_before_it(books):
+    """The time of the implied rate, coin by coin; in English it is a date."""
+    plain, persian = (
+        {str(row[0]): row[1:] for row in books[lang].worksheets[0].values if row[0]}
+        for lang in ("en", "fa")
+    )
+    days = [at for at in plain["Implied rate taken at"] if isinstance(at, datetime)]
+    texts = [str(each).translate(LATIN) for each in persian["زمان نرخ ضمنی"]]
+    begun = [text[:22] for text in texts if "(" in text]
+    assert days and begun == [f"{jalali(day)} ({day:%Y-%m-%d}" for day in days]
 
 
 def of_columns(sheet: Worksheet) -> dict[str, list[object]]:

@@ -7,8 +7,7 @@ import pytest
 
 from svc_analytics.sandbox import Behaviour, Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.server import create_site
-from tests.sandbox.in_process import InProcess
-from tests.sandbox.shop import Shop, refused
+from tests.sandbox.shop import InProcess, Shop, refused
 
 
 @pytest.fixture(scope="session")
@@ -76,9 +75,8 @@ def pages(service, payout_key):
 
     def read(list_name, **query):
         pages = [getattr(service, list_name)(payout_key, query)]
-        while pages[-1]["next_cursor"] is not None:
-            query["cursor"] = pages[-1]["next_cursor"]
-            pages.append(getattr(service, list_name)(payout_key, query))
+        while cursor := pages[-1]["next_cursor"]:
+            pages.append(getattr(service, list_name)(payout_key, {**query, "cursor": cursor}))
             assert len(pages) < 2000
         return pages
 

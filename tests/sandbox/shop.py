@@ -1,8 +1,13 @@
 """A small merchant of one test's own, to write to, and what most tests do with it."""
 
+import asyncio
+import html
 import json
+import re
 
-from svc_analytics.sandbox import Clock, Refusal, Scenario, Service, seed
+import httpx
+
+from svc_analytics.sandbox import Clock, Console, Refusal, Scenario, Service, seed
 
 
 def refused(operation, *arguments, **named):
@@ -14,6 +19,13 @@ def refused(operation, *arguments, **named):
     return ()
 
 
+def answered(answer):
+    """The status and code of a refusal over HTTP, which has the envelope and nothing else."""
+    [code] = answer.json()["errors"]["error"]
+    assert answer.json() == {"statusCode": answer.status_code, "errors": {"error": [code]}}
+    return answer.status_code, code
+
+
 class Shop:
     """A service to write to, and what most tests of it do."""
 
@@ -22,13 +34,13 @@ class Shop:
         seed(store, scenario)  # nothing, where the file holds it already
         self.service = Service(store, Clock(scenario.until))
         self.platform = self.service.platform
+        self.console = Console(self.service)
         self.clock = self.service.clock
         self.checkout = self.service.account.checkout_key.reveal()
         self.payout = self.service.account.payout_key.reveal()
         self.platform.open_wallets()
-        self.people = {
-            person.email.partition("@")[0]: person for person in self.platform.customers.all()
-        }
+        everybody = self.platform.customers.all()
+        self.people = {person.email.partition("@")[0]: person for person in everybody}
 
     def order(self, reference="order-a", **changes):
         """The body of a valid session request; None takes a member away."""
@@ -85,3 +97,31 @@ class Shop:
         """The bodies of all events so far, oldest first."""
         rows = self.platform.store.fetch("select body from events order by rowid")
         return [json.loads(body) for (body,) in rows]
+
+
+# A sandbox's site called in this process: starting a server takes far longer.
+
+
+class InProcess(httpx.BaseTransport):
+    """Carries the requests of a client to an ASGI app, as from this machine."""
+
+    def __init__(self, app):
+        self._app = httpx.ASGITransport(app, raise_app_exceptions=False)
+        self._runner = asyncio.Runner()
+
+    def handle_request(self, request):
+        return self._runner.run(self._send(request))
+
+    def close(self):
+        self._runner.close()
+
+    async def _send(self, request):
+        answer = await self._app.handle_async_request(request)
+        body = await answer.aread()
+        return httpx.Response(answer.status_code, headers=answer.headers, content=body)
+
+
+def words(answer):
+    """What a page says, without its markup and style."""
+    text = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", answer.text)
+    return " ".join(html.unescape(text).split())

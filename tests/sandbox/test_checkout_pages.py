@@ -1,14 +1,17 @@
-"""The pages of a checkout, over HTTP, as the customer reads them."""
+"""The pages of a checkout over HTTP as the customer reads them, and in Chromium."""
 
 import re
 
 import httpx
 import pytest
+from playwright.sync_api import expect
 
 from svc_analytics.instants import MINUTE, SECOND
-from svc_analytics.sandbox import Service
-from svc_analytics.sandbox.resources.checkout import WRONG_CODES
-from tests.sandbox.in_process import words
+from svc_analytics.sandbox import Service, serve
+from svc_analytics.sandbox.checkout import WRONG_CODES
+from tests.sandbox.shop import words
+from tests.support.browsers import browser
+from tests.support.loopback import Web, serving
 
 SARA = {"as": "sara@customers.example"}
 LEILA = {"as": "leila@customers.example"}
@@ -186,17 +189,14 @@ def test_customer_who_is_somebody_else_signs_out(shop, site, own):
     assert "Sign in to pay" in words(site.get(page))
 
 
+FOREIGN = {
+    **{origin: {"origin": origin} for origin in (SHOP, "null", "http://127.0.0.1:1")},
+    "no origin": {"sec-fetch-site": "cross-site"},
+}
+
+
 @pytest.mark.parametrize("action", ["sign-in", "link", "pay"])
-@pytest.mark.parametrize(
-    "foreign",
-    [
-        {"origin": "https://evil.example"},
-        {"origin": "null"},
-        {"origin": "http://127.0.0.1:1"},
-        {"sec-fetch-site": "cross-site"},
-    ],
-    ids=["site", "hidden", "port", "no-origin"],
-)
+@pytest.mark.parametrize("foreign", FOREIGN.values(), ids=FOREIGN)
 def test_page_of_another_site_neither_signs_in_nor_links_nor_pays(shop, site, foreign, action):
     """The customer signs in and confirms on the platform's own origin."""
     page = shop.session()["checkout_url"]
@@ -267,37 +267,37 @@ def test_linking_says_what_it_means(shop, site):
     assert "The shop sees your name as S*** R*** and never your email address." in said
 
 
-@pytest.mark.parametrize(
-    ("email", "code"),
-    [
-        ("omid@customers.example", "PAY_BINDING_MISMATCH"),
-        ("owner@saffron-tile.example", "PAY_SELF_PAYMENT"),
-    ],
-)
-def test_account_that_cannot_pay_is_told_so_and_offered_nothing(shop, site, email, code):
+BARRED = {
+    "omid@customers.example": "PAY_BINDING_MISMATCH",
+    "owner@saffron-tile.example": "PAY_SELF_PAYMENT",
+}
+
+
+@pytest.mark.parametrize("email", BARRED)
+def test_account_that_cannot_pay_is_told_so_and_offered_nothing(shop, site, email):
     """Beside the way to another account."""
     shop.bind()
     answer = site.get(shop.session()["checkout_url"], params={"as": email})
-    assert words(answer).count(code) == 1
+    assert words(answer).count(BARRED[email]) == 1
     assert re.findall(r"<button[^>]*>(.*?)</button>", answer.text) == ["Not you?"]
 
 
-@pytest.mark.parametrize(
-    ("setting", "sentence"),
-    [
-        ("is_suspended", "This shop cannot take payments now."),
-        ("is_maintenance", "Payments are under maintenance."),
-    ],
-)
-def test_closed_shop_says_so_and_offers_no_sign_in(shop, site, setting, sentence):
+CLOSED = {
+    "is_suspended": "This shop cannot take payments now.",
+    "is_maintenance": "Payments are under maintenance.",
+}
+
+
+@pytest.mark.parametrize("setting", CLOSED)
+def test_closed_shop_says_so_and_offers_no_sign_in(shop, site, setting):
     """Nothing is asked of a customer who cannot pay."""
-    made = shop.session(cancel_url=f"{SHOP}/cart")
+    page = shop.session(cancel_url=f"{SHOP}/cart")["checkout_url"]
     shop.platform.settings[setting] = True
-    answer = site.get(made["checkout_url"])
-    assert sentence in words(answer) and "<button" not in answer.text
+    answer = site.get(page)
+    assert CLOSED[setting] in words(answer) and "<button" not in answer.text
     assert "Back to the store" in words(answer)
-    posted = site.post(made["checkout_url"], data={**SARA, "action": "link"})
-    assert words(posted).count(sentence) <= 1
+    posted = site.post(page, data={**SARA, "action": "link"})
+    assert words(posted).count(CLOSED[setting]) <= 1
 
 
 @pytest.mark.parametrize("post", [False, True], ids=["looked at", "confirmed"])
@@ -318,17 +318,16 @@ def test_paying_twice_shows_the_receipt_and_takes_nothing(shop, site):
     assert payment["receipt_no"] in words(answer)
 
 
-@pytest.mark.parametrize(
-    ("amounts", "label"),
-    [
-        ({"amounts": [{"currency": "usdt", "amount": "20"}]}, "Pay 20 USDT"),
-        ({"amounts": None, "price_usd": "29"}, "Pay 29.00 USD"),
-    ],
-    ids=["coin", "usd"],
-)
-def test_embed_button_is_told_shop_and_sum(shop, site, amounts, label):
+LABELS = {
+    "Pay 20 USDT": {},
+    "Pay 29.00 USD": {"amounts": None, "price_usd": "29"},
+}
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_embed_button_is_told_shop_and_sum(shop, site, label):
     """On any page, without the customer's cookies; afterwards it says how it ended."""
-    made = shop.session(**amounts)
+    made = shop.session(**LABELS[label])
     answer = site.get(f"{made['checkout_url']}/button")
     assert answer.json() == {"label": label, "shop": "Saffron & Tile"}
     assert answer.headers["access-control-allow-origin"] == "*"
@@ -336,3 +335,91 @@ def test_embed_button_is_told_shop_and_sum(shop, site, amounts, label):
     shop.service.sessions.cancel(shop.checkout, made["id"])
     said = site.get(f"{made['checkout_url']}/button").json()["label"]
     assert said == "This checkout is cancelled"
+
+
+# The widget, the console and the embed script, as a person meets them in Chromium.
+
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
+
+
+@pytest.fixture
+def running(shop):
+    with serve(shop.service) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser, running):
+    with browser.new_context(viewport={"width": 900, "height": 900}) as context:
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        yield page
+
+
+def test_no_page_is_wider_than_a_phone(shop, running, page):
+    """Though words, ids, amounts and addresses are as long as they may be."""
+    page.set_viewport_size({"width": 360, "height": 760})
+    amounts = [{"currency": "eth", "amount": "12345678.123456789012345678"}]
+    long = {"title": "W" * 128, "description": "x" * 512, "amounts": amounts}
+    session = shop.session("r" * 128, customer=shop.order()["customer"] | {"id": "c" * 128}, **long)
+    shop.platform.settings["webhook_url"] = f"https://{'h' * 200}.example/{'p' * 1000}"
+    for path in ("?as=omid@customers.example", "?as=sara@customers.example", "/console"):
+        base = running.base_url if path == "/console" else session["checkout_url"]
+        page.goto(base + path)
+        assert page.evaluate("document.documentElement.scrollWidth") == 360, path
+        assert page.evaluate("document.compatMode") == "CSS1Compat"
+
+
+def test_checkout_is_linked_and_paid_by_keyboard_alone(shop, page):
+    """Without a script and without a pointer; back at the shop with receipt and payment_id."""
+    session = shop.session(return_url=f"{SHOP}/done?o=1")
+    page.goto(session["checkout_url"])
+    # The choice of an account, then the button; "Not you?", then the button.
+    with page.expect_request(f"{SHOP}/done?**") as returned:
+        for button in ("Sign in", "Link my account to this shop", "Pay 20 USDT"):
+            page.get_by_role("button", name=button).wait_for()
+            for key in ("Tab", "Tab", "Enter"):
+                page.keyboard.press(key)
+    payment = shop.service.sessions.read(shop.checkout, session["id"])["payment"]
+    query = f"?o=1&receipt={payment['receipt']}&payment_id={payment['id']}"
+    assert returned.value.url == f"{SHOP}/done{query}"
+
+
+@pytest.fixture
+def shop_page(page):
+    """Serves one page of the shop from this machine, opens it, and returns what it logs."""
+    said, pages = [], []
+
+    class Pages(Web):
+        def get(self):
+            self.answer(200, pages[-1].encode(), {"content-type": "text/html"})
+
+    def show(html):
+        pages.append(f"<!doctype html>{html}")
+        page.goto(f"http://localhost:{port}/cart")
+        return said
+
+    page.on("console", lambda message: said.append(message.text))
+    with serving(Pages) as port:
+        yield show
+
+
+def embedding(running, session_id):
+    """The markup that a shop puts into its page."""
+    return f'<script src="{running.base_url}/embed.js" data-session="{session_id}"></script>'
+
+
+def test_embed_script_opens_the_widget_of_its_session(shop, running, page, shop_page):
+    """One button on the shop's page, with sum and shop; behind it the session's checkout_url."""
+    session = shop.session()
+    shop_page(f"<h1>Your cart</h1>{embedding(running, session['id'])}")
+    page.get_by_role("button", name="Pay 20 USDT Saffron & Tile").click()
+    page.wait_for_url(session["checkout_url"])
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_embed_script_takes_nothing_but_an_id(running, page, shop_page):
+    """Another address in data-session makes no button, and a word on the page's console."""
+    said = shop_page(embedding(running, "../console"))
+    assert page.get_by_role("button").count() == 0
+    assert any("data-session must be the id" in text for text in said)

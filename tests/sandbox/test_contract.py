@@ -7,21 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.sandbox.core.behaviour import EVERY_FAILURE, Behaviour
-from svc_analytics.sandbox.http.control_api import control_routes
-from svc_analytics.sandbox.http.routes import ROUTES, describe
-from svc_analytics.sandbox.state.platform import FIELDS
+from svc_analytics.sandbox.behaviour import EVERY_FAILURE, Behaviour
+from svc_analytics.sandbox.console import control_routes
+from svc_analytics.sandbox.platform import FIELDS
+from svc_analytics.sandbox.routes import ROUTES, describe
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-DOCUMENT = (ROOT / "svc_analytics" / "sandbox" / "README.md").read_text()
+MANUAL = (ROOT / "svc_analytics" / "sandbox" / "README.md").read_text()
 SCHEMAS = describe(ROUTES)["components"]["schemas"]
 # Every code of the contract.
 CODES = (HERE / "codes.txt").read_text().split()
 SANDBOX = (ROOT / "svc_analytics" / "sandbox").rglob("*.py")
 # Where codes are raised, not where they are merely listed or put into words.
-LISTED = ("routes.py", "texts.py")
-SOURCE = "".join(path.read_text() for path in SANDBOX if path.name not in LISTED)
+SOURCE = "".join(path.read_text() for path in SANDBOX if path.name != "routes.py")
 # The contract's sections, in its order.
 SECTIONS = (
     *("What the service does", "Conventions", "Session", "Amount", "Payment"),
@@ -87,7 +86,7 @@ def test_our_choices_stand_in_the_document():
     What the contract does not show is told to whoever uses the sandbox: each choice, no other.
     """
     ours = [rule.removeprefix("ours: ") for _, rule, _ in RULES if rule.startswith("ours: ")]
-    table = DOCUMENT.partition("we chose\n")[2]
+    table = MANUAL.partition("we chose\n")[2]
     assert [row for row in re.findall(r"^\| (.+?) \|", table, re.M) if row != "not shown"] == ours
 
 
@@ -136,6 +135,6 @@ def test_resource_has_exactly_the_contracts_fields(resource, fields):
 def test_document_names_every_control_path_and_fault(shop):
     """Nothing that can be done to a sandbox is left for its source to tell."""
     paths = {route.path for route in control_routes(shop.service)}
-    assert [path for path in paths if f" {path}`" not in DOCUMENT] == []
+    assert [path for path in paths if f" {path}`" not in MANUAL] == []
     names = [*Behaviour.__dataclass_fields__, *EVERY_FAILURE]
-    assert [name for name in names if f"`{name}`" not in DOCUMENT] == []
+    assert [name for name in names if f"`{name}`" not in MANUAL] == []

@@ -9,8 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from svc_analytics.instants import HOUR
 from svc_analytics.sandbox import Store
-from svc_analytics.sandbox.core.coins import BASIS_POINTS, half_up
-from svc_analytics.sandbox.state.customers import BUSINESS
+from svc_analytics.sandbox.coins import BASIS_POINTS, half_up
+from svc_analytics.sandbox.customers import BUSINESS
 from tests.sandbox.shop import Shop, refused
 
 UNITS = st.integers(1, 40_000_000)  # of USDT: up to 40
@@ -169,13 +169,8 @@ class Money(RuleBasedStateMachine):
 
 
 def bounded(examples, steps):
-    checks = list(HealthCheck)
-    return settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        suppress_health_check=checks,
-    )
+    some = settings(max_examples=examples, stateful_step_count=steps, deadline=None)
+    return settings(some, suppress_health_check=list(HealthCheck))
 
 
 class TestMoney(Money.TestCase):

@@ -13,13 +13,13 @@ from svc_analytics.config import read_settings
 from svc_analytics.extraction import update
 from svc_analytics.instants import from_micros, to_micros
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.sandbox.core.behaviour import Quirks
-from svc_analytics.sandbox.core.clock import Clock
-from svc_analytics.sandbox.past.scenario import Scenario
-from svc_analytics.sandbox.resources.seed import seed
-from svc_analytics.sandbox.resources.service import Service
+from svc_analytics.sandbox.behaviour import Quirks
+from svc_analytics.sandbox.clock import Clock
+from svc_analytics.sandbox.platform import seed
+from svc_analytics.sandbox.scenario import Scenario
 from svc_analytics.sandbox.server import serve
-from svc_analytics.sandbox.state.store import Store
+from svc_analytics.sandbox.service import Service
+from svc_analytics.sandbox.store import Store
 from svc_analytics.statements.months import flows
 from svc_analytics.statements.statement import Statement, statement
 from tests.support.desks import machine_clock_at

@@ -10,9 +10,8 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.periods import month
 from svc_analytics.render.bridge import bridge_table
-from svc_analytics.render.face.all_coins import AllCoins
-from svc_analytics.render.face.face import Face
-from svc_analytics.render.page.front import TILES
+from svc_analytics.render.face import AllCoins, Face
+from svc_analytics.render.front import TILES
 from svc_analytics.statements.statement import statement
 from svc_analytics.statements.trend import monthly_figures
 from tests.statements.test_comparison import LEDGER, NOW

@@ -22,7 +22,7 @@ from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import ConfigError, KeyRefused, SvcError, Unavailable
 from svc_analytics.extraction import update
 from svc_analytics.instants import HOUR, now
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.render.document import Reason
 from svc_analytics.unattended import attachments, watch
 from svc_analytics.unattended.notices import Notice, open_notice_log, read_notice_log
@@ -274,7 +274,7 @@ def test_a_month_that_cannot_be_sealed_is_told_once_and_its_end_once(call, close
 
 def test_what_waits_for_a_person_is_told_until_it_is_another(watched, told):
     """A reason that stays is not told again; one that joins it makes another state."""
-    finding = Message("reason.finding", FINDING="a rule is broken", rule="a_rule")
+    finding = Message("reason.finding", finding=translated("a rule is broken"), rule="a_rule")
     reasons = (Reason(Message("reason.close_again", label="x", command="y")), Reason(finding))
 
     def run(*found: Reason) -> list[str]:
@@ -291,7 +291,7 @@ def test_what_waits_for_a_person_is_told_until_it_is_another(watched, told):
 
 
 def held(label: str, folder: str = "x") -> CloseResult:
-    finding = Message("reason.finding", FINDING="a rule is broken", rule="a_rule")
+    finding = Message("reason.finding", finding=translated("a rule is broken"), rule="a_rule")
     return CloseResult(label, "provisional", Path(folder), 1, None, (Reason(finding),))
 
 

@@ -17,7 +17,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import quarantine_path
 from svc_analytics.lake.side_files import read_side_file, replace_file
 from svc_analytics.messages import Message
-from svc_analytics.render.page import page
+from svc_analytics.render import page
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.statement import statement

@@ -19,7 +19,7 @@ from svc_analytics.instants import SECOND, format_instant, parse_instant, to_mic
 from svc_analytics.messages import Message
 from svc_analytics.periods import month
 from svc_analytics.sandbox import Service, serve
-from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
+from svc_analytics.sandbox.webhooks import WebhookSender
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.secrets import Secret, parse_secrets
 from svc_analytics.signing.webhooks import sign_webhook

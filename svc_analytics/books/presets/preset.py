@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from svc_analytics.books.entry import Entry, EntryLine, Journal
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.texts import single_line
 
 # ---------- How a text must be that a system takes
 # As an expression, and in words with an example.

@@ -9,8 +9,8 @@ from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
-from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.tables import to_json
+from svc_analytics.formatting.texts import counted
 from svc_analytics.warehouse.images import write_views
 
 

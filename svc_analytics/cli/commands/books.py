@@ -32,9 +32,8 @@ from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note
 from svc_analytics.closing.handover.books import books_file, books_source, ledger_of, way_of
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
-from svc_analytics.formatting.counts import counted
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
+from svc_analytics.formatting.texts import counted, single_line
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.storage import merge_into
 

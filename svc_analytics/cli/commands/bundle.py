@@ -4,8 +4,8 @@ import click
 
 from svc_analytics.cli import options
 from svc_analytics.closing.handover.bundle import write_bundle
-from svc_analytics.formatting.counts import counted
 from svc_analytics.formatting.tables import to_json
+from svc_analytics.formatting.texts import counted
 
 
 @click.command()

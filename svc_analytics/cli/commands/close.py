@@ -22,8 +22,8 @@ from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.extraction import clock
 from svc_analytics.extraction.plan import Request
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import HOUR
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language

@@ -14,8 +14,7 @@ from svc_analytics.cli.several_lakes import beside, open_each
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.closing.states.stated import compare as compare_months
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
-from svc_analytics.formatting.row_files import output_file
-from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
+from svc_analytics.formatting.tables import output_file, to_json, to_objects, to_safe_csv
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.views import MERCHANT
 from svc_analytics.language.catalogue import Language

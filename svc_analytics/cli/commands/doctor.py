@@ -9,8 +9,8 @@ from svc_analytics.cli.options import shared_options
 from svc_analytics.config import read_settings
 from svc_analytics.environment import here
 from svc_analytics.errors import EXIT_ATTENTION
-from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.unattended.doctor import Doctor
 from svc_analytics.unattended.looks.point import Point
 from svc_analytics.unattended.settings import read_watching

@@ -25,7 +25,7 @@ from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult, Request, missing_key_class
 from svc_analytics.extraction.segments import FEWEST
 from svc_analytics.formatting import tables
-from svc_analytics.formatting.counts import counted
+from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import BEGINNING, HOUR, format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS

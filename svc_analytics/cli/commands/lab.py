@@ -21,8 +21,7 @@ from svc_analytics.cli.options import (
 )
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, install
-from svc_analytics.formatting.row_files import output_file
-from svc_analytics.formatting.tables import to_json
+from svc_analytics.formatting.tables import output_file, to_json
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, last_full_month
 from svc_analytics.language.catalogue import Language, languages

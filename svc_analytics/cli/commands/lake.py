@@ -26,7 +26,7 @@ from svc_analytics.closing.states.month_states import judged_months
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
-from svc_analytics.formatting.counts import counted
+from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse

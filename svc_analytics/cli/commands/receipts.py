@@ -22,9 +22,8 @@ from svc_analytics.cli.options import (
 )
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
-from svc_analytics.formatting.counts import counted
-from svc_analytics.formatting.row_files import check_form, write_rows
-from svc_analytics.formatting.tables import to_json
+from svc_analytics.formatting.tables import check_form, to_json, write_rows
+from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER

@@ -13,8 +13,8 @@ from svc_analytics.cli.options import shared_options
 from svc_analytics.config import read_data_dir, read_settings
 from svc_analytics.environment import SettingPlaces, here
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
-from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.formatting.tables import to_json
+from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import format_instant
 from svc_analytics.unattended import schedule as schedules
 from svc_analytics.unattended import scheduled_job

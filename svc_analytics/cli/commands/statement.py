@@ -18,7 +18,7 @@ from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.closing.states.stated import statement as make_statement
 from svc_analytics.config import read_rates_path
 from svc_analytics.errors import EXIT_ATTENTION
-from svc_analytics.formatting.row_files import check_form
+from svc_analytics.formatting.tables import check_form
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.folder import FORMATS, Output, check_currency, write_folder

@@ -13,8 +13,8 @@ from svc_analytics.cli.options import open_lake, shared_options, zone_option
 from svc_analytics.closing.acceptances import Finding, acknowledge, find
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
-from svc_analytics.formatting.numbers import paddings, plain_spaces
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.cells import paddings, plain_spaces
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import format_instant, now, parse_bound
 from svc_analytics.money import format_amount
 from svc_analytics.periods import GREGORIAN, clock_of

@@ -11,9 +11,8 @@ from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import shared_options
 from svc_analytics.config import read_settings
 from svc_analytics.errors import EXIT_ATTENTION
-from svc_analytics.formatting.counts import counted
-from svc_analytics.formatting.row_files import check_form, write_rows
-from svc_analytics.formatting.tables import to_json
+from svc_analytics.formatting.tables import check_form, to_json, write_rows
+from svc_analytics.formatting.texts import counted
 from svc_analytics.lake.lake import Lake
 from svc_analytics.webhooks.delivery_log import INVALID
 from svc_analytics.webhooks.reconcile import OUTPUT, ReconciledDelivery, reconcile, to_table

@@ -16,7 +16,7 @@ from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import parse_period
 
 USD = "USD"
@@ -36,15 +36,15 @@ def books_source(
         manifest = seals.read_manifest(sealed[-1])
         proof = require_unaltered(lake, sealed[-1], manifest)
         if proof.sealed is None:
-            values = {"folder": sealed[-1], "WHY": proof.unproven[0]}
-            raise LakeError(Message("seal.no_tables", **values))
+            why = translated(proof.unproven[0])
+            raise LakeError(Message("seal.no_tables", folder=sealed[-1], why=why))
         require_same(proof)
         statement = proof.sealed.statement
         return BooksSource(statement.period, statement.tables, statement.as_of, manifest["seal"])
     new = make_statement(lake, month, **at)
     if new.reasons and not may_be_provisional:
-        values = {"label": period.folder, "REASON": new.reasons[0].text}
-        raise PeriodNotClosed(Message("seal.provisional", **values))
+        reason = translated(new.reasons[0].text)
+        raise PeriodNotClosed(Message("seal.provisional", label=period.folder, reason=reason))
     return BooksSource(new.period, new.tables, new.as_of, None, bool(new.reasons))
 
 

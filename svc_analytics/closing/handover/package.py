@@ -28,10 +28,8 @@ from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import hash_file
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.row_files import output_file
-from svc_analytics.formatting.sanitize import single_line
-from svc_analytics.formatting.tables import to_csv, to_objects
-from svc_analytics.formatting.text_templates import load_text
+from svc_analytics.formatting.tables import output_file, to_csv, to_objects
+from svc_analytics.formatting.texts import load_text, single_line
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
@@ -127,10 +125,10 @@ def pack_folder(
         proof = prove(folder, manifest, lake or lake_around(folder.absolute()))
         broken = [*proof.broken, *chain_faults(proof.lake), *proof.unproven_files]
     if broken:
-        raise LakeError(Message("seal.not_packed", folder=folder, FAULT=broken[0]))
+        raise LakeError(Message("seal.not_packed", folder=folder, fault=broken[0]))
     if proof.not_compared and not _is_signed(folder, signers):
         values = {"folder": folder, "version": version_of(manifest)}
-        raise LakeError(Message("seal.not_packed_unsigned", FAULT=proof.not_compared[0], **values))
+        raise LakeError(Message("seal.not_packed_unsigned", fault=proof.not_compared[0], **values))
     target = Path(f"{folder.name}.zip" if out is None else out)
     if target.suffix.lower() != ".zip":
         raise ConfigError(f"--out {target}: its suffix must be .zip")

@@ -9,7 +9,7 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.handover.package import newest_sealed_folder
 from svc_analytics.closing.seals import read_register
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.formatting.row_files import output_file
+from svc_analytics.formatting.tables import output_file
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.proofs.checkpoint import checkpoint_fault
 from svc_analytics.proofs.lines import FILE, read_secret

@@ -16,7 +16,7 @@ from svc_analytics.closing.verification.proof import require_unaltered
 from svc_analytics.errors import ConfigError, LakeError, SvcError, text_of
 from svc_analytics.lake.lake import Lake
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.messages import Message, clauses
+from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.periods import Period
 from svc_analytics.render.document import Document, Reason
 from svc_analytics.render.folder import Output
@@ -36,7 +36,9 @@ def readable_file(lake: Lake, folder: Path, name: str, language: Language = ENGL
     manifest, [file, *_] = seals.read_manifest(folder), DOCUMENTS[name].files
     proof = require_unaltered(lake, folder, manifest)
     if proof.sealed is None:
-        raise LakeError(Message("seal.not_shown", folder=folder, WHY=clauses(*proof.unproven)))
+        raise LakeError(
+            Message("seal.not_shown", folder=folder, why=translated(clauses(*proof.unproven)))
+        )
     if name in proof.sealed.sealed_formats(language):
         return folder / file
     write_forms(proof.sealed, Output((name,), language), lake.storage)
@@ -79,5 +81,5 @@ def only_forms(job: Job, period: Period, error: SvcError) -> CloseResult:
     seal, why = str(manifest["seal"]), tuple(map(Reason, reasons))
     closed = CloseResult(period.folder, proof.state, folder, len(folders), seal, why)
     left = forms_left_out(job.output, proof.sealed.statement) if proof.sealed else []
-    unread = Message("the service was not read: {ERROR}", ERROR=text_of(error))
+    unread = Message("the service was not read: {ERROR}", error=translated(text_of(error)))
     return closed.with_notes([*written, *proof.left_out, *left, unread]).logged()

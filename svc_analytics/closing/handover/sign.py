@@ -27,7 +27,7 @@ from svc_analytics.closing.verification.forms import Findings
 from svc_analytics.closing.verification.proof import Proof, prove
 from svc_analytics.errors import ConfigError, LakeError, NotProven, text_of
 from svc_analytics.lake.lake import Lake, check_lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.proofs import chain, signature
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE, checkpoint_text
 from svc_analytics.proofs.stamp import Authority, has_stamp
@@ -161,7 +161,7 @@ def sign_all(
             elif signer is None or signer != by:
                 _require_proven(lake, folder, manifest)
         except NotProven as error:
-            refused.append(Message("text.error", ERROR=text_of(error)))
+            refused.append(Message("text.error", error=translated(text_of(error))))
     if not refused:
         sign_chain(lake, path)
     memory.keep(lake, is_signed=not refused)
@@ -194,9 +194,9 @@ class Signer:
             self.is_stopped = True
             if isinstance(error, NotProven):
                 code = "sign.doubted" if self.is_wanted else "text.error"
-                return replace(closed, doubt=Message(code, ERROR=text_of(error)))
+                return replace(closed, doubt=Message(code, error=translated(text_of(error))))
             code = "sign.not_signed" if self.is_wanted else "sign.not_remembered"
-            return closed.with_notes([Message(code, ERROR=text_of(error))])
+            return closed.with_notes([Message(code, error=translated(text_of(error)))])
 
     def _sign(self, closed: CloseResult) -> CloseResult:
         notes = []
@@ -262,7 +262,7 @@ def _faults(proof: Proof) -> Iterator[str]:
         yield Message("proof.differs", count=count)
     yield from (*proof.unproven, *derived.unproven, *(each.text for each in proof.unmet))
     for reason in proof.new.reasons if proof.new else ():
-        yield Message("proof.today", REASON=reason.text)
+        yield Message("proof.today", reason=translated(reason.text))
 
 
 # ---------- Stamps of sealed statements, where SVC_TSA_URL names an authority
@@ -292,7 +292,7 @@ class Stamper:
         except (ConfigError, LakeError, OSError) as error:
             self.is_stopped = True
             command = f"svc-analytics sign {folder}"
-            return False, Message(_NOT_STAMPED, ERROR=text_of(error), command=command)
+            return False, Message(_NOT_STAMPED, error=translated(text_of(error)), command=command)
 
     def _stamp(self, folder: Path) -> bool:
         authority = Authority.read()

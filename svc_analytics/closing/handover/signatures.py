@@ -11,7 +11,7 @@ from svc_analytics.closing.sealing import chain_faults
 from svc_analytics.config import read_signing_key
 from svc_analytics.errors import ConfigError, NotProven
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.proofs import chain, signature
 from svc_analytics.proofs.checkpoint import SIGNATURE, checkpoint_text
 from svc_analytics.storage import Storage, add_file, merge_into
@@ -34,7 +34,7 @@ def newest_versions(lake: Lake) -> list[seals.Sealed]:
 
 
 def not_signed(folder: Path, fault: str) -> NotProven:
-    return NotProven(Message("seal.not_signed", folder=folder, FAULT=fault))
+    return NotProven(Message("seal.not_signed", folder=folder, fault=translated(fault)))
 
 
 def content_of(folder: Path, manifest: seals.Manifest, seal: str | None) -> bytes:

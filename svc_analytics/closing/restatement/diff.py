@@ -19,13 +19,13 @@ import pyarrow.parquet as pq
 
 from svc_analytics.closing.restatement.causes import Causes, cause_of_record, difference
 from svc_analytics.errors import LakeError
-from svc_analytics.formatting.sanitize import single_line, unescape_formula
+from svc_analytics.formatting.texts import single_line, unescape_formula
 from svc_analytics.formatting.values import text_columns
 from svc_analytics.interrupts import interruptible
 from svc_analytics.messages import Message
 from svc_analytics.render.bridge import TREND
-from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS
+from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.warehouse.connection import NO_BARS
 
 READ_AT = "first_seen_at"

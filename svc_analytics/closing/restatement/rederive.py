@@ -21,9 +21,9 @@ from svc_analytics.closing.restatement.diff import (
 )
 from svc_analytics.instants import now, parse_bound
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.proofs.sealed_zones import OFFSETS, by_its_lines
-from svc_analytics.render.standing import RECEIPTS, UNCHECKED
+from svc_analytics.render.document import RECEIPTS, UNCHECKED
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.metadata import check_names
@@ -194,7 +194,7 @@ def _gone(moved: Counter[tuple[str, str]]) -> int:
 
 def _receipts(count: int, what: str) -> Message:
     one, more = "{count} receipt was {WHAT}", "{count} receipts were {WHAT}"
-    return Message(more if count > 1 else one, count=f"{count:,}", WHAT=what)
+    return Message(more if count > 1 else one, count=f"{count:,}", what=translated(what))
 
 
 def _verdicts(table: pa.Table) -> Iterator[tuple[str, str]]:

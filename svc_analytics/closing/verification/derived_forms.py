@@ -23,7 +23,7 @@ from svc_analytics.errors import SvcError, text_of
 from svc_analytics.external_rates import ExternalRates, parse_rates
 from svc_analytics.files import hash_file
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.proofs.checkpoint import SIGNATURE, STAMP
 from svc_analytics.proofs.marks import UNREAD, Marks
 from svc_analytics.render.folder import Output, write_files
@@ -207,7 +207,7 @@ def _compare(sealed: Sealed) -> Findings:
     sentences, now = StoredSentences.from_json(facts), sealed.sentences
     statement, is_own = sealed.marked(marks).saying(sentences).statement, is_this_release(facts)
     findings = compare_forms(statement, facts, sealed.facts, place, altered, is_own=is_own)
-    findings.unproven += [Message("seal.left_out", TEXT=text) for text in findings.not_compared]
+    findings.unproven += [Message("seal.left_out", text=text) for text in findings.not_compared]
     _compare_marks(marks, sealed.marks, findings)
     # A package holds the sentences that could be read, and no line that could not.
     if now != (sentences if now.unread else replace(sentences, unread=())):
@@ -223,7 +223,7 @@ def _compare(sealed: Sealed) -> Findings:
 
 def _of_forms(place: Path, texts: Sequence[str]) -> list[Message]:
     """Put the name of a folder of forms before what is said of it."""
-    return [Message("{name}: {TEXT}", name=place.name, TEXT=text) for text in texts]
+    return [Message("{name}: {TEXT}", name=place.name, text=translated(text)) for text in texts]
 
 
 def _compare_marks(before: Marks, now: Marks, findings: Findings) -> None:

@@ -14,7 +14,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.files import program_digest
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
 from svc_analytics.render.document import Unknown
 from svc_analytics.schema import STREAMS
@@ -57,7 +57,7 @@ def period_of(manifest: seals.Manifest) -> Period:
     check_names(seals.chosen_metadata(manifest))
     seals.sealed_assertions(manifest)
     if at < period.end:
-        values = {"as_of": manifest["as_of"], "NOUN": period.noun}
+        values = {"as_of": manifest["as_of"], "noun": translated(period.noun)}
         raise ConfigError(Message("seal.as_of_early", **values))
     if manifest["as_of"] != format_instant(at):
         raise ConfigError(Message("seal.as_of_odd", as_of=manifest["as_of"]))

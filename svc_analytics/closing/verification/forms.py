@@ -25,7 +25,7 @@ from svc_analytics.closing.seals import Manifest, parse_json
 from svc_analytics.closing.verification.facts import version_of
 from svc_analytics.errors import ConfigError, LakeError, text_of
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
 from svc_analytics.render.datapackage import DATA_PACKAGE
 from svc_analytics.render.document import Document
@@ -177,7 +177,7 @@ def _leave_out_unprintable(formats: list[str], findings: Findings, *, is_own: bo
         except ConfigError as error:
             formats.remove(form.name)
             files += form.files
-            values = {"ERROR": text_of(error)}
+            values = {"error": translated(text_of(error))}
             texts = [Message("seal.not_again", name=file, **values) for file in form.files]
             (findings.unproven if is_own else findings.not_compared).extend(texts)
     return files

@@ -65,13 +65,13 @@ from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed, text_o
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import tree_of
 from svc_analytics.proofs.lines import read_secret
 from svc_analytics.proofs.sealed_zones import has_known_offsets, has_other_rules
-from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import MANIFEST, printed
+from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.tables import tables_of
@@ -135,7 +135,7 @@ class Proof:
     @property
     def left_out(self) -> list[Message]:
         """Notes of what was not compared, because another release made it."""
-        return [Message("seal.left_out", TEXT=text) for text in self.not_compared]
+        return [Message("seal.left_out", text=text) for text in self.not_compared]
 
     def doubt(self, *texts: Message) -> None:
         """Add what cannot be told of a folder because of the lake, or of what lies beside it."""
@@ -159,7 +159,7 @@ def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
     try:
         period = period_of(manifest)
     except ConfigError as error:
-        proof.broken.append(Message("seal.manifest_wrong", ERROR=text_of(error)))
+        proof.broken.append(Message("seal.manifest_wrong", error=translated(text_of(error))))
         return proof
     if lake:
         proof.register = read_register(lake.path / seals.STATEMENTS)
@@ -185,7 +185,7 @@ def require_unaltered(
         proof = prove(folder, manifest, lake)
         broken = proof.broken
     if broken:
-        raise LakeError(Message("seal.was_altered", folder=folder, FAULT=broken[0]))
+        raise LakeError(Message("seal.was_altered", folder=folder, fault=broken[0]))
     return proof
 
 
@@ -228,7 +228,7 @@ def _check_seals(proof: Proof, period: Period) -> None:
     try:
         _check_periods(proof, period, folders)
     except LakeError as error:  # of a file that fits its hash, and is no table
-        proof.doubt(Message("seal.not_beside", ERROR=text_of(error)))
+        proof.doubt(Message("seal.not_beside", error=translated(text_of(error))))
 
 
 def _check_periods(proof: Proof, period: Period, folders: list[Path]) -> None:

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from svc_analytics.closing.restatement.diff import KEYS, Tables, read_csv
 from svc_analytics.closing.seals import Manifest
 from svc_analytics.messages import Message
-from svc_analytics.render.face.restated import RESTATEMENT
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS
 from svc_analytics.render.formats import form_of
+from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.statements.digests import table_digest
 from svc_analytics.statements.months import MONTHS
 

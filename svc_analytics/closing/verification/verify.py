@@ -21,7 +21,7 @@ from svc_analytics.closing.verification.zip_file import beside, unpacked
 from svc_analytics.config import read_data_dir
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.lake import Lake, check_lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.proofs.statuses import (
     FAILED,
     HELD,
@@ -150,9 +150,12 @@ def _with_statuses(checked: SealVerification, trust: Trust) -> SealVerification:
     failed = [each for each in statuses if each.outcome == FAILED]
     seen = {"sealed"} if checked.broken else set[str]()
     unseen = [each for each in failed if each.name not in seen]
-    broken = [Message("proof.line", NAME=each.name, TEXT=each.text) for each in unseen]
+    broken = [
+        Message("proof.line", name=translated(each.name), text=translated(each.text))
+        for each in unseen
+    ]
     by = signed_by(checked.folder, trust)
-    notes = [Message("proof.signed_alone", by=by, TEXT=each) for each in checked.not_compared if by]
+    notes = [Message("proof.signed_alone", by=by, text=each) for each in checked.not_compared if by]
     return replace(
         checked,
         broken=(*checked.broken, *broken),
@@ -171,7 +174,7 @@ def _proven(checked: SealVerification) -> tuple[str, str]:
     if checked.unproven:
         return UNCHECKED, checked.unproven[0]
     if checked.reasons:
-        return UNCHECKED, Message("proof.today", REASON=checked.reasons[0].text)
+        return UNCHECKED, Message("proof.today", reason=translated(checked.reasons[0].text))
     if checked.not_compared:
         return NOT_COMPARED, checked.not_compared[0]
     return HELD, Message("proof.given_again")

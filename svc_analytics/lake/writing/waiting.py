@@ -27,7 +27,7 @@ from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.index.hashes import Hashes, HashPile, hash_texts
 from svc_analytics.lake.layout import FOOTER_KEY, RUNS_FOLDER
 from svc_analytics.lake.side_files import QuarantinedRecord, replace_file
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import month
 from svc_analytics.schema import Stream, schema_digest
 from svc_analytics.storage import Storage
@@ -215,9 +215,9 @@ class AbandonedRuns:
         """Describe the runs of a dead writer, in a line each."""
         lines: list[Message] = []
         if rows := sum(month.rows for month in self.months.values()):
-            lines.append(Message(_FOUND, count=f"{rows:,}", STREAM=stream.words))
+            lines.append(Message(_FOUND, count=f"{rows:,}", stream=translated(stream.words)))
         if self.void:
-            lines.append(Message(_TORN, count=f"{self.void:,}", STREAM=stream.words))
+            lines.append(Message(_TORN, count=f"{self.void:,}", stream=translated(stream.words)))
         return lines
 
 

@@ -14,8 +14,8 @@ from svc_analytics.books.export import Books, write_books
 from svc_analytics.books.presets.registry import PRESETS
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import SvcError
-from svc_analytics.formatting.sanitize import escape_invisible
-from svc_analytics.messages import Message
+from svc_analytics.formatting.texts import escape_invisible
+from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.looks import Looks
@@ -68,11 +68,11 @@ class CloseBox:
         self.head.value = self._head(tile)
         say, name = self._looks.text, tile.period.month_name
         close = "Close {MONTH} again" if tile.kind == "changed" else "Close {MONTH}"
-        self.close.description = say(close, MONTH=name)
+        self.close.description = say(close, month=translated(name))
         self.close.button_style = "primary"
         self.close.disabled = not (is_idle and tile.can_be_closed)
         self.close.layout.display = "none" if is_done else ""
-        self.check.description = say("Check {MONTH} again", MONTH=name)
+        self.check.description = say("Check {MONTH} again", month=translated(name))
         self.check.layout.display = "" if is_done else "none"
         self.check.disabled = self.all_due.disabled = self.again.disabled = not is_idle
         self.stop.disabled = is_idle
@@ -85,11 +85,11 @@ class CloseBox:
         """Say what comes after a close, or before one."""
         if later := self._desk.chosen_later:
             title = self._title(later)
-            return Message("{MONTH} is shown when the close is over", MONTH=title)
+            return Message("{MONTH} is shown when the close is over", month=translated(title))
         first = self._desk.first_open
         if first is None or self.is_running or self._desk.tile.is_sealed:
             return ""
-        return Message(_FIRST, MONTH=first.period.title)
+        return Message(_FIRST, month=translated(first.period.title))
 
     def clear(self) -> None:
         """Take away the outcome of the last close."""
@@ -106,7 +106,7 @@ class CloseBox:
         self.clear()
         self._handing.clear()
         self._books.clear()
-        is_one = Message("closing {MONTH}", MONTH=self._title(label)) if label else ""
+        is_one = Message("closing {MONTH}", month=translated(self._title(label))) if label else ""
         self.note(is_one or "closing every month that is due")
         try:
             self.run = self._desk.close(label, self._tell)
@@ -161,9 +161,9 @@ class CloseBox:
         first, *rest = result.lines()
         title = self._title(result.label)
         if result.state == "unchanged":
-            first = Message(_CHECKED, MONTH=title)
+            first = Message(_CHECKED, month=translated(title))
         elif result.seal and result.is_new:
-            first = Message(_SEALED, MONTH=title, version=result.version)
+            first = Message(_SEALED, month=translated(title), version=result.version)
         if result.seal:
             place = f"{result.folder.parent.name}/{result.folder.name}"
             seal = Message("It lies in {place}; its seal is {seal}", place=place, seal=result.seal)
@@ -242,7 +242,11 @@ class BooksBox:
         except SvcError as error:
             self.said.value = self._looks.error(error)
             return
-        texts = {"file": file, "BEFORE": preset.before, "ARRIVES": preset.arrives}
+        texts = {
+            "file": file,
+            "before": translated(preset.before),
+            "arrives": translated(preset.arrives),
+        }
         self._tell(Message(_WRITTEN_FIRST if preset.before else _WRITTEN, **texts))
 
     def _tell(self, text: str) -> None:
@@ -327,7 +331,9 @@ class HandOver:
     def _make(self, name: str) -> None:
         text, kind = _BUTTONS[name]
         self.clear()
-        self.said.value = self._looks.line(Message("{FORM}: being made", FORM=text), is_told=True)
+        self.said.value = self._looks.line(
+            Message("{FORM}: being made", form=translated(text)), is_told=True
+        )
         try:
             path = self._desk.hand_over(name)
             content = path.read_bytes()
@@ -335,7 +341,7 @@ class HandOver:
             self.said.value = self._looks.error(error)
             return
         self.said.value = self._looks.line(
-            Message("{FORM}: {path}", FORM=text, path=path), is_told=True
+            Message("{FORM}: {path}", form=translated(text), path=path), is_told=True
         )
         link = self._looks.text("open it" if name == "html" else "save a copy")
         opened = {"name": path.name, "type": kind, "isPage": name == "html", "text": link}

@@ -32,7 +32,7 @@ from svc_analytics.instants import now
 from svc_analytics.interrupts import check_stop, stopped_by
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.messages import Message, clauses
+from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.notebook.agreement import Claim, compared
 from svc_analytics.notebook.desk.looks import Looks
 from svc_analytics.notebook.desk.records import MonthRecords
@@ -134,7 +134,9 @@ class DeskMonths:
         try:
             return compared(chosen, self._claims)
         except AssertionError as error:
-            return Message("{MARK} {COLUMN}", MARK=WARNING, COLUMN=error.args[0])
+            return Message(
+                "{MARK} {COLUMN}", mark=translated(WARNING), column=translated(error.args[0])
+            )
 
     @property
     def findings(self) -> list[Finding]:
@@ -222,7 +224,7 @@ class DeskMonths:
         read = read_until(self.lake)
         if read is None:
             return ""
-        return Message("read up to {MOMENT}", MOMENT=self.tile.period.moment(read))
+        return Message("read up to {MOMENT}", moment=self.tile.period.moment(read))
 
     @property
     def names(self) -> str:
@@ -243,7 +245,7 @@ class DeskMonths:
             return ""
         manifest = seals.read_manifest(self.tile.versions[-1])
         texts = balance_notes(self.lake, manifest, self.tile.period)
-        return Message("Note: {NOTES}.", NOTES=clauses(*texts)) if texts else ""
+        return Message("Note: {NOTES}.", notes=translated(clauses(*texts))) if texts else ""
 
     @property
     def changes(self) -> StatementDiff | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from svc_analytics.closing.acceptances import COLUMNS_SHOWN, Finding, last_name
 from svc_analytics.errors import SvcError
 from svc_analytics.formatting.display import text_table
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
@@ -104,9 +104,11 @@ class FindingBox:
 def _count_text(findings: list[Finding]) -> str:
     """Return how many findings there are, and how many of them block the close."""
     if not findings:
-        return Message("{MARK} {COLUMN}", MARK="\N{CHECK MARK}", COLUMN=_NONE)
+        return Message(
+            "{MARK} {COLUMN}", mark=translated("\N{CHECK MARK}"), column=translated(_NONE)
+        )
     count, blocking = len(findings), sum(each.is_open_block for each in findings)
     total = Message("{count} finding" if count == 1 else "{count} findings", count=f"{count:,}")
     weight = _BLOCKING.get(blocking, "{count} block the close")
-    text = Message(_COUNTED, FOUND=total, WEIGHT=Message(weight, count=f"{blocking:,}"))
-    return Message(_CUT, FOUND=text, count=f"{MOST_FINDINGS:,}") if count > MOST_FINDINGS else text
+    text = Message(_COUNTED, found=total, weight=Message(weight, count=f"{blocking:,}"))
+    return Message(_CUT, found=text, count=f"{MOST_FINDINGS:,}") if count > MOST_FINDINGS else text

@@ -9,13 +9,12 @@ from importlib.resources import files
 
 from svc_analytics.errors import SvcError, class_name
 from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display import Display, table_html
-from svc_analytics.formatting.display_table import DisplayTable, cell_text
-from svc_analytics.formatting.sanitize import escape_invisible, single_line, visible
+from svc_analytics.formatting.display import Display, DisplayTable, cell_text, table_html
+from svc_analytics.formatting.texts import escape_invisible, single_line, visible
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.errors import sentence_of
-from svc_analytics.render.page.words import PageWords
+from svc_analytics.render.words import PageWords
 
 PLAIN = "svc-desk-plain"  # the page that is read without a kernel
 STYLE = f"<style>{(files('svc_analytics.notebook.desk') / 'desk.css').read_text('utf-8')}</style>"
@@ -58,7 +57,7 @@ class Looks:
         if self.language.is_english or self.language.translation(text):
             return text
         kind = class_name(error if isinstance(error, SvcError) else SvcError())
-        return Message("{KIND}: {text}", KIND=kind, text=text)
+        return Message("{KIND}: {text}", kind=translated(kind), text=text)
 
     def error(self, error: BaseException) -> str:
         """Return an error as a line that is read out."""

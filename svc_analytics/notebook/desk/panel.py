@@ -16,7 +16,7 @@ from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.log import LOG
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.agreement import Claim
 from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.close_box import BooksBox, CloseBox, HandOver
@@ -30,8 +30,8 @@ from svc_analytics.notebook.desk.statement_tables import StatementTable, stateme
 from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.picked import display, heading
 from svc_analytics.periods import GREGORIAN
+from svc_analytics.render.document import proof_lines
 from svc_analytics.render.month_state import SIGNS, MonthState
-from svc_analytics.render.standing import proof_lines
 from svc_analytics.statements.statement import Statement
 
 MOST_FINDINGS = 50  # on the page without a kernel
@@ -203,7 +203,9 @@ class Panel:
             return
         for part in (self.closing, self.findings, self.handing, self.books):
             part.clear()  # what was said there was said of another month
-        self.closing.note(Message("reading {MONTH}", MONTH=self._desk.month(label).title))
+        self.closing.note(
+            Message("reading {MONTH}", month=translated(self._desk.month(label).title))
+        )
         self._desk.choose(label)
         self.closing.note("")
         self.follow()
@@ -271,7 +273,9 @@ class MonthTiles:
         for tile in shown:
             button = self.tiles[tile.label]
             button.description = tile_text(tile, looks)
-            button.tooltip = looks.text("{TITLE}: {NOTE}", TITLE=tile.period.title, NOTE=tile.note)
+            button.tooltip = looks.text(
+                "{TITLE}: {NOTE}", title=translated(tile.period.title), note=translated(tile.note)
+            )
             button._dom_classes = _looks(tile, is_chosen=tile.label == chosen)
         self._is_quiet = True
         self.earlier.options = [(_named(tile, looks), tile.label) for tile in self._desk.tiles]
@@ -312,13 +316,13 @@ def _named(state: MonthState, looks: Looks) -> str:
 def _detail(state: MonthState) -> Message:
     closes = state.period.day_name(state.closes_at)
     if state.kind == "running":
-        return Message("closes {DAY}", DAY=closes)
+        return Message("closes {DAY}", day=closes)
     if state.kind in ("sealed", "changed"):
         return Message("version {version}", version=state.version)
     if state.kind == "blocked":
         count = len(state.reasons)
         return Message("{count} reason" if count == 1 else "{count} reasons", count=count)
-    return Message("since {DAY}", DAY=closes)
+    return Message("since {DAY}", day=closes)
 
 
 def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import Any
 
 from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.sanitize import visible
+from svc_analytics.formatting.display import DisplayTable
+from svc_analytics.formatting.texts import visible
 from svc_analytics.notebook.desk.looks import Looks
 
 Content = dict[str, Any]

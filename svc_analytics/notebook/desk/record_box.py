@@ -10,24 +10,24 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.errors import SvcError
-from svc_analytics.formatting.cells import Cell, number_cell
-from svc_analytics.formatting.display import display_table, label, lined_up
-from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.numbers import (
+from svc_analytics.formatting.cells import (
     RATE,
     RATIO,
     USD,
+    Cell,
     kind_of,
     kind_of_unit,
+    number_cell,
     readable_text,
     unit_name,
 )
-from svc_analytics.formatting.row_files import write_csv
+from svc_analytics.formatting.display import DisplayTable, display_table, label, lined_up
 from svc_analytics.formatting.standing import Standing, attach, standing_of
+from svc_analytics.formatting.tables import write_csv
 from svc_analytics.formatting.values import display_text
 from svc_analytics.instants import readable_instant
 from svc_analytics.language.catalogue import WORDED, is_number
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.looks import Looks
@@ -169,7 +169,11 @@ class RecordBox:
         self.head.value = "".join(
             (
                 self._looks.heading(
-                    Message("{FIGURE}: {VALUE}", FIGURE=called(wanted), VALUE=value)
+                    Message(
+                        "{FIGURE}: {VALUE}",
+                        figure=translated(called(wanted)),
+                        value=translated(value),
+                    )
                 ),
                 self._looks.line(figure.hint),
                 self._looks.sql(page.sql),
@@ -223,7 +227,7 @@ def _title(tables: dict[str, pa.Table], record_id: str, looks: Looks) -> str:
     title = Message(_REFUND_OF if is_of_payment else _KINDS[kind], names=known_by)
     for each in verdicts:
         verdict = each.replace("_", " ") if looks.language.is_english else each
-        title = Message(_WITH_RECEIPT, TITLE=title, VERDICT=verdict)
+        title = Message(_WITH_RECEIPT, title=title, verdict=translated(verdict))
     return title
 
 
@@ -251,7 +255,7 @@ def value_text(value: Any, wanted: Wanted) -> str:
     if isinstance(value, datetime):
         return readable_instant(value)
     number, unit = _number(value, kind).text, unit_name(kind, wanted.coin)
-    return Message("{number} {UNIT}", number=number, UNIT=unit) if unit else number
+    return Message("{number} {UNIT}", number=number, unit=translated(unit)) if unit else number
 
 
 def shown_columns(page: RecordPage) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.numbers import ROUNDED, USD_PLACES
+from svc_analytics.formatting.cells import ROUNDED, USD_PLACES
 from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period

@@ -17,7 +17,7 @@ from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.interrupts import check_stop, stopped_by
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.schema import Stream
 
 STOPPED = "Stopped. What the lake holds is sound: close again to go on."
@@ -113,7 +113,7 @@ class _Pages:
         is_known = reached is not None and reached > BEGINNING
         text = _PAGE if self._pages == 1 else _PAGES
         counts = {"count": f"{self._rows:,}", "pages": f"{self._pages:,}"}
-        said = Message(text, **counts, STREAM=stream.words)
+        said = Message(text, **counts, stream=translated(stream.words))
         if is_known and reached:
-            said = Message("{READ}, back to {day}", READ=said, day=format_instant(reached)[:10])
+            said = Message("{READ}, back to {day}", read=said, day=format_instant(reached)[:10])
         self.say(said)

@@ -8,15 +8,14 @@ from datetime import date, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
-from svc_analytics.formatting.display import display_table, lined_up
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display import DisplayTable, display_table, lined_up
 from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.messages import Message, joined
 from svc_analytics.notebook.desk.records import Wanted
 from svc_analytics.periods import Period, month
-from svc_analytics.render.face.all_coins import ALL_COINS
+from svc_analytics.render.face import ALL_COINS
 from svc_analytics.render.figures import FigureCells, figures_table, meaning, unknown_reason
-from svc_analytics.render.page.tables import PageTables
+from svc_analytics.render.tables import StatementTables
 from svc_analytics.statements.explain import instant_literal
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.figures import label_of
@@ -69,11 +68,11 @@ def statement_tables(statement: Statement) -> Iterator[StatementTable]:
     """Yield the summed tables of a statement, those without a row left out."""
     if not len(statement.tables["summary"]):
         return
-    tables, period = PageTables(statement, _standing(statement)), statement.period
+    tables, period = StatementTables(statement, _standing(statement)), statement.period
     shown = figures_table(statement, "Figures", standing=tables.standing, has_total=False)
     groups = FigureCells(statement, tables.standing.scales).groups
     yield _of_figures(shown, [name for names in groups.values() for name in names])
-    yield from (_of_figures(page.table, page.names) for page in tables.more_figures())
+    yield from (_of_figures(table, table.names) for table in tables.more_figures())
     makers: dict[str, tuple[str, WantedOf]] = {
         "daily": ("By day", partial(_of_day, period, {name: name for name in _DAILY})),
         "position": ("Position by day", partial(_of_day, period, _POSITION)),

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.cells import is_divided
 from svc_analytics.formatting.display import select_known
-from svc_analytics.formatting.numbers import is_divided
 from svc_analytics.instants import DAY
-from svc_analytics.messages import KEPT, Message, clauses, json_of
+from svc_analytics.messages import KEPT, Message, clauses, json_of, translated
 from svc_analytics.money import (
     EXACT,
     PERCENT_SCALE,
@@ -231,7 +231,9 @@ def _notes(old: Side, new: Side, figure: Figure, coin: str) -> Iterator[Message]
     """Say why a side has no value, up to when it was counted, and what cannot be said of both."""
     for side in (old, new):
         if coin not in side.figures or side.value(coin, figure) is None:
-            yield Message("comparison.of_side", side=side.name, WHY=side.why(coin, figure))
+            yield Message(
+                "comparison.of_side", side=side.name, why=translated(side.why(coin, figure))
+            )
         elif side.counted_to and is_to_date(figure):
             yield Message("comparison.counted", side=side.name, until=side.counted_to)
     before, after = old.value(coin, figure), new.value(coin, figure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.display import Display, label
-from svc_analytics.formatting.standing import attach, standing_of
+from svc_analytics.formatting.standing import standing_of
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import KEPT
-from svc_analytics.render.compared.moved import MovedTables
+from svc_analytics.render.compared.side_by_side import MovedTables
 from svc_analytics.render.folder import write_csv
 from svc_analytics.storage import open_storage
 from svc_analytics.warehouse.figures import label_of
@@ -53,31 +53,20 @@ class Compared:
 
     @property
     def sheets(self) -> dict[str, pa.Table]:
-        """Its tables in words, in the language."""
-        return {
-            name: _worded(self._named(each), self.language) for name, each in self.tables.items()
-        }
+        """Its tables, with words for their figures and parts."""
+        return {name: self._named(table) for name, table in self.tables.items()}
 
     def _named(self, table: pa.Table) -> pa.Table:
-        """Return a table with the words for its figures and parts, if no column has them yet."""
         if "label" in table.column_names:
             return table
-        return _renamed(_renamed(table, "figure", label_of), "part", lambda part: self.words[part])
-
-
-def _worded(table: pa.Table, language: Language) -> pa.Table:
-    """Return a table with its language in its standing, and the words of figures in it."""
-    if language.is_english:
-        return table
-    standing = replace(standing_of(table), language=language.code, digits=language.digits)
-    names = {"group", "label", "of"} if "label" in table.column_names else {"figure", "part", "of"}
-    for name in names & {*table.column_names}:
-        table = _renamed(table, name, language.text)
-    return attach(table, standing)
+        table = _renamed(table, "figure", label_of)
+        return _renamed(table, "part", lambda part: self.language.text(self.words[part]))
 
 
 def _renamed(table: pa.Table, name: str, change: Callable[[str], str]) -> pa.Table:
-    """Return a table with each text of a column changed."""
+    """Return a table with each text of a column changed, if it has the column."""
+    if name not in table.column_names:
+        return table
     texts = [change(text) for text in table[name].to_pylist()]
     return table.set_column(table.column_names.index(name), name, pa.array(texts, pa.string()))
 
@@ -89,7 +78,7 @@ def _write_tables(compared: Compared, folder: Path) -> None:
 
 
 def _write_page(compared: Compared, folder: Path) -> None:
-    from svc_analytics.render.compared.page import comparison_page  # loads matplotlib
+    from svc_analytics.render.compared.forms import comparison_page  # loads matplotlib
 
     text = comparison_page(compared.page, compared.names, compared.language, compared.change)
     (folder / f"{NAME}.html").write_text(text, encoding="utf-8", newline="\n")
@@ -104,9 +93,9 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
     """Write what the page says, then a sheet for each table; the same gives the same."""
     import xlsxwriter
 
-    from svc_analytics.render.compared.workbook import FrontSheets, write_face
+    from svc_analytics.render.compared.forms import write_moved, write_sides
     from svc_analytics.render.workbook.cells import CellWriter
-    from svc_analytics.render.workbook.tables import SheetContents, write_table
+    from svc_analytics.render.workbook.tables import write_table
 
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(str(folder / f"{NAME}.xlsx"), options) as workbook:
@@ -116,13 +105,11 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
         pen = CellWriter(workbook, compared.language)
         pen.running = f"{pen.spoken.text(compared.shown.title)} · {compared.names}"
         standing = standing_of(compared.sheets[NAME])
-        face = FrontSheets(
-            compared.shown, compared.moved, compared.names, compared.change, standing
-        )
-        write_face(pen, face)
+        write_sides(pen, compared.shown, compared.names, compared.change, standing)
+        if compared.moved:
+            write_moved(pen, compared.shown.title, compared.moved, standing)
         for name, table in compared.sheets.items():
-            sheet = label(name)
-            write_table(pen, SheetContents(sheet, sheet, table, standing, compared.zone))
+            write_table(pen, label(name), table, standing, compared.zone)
 
 
 _FORMS: dict[str, Callable[[Compared, Path], None]] = {

@@ -1,4 +1,7 @@
-"""A comparison to display: a block for each coin, its figures old, new, difference, per cent."""
+"""A comparison to display: a block for each coin, its figures old, new, difference, per cent.
+
+What moved stands in tables of its own, from the old figure to the new one part by part.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +11,37 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
-from svc_analytics.formatting.display import lined_up
-from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.numbers import (
+from svc_analytics.formatting.cells import (
+    COIN,
     COUNT,
     POINTS,
     RATE,
     RATIO,
     USD,
+    Cell,
     kind_of_unit,
+    number_cell,
     unit_name,
+    unknown_cell,
 )
+from svc_analytics.formatting.display import DisplayTable, display_table, lined_up
 from svc_analytics.formatting.standing import running, standing_of
 from svc_analytics.instants import DAY
-from svc_analytics.messages import KEPT, Message, stored_text
+from svc_analytics.messages import KEPT, Message, stored_text, translated
 from svc_analytics.money import EXACT
 from svc_analytics.render.compared.figures import Side, change_of, is_to_date
-from svc_analytics.render.face.all_coins import ALL_COINS, AllCoins
-from svc_analytics.render.face.face import IN_USD, TOTALS, UNPRICED_LABEL, face_names
+from svc_analytics.render.face import (
+    ALL_COINS,
+    IN_USD,
+    TOTALS,
+    UNPRICED_LABEL,
+    AllCoins,
+    face_names,
+)
 from svc_analytics.render.figures import UNDEFINED, more_on
-from svc_analytics.warehouse.figures import figure_groups, label_of, read_figures
+from svc_analytics.warehouse.figures import figure_groups, in_sentence, label_of, read_figures
 
 _NOT_MEANINGFUL = "n/m"
 
@@ -39,7 +51,9 @@ Row = Mapping[str, Any]
 def head_lines(old: Side, new: Side, *, has_percentage: bool = True) -> list[str]:
     """Head a comparison: which periods, how far each can be relied on, and the meaning of %."""
     unfinished = [
-        Message("comparison.running", name=side.name, read_to=side.read_to, NOUN=side.noun)
+        Message(
+            "comparison.running", name=side.name, read_to=side.read_to, noun=translated(side.noun)
+        )
         for side in (old, new)
         if side.is_running
     ]
@@ -50,7 +64,9 @@ def head_lines(old: Side, new: Side, *, has_percentage: bool = True) -> list[str
 
 def standings(old: str, new: str) -> tuple[Message, Message]:
     """Say of which side each standing is."""
-    return Message("comparison.old", STANDING=old), Message("comparison.new", STANDING=new)
+    return Message("comparison.old", standing=translated(old)), Message(
+        "comparison.new", standing=translated(new)
+    )
 
 
 def age_line(old: Side, new: Side, table: pa.Table) -> str:
@@ -78,27 +94,24 @@ def comparison_tables(
     """
     rows, has_cause = table.to_pylist(), "cause" in table.column_names
     maker = _Maker(standing_of(table).scales, is_exact)
-    heads = [*map(_head, (old, new)), "difference", "cause" if has_cause else "%"]
+    names = [running(side.name) if side.is_running else side.name for side in (old, new)]
+    heads = [*names, "difference", "cause" if has_cause else "%"]
     if is_narrowed:
         cells = [[Cell(row["currency"], is_fixed=True), *maker.cells(row)] for row in rows]
         titles = list(map(_titled, rows))
-        table = _table("", ["coin", *heads], lined_up(cells), titles, rows)
+        table = _table(["coin", *heads], lined_up(cells), titles, rows)
         return [replace(table, totals=frozenset())]
     shown = rows if has_cause else [row for row in rows if read_figures()[row["figure"]].column]
     face = _StatementOrder.of(old, new)
     shown.sort(key=face.place)
     coins = sorted({row["currency"] for row in shown})
-    names = {row["figure"] for row in shown if row["figure"] in face.groups}
+    of_face = {row["figure"] for row in shown if row["figure"] in face.groups}
     is_whole = not has_cause and {*coins} == {*old.figures, *new.figures}
-    first = [*_all_coins(heads, maker, old, new, names)] if is_whole else []
+    first = [*_all_coins(heads, maker, old, new, of_face)] if is_whole else []
     return first + [
         _block(coin, heads, maker, face, [row for row in shown if row["currency"] == coin])
         for coin in coins
     ]
-
-
-def _head(side: Side) -> str:
-    return running(side.name) if side.is_running else side.name
 
 
 @dataclass(frozen=True)
@@ -130,14 +143,17 @@ def _block(
     coin: str, heads: list[str], maker: _Maker, face: _StatementOrder, rows: Sequence[Row]
 ) -> DisplayTable:
     cells = [[Cell(_titled(row), is_fixed=True), *maker.cells(row)] for row in rows]
-    return _table("", [coin, *heads], cells, list(map(face.heading, rows)), rows)
+    return _table([coin, *heads], cells, list(map(face.heading, rows)), rows)
 
 
 def _all_coins(
     heads: list[str], maker: _Maker, old: Side, new: Side, names: set[str]
 ) -> Iterator[DisplayTable]:
     """Yield the figures of all coins together in USD, if there are several of them."""
-    sides = [_added_up(side) for side in (old, new)]
+    sides = [
+        AllCoins([{"currency": coin, **figures} for coin, figures in side.figures.items()])
+        for side in (old, new)
+    ]
     if len({*old.figures, *new.figures}) < 2 or not all(side.rows for side in sides):
         return
     rows = [
@@ -151,11 +167,7 @@ def _all_coins(
     cells.append(
         [Cell(UNPRICED_LABEL, is_fixed=True), *maker.cells(unpriced | {"unit": "records"})]
     )
-    yield _table("", [ALL_COINS, *heads], cells, [], rows)
-
-
-def _added_up(side: Side) -> AllCoins:
-    return AllCoins([{"currency": coin, **figures} for coin, figures in side.figures.items()])
+    yield _table([ALL_COINS, *heads], cells, [], rows)
 
 
 def _change(name: str, old: Decimal | None, new: Decimal | None) -> dict[str, Any]:
@@ -172,11 +184,11 @@ def _change(name: str, old: Decimal | None, new: Decimal | None) -> dict[str, An
 
 
 def _table(
-    title: str, header: list[str], cells: list[list[Cell]], groups: list[str], rows: Sequence[Row]
+    header: list[str], cells: list[list[Cell]], groups: list[str], rows: Sequence[Row]
 ) -> DisplayTable:
     starts = [place for place, group in enumerate(groups) if group not in groups[:place][-1:]]
     return DisplayTable(
-        title,
+        "",
         header,
         cells,
         len(cells),
@@ -192,15 +204,15 @@ def _titled(row: Row) -> str:
     unit = unit_name(kind, row["currency"]) if kind in (USD, RATE) else ""
     if unit in row["label"]:
         return str(row["label"])
-    return Message("{COLUMN}, {UNIT}", COLUMN=row["label"], UNIT=unit)
+    return Message("{COLUMN}, {UNIT}", column=translated(row["label"]), unit=translated(unit))
 
 
+@dataclass(frozen=True)
 class _Maker:
     """Makes the four cells of a figure: old, new, difference and percentage."""
 
-    def __init__(self, scales: Mapping[str, int], is_exact: bool) -> None:
-        self._scales = scales
-        self._is_exact = is_exact
+    scales: Mapping[str, int]
+    is_exact: bool
 
     def cells(self, row: Row) -> list[Cell]:
         """Return a figure's cells; a value that is not there is a dash with the reason."""
@@ -212,11 +224,9 @@ class _Maker:
         return [old, new, _signed(difference, row["difference"], kind), last]
 
     def _cell(self, row: Row, value: Decimal | None, kind: str) -> Cell:
-        if value is None:
-            return unknown_cell(_note(row), is_number=True)
-        number = int(value) if kind == COUNT else value
-        scale = self._scales.get(row["currency"])
-        return number_cell(number, kind, scale, is_exact=self._is_exact)
+        number = int(value) if value is not None and kind == COUNT else value
+        scale = self.scales.get(row["currency"])
+        return number_cell(number, kind, scale, is_exact=self.is_exact, why=_note(row))
 
     def _percent(self, row: Row) -> Cell:
         value = row["percent"]
@@ -225,7 +235,7 @@ class _Maker:
             return Cell(_NOT_MEANINGFUL, note=why, is_number=True)
         if value is None:
             return unknown_cell(_note(row), is_number=True)
-        cell = number_cell(value.scaleb(-2, EXACT), RATIO, is_exact=self._is_exact)
+        cell = number_cell(value.scaleb(-2, EXACT), RATIO, is_exact=self.is_exact)
         return _signed(cell, value)
 
 
@@ -245,3 +255,117 @@ def _signed(cell: Cell, value: Decimal | None, kind: str = "") -> Cell:
         texts = [text and Message("{number} pp", number=text.rstrip("%")) for text in texts]
         number = replace(number, value=value.scaleb(2, EXACT), kind=POINTS)
     return replace(cell, text=texts[0], exact=texts[1], number=number)
+
+
+# ---------- What moved
+
+
+_UNPRICED = "no USD value: not in the figure"
+_MISSING = "to be written"
+_HEAD = ["figure", "coin", "in", "change", "%", "why", "prepared by", "reviewed by"]
+_NOTHING = Cell("", is_number=True)
+_SHOWN = (
+    *("currency", "unit", "part", "of", "place", "period", "kind", "occurred_at", "customer"),
+    *("order_reference", "receipt_no", "amount", "effect", "record_id"),
+)
+_OURS = {"unit", "part", "of", "kind"}  # of these columns, those that hold words of ours
+
+
+@dataclass(frozen=True)
+class MovedTables:
+    """What moved, to display: table by table, and the records that add most, to open."""
+
+    line: str  # what holds of every table
+    bridges: list[DisplayTable]
+    sentences: list[DisplayTable]  # one at most: what people wrote, and what is to be written
+    records: list[DisplayTable]
+
+
+@dataclass(frozen=True)
+class Bridges:
+    """Makes the tables of what moved; `names` are those of the periods, old and new."""
+
+    names: tuple[str, str]
+    scales: Mapping[str, int]
+    is_exact: bool = False
+
+    def tables(self, changes: Sequence[Row], parts: Sequence[Row]) -> list[DisplayTable]:
+        """Return a table for each figure and unit: the old figure, the parts, the new figure."""
+        keys = dict.fromkeys((row["figure"], row["unit"]) for row in changes)
+        return [self._table(_of(changes, *key), _of(parts, *key)) for key in keys]
+
+    def sentences(self, changes: Sequence[Row]) -> DisplayTable:
+        """Return the changes that need a sentence or have one, and who wrote and reviewed it."""
+        cells = [
+            [
+                *(Cell(row[name], is_fixed=True) for name in ("label", "currency", "unit")),
+                self._cell(row, "difference", "unknown"),
+                self._percent(row),
+                Cell(row["sentence"] or Message(_MISSING)),
+                *(Cell(row[name] or "") for name in ("prepared_by", "reviewed_by")),
+            ]
+            for row in changes
+        ]
+        return DisplayTable("Sentences on what moved", _HEAD, lined_up(cells), len(cells))
+
+    def _percent(self, row: Row) -> Cell:
+        if row["percent"] is None:
+            return Cell("n/m", is_number=True)
+        return number_cell(row["percent"].scaleb(-2, EXACT), RATIO, is_exact=self.is_exact)
+
+    def _table(self, changes: Sequence[Row], parts: Sequence[Row]) -> DisplayTable:
+        coins = [row["currency"] for row in changes]
+        amounts = {(row["part"], row["of"], row["currency"]): row for row in parts}
+        rows = [self._stated("old", self.names[0], changes)]
+        keys = dict.fromkeys((each["part"], each["of"], each["label"]) for each in parts)
+        for part, of, text in keys:
+            of_coins = [amounts.get((part, of, coin)) for coin in coins]
+            cells = [self._cell(row, "amount", _UNPRICED) if row else _NOTHING for row in of_coins]
+            rows.append([Cell(_behind(text, of)), *cells])
+        rows.append(self._stated("new", self.names[1], changes))
+        text, unit = changes[0]["label"], changes[0]["unit"]
+        title = _behind(text, "" if unit == "coin" or unit in text else unit)
+        whole = frozenset({len(rows) - 1})
+        return DisplayTable(title, ["", *coins], lined_up(rows), len(rows), totals=whole)
+
+    def _stated(self, side: str, name: str, changes: Sequence[Row]) -> list[Cell]:
+        return [Cell(name, is_fixed=True), *(self._cell(row, side, "unknown") for row in changes)]
+
+    def _cell(self, row: Row, name: str, why: str) -> Cell:
+        kind = COIN if row["unit"] == "coin" else USD
+        scale = self.scales.get(row["currency"])
+        return number_cell(row[name], kind, scale, is_exact=self.is_exact, why=why)
+
+
+def _of(rows: Sequence[Row], figure: str, unit: str) -> list[Row]:
+    return [row for row in rows if (row["figure"], row["unit"]) == (figure, unit)]
+
+
+def _behind(text: str, more: str) -> Message:
+    return (
+        Message("{COLUMN}, {UNIT}", column=translated(text), unit=translated(more))
+        if more
+        else Message(text)
+    )
+
+
+def records_tables(records: pa.Table, labels: Mapping[str, str]) -> list[DisplayTable]:
+    """Return the largest records of each part, a table for each figure; parts by their labels."""
+    tables = []
+    for name in pc.unique(records["figure"]).to_pylist():
+        own = records.filter(pc.equal(records["figure"], name))
+        title = Message(
+            "The largest records of each part: {FIGURE}", figure=translated(in_sentence(name))
+        )
+        table = display_table(own, title, most=len(own), only=_SHOWN)
+        rows = [_worded(row, labels) for row in table.rows]
+        tables.append(replace(table, rows=rows, caption=""))
+    return tables
+
+
+def _worded(row: Sequence[Cell], labels: Mapping[str, str]) -> list[Cell]:
+    """Return a row of `_SHOWN` with the words of ours in it as such."""
+    return [
+        replace(cell, text=Message(labels.get(cell.text, cell.text))) if name in _OURS else cell
+        for name, cell in zip(_SHOWN, row, strict=True)
+    ]

@@ -1,4 +1,4 @@
-"""Tables to display as blocks of a sheet, one below the other, their cells as numbers.
+"""A sheet of tables to display, one below the other, their cells as numbers.
 
 Every number has its exact text behind. One that is the sum of others is a formula, where a
 spreadsheet gives it to the last digit.
@@ -8,21 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, reduce
 from typing import Any
 
 from xlsxwriter.utility import xl_rowcol_to_cell
 
-from svc_analytics.formatting.cells import Cell, Number
-from svc_analytics.formatting.display_table import DisplayTable
-from svc_analytics.formatting.numbers import COIN, RATIO
+from svc_analytics.formatting.cells import COIN, RATIO, Cell, Number
+from svc_analytics.formatting.display import DisplayTable
+from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import is_number
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT
 from svc_analytics.render.workbook.cells import (
     HEADING,
+    LINE,
+    ROUNDED_NOTE,
     CellWriter,
     format_of,
     hides_digits,
@@ -31,13 +34,102 @@ from svc_analytics.render.workbook.cells import (
     shown_places,
     whole_digits,
 )
+from svc_analytics.render.workbook.tables import set_up_print
 
-GAP = 1  # column between tables and their exact texts
+_GAP = 1  # column between tables and their exact texts
+_UPRIGHT = 6  # columns on an upright page
+_NARROWEST, _WIDEST, _EXACT = 12, 24, 30  # widths of columns
+_LETTER = 1.15  # of a width
+_PAGE = (538, 744)  # points between the margins of an upright page: across, and down
+_POINTS = 5.25  # of a column's width
 _HEAD: dict[str, Any] = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"}
 _TOTAL: dict[str, Any] = {"bold": True, "top": 1}
 Place = tuple[int, int]  # of a cell in a table: its row and its column
 # The cells that may add up to one, each with the sign that it has in the sum.
 Adds = Callable[[DisplayTable, Place], Iterable[tuple[str, Place]]]
+
+
+@dataclass(frozen=True)
+class TableSheet:
+    """A sheet of tables, their columns as wide as what they show."""
+
+    pen: CellWriter
+    sheet: Any
+    tables: Sequence[DisplayTable]
+
+    @property
+    def width(self) -> int:
+        """How many columns the widest of its tables has."""
+        return max((len(table.header) for table in self.tables), default=1)
+
+    def write_head(self, title: str, lines: Sequence[str]) -> int:
+        """Write what the sheet is, and return the row below."""
+        for place in range(self.width):
+            self.sheet.set_column(place, place, self._width(place))
+        behind = self.width + _GAP
+        self.sheet.set_column(behind - 1, behind - 1, 3)
+        self.sheet.set_column(behind, behind + self.width - 2, _EXACT, None, {"level": 1})
+        self.pen.wide(self.sheet, 0, self._span, title, bold=True, font_size=16)
+        return self.write_lines(1, lines)
+
+    def write_lines(self, row: int, lines: Sequence[str], **look: Any) -> int:
+        """Write sentences, each over the whole width; return the row below."""
+        for place, line in enumerate(lines, row):
+            self.pen.wide(self.sheet, place, self._span, line, **look)
+        return row + len(lines)
+
+    def write_tables(self, row: int, adds: Adds = lambda *_: (), notes: Sequence[str] = ()) -> int:
+        """Write the tables one below the other, and what their marks mean.
+
+        Each that fits a page stands whole on one. Return the row of the last table's heads.
+        """
+        page, breaks, heads = 0, [], row
+        for table in self.tables:
+            first = row
+            heads = first + bool(table.title)
+            row = Block(self.pen, self.sheet, self.width + _GAP, adds, table).write(row) + 1
+            if row - page > self._rows_of_a_page:
+                page = first
+                breaks += [first] * (row - first <= self._rows_of_a_page)
+        self.sheet.set_h_pagebreaks(breaks)
+        reasons = dict.fromkeys(reason for table in self.tables for reason in table.reasons)
+        end = self.write_lines(row, [*reasons, ROUNDED_NOTE, *notes], font_size=9)
+        self.sheet.print_area(0, 0, end - 1, self.width - 1)
+        return heads
+
+    def set_up(self, standing: Standing) -> None:
+        """Print it one page wide."""
+        set_up_print(self.pen, self.sheet, standing, is_wide=self._is_wide)
+
+    @property
+    def _span(self) -> tuple[int, float]:
+        """The last column of a text over the whole width, and the letters of its lines."""
+        return self.width - 1, sum(map(self._width, range(self.width))) * 0.95
+
+    @property
+    def _is_wide(self) -> bool:
+        return self.width > _UPRIGHT
+
+    @property
+    def _rows_of_a_page(self) -> float:
+        """How many rows fit a page, with some room for texts of several lines."""
+        wide, high = reversed(_PAGE) if self._is_wide else _PAGE
+        points = sum(self._width(place) * _POINTS + 4 for place in range(self.width))
+        return high * max(1, points / wide) / 15 - 4
+
+    def _width(self, place: int) -> float:
+        """Return the width of a column, by the longest text in it."""
+        cells = [row[place] for table in self.tables for row in table.rows if place < len(row)]
+        letters = max(map(len, map(self._text, cells)), default=0)
+        most = LINE if place == 0 or any(map(_is_prose, cells)) else _WIDEST
+        return max(_NARROWEST, min(letters * _LETTER + 2, most))
+
+    def _text(self, cell: Cell) -> str:
+        return cell.text if cell.is_number else self.pen.worded(cell.text)
+
+
+def _is_prose(cell: Cell) -> bool:
+    return not (cell.is_number or cell.is_fixed or isinstance(cell.text, Message))
 
 
 @dataclass(frozen=True)
@@ -49,7 +141,7 @@ class Block:
     behind: int  # the column that its exact texts begin at
     adds: Adds
     table: DisplayTable
-    _written: dict[Place, tuple[str, Decimal | int]] = field(default_factory=dict)
+    _written: dict[Place, tuple[str, Number]] = field(default_factory=dict)
 
     def write(self, row: int) -> int:
         """Write it from a row on, its title first; return the row below."""
@@ -75,7 +167,7 @@ class Block:
             look = _HEAD | ({"align": "right"} if column.is_right else {"align": self.pen.start})
             self._write_text(row, place, marked(head) if column.is_rounded else head, **look)
             if column.is_right:
-                exact = Message("{COLUMN}, exact", COLUMN=head)
+                exact = Message("{COLUMN}, exact", column=translated(head))
                 self.pen.words(self.sheet, row, self._behind(place), exact, **look)
 
     def _behind(self, column: int) -> int:
@@ -83,8 +175,13 @@ class Block:
 
     def _write_cell(self, row: int, place: Place, cell: Cell) -> None:
         look = _TOTAL if place[0] in self.table.totals else {}
+        look |= {"top": 1} if place[0] in self.table.subtotals else {}
         if cell.number:
             self._write_number(row, place, cell.number, look)
+        elif cell.at and not self.pen.language.has_jalali:  # else its text has both days
+            self.pen.instant(self.sheet, row, place[1], cell.at, **look)
+            if isinstance(cell.at, datetime):  # a cell has whole seconds
+                self._write_exact(row, place[1], value_text(cell.at))
         elif cell.is_number and cell.text:
             self._write_text(row, place[1], cell.text, align="right", **look)
         elif cell.is_fixed or isinstance(cell.text, Message):
@@ -105,24 +202,27 @@ class Block:
         """Write a number, as a formula if it is a sum of cells above or beside it."""
         name, column = xl_rowcol_to_cell(row, place[1]), self._columns[place[1]]
         form = column.form(number)
-        formula = sum_formula(self._parts(place), number.value)
-        self._written[place] = name, number.value
+        formula = sum_formula(self._parts(place, number.kind), number.value)
+        self._written[place] = name, number
         if formula:
             style = self.pen.number_look(form, **look)
             self.pen.sum(self.sheet, name, formula, number.value, style)
         else:
             self.pen.number(self.sheet, row, place[1], number.value, form, **look)
-        own = {"align": "right"} | self.pen.left_to_right
-        text = self.pen.language.number(value_text(number.value))
-        self.pen.text(self.sheet, row, self._behind(place[1]), text, **own)
+        self._write_exact(row, place[1], value_text(number.value))
 
-    def _parts(self, place: Place) -> dict[str, Decimal | int]:
-        """Return the cells that may add up to one, by their names with their signs."""
+    def _write_exact(self, row: int, column: int, text: str) -> None:
+        own = {"align": "right"} | self.pen.left_to_right
+        shown = self.pen.language.number(text)
+        self.pen.text(self.sheet, row, self._behind(column), shown, **own)
+
+    def _parts(self, place: Place, kind: str) -> dict[str, Decimal | int]:
+        """Return the cells of a kind that may add up to one, by their names with their signs."""
         cells = [(sign, self._written.get(each)) for sign, each in self.adds(self.table, place)]
         return {
-            f"{sign}{cell[0]}": Decimal(cell[1]).copy_negate() if sign else cell[1]
+            f"{sign}{cell[0]}": Decimal(cell[1].value).copy_negate() if sign else cell[1].value
             for sign, cell in cells
-            if cell
+            if cell and cell[1].kind == kind
         }
 
 

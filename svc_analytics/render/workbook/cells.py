@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import cache
 from typing import Any
 
-from svc_analytics.formatting.numbers import (
+from svc_analytics.formatting.cells import (
     COIN,
     COUNT,
     PERCENT_PLACES,
@@ -25,7 +25,7 @@ from svc_analytics.formatting.numbers import (
     USD,
     USD_PLACES,
 )
-from svc_analytics.formatting.sanitize import escape_formula
+from svc_analytics.formatting.texts import escape_formula
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import (
     BETWEEN,
@@ -35,7 +35,7 @@ from svc_analytics.language.catalogue import (
     isolate_right_to_left,
     jalali_day,
 )
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 
 EXACT_DIGITS = 15
 LONGEST_TEXT = 32_767
@@ -88,20 +88,6 @@ def whole_digits(value: Decimal | int) -> int:
     return len(str(abs(int(value))))
 
 
-def number_format(
-    value: Decimal | int, kind: str, places: int, room: int = 0, *, is_told: bool = False
-) -> str:
-    """Return the Excel format of a number, with the mark where it hides digits.
-
-    A head that is told has the mark for it. The format leaves room for `room` places, so that the
-    points of a column stand in one line.
-
-    >>> number_format(Decimal("0.125"), "USD", 2), number_format(7, "count", 0, room=2)
-    ('"≈"#,##0.00;"≈"-#,##0.00', '#,##0_._0_0')
-    """
-    return format_of(kind, places, room, is_cut=not is_told and hides_digits(value, places))
-
-
 def hides_digits(value: Decimal | int, places: int) -> bool:
     """Whether a cell that shows these places hides digits of a number.
 
@@ -133,7 +119,7 @@ def is_rounded_throughout(numbers: Iterable[tuple[str, Decimal | int, bool]]) ->
 
 def marked(head: str) -> Message:
     """Return the head of a column whose numbers are rounded."""
-    return Message("{MARK} {COLUMN}", MARK=ROUNDED, COLUMN=head)
+    return Message("{MARK} {COLUMN}", mark=translated(ROUNDED), column=translated(head))
 
 
 @cache

@@ -13,11 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.cells import PERIODS, kind_in_row
+from svc_analytics.formatting.cells import COIN, PERIODS, kind_in_row, kind_of, scale_of
 from svc_analytics.formatting.display import head_of
-from svc_analytics.formatting.numbers import COIN, kind_of, scale_of
-from svc_analytics.formatting.sanitize import FORMULA
 from svc_analytics.formatting.standing import RUNNING, Standing, running
+from svc_analytics.formatting.texts import FORMULA
 from svc_analytics.formatting.values import (
     BATCH,
     chunked_texts,
@@ -28,7 +27,7 @@ from svc_analytics.formatting.values import (
     value_text,
 )
 from svc_analytics.language.catalogue import WORDED, Language, isolate, isolate_right_to_left
-from svc_analytics.messages import KEPT, TEXTS, Message, stored_text
+from svc_analytics.messages import KEPT, TEXTS, Message, stored_text, translated
 from svc_analytics.render.workbook.cells import (
     DAY_FORMAT,
     EXACT_DIGITS,
@@ -52,18 +51,6 @@ A4 = 9
 
 
 @dataclass(frozen=True)
-class SheetContents:
-    """The contents of a sheet: a table, its title, and how many columns are printed."""
-
-    name: str
-    title: str
-    table: pa.Table
-    standing: Standing
-    zone: str
-    printed: int | None = None
-
-
-@dataclass(frozen=True)
 class _ColumnLayout:
     """The layout of a table's column."""
 
@@ -76,33 +63,37 @@ class _ColumnLayout:
     look: dict[str, Any] = field_of(default_factory=dict)  # of its texts
 
 
-def write_table(pen: CellWriter, contents: SheetContents) -> None:
-    """Write a table as a sheet, printed one page wide."""
-    sheet = pen.sheet(contents.name)
-    fields = [field for field in contents.table.schema if field.name != KEPT]
-    whole = SheetRows(pen, sheet, contents.table, contents.standing, _longest(contents.table))
-    columns = [column for field in fields for column in _lay_out(whole, field, contents.zone)]
+def write_table(
+    pen: CellWriter,
+    name: str,
+    table: pa.Table,
+    standing: Standing,
+    zone: str,
+    *,
+    printed: int | None = None,
+) -> None:
+    """Write a table as a sheet, its first `printed` columns one page wide."""
+    sheet = pen.sheet(name)
+    fields = [field for field in table.schema if field.name != KEPT]
+    whole = SheetRows(pen, sheet, table, standing, _longest(table))
+    columns = [column for field in fields for column in _lay_out(whole, field, zone)]
     columns = [_look(pen, *pair) for pair in zip(columns, [None, *columns], strict=False)]
     behind = [place for place, column in enumerate(columns) if column.has_exact]
-    title, standing = map(pen.spoken.text, (contents.title, contents.standing.text))
-    pen.text(sheet, 0, 0, f"{title}: {standing}", **pen.own | {"bold": True})
+    title = ": ".join(map(pen.spoken.text, (name, standing.text)))
+    pen.text(sheet, 0, 0, title, **pen.own | {"bold": True})
     _write_heads(pen, sheet, columns, behind)
     row = HEAD + 1
-    for rows in contents.table.to_batches(max_chunksize=BATCH):
+    for rows in table.to_batches(max_chunksize=BATCH):
         part = replace(whole, rows=rows)
-        writers = [_writer(part, column) for column in columns]
+        writers = [*map(part.writer, columns)]
         writers += [part.exact_writer(columns[source].field) for source in behind]
         for index in range(rows.num_rows):
             for place, write in enumerate(writers):
                 write(index, row + index, place)
         row += rows.num_rows
-    _set_up(pen, sheet, contents, columns)
-
-
-def _writer(part: SheetRows, column: _ColumnLayout) -> WriteCell:
-    if column.is_jalali:
-        return part.jalali_writer(column.field)
-    return part.writer(column.field, column.look, is_told=column.is_told)
+    _set_up(sheet, table, columns, table.column_names[:printed])
+    set_up_print(pen, sheet, standing, is_wide=True)
+    sheet.repeat_rows(0, HEAD)
 
 
 def _look(pen: CellWriter, column: _ColumnLayout, before: _ColumnLayout | None) -> _ColumnLayout:
@@ -123,7 +114,7 @@ def _lay_out(whole: SheetRows, field: pa.Field, zone: str) -> list[_ColumnLayout
     column = _column(whole, field, zone)
     if not (whole.pen.language.has_jalali and pa.types.is_temporal(field.type)):
         return [column]
-    head = Message("{COLUMN}, Jalali", COLUMN=head_of(field, label_of))
+    head = Message("{COLUMN}, Jalali", column=translated(head_of(field, label_of)))
     return [column, _ColumnLayout(field, head, 15, has_exact=False, is_jalali=True)]
 
 
@@ -133,7 +124,11 @@ def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
     is_told = is_told_by_head(whole, field, texts)
     head = head_of(field, label_of)
     if pa.types.is_timestamp(field.type):
-        head = Message("{COLUMN}, {UNIT}", COLUMN=head, UNIT="UTC" if field.type.tz else zone)
+        head = Message(
+            "{COLUMN}, {UNIT}",
+            column=translated(head),
+            unit=translated("UTC" if field.type.tz else zone),
+        )
         is_long = pc.match_substring(texts, ".")
     else:
         is_long = pc.greater(significant_digits(texts), EXACT_DIGITS)
@@ -180,7 +175,11 @@ def _write_heads(
     for place, source in enumerate(behind, len(columns)):
         sheet.set_column(place, place, 32, None, {"level": 1, "hidden": True})
         pen.words(
-            sheet, HEAD, place, Message("{COLUMN}, exact", COLUMN=columns[source].head), **look
+            sheet,
+            HEAD,
+            place,
+            Message("{COLUMN}, exact", column=translated(columns[source].head)),
+            **look,
         )
     if behind:
         sheet.set_column(
@@ -205,19 +204,16 @@ def _longest(table: pa.Table) -> dict[str, int]:
 
 
 def _set_up(
-    pen: CellWriter, sheet: Any, contents: SheetContents, columns: Sequence[_ColumnLayout]
+    sheet: Any, table: pa.Table, columns: Sequence[_ColumnLayout], printed: Sequence[str]
 ) -> None:
-    """Freeze the head, filter by it, and print one A4 page wide with the head on each."""
-    rows, names = contents.table.num_rows, [column.field.name for column in columns]
+    """Freeze the head, filter by it, and print some columns."""
+    rows, names = table.num_rows, [column.field.name for column in columns]
     first = [place for place, name in enumerate(names[:3]) if name == "currency"]
     sheet.freeze_panes(HEAD + 1, first[0] + 1 if first else 1)
     if names:
-        printed = contents.table.column_names[: contents.printed]
         last = max(place for place, name in enumerate(names) if name in printed)
         sheet.autofilter(HEAD, 0, max(HEAD + rows, HEAD + 1), len(names) - 1)
         sheet.print_area(0, 0, HEAD + rows, last)
-    set_up_print(pen, sheet, contents.standing, is_wide=True)
-    sheet.repeat_rows(0, HEAD)
 
 
 def set_up_print(pen: CellWriter, sheet: Any, standing: Standing, *, is_wide: bool) -> None:
@@ -268,14 +264,17 @@ class SheetRows:
         self.lines[row] = max(lines, self.lines.get(row, 1))
         self.sheet.set_row(row, LINE_HEIGHT * self.lines[row])
 
-    def writer(self, column: pa.Field, look: dict[str, Any], *, is_told: bool = False) -> WriteCell:
-        """Return the writer of a column's cells, its texts in a look; an unknown value is empty.
+    def writer(self, layout: _ColumnLayout) -> WriteCell:
+        """Return the writer of a column's cells; an unknown value is empty.
 
         Where the head tells that its numbers are rounded, none has the mark.
         """
+        column, look = layout.field, layout.look
         values = self.rows.column(column.name)
+        if layout.is_jalali:
+            return self._jalali_writer(python_values(values, column.name))
         if is_exact_number(column):
-            return _Numbers(self, column, values, is_told=is_told).write
+            return _Numbers(self, column, values, is_told=layout.is_told).write
         if pa.types.is_string(column.type) and column.name not in PERIODS:
             if not self.pen.language.is_english and column.name in {*WORDED, "currency"}:
                 words = words_of(self.rows, column, self.pen.spoken)
@@ -296,9 +295,8 @@ class SheetRows:
             texts = _mapped(texts, self.pen.language.number)
         return _CellTexts(self, texts, {"align": "right"} | self.pen.left_to_right).write
 
-    def jalali_writer(self, column: pa.Field) -> WriteCell:
-        """Return the writer of the Jalali day of a column's days or instants."""
-        values = python_values(self.rows.column(column.name), column.name)
+    def _jalali_writer(self, values: Sequence[Any]) -> WriteCell:
+        """Return the writer of the Jalali day of days or instants."""
 
         def write(index: int, row: int, place: int) -> None:
             if values[index] is not None:

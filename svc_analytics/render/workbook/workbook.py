@@ -7,49 +7,38 @@ behind the last column of its sheet.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import xlsxwriter
 
-from svc_analytics.formatting.cells import DASH
-from svc_analytics.formatting.display import label, names_of
-from svc_analytics.formatting.numbers import USD
-from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.cells import USD, Cell
+from svc_analytics.formatting.display import DisplayTable, label, names_of
 from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.texts import single_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language, is_number
 from svc_analytics.language.words import name_keys
-from svc_analytics.messages import Message
-from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.face.all_coins import ALL_COINS, describe_pricing
-from svc_analytics.render.face.face import Face
-from svc_analytics.render.figures import FigureCells
-from svc_analytics.render.findings import CHECKS, shown_findings
-from svc_analytics.render.page.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
-from svc_analytics.render.page.tables import HEADS, NAMES, TITLE
-from svc_analytics.render.standing import (
+from svc_analytics.messages import Message, translated
+from svc_analytics.render.document import (
+    Document,
     document_standing,
     proof_statuses,
     status_note,
     status_word,
+    unknown_lines,
 )
-from svc_analytics.render.workbook.cells import (
-    HEADING,
-    LINE_HEIGHT,
-    ROUNDED_NOTE,
-    CellWriter,
-    format_of,
-    hides_digits,
-    lines_in,
-    marked,
-)
-from svc_analytics.render.workbook.external import write_external
-from svc_analytics.render.workbook.figures import GAP, FigureRows
-from svc_analytics.render.workbook.tables import SheetContents, set_up_print, write_table
+from svc_analytics.render.face import ALL_COINS, describe_pricing
+from svc_analytics.render.findings import CHECKS, shown_findings
+from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
+from svc_analytics.render.tables import TITLE, StatementTables
+from svc_analytics.render.workbook.blocks import Place, TableSheet
+from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
+from svc_analytics.render.workbook.tables import set_up_print, write_table
 from svc_analytics.warehouse.figures import definitions_table, label_of
 
 SHEET_ROWS = 1_048_574  # below the caption and the head
@@ -78,9 +67,9 @@ def write_workbook(
         workbook.set_properties({"title": title, "created": made_at})
         pen = CellWriter(workbook, language)
         pen.running = running_head(statement, pen.spoken)
-        write_summary(pen, statement, facts, standing)
-        write_external(pen, statement, standing)
-        write_sentences(pen, statement, standing)
+        own = StatementTables(statement, standing)
+        _write_statement(pen, statement, facts, own)
+        _write_parts(pen, statement, own)
         _write_tables(pen, statement, list(_FIRST), standing)
         _write_definitions(pen, standing)
         _write_provenance(pen, facts, standing)
@@ -96,8 +85,7 @@ def _write_tables(
         for number, start in enumerate(range(0, max(table.num_rows, 1), SHEET_ROWS), 1):
             sheet = sheet_name(_FIRST.get(name, label(name)), number)
             part = table.slice(start, SHEET_ROWS)
-            zone = statement.period.zone
-            write_table(pen, SheetContents(sheet, sheet, part, standing, zone, printed))
+            write_table(pen, sheet, part, standing, statement.period.zone, printed=printed)
 
 
 def _in_order(name: str, table: pa.Table) -> tuple[pa.Table, int | None]:
@@ -169,7 +157,9 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield name, value_text(facts[name])
     for stream, spans in facts["coverage"].items():
         for start, end, state in spans or [("", "", "not read")]:
-            span = Message("{start} .. {end} {STATE}", start=start, end=end, STATE=state)
+            span = Message(
+                "{start} .. {end} {STATE}", start=start, end=end, state=translated(state)
+            )
             yield f"coverage {stream}", span if start else state
     for name in ("content_digest", "tool_version", "previous_seal", "supersedes"):
         yield name, value_text(facts.get(name))
@@ -178,162 +168,104 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "options", json.dumps(facts["options"], ensure_ascii=False) if facts["options"] else ""
 
 
-# ---------- The first sheet of a workbook
-# The statement as on the page, figures down and coins across.
-#
-# The headline comes first, then what is open, then the figures: the face of the statement in its
-# order, and the details below.
+# ---------- The sheets of the page's own tables: the statement, another currency, sentences
 
 
 SHEET = "Statement"
-_COINS, _EXACT = 21, 30  # widths
-_ENGLISH, _OTHER, _BOTH = 30, 36, 54  # widths of the first column, by the language
-_MOST_UPRIGHT = 4  # coins on an upright page
 _MEANINGS = "What each figure means stands in the sheet Definitions."
+_ADDED = {  # which rows above add up to a row, where they do
+    "net_sales": ("gross_sales", "payment_fees"),
+    "refunds_debited": ("refunds_same_period", "refunds_prior_period", "refunds_unresolved"),
+    "net_settlement": ("net_sales", "refunds_debited"),
+    "payouts_debited": ("payouts_sent", "payout_fees"),
+    "rail_movement": ("net_settlement", "payouts_debited"),
+    "closing_position": ("opening_position", "rail_movement"),
+}
 
 
-def write_summary(
-    pen: CellWriter, statement: Document, facts: dict[str, Any], standing: Standing
+def _write_statement(
+    pen: CellWriter, statement: Document, facts: dict[str, Any], own: StatementTables
 ) -> None:
     """Write the statement as a person reads it, and every exact text behind it."""
-    sheet = pen.sheet(SHEET)
-    cells, face = FigureCells(statement, standing.scales), Face(statement)
-    coins = len(cells.rows)
-    last = coins + 1 if coins else 0  # the column of all coins
-    sheet.set_column(0, 0, _label_width(pen.language))
-    if coins:
-        sheet.set_column(1, last, _COINS)
-        sheet.set_column(last + 1, last + GAP, 3)
-        sheet.set_column(last + GAP + 1, 2 * last + GAP, _EXACT, None, {"level": 1})
-    width = max(last, 3)
-    head = _write_head(pen, sheet, statement, facts, width)
-    head = _write_headline(
-        pen, sheet, Band(face, standing.is_running(statement.period.label)), head
-    )
-    head = _write_lines(pen, sheet, [*front_lines(statement)], head, width) + 1
-    end = FigureRows(pen, sheet, cells, face).write(head)
-    end = _write_notes(pen, sheet, statement, cells, end + 1, width)
-    sheet.freeze_panes(head + 1, 1)
-    sheet.repeat_rows(head)
-    sheet.print_area(0, 0, end, width)
-    set_up_print(pen, sheet, standing, is_wide=coins > _MOST_UPRIGHT)
-
-
-def _label_width(language: Language) -> int:
-    if language.is_english:
-        return _ENGLISH
-    return _BOTH if language.is_both else _OTHER
-
-
-def _write_head(
-    pen: CellWriter, sheet: Any, statement: Document, facts: dict[str, Any], width: int
-) -> int:
-    """Write what the statement is, and return the row below."""
+    band = Band(own.face, own.standing.is_running(statement.period.label))
+    tables = [_headline(band), own.whole()] if own.face.coins.rows else []
+    page = TableSheet(pen, pen.sheet(SHEET), tables)
     names = single_line(names_of(statement.merchant, own=pen.language.code))
-    texts = [
-        (
-            Message("Statement {PERIOD}", PERIOD=statement.period.title),
-            {"bold": True, "font_size": 16},
-        ),
-        (names, {"font_size": 12}),
-        (
-            Message(
-                "{BOUNDS}; data as of {instant}",
-                BOUNDS=statement.period.local_bounds,
-                instant=facts["as_of"],
-            ),
-            {},
-        ),
-        (status_word(statement), {"bold": True, "font_size": 14}),
-        (status_note(statement), {}),
-        *((text, {}) for text in unknown_lines(facts)),
-        *((text, {}) for text in describe_pricing(statement.tables)),
+    read = Message(
+        "{BOUNDS}; data as of {instant}",
+        bounds=translated(statement.period.local_bounds),
+        instant=facts["as_of"],
+    )
+    title = Message("Statement {PERIOD}", period=translated(statement.period.title))
+    row = page.write_head(title, [names, read])
+    row = page.write_lines(row, [status_word(statement)], bold=True, font_size=14)
+    lines = [status_note(statement), *unknown_lines(facts), *describe_pricing(statement.tables)]
+    row = page.write_lines(row, [*lines, *front_lines(statement)]) + 1
+    heads = page.write_tables(row, _adds, [_MEANINGS])
+    if tables:
+        page.sheet.freeze_panes(heads + 1, 1)
+        page.sheet.repeat_rows(heads)
+    page.set_up(own.standing)
+
+
+def _adds(table: DisplayTable, place: Place) -> Iterator[tuple[str, Place]]:
+    """Yield the cells that may add up to one: above it, or of all coins beside it."""
+    row, column = place
+    names = list(table.names)
+    above = [name for name in _ADDED.get(names[row], ()) if name in names] if names else []
+    yield from (("", (names.index(name), column)) for name in above)
+    if names and not above and table.header[column] == ALL_COINS:
+        yield from (("", (row, coin)) for coin in range(1, column))
+
+
+def _headline(band: Band) -> DisplayTable:
+    """Return the sums in USD of all coins, each with what there is to say of it."""
+    tiles = [(tile, [*_notes(tile, band)]) for tile in band.tiles()]
+    most = max((len(notes) for _, notes in tiles), default=0)
+    rows = [
+        [Cell(label_of(tile.name), is_fixed=True), tile.value]
+        + [Cell(note) for note in (*notes, *[""] * (most - len(notes)))]
+        for tile, notes in tiles
     ]
-    for row, (text, look) in enumerate(texts):
-        pen.wide(sheet, row, _span(pen.language, width), text, **look)
-    return len(texts) + 1
-
-
-def _write_headline(pen: CellWriter, sheet: Any, band: Band, row: int) -> int:
-    """Write the sums in USD of all coins, each with its change; return the row below."""
-    tiles = list(band.tiles())
-    if not tiles:
-        return row
-    values = [band.face.coins.usd(tile.name) for tile in tiles]
-    is_told = any(value is not None and hides_digits(value, 2) for value in values)
-    pen.words(sheet, row, 0, ALL_COINS, bold=True, font_color=HEADING)
-    pen.words(sheet, row, 1, marked(USD) if is_told else USD, bold=True, align="right")
-    for place, (tile, value) in enumerate(zip(tiles, values, strict=True), row + 1):
-        pen.words(sheet, place, 0, label_of(tile.name), bold=True)
-        if value is None:
-            pen.text(sheet, place, 1, DASH, bold=True, align="right")
-        else:
-            pen.number(sheet, place, 1, value, format_of(USD, 2, is_cut=False), bold=True)
-        for beside, text in enumerate(_notes(tile, band), 2):
-            pen.words(sheet, place, beside, text, **pen.indent)
-    return row + len(tiles) + 2
+    return DisplayTable("", [ALL_COINS, USD, *[""] * most], rows, len(rows))
 
 
 def _notes(tile: Tile, band: Band) -> Iterator[Message]:
     """Say a sum in another currency, how it changed, and how many records add nothing to it."""
     if tile.external:
         amount = tile.external.text
-        yield Message("{amount} {CURRENCY}, external rates", amount=amount, CURRENCY=band.currency)
-    before = band.face.statement.period.shift(-1).title
+        yield Message(
+            "{amount} {CURRENCY}, external rates", amount=amount, currency=translated(band.currency)
+        )
     if tile.change == NOT_MEANINGFUL:
-        yield Message("n/m on {MONTH}", MONTH=before)
+        before = band.face.statement.period.shift(-1).title
+        yield Message("n/m on {MONTH}", month=translated(before))
     elif tile.before:
-        yield Message("{change} on {MONTH}", change=tile.change, MONTH=tile.before)
+        yield Message("{change} on {MONTH}", change=tile.change, month=translated(tile.before))
     if tile.unpriced:
         yield Message("without a USD value: {count}", count=f"{tile.unpriced:,}")
 
 
-def _write_lines(pen: CellWriter, sheet: Any, lines: list[Message], row: int, width: int) -> int:
-    """Write sentences, each over the whole width; return the row below."""
-    for place, line in enumerate(lines, row):
-        pen.wide(sheet, place, _span(pen.language, width), line)
-    return row + len(lines)
+def _write_parts(pen: CellWriter, statement: Document, own: StatementTables) -> None:
+    """Write a sheet of another currency and one of sentences, where the page has these parts."""
+    if external := own.external():
+        title = Message("In {CURRENCY}, by external rates", currency=translated(external.currency))
+        rates = replace(external.rates, title="Rates used")
+        _write_part(pen, ("External rates", title), [external.figures, rates], own.standing)
+    sentences, unread = own.sentences(), statement.unread_sentences
+    if sentences or unread:
+        tables = [sentences] if sentences else []
+        _write_part(pen, (TITLE, TITLE), tables, own.standing, unread)
 
 
-def _span(language: Language, width: int) -> tuple[int, float]:
-    """Return the last column of a text over the whole width, and the letters of its lines."""
-    return width, _label_width(language) + width * _COINS - 8
-
-
-def _write_notes(
-    pen: CellWriter, sheet: Any, statement: Document, cells: FigureCells, row: int, width: int
-) -> int:
-    """Write why figures are unknown and what the marks mean; return the last row."""
-    names = [name for name in cells.statement.tables["summary"].column_names if cells.rows]
-    shown = [cells.cell(values, name) for values in cells.rows for name in names]
-    reasons = dict.fromkeys(f"{cell.text} {cell.note}" for cell in shown if cell.note)
-    notes = [*map(single_line, reasons), ROUNDED_NOTE, _MEANINGS]
-    for place, note in enumerate(notes):
-        pen.wide(sheet, row + place, _span(pen.language, width), note, font_size=9)
-    return row + len(notes)
-
-
-# ---------- The sheet of a workbook with the sentences that people wrote on what moved
-
-
-_SENTENCE_WIDTHS = (34, 12, 14, 70, 18, 18)
-
-
-def write_sentences(pen: CellWriter, statement: Document, standing: Standing) -> None:
-    """Write the sheet, where there is a sentence, or one that was not read."""
-    said, unread = statement.sentences, statement.unread_sentences
-    if not (said or unread):
-        return
-    sheet = pen.sheet(TITLE)
-    pen.words(sheet, 0, 0, TITLE, bold=True, font_size=14)
-    pen.words(sheet, 1, 0, standing.text)
-    for place, (head, width) in enumerate(zip(HEADS, _SENTENCE_WIDTHS, strict=True)):
-        sheet.set_column(place, place, width)
-        pen.words(sheet, 3, place, head, bold=True, bottom=1)
-    for row, each in enumerate(said, 4):
-        pen.words(sheet, row, 0, label_of(each["figure"]))
-        for place, name in enumerate(NAMES[1:], 1):
-            pen.text(sheet, row, place, each[name], text_wrap=True, valign="top")
-    for row, text in enumerate(unread, 5 + len(said)):
-        pen.words(sheet, row, 0, text)
-    set_up_print(pen, sheet, standing, is_wide=True)
+def _write_part(
+    pen: CellWriter,
+    titles: tuple[str, str],
+    tables: Sequence[DisplayTable],
+    standing: Standing,
+    lines: Sequence[str] = (),
+) -> None:
+    """Write a sheet of tables; its titles are what it is called, and what stands above them."""
+    page = TableSheet(pen, pen.sheet(titles[0]), tables)
+    page.write_tables(page.write_head(titles[1], [standing.text, *lines]) + 1)
+    page.set_up(standing)

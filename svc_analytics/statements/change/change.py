@@ -17,8 +17,12 @@ from svc_analytics.formatting.tables import to_frame, to_objects
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
 from svc_analytics.money import PERCENT_SCALE, SCALE
-from svc_analytics.render.compared.moved import Bridges, MovedTables, records_tables
-from svc_analytics.render.compared.side_by_side import head_lines
+from svc_analytics.render.compared.side_by_side import (
+    Bridges,
+    MovedTables,
+    head_lines,
+    records_tables,
+)
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.change.moved import Moved, keep_moved, largest_records
 from svc_analytics.statements.change.parts import LABELS, OF

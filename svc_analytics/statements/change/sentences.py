@@ -111,7 +111,7 @@ def stored_sentences(statements: Path, label: str) -> StoredSentences:
 
 
 def _unread(code: str, path: Path, error: ConfigError) -> Message:
-    return Message(code, file=path.name, FAULT=fault_of(error))
+    return Message(code, file=path.name, fault=fault_of(error))
 
 
 def _files(statements: Path, label: str) -> tuple[Path, Path]:

@@ -10,7 +10,7 @@ from svc_analytics.unattended.looks.point import Point
 from svc_analytics.unattended.notifiers import Notifier
 from svc_analytics.unattended.settings import Watching
 
-_TELLS = "it tells of runs: see the page Schedule the close, Be told of it"
+_TELLS = "it tells of runs: see the page Schedule the close, Be notified"
 
 
 def notices(watching: Watching) -> Iterator[Point]:

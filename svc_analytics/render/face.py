@@ -1,0 +1,386 @@
+"""The face of a statement: its main figures in their order, and all coins together in USD.
+
+A record without a USD value is counted as unpriced and adds nothing. A coin that was not read, or
+whose position has no rate, leaves the sum unknown.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property, reduce
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from svc_analytics.messages import Message, translated
+from svc_analytics.money import EXACT
+from svc_analytics.render.bridge import TREND, month_before
+from svc_analytics.render.document import Document
+from svc_analytics.warehouse.figures import label_of, read_figures
+
+ALL_COINS = Message("All coins, USD")
+Row = Mapping[str, Any]
+_PAYMENTS = ("payments_count", "usd_gross_priced_count")
+_REFUNDS = ("refunds_count", "usd_refunds_priced_count")
+_PAYOUTS = ("payouts_count", "usd_payouts_priced_count")
+PRICED = (_PAYMENTS, _REFUNDS, _PAYOUTS)  # how many records there are, and have a USD value
+# What in USD is made of which records; the parts of refunds of some of them.
+_REFUND_PARTS = ("usd_refunds_same_period", "usd_refunds_prior_period", "usd_refunds_unresolved")
+_MADE_OF = {
+    "usd_gross": _PAYMENTS,
+    "usd_net_sales": _PAYMENTS,
+    "usd_fees": _PAYMENTS,
+    "usd_refunds": _REFUNDS,
+    **dict.fromkeys(_REFUND_PARTS, _REFUNDS),
+    "usd_payouts": _PAYOUTS,
+    "usd_payout_fees": _PAYOUTS,
+    "usd_payouts_debited": _PAYOUTS,
+}
+_WORTH = "usd_exposure"
+_NET = ("usd_net_settlement", "usd_rail_movement")  # the first of its parts, less the others
+_OF_TRENDS = tuple(name for name in _MADE_OF if read_figures()[name].column)
+
+
+@dataclass(frozen=True)
+class AllCoins:
+    """The rows of all coins for one period, added up exactly."""
+
+    rows: Sequence[Row]
+
+    @classmethod
+    def of(cls, statement: Document) -> AllCoins:
+        """Return the coins of a statement, with the counts that its table `figures` has."""
+        rows: dict[str, dict[str, Any]] = {
+            str(row["currency"]): row for row in statement.tables["summary"].to_pylist()
+        }
+        counts = {priced for _, priced in PRICED}
+        for row in statement.tables["figures"].to_pylist():
+            name, value = row["name"], row["value"]
+            if row["currency"] in rows and (name in counts or name.startswith("usd_")):
+                is_count = name in counts and value is not None
+                rows[row["currency"]][name] = int(value) if is_count else value
+        return cls(list(rows.values()))
+
+    def has(self, name: str) -> bool:
+        """Whether a figure in USD is stated: an older release did not state them all."""
+        return all(each in row for each in parts_of(name) for row in self.rows)
+
+    @classmethod
+    def of_months(cls, months: Sequence[AllCoins]) -> AllCoins:
+        """Return the coins of months in a row as those of one period: it closes with the last."""
+        if len(months) == 1:
+            return months[0]
+        closing = {str(row["currency"]): row for row in months[-1].rows}
+        moved = [row for month in months for row in month.rows]
+        coins = dict.fromkeys(str(row["currency"]) for row in moved)
+        worth = {
+            coin: {name: closing.get(coin, {}).get(name) for name in ("closing_position", _WORTH)}
+            for coin in coins
+        }
+        return cls([_added(coin, moved) | worth[coin] for coin in coins])
+
+    def count(self, name: str) -> int | None:
+        """Return how many there are of all coins; None if one is unknown."""
+        counts = [row.get(name) for row in self.rows]
+        return None if not counts or None in counts else sum(map(int, filter(None, counts)))
+
+    def usd(self, name: str) -> Decimal | None:
+        """Return the sum in USD of the records that have a USD value; None if it is unknown."""
+        if name in _NET:
+            parts = [part for part in map(self.usd, parts_of(name)) if part is not None]
+            return reduce(EXACT.subtract, parts) if len(parts) == len(parts_of(name)) else None
+        values = [self._value(row, name) for row in self.rows if not _is_unpriced(row, name)]
+        known = [value for value in values if value is not None]
+        return reduce(EXACT.add, known) if known and len(known) == len(values) else None
+
+    def unpriced(self, *records: tuple[str, str]) -> int | None:
+        """Return how many records have no USD value; None if that is unknown."""
+        counts = [unpriced_of(row, *records) for row in self.rows]
+        return None if not counts or None in counts else sum(filter(None, counts))
+
+    def is_whole(self, name: str) -> bool:
+        """Whether every record behind a sum in USD has a USD value."""
+        return self.unpriced_behind(name) == 0
+
+    def unpriced_behind(self, name: str) -> int | None:
+        """Return how many records add nothing to a sum in USD; None if that is unknown."""
+        return 0 if name == _WORTH else self.unpriced(_MADE_OF[name])
+
+    @staticmethod
+    def _value(row: Row, name: str) -> Decimal | None:
+        if name == _WORTH and row.get(name) is None and row.get("closing_position") == 0:
+            return Decimal()  # nothing is worth nothing at any rate
+        value: Decimal | None = row.get(name)
+        return value
+
+
+def _added(coin: str, rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the movements of a coin in all these rows; a sum with an unknown one is unknown."""
+    own = [row for row in rows if row["currency"] == coin]
+    counts = {name: [row.get(name) for row in own] for pair in PRICED for name in pair}
+    sums = {
+        name: [row.get(name) for row in own if not _is_unpriced(row, name)] for name in _OF_TRENDS
+    }
+    added = {name: _sum(values, operator.add) for name, values in counts.items()}
+    return {"currency": coin} | added | {name: _sum(sums[name], EXACT.add) for name in sums}
+
+
+def _sum(values: Sequence[Any], add: Callable[[Any, Any], Any]) -> Any:
+    """Add up; what is unknown, or of no record with a USD value, has no sum."""
+    return None if None in values or not values else reduce(add, values)
+
+
+def unpriced_of(row: Row, *records: tuple[str, str]) -> int | None:
+    """Return how many records of a coin have no USD value; None if that is unknown.
+
+    >>> unpriced_of({"payments_count": 3, "usd_gross_priced_count": 1}, _PAYMENTS)
+    2
+    """
+    counts = [(row.get(name), row.get(priced)) for name, priced in records or PRICED]
+    if any(None in pair for pair in counts):
+        return None
+    return sum(int(count or 0) - int(priced or 0) for count, priced in counts)
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """Return the figures in USD that one is made of: itself, where it is counted of records."""
+    return read_figures()[name].operands if name in _NET else (name,)
+
+
+def _is_unpriced(row: Row, name: str) -> bool:
+    """Whether a coin has records, and none of them has a USD value."""
+    if name not in _MADE_OF or row.get(name) is not None:
+        return False
+    if name in _REFUND_PARTS and row.get("usd_refunds") is not None:
+        return name in row and row.get(name.removeprefix("usd_")) is not None
+    count, priced = (row.get(each) for each in _MADE_OF[name])
+    return bool(count) and priced == 0
+
+
+# ---------- Of which coins only some records have a value in USD
+
+
+_RECORDS_OF = {
+    "usd_gross": "payments_count",
+    "usd_refunds": "refunds_count",
+    "usd_payouts": "payouts_count",
+}
+
+
+def describe_pricing(tables: Mapping[str, pa.Table]) -> list[Message]:
+    """Say of which coins only some records have a value in USD."""
+    values = {(row["name"], row["currency"]): row["value"] for row in tables["figures"].to_pylist()}
+    return [
+        Message(
+            "{FIGURE} of {coin}: {count} of {total} records have a USD value, and the others add "
+            "nothing",
+            figure=translated(label_of(name)),
+            coin=row["currency"],
+            count=f"{int(priced):,}",
+            total=f"{row[count]:,}",
+        )
+        for row in tables["summary"].to_pylist()
+        for name, count in _RECORDS_OF.items()
+        if (priced := values.get((f"{name}_priced_count", row["currency"]))) and priced < row[count]
+    ]
+
+
+# ---------- The face
+# Sales, fees, refunds, what they leave; payouts, the movement; opening and closing position. What
+# leaves the wallet has a minus, so that a reader can add the rows up. Every other figure is a
+# detail.
+
+
+UNPRICED = "unpriced_count"
+UNPRICED_LABEL = "Records without a USD value"
+EXTERNAL = "All coins, {CURRENCY}, external rates"
+Value = Decimal | int | None
+Weight = Literal["", "sub", "sum"]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A figure of the face: how heavy it is, and which sum in USD stands beside it."""
+
+    name: str
+    weight: Weight = ""
+    usd: str = ""
+    unless: str = ""  # it is left out where every coin's is the same as this one, or zero
+
+
+_FACE = {
+    "Sales": (
+        _Row("payments_count"),
+        _Row("gross_sales", usd="usd_gross"),
+        _Row("charged_total", unless="gross_sales"),
+        _Row("payment_fees", usd="usd_fees"),
+        _Row("net_sales", "sub", "usd_net_sales"),
+    ),
+    "Refunds": (
+        _Row("refunds_count"),
+        _Row("refunds_same_period", usd="usd_refunds_same_period"),
+        _Row("refunds_prior_period", usd="usd_refunds_prior_period"),
+        _Row("refunds_unresolved", usd="usd_refunds_unresolved", unless="0"),
+        _Row("refunds_paid", unless="refunds_debited"),
+        _Row("refunds_debited", "sub", "usd_refunds"),
+        _Row("net_settlement", "sum", "usd_net_settlement"),
+    ),
+    "Payouts": (
+        _Row("payouts_count"),
+        _Row("payouts_sent", usd="usd_payouts"),
+        _Row("payout_fees", usd="usd_payout_fees"),
+        _Row("payouts_debited", "sub", "usd_payouts_debited"),
+        _Row("rail_movement", "sum", "usd_rail_movement"),
+    ),
+    "Position": (
+        _Row("opening_position", usd="usd_exposure"),  # that of the month before
+        _Row("closing_position", "sum", "usd_exposure"),
+        _Row("implied_rate"),
+        _Row("usd_exposure", usd="usd_exposure"),
+        _Row(UNPRICED),
+    ),
+}
+_ROWS = {row.name: row for rows in _FACE.values() for row in rows}
+_OPENING = "opening_position"
+TOTALS = frozenset(row.name for row in _ROWS.values() if row.weight == "sum")
+# The figures in USD of all coins beside those of a coin, in the order of a statement.
+IN_USD = {
+    row.name: row.usd for row in _ROWS.values() if row.usd and row.name not in (_OPENING, row.usd)
+}
+_COUNTS = ("payments_count", "refunds_count", "payouts_count", UNPRICED)
+
+
+@dataclass(frozen=True)
+class FaceRow:
+    """A row of the face: a value for each coin, signed, and that of all coins together."""
+
+    name: str
+    weight: Weight
+    values: list[Value]
+    total: Value  # in USD, or a count
+    has_total: bool  # without one, all coins have no common unit
+    usd: str = ""  # the figure that the total in USD is of
+    external: Value = None  # that total in another currency, where it was asked for
+
+
+@dataclass(frozen=True)
+class Face:
+    """The rows of a statement's face, in its groups."""
+
+    statement: Document
+    coins: AllCoins = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coins", AllCoins.of(self.statement))  # the class is frozen
+
+    @cached_property
+    def groups(self) -> dict[str, list[FaceRow]]:
+        """The rows by group; none where the statement has no coin."""
+        if not self.coins.rows:
+            return {}
+        return {title: list(self._rows(rows)) for title, rows in _FACE.items()}
+
+    @property
+    def names(self) -> list[str]:
+        """The figures of the face, in its order."""
+        return [row.name for rows in self.groups.values() for row in rows]
+
+    def _rows(self, rows: Sequence[_Row]) -> Iterator[FaceRow]:
+        for row in rows:
+            if _is_left_out(row, self.coins.rows):
+                continue
+            by_coin = [_value(coin, row.name) for coin in self.coins.rows]
+            sign = _sign(row.name)
+            values = [_signed(value, sign) for value in by_coin]
+            total = _signed(self._total(row), sign)
+            has_total = bool(self.usd_name(row.name)) or _is_count(row)
+            external = _signed(self._external(row), sign)
+            yield FaceRow(row.name, row.weight, values, total, has_total, row.usd, external)
+
+    def usd_name(self, name: str) -> str:
+        """Return the figure in USD of all coins beside a figure: of one in USD, itself."""
+        usd = _ROWS[name].usd if name in _ROWS else name
+        is_known = usd.startswith("usd_") and self.coins.has(usd)
+        return usd if is_known and (name != _OPENING or self.opened) else ""
+
+    def usd(self, name: str) -> Decimal | None:
+        """Return that figure of all coins; None where it is unknown."""
+        coins = self.opened if name == _OPENING else self.coins
+        return coins.usd(self.usd_name(name)) if coins else None
+
+    @cached_property
+    def months(self) -> Mapping[str, AllCoins]:
+        """The months of the statement's trend, oldest first; none where it has no such table."""
+        table = self.statement.tables.get(TREND)
+        rows = table.to_pylist() if table is not None else []
+        labels = dict.fromkeys(str(row["month"]) for row in rows)
+        return {label: AllCoins([row for row in rows if row["month"] == label]) for label in labels}
+
+    @property
+    def before(self) -> AllCoins | None:
+        """The period before, where the trend has each of its months."""
+        labels = [month.label for month in self.statement.period.shift(-1).months]
+        months = [self.months[label] for label in labels if label in self.months]
+        return AllCoins.of_months(months) if len(months) == len(labels) else None
+
+    @property
+    def opened(self) -> AllCoins | None:
+        """The month that closed with what the period opens with, where the trend has it."""
+        return self.months.get(month_before(self.statement.period))
+
+    @cached_property
+    def in_currency(self) -> AllCoins | None:
+        """The coins with another currency in the place of USD, where it was asked for."""
+        external = self.statement.external
+        return AllCoins(external.rows(self.coins.rows)) if external else None
+
+    def _external(self, row: _Row) -> Value:
+        """Return the total in the other currency that stands beside one in USD."""
+        external, coins = self.statement.external, self.in_currency
+        if external and row.name == _OPENING:
+            coins = AllCoins(external.opening_rows(self.opened.rows)) if self.opened else None
+        return coins.usd(row.usd) if coins and row.usd else None
+
+    def _total(self, row: _Row) -> Value:
+        if row.name == UNPRICED:
+            return self.coins.unpriced()
+        if _is_count(row):
+            return self.coins.count(row.name)
+        return self.usd(row.name) if self.usd_name(row.name) else None
+
+
+def face_names(coins: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the figures of the face by group, in its order, as these rows of coins have them."""
+    return {
+        title: [row.name for row in rows if row.name != UNPRICED and not _is_left_out(row, coins)]
+        for title, rows in _FACE.items()
+    }
+
+
+def _is_left_out(row: _Row, coins: Sequence[Mapping[str, Any]]) -> bool:
+    values = [_value(coin, row.name) for coin in coins]
+    others = [Decimal() if row.unless == "0" else coin.get(row.unless) for coin in coins]
+    return bool(row.unless) and values == others
+
+
+def _value(coin: Mapping[str, Any], name: str) -> Value:
+    value: Value = unpriced_of(coin, *PRICED) if name == UNPRICED else coin.get(name)
+    return value
+
+
+def _is_count(row: _Row) -> bool:
+    return row.name in _COUNTS
+
+
+def _sign(name: str) -> int:
+    figure = read_figures().get(name)
+    return -1 if figure and figure.sign == "out" else 1
+
+
+def _signed(value: Value, sign: int) -> Value:
+    """Return an amount with a minus if it leaves the wallet; nothing has no sign."""
+    # The minus operator would round to the 28 digits of the default context.
+    return value.copy_negate() if sign < 0 and isinstance(value, Decimal) and value else value

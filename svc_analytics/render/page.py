@@ -1,0 +1,278 @@
+"""A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from svc_analytics import charts
+from svc_analytics.charts.palette import dark_styles
+from svc_analytics.formatting.texts import escape_invisible
+from svc_analytics.instants import from_micros, parse_instant, readable_instant
+from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
+from svc_analytics.language.fonts import css_families
+from svc_analytics.language.words import merchant_names
+from svc_analytics.messages import Message, clauses, joined, translated
+from svc_analytics.periods import GREGORIAN
+from svc_analytics.render.bridge import TREND, bridge_table, year_name
+from svc_analytics.render.document import (
+    Document,
+    document_standing,
+    proof_statuses,
+    sealed_state,
+    status_look,
+    status_note,
+    status_word,
+    unknown_lines,
+)
+from svc_analytics.render.face import describe_pricing
+from svc_analytics.render.figures import definition_groups, meaning
+from svc_analytics.render.findings import CHECKS, describe_balances, shown_findings
+from svc_analytics.render.front import (
+    Band,
+    foot_of,
+    front_lines,
+    page_symbols,
+    receipts_of,
+    severities,
+)
+from svc_analytics.render.picture import Look, draw_svg
+from svc_analytics.render.tables import RESTATEMENT, StatementTables
+from svc_analytics.render.words import PageWords
+from svc_analytics.warehouse.figures import in_sentence
+from svc_analytics.webhooks.reconcile import describe
+
+MOST_CHARTED = 8  # coins
+MOST_REASONS = 3  # in the head; the others are told further below
+LINE_COLUMNS = (
+    *("line_no", "occurred_at_local", "kind", "reference_id", "receipt_no", "currency"),
+    *("gross", "fee", "net", "running_position", "comment"),
+)
+FINDING_COLUMNS = ("severity", "check_name", "record_id", "currency", "detail")
+MONTH_COLUMNS = (
+    *("month", "currency", "payments_count", "net_sales", "refunds_debited", "payouts_debited"),
+    *("net_settlement", "rail_movement", "opening_position", "closing_position"),
+)
+FURTHER = ("months", "position", "exposure", RESTATEMENT)
+_TITLES = {
+    "exposure": "position in USD by coin",
+    "year": "{FIGURE} by month, USD",
+    "bridge": "from opening to closing, USD",
+}
+
+
+@dataclass(frozen=True)
+class ChartSvg:
+    """A chart as an `<svg>` element, its width in inches, and its name for who does not see it."""
+
+    svg: str
+    width: float
+    title: str
+
+
+def make_page(
+    statement: Document, facts: dict[str, Any], language: Language = ENGLISH
+) -> tuple[str, int]:
+    """Return the page as HTML, and how many rows of tables it shows."""
+    blocks, shown_rows = page_blocks(statement, facts, language)
+    own = _of_language(statement, facts, language)
+    return load_template("statement.html").render(blocks | own), shown_rows
+
+
+def page_blocks(
+    statement: Document, facts: dict[str, Any], language: Language
+) -> tuple[dict[str, Any], int]:
+    """Return all that a page or a PDF shows, by name, and how many rows of tables that is."""
+    standing = document_standing(statement, language)
+    tables = StatementTables(statement, standing)
+    parts = _tables(tables)
+    shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
+    figures = parts["figures"] + parts["details"] + parts["more"]
+    blocks = {
+        "facts": facts,
+        "standing": standing.text,
+        "head": _head(statement, facts, language),
+        "band": Band(tables.face, standing.is_running(statement.period.label)),
+        "charts": _charts(tables, language),
+        "charted": MOST_CHARTED,
+        "coins": statement.tables["summary"].num_rows,
+        "cohorts": list(tables.cohorts()),
+        "open_part": _open_part(tables),
+        "external": tables.external(),
+        "said_sentences": tables.sentences(),
+        "unread_sentences": statement.unread_sentences,
+        "definitions": definition_groups(),
+        "shown": {name for table in figures for name in table.names},
+    }
+    return blocks | _lines(statement, facts) | parts, shown_rows
+
+
+def _of_language(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
+    """Return direction, words and foot of the page in its language."""
+    return {
+        "worded": () if language.is_english else WORDED,
+        "lang": "en" if language.is_both else language.code,
+        "direction": language.direction,
+        "foot": foot_of(statement, facts, language),
+        "symbols": page_symbols(language),
+        **PageWords(language).functions,
+    }
+
+
+def _lines(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the sentences around the tables: what is open, what was read, what was proven."""
+    log = facts["options"].get("webhooks")
+    read_to = Message("Data as of {instant}.", instant=instant_text(facts["as_of"]))
+    return {
+        "front": joined("list.sentences", [*front_lines(statement), read_to]),
+        "checks": severities(shown_findings(statement.tables[CHECKS])),
+        "coverage": {name: _spans(spans) for name, spans in facts["coverage"].items()},
+        "notes": describe_pricing(statement.tables) + describe_balances(statement.tables),
+        "receipts": receipts_of(statement.tables["summary"]),
+        "statuses": proof_statuses(statement),
+        "webhooks": describe(log) if log else "",
+    }
+
+
+def _head(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
+    """Return the head of the page: which month it is, and how far it can be relied on."""
+    period, state = statement.period, sealed_state(statement)
+    reasons = [reason.text for reason in statement.reasons]
+    return {
+        "title": period.title,
+        "bounds": period.local_bounds,
+        "is_local": (period.zone, period.calendar) != ("UTC", GREGORIAN),
+        "status": status_word(statement),
+        "look": status_look(statement),
+        "rests": "" if reasons and not state else status_note(statement),
+        "is_settled": bool(state and state.kind == "sealed" and not reasons),
+        "reasons": reasons,
+        "unknown": unknown_lines(facts),
+        "most": MOST_REASONS,
+        "is_translated": not language.is_english,
+        "names": _names(statement.merchant, language),
+    }
+
+
+def _names(merchant: dict[str, Any], language: Language) -> dict[str, list[tuple[str, str]]]:
+    """Return a merchant's names with their languages: in the page's language, and others."""
+    names = merchant_names(merchant, language.code)
+    lead = [named for named in names if named[0] in ("", language.code)]
+    others = [named for named in names if named not in lead]
+    return {"lead": lead or [("", str(merchant["id"]))], "others": others}
+
+
+def _tables(tables: StatementTables) -> dict[str, list[Any]]:
+    known = tables.statement.tables
+    has_coins = known["summary"].num_rows > 0
+    return {
+        "figures": [tables.main()] if has_coins else [],
+        "details": [tables.details()] if has_coins else [],
+        "more": list(tables.more_figures()),
+        "daily": list(tables.days()),
+        "further": [
+            tables.restated()
+            if name == RESTATEMENT
+            else tables.table(name, MONTH_COLUMNS if name == "months" else ())
+            for name in FURTHER
+            if name in known and known[name].num_rows
+        ],
+        "findings": [tables.table(CHECKS, FINDING_COLUMNS)],
+        "lines": [tables.table("lines", LINE_COLUMNS)],
+        "reading": [tables.table("reading")],
+    }
+
+
+def _open_part(tables: StatementTables) -> str:
+    """Word an empty table: unknown must not look like none."""
+    statement = tables.statement
+    is_whole = all(reason.is_unfinished for reason in statement.reasons) and not statement.unknown
+    return "" if is_whole else tables.why
+
+
+def _charts(tables: StatementTables, language: Language) -> list[tuple[str, list[ChartSvg]]]:
+    """Return the charts of all coins together, then the days of each coin."""
+    known = tables.statement.tables
+    currencies = [str(coin) for coin in known["summary"]["currency"].to_pylist()]
+    if not currencies:
+        return []
+    height = 0.9 + 0.25 * len(currencies)
+    exposure = partial(charts.usd_exposure, table=tables.source("summary"))
+    together = [_chart(tables, "exposure", exposure, (7.2, height), language)]
+    if name := year_name(known):
+        year = partial(charts.usd_year, table=tables.source(name))
+        width = 4.3 if TREND in known else 7.2  # the bridge stands beside it
+        together.insert(0, _chart(tables, "year", year, (width, 2.6), language))
+    if TREND in known:
+        bridge = partial(charts.usd_bridge, table=bridge_table(known, tables.statement.period))
+        together.insert(1, _chart(tables, "bridge", bridge, (2.9, 2.6), language))
+    daily = partial(charts.net_settlement_daily, table=tables.source("daily"))
+    days = [
+        _chart(tables, f"c{place}", partial(daily, currency=coin), (3.55, 2.1), language, coin)
+        for place, coin in enumerate(currencies[:MOST_CHARTED])
+    ]
+    return [("All coins", together), ("Each coin by day", days)]
+
+
+def _chart(
+    tables: StatementTables,
+    name: str,
+    draw: partial[None],
+    size: tuple[float, float],
+    language: Language,
+    coin: str = "",
+) -> ChartSvg:
+    """Return a chart, whose name for those who do not see it says what it is worth."""
+    figure = {"figure": translated(in_sentence("net_settlement")), "coin": coin}
+    chart = Message(_TITLES.get(name, "{FIGURE} by day, {coin}"), **figure)
+    caption = Message("part.chart", chart=chart, standing=translated(tables.standing.text))
+    drawn = draw_svg(name, draw, caption, Look(size, language=language))
+    return ChartSvg(drawn, size[0], language.text(caption))
+
+
+def _spans(spans: Sequence[tuple[str, str, str]]) -> str:
+    """Say which time of a stream was read, and how certainly."""
+    known = [
+        Message(
+            "{STATE} from {start} up to {end}",
+            state=translated(state),
+            start=instant_text(start),
+            end=instant_text(end),
+        )
+        for start, end, state in spans
+    ]
+    return clauses(*known) if known else ""
+
+
+# ---------- The templates of pages, which escape every text
+
+
+@cache
+def load_template(name: str) -> Template:
+    """Return a page's template, which escapes every text."""
+    environment = Environment(
+        loader=PackageLoader("svc_analytics.render"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_visible,
+    )
+    environment.filters |= {"instant": instant_text, "translated": translated}
+    environment.globals["families"] = css_families()
+    environment.globals["narrow_families"] = css_families("DejaVu Sans Condensed")
+    environment.globals["dark_charts"] = dark_styles("figure svg")
+    environment.globals["meaning"] = partial(meaning, "summary")
+    return environment.get_template(name)
+
+
+def _visible(value: object) -> object:
+    """Return a value of a template: HTML as it is, any other with its characters visible."""
+    return value if hasattr(value, "__html__") else escape_invisible(str(value))
+
+
+def instant_text(text: str) -> str:
+    """Write an instant of a manifest for people."""
+    return readable_instant(from_micros(parse_instant(text)[0]))

@@ -1,1 +1,0 @@
-"""A statement as a page of HTML, and the blocks that its PDF is set from too."""

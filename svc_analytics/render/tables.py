@@ -1,0 +1,475 @@
+"""The tables of a statement, as its page, its PDF and its workbook show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property, partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_analytics.formatting.cells import (
+    COIN,
+    COUNT,
+    RATE,
+    RATIO,
+    SHADES,
+    USD,
+    Cell,
+    CellMaker,
+    kind_of,
+    number_cell,
+    unknown_cell,
+)
+from svc_analytics.formatting.display import DisplayTable, head_of, headings_of, label, lined_up
+from svc_analytics.formatting.standing import RUNNING, Standing, attach, running
+from svc_analytics.formatting.values import rows_of
+from svc_analytics.messages import KEPT, Message, stored_text, translated
+from svc_analytics.money import as_decimal, format_amount, group_digits, is_plain
+from svc_analytics.periods import GREGORIAN
+from svc_analytics.render.document import Document
+from svc_analytics.render.external import FIGURES, ExternalFigures
+from svc_analytics.render.face import ALL_COINS, EXTERNAL, UNPRICED, UNPRICED_LABEL, Face, FaceRow
+from svc_analytics.render.figures import (
+    FigureCells,
+    definition_groups,
+    meaning,
+    summary_groups,
+    unknown_reason,
+    why_unknown,
+)
+from svc_analytics.render.findings import CHECKS, shown_findings
+from svc_analytics.warehouse.figures import label_of, read_figures
+
+MOST_ROWS = 200  # of one table; the rest is in the other forms
+_DAYS = ("day", "occurred_at_local")
+MOST_MONTHS = 12  # of cohorts; older ones are in the table itself
+MOST_PLACES = 8  # of an amount below a share, so that twelve months fit the paper
+TITLE = "Sentences on what moved"
+_HEADS = ("figure", "coin", "compared with", "why", "prepared by", "reviewed by")
+_NAMES = ("figure", "currency", "before", "sentence", "prepared_by", "reviewed_by")
+_EMPTY = Cell("")
+
+
+@dataclass(frozen=True)
+class ExternalPart:
+    """Figures in another currency below those in USD, and the rates that they rest on."""
+
+    currency: str
+    figures: DisplayTable
+    rates: DisplayTable
+
+
+@dataclass(frozen=True)
+class StatementTables:
+    """Makes the tables of a statement to display; each says what the statement is worth.
+
+    Of figures, all coins in USD stand in the last column.
+    """
+
+    statement: Document
+    standing: Standing
+
+    @cached_property
+    def why(self) -> str:
+        """Why values of what was not read are unknown."""
+        return unknown_reason(self.statement)
+
+    def source(self, name: str) -> pa.Table:
+        """Return a table of the statement that carries the standing of the page."""
+        return attach(self.statement.tables[name], self.standing)
+
+    def table(self, name: str, only: Sequence[str] = ()) -> DisplayTable:
+        """Return one of the statement's tables, or some of its columns."""
+        table = self.statement.tables[name]
+        table = shown_findings(table) if name == CHECKS else table
+        columns = [each for each in only if each in table.column_names] or table.column_names
+        columns = [each for each in columns if each != KEPT]
+        return self._of_rows(name, table, label(name), columns)
+
+    def more_figures(self) -> Iterator[DisplayTable]:
+        """Yield the figures that the summary has not, figures down too, if there are any."""
+        table = self.statement.tables["figures"]
+        rows = {(row["name"], row["currency"]): row for row in table.to_pylist()}
+        coins = list(dict.fromkeys(currency for _, currency in rows))
+        groups = _grouped([name for name, _ in rows])
+        names = [name for group in groups.values() for name in group]
+        maker = CellMaker(table.schema, self.why, self.standing)
+        cells = [
+            [Cell(label_of(name)), *(_value(maker, rows, name, coin) for coin in coins)]
+            for name in names
+        ]
+        if cells:
+            yield DisplayTable(
+                "More figures",
+                ["figure", *coins],
+                cells,
+                len(cells),
+                headings_of(groups),
+                caption=self.standing.text,
+                names=names,
+            )
+
+    def restated(self) -> DisplayTable:
+        """Return the differences from the version before: records, then the figures they moved."""
+        table, columns = self.statement.tables[RESTATEMENT], ("table_name", *SHOWN)
+        rows = records_first(table, MOST_ROWS).to_pylist()
+        return DisplayTable(
+            label(RESTATEMENT),
+            list(map(label, columns)),
+            lined_up([[difference_cell(row, each) for each in columns] for row in rows]),
+            table.num_rows,
+            meanings=[meaning(RESTATEMENT, each) for each in columns],
+            caption=self.standing.text,
+            names=columns,
+        )
+
+    def days(self) -> Iterator[DisplayTable]:
+        """Yield a table of days for each coin, with the summary's own figures as its footer."""
+        daily = self.statement.tables["daily"]
+        columns = [name for name in daily.column_names if name != "currency"]
+        for row in self.statement.tables["summary"].to_pylist():
+            currency = str(row["currency"])
+            own = daily.filter(pc.equal(daily["currency"], currency))
+            if own.num_rows:
+                yield self._of_rows("daily", own, currency, columns, row)
+
+    def _of_rows(
+        self,
+        name: str,
+        table: pa.Table,
+        title: str,
+        columns: Sequence[str],
+        summary: Mapping[str, Any] | None = None,
+    ) -> DisplayTable:
+        """Return some columns of a table; above a footer, they are of the summary's coin."""
+        maker = CellMaker(table.schema, self.why, self.standing)
+        fields = [table.schema.field(name) for name in columns]
+        first = rows_of(table.slice(0, MOST_ROWS))
+        rows = [dict(zip(table.column_names, values, strict=True)) for values in first]
+        coin = str(summary["currency"]) if summary else ""
+        cells = [[maker.cell(row, each) for each in fields] for row in rows]
+        cells = lined_up([*cells, *([self._footer(maker, fields, summary)] if summary else [])])
+        return DisplayTable(
+            title,
+            [self._head(each, coin) for each in fields],
+            cells[: len(rows)],
+            table.num_rows,
+            meanings=[meaning(name, column) for column in columns],
+            footer=cells[-1] if summary else [],
+            caption=self.standing.text,
+            names=columns,
+        )
+
+    def _head(self, column: pa.Field, coin: str) -> str:
+        text, calendar = head_of(column, label_of, coin), self.statement.period.calendar
+        is_other = column.name in _DAYS and calendar != GREGORIAN
+        if not is_other:
+            return text
+        return Message(
+            "{COLUMN}, {CALENDAR} (Gregorian)",
+            column=translated(text),
+            calendar=translated(calendar.capitalize()),
+        )
+
+    def _footer(
+        self, maker: CellMaker, fields: Sequence[pa.Field], summary: Mapping[str, Any]
+    ) -> list[Cell]:
+        """Return the summary's figures of a coin, below its days."""
+        is_running = self.standing.is_running(self.statement.period.label)
+        head = f"so far {RUNNING}" if is_running else "whole period"
+        cells = [maker.cell({each.name: None} | dict(summary), each) for each in fields[1:]]
+        return [Cell(head, is_fixed=True), *cells]
+
+    def cohorts(self) -> Iterator[tuple[DisplayTable, bool]]:
+        """Yield for each coin which share of each month's payments came back in which month.
+
+        Months of payment stand down, months of refund across; with whether older ones are left out.
+        """
+        rows = self.statement.tables["cohorts"].to_pylist()
+        for coin in sorted({row["currency"] for row in rows}):
+            yield self._cohorts(coin, [row for row in rows if row["currency"] == coin])
+
+    def _cohorts(self, coin: str, rows: Sequence[Mapping[str, Any]]) -> tuple[DisplayTable, bool]:
+        across = sorted({row["refund_month"] for row in rows})
+        down = sorted({row["payment_month"] for row in rows})
+        charged = {row["payment_month"]: row["charged_total"] for row in rows}
+        most: Decimal = max(row["ratio"] or Decimal() for row in rows)
+        scale = self.standing.scales.get(coin)
+        crossings = {
+            (row["payment_month"], row["refund_month"]): _crossing(row, most, scale) for row in rows
+        }
+        totals = lined_up(
+            [
+                [number_cell(charged[paid], COIN, scale, why="unknown")]
+                for paid in down[-MOST_MONTHS:]
+            ]
+        )
+        cells = [
+            [
+                Cell(self._month(paid), is_fixed=True),
+                *total,
+                *(crossings.get((paid, back), _EMPTY) for back in across[-MOST_MONTHS:]),
+            ]
+            for paid, total in zip(down[-MOST_MONTHS:], totals, strict=True)
+        ]
+        heads = ["Paid in", Message("Total charged, {coin}", coin=coin)]
+        heads += [self._month(back) for back in across[-MOST_MONTHS:]]
+        shown = DisplayTable(coin, heads, cells, len(cells), caption=self.standing.text)
+        return shown, max(len(across), len(down)) > MOST_MONTHS
+
+    def _month(self, month: str) -> str:
+        return running(month) if self.standing.is_running(month) else month
+
+    def sentences(self) -> DisplayTable | None:
+        """Return the sentences that people wrote on what moved; None where there are none."""
+        rows = [
+            [
+                Cell(Message(label_of(row["figure"])), is_fixed=True),
+                Cell(row["currency"], is_fixed=True),
+                *(Cell(row[name]) for name in _NAMES[2:]),
+            ]
+            for row in self.statement.sentences
+        ]
+        shown = DisplayTable(
+            "", [*_HEADS], rows, len(rows), caption=self.standing.text, names=_NAMES
+        )
+        return shown if rows else None
+
+    def external(self) -> ExternalPart | None:
+        """Return the part of another currency; None where none was asked for."""
+        external = self.statement.external
+        if external is None:
+            return None
+        days = pa.array([each.day for each in external.rates.by_day.values()], pa.date32())
+        maker = CellMaker(pa.schema([("day", days.type)]), standing=self.standing)
+        rows = [
+            [*maker.row([each.day]), _rate_cell(as_decimal(each.per_usd)), Cell(each.said_by)]
+            for each in external.rates.by_day.values()
+        ]
+        head = [
+            "Day",
+            Message("1 USD in {CURRENCY}", currency=translated(external.rates.name)),
+            "Source",
+        ]
+        rates = DisplayTable(
+            "",
+            head,
+            lined_up(rows),
+            len(rows),
+            caption=self.standing.text,
+            names=("day", "rate", "source"),
+        )
+        return ExternalPart(external.rates.name, self._in_both(external), rates)
+
+    @cached_property
+    def face(self) -> Face:
+        """The main figures in the order of a statement."""
+        return Face(self.statement)
+
+    @cached_property
+    def _cells(self) -> FigureCells:
+        return FigureCells(self.statement, self.standing.scales)
+
+    def main(self) -> DisplayTable:
+        """Return the face: sales, refunds, payouts and positions."""
+        groups = self.face.groups
+        rows = [row for group in groups.values() for row in group]
+        table = self._of_figures("Figures", groups, self.face.names, map(self._face_row, rows))
+        of_weight = {
+            weight: frozenset(place for place, row in enumerate(rows) if row.weight == weight)
+            for weight in ("sum", "sub")
+        }
+        return replace(table, totals=of_weight["sum"], subtotals=of_weight["sub"])
+
+    def details(self) -> DisplayTable:
+        """Return the summary's other figures; of those in USD all coins add up."""
+        columns = self.statement.tables["summary"].column_names
+        known = {*self.face.names}
+        groups = {
+            title: [name for name in names if name not in known]
+            for title, names in summary_groups(columns).items()
+        }
+        names = [name for group in groups.values() for name in group]
+        return self._of_figures("", groups, names, map(self._detail_row, names))
+
+    def whole(self) -> DisplayTable:
+        """Return all figures below one head, the face first."""
+        face, more = self.main(), self.details()
+        below = {len(face.rows) + place: title for place, title in more.headings.items()}
+        return replace(
+            face,
+            title="",
+            rows=[*face.rows, *more.rows],
+            total=face.total + more.total,
+            headings=face.headings | below,
+            names=[*face.names, *more.names],
+        )
+
+    def _of_figures(
+        self,
+        title: str,
+        groups: Mapping[str, Sequence[object]],
+        names: Sequence[str],
+        rows: Iterable[list[Cell]],
+    ) -> DisplayTable:
+        groups = {title: group for title, group in groups.items() if group}
+        cells, coins = list(rows), [str(row["currency"]) for row in self._cells.rows]
+        return DisplayTable(
+            title,
+            ["figure", *coins, ALL_COINS, *self._external_head()],
+            cells,
+            len(cells),
+            headings_of(groups),
+            caption=self.standing.text,
+            names=names,
+        )
+
+    def _face_row(self, row: FaceRow) -> list[Cell]:
+        is_of_records = row.name == UNPRICED
+        head = Cell(UNPRICED_LABEL, is_fixed=True) if is_of_records else self._cells.head(row.name)
+        values = zip(self._cells.rows, row.values, strict=True)
+        coins = [self._coin_cell(coin, row.name, value) for coin, value in values]
+        total = self._total_cell(row)
+        if (external := self.statement.external) is None:
+            return [head, *coins, total]
+        is_shown = row.usd and row.has_total
+        other = self._in_currency(external, row.external, total.note) if is_shown else _EMPTY
+        return [head, *coins, total, other]
+
+    def _coin_cell(self, coin: Mapping[str, Any], name: str, value: Decimal | int | None) -> Cell:
+        if value is None:
+            return unknown_cell(why_unknown(self.statement, coin, name), is_number=True)
+        if name == UNPRICED:
+            return number_cell(value, COUNT)
+        kind: str = kind_of(self.statement.tables["summary"].schema.field(name))
+        if kind == RATE and value >= 1:
+            kind = USD
+        return number_cell(value, kind, self.standing.scales.get(coin["currency"]))
+
+    def _total_cell(self, row: FaceRow) -> Cell:
+        if not row.has_total:
+            return _EMPTY
+        if row.total is None:
+            why = self._cells.why_no_total(row.usd or row.name)
+            return unknown_cell(why, is_number=True)
+        return number_cell(row.total, COUNT if isinstance(row.total, int) else USD)
+
+    def _detail_row(self, name: str) -> list[Cell]:
+        usd = self._usd_row(name)
+        external, coins = self.statement.external, self.face.in_currency
+        if external is None or coins is None:
+            return usd
+        if name not in FIGURES:
+            return [*usd, _EMPTY]
+        return [*usd, self._in_currency(external, coins.usd(name), usd[-1].note)]
+
+    def _in_both(self, external: ExternalFigures) -> DisplayTable:
+        """Return each figure in USD, and below it the same in another currency."""
+        names = [name for name in FIGURES if name in self.statement.tables["summary"].column_names]
+        rows = [row for name in names for row in self._pair(external, name)]
+        coins = [str(row["currency"]) for row in self._cells.rows]
+        header = ["figure", *coins, "All coins"]
+        names = [str(row[0].text) for row in rows]
+        return DisplayTable("", header, rows, len(rows), caption=self.standing.text, names=names)
+
+    def _pair(self, external: ExternalFigures, name: str) -> Iterator[list[Cell]]:
+        """Yield a figure in USD, and the same in another currency."""
+        usd, coins = self._usd_row(name), self.face.in_currency
+        values = [external.amounts.get((str(row["currency"]), name)) for row in self._cells.rows]
+        values.append(coins.usd(name) if coins else None)
+        notes = [cell.note for cell in usd[1:]]
+        head = Cell(
+            Message("in {CURRENCY}, external rates", currency=translated(external.rates.name))
+        )
+        yield usd
+        yield [head, *map(partial(self._in_currency, external), values, notes)]
+
+    def _external_head(self) -> list[str]:
+        external = self.statement.external
+        return [Message(EXTERNAL, currency=translated(external.rates.name))] if external else []
+
+    @staticmethod
+    def _in_currency(external: ExternalFigures, value: Decimal | int | None, why: str = "") -> Cell:
+        """Return an amount of the other currency, rounded to its places."""
+        return number_cell(value, COIN, external.rates.places, why=why)
+
+    def _usd_row(self, name: str) -> list[Cell]:
+        return self._cells.row(self._cells.rows, name, has_total=True)
+
+
+def _grouped(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return names of figures by group, in the order of the glossary."""
+    defined = definition_groups()
+    groups = {title: [row["name"] for row in rows] for title, rows in defined.items()}
+    known = {name for group in groups.values() for name in group}
+    groups["Other"] = list(dict.fromkeys(name for name in names if name not in known))
+    chosen = {title: [name for name in group if name in names] for title, group in groups.items()}
+    return {title: group for title, group in chosen.items() if group}
+
+
+def _value(
+    maker: CellMaker, rows: Mapping[tuple[str, str], Mapping[str, Any]], name: str, coin: str
+) -> Cell:
+    """Return the value of a figure of one coin; an unknown one says why."""
+    row = rows.get((name, coin))
+    if row is None:
+        return Cell("")
+    figure = read_figures().get(name)
+    # Its own note says why, or that of a figure it is made of; else the note is its meaning.
+    notes = [(row, figure.meaning if figure else "")]
+    for operand in figure.operands if figure else ():
+        if made_of := rows.get((operand, coin)):
+            notes.append((made_of, read_figures()[operand].meaning))
+    reasons = [
+        stored_text(note, each.get(KEPT))
+        for each, known in notes
+        if (note := str(each["note"] or "")) not in ("", known)
+    ]
+    return replace(maker, why=[*reasons, maker.why][0]).cell(row, maker.schema.field("value"))
+
+
+def _rate_cell(rate: Decimal) -> Cell:
+    """Return a rate with every digit that a person gave it."""
+    return number_cell(rate, COIN, len(format_amount(rate).partition(".")[2]))
+
+
+def _crossing(row: Mapping[str, Any], most: Decimal, scale: int | None) -> Cell:
+    """Return a share that was refunded, the darker the higher, with the amount below."""
+    ratio: Decimal | None = row["ratio"]
+    places = None if scale is None else min(scale, MOST_PLACES)
+    share = number_cell(ratio, RATIO, why="undefined: nothing was charged")
+    amount = number_cell(row["refunds_paid"], COIN, places, why="unknown")
+    shade = -(-SHADES * ratio // most) if ratio and most else 0
+    return replace(share, below=amount, shade=int(shade))
+
+
+# ---------- What differs between two versions, in words: records, then the figures they moved
+
+
+RESTATEMENT = "restatement"  # the table: no statement has one of its own
+RECORDS = "lines"  # the table whose rows are records; the rows of all others are figures
+SHOWN = ("name", "currency", "change", "cause", "old_value", "new_value", "delta", "detail")
+_VALUES = ("old_value", "new_value", "delta")
+
+
+def records_first(table: pa.Table, most: int) -> pa.Table:
+    """Return the first rows of a table of differences, those of records before all others."""
+    is_record = pc.equal(table["table_name"], RECORDS)
+    parts = [table.filter(is_record), table.filter(pc.invert(is_record))]
+    return pa.concat_tables(parts).slice(0, most)
+
+
+def difference_cell(row: Mapping[str, str | None], column: str) -> Cell:
+    """Return a text of a difference as a cell: a number with all its digits, or a name."""
+    text = row[column] or ""
+    if column == "name":
+        return Cell(text if row["table_name"] == RECORDS else label_of(text), is_fixed=True)
+    if column == "table_name":
+        return Cell(label(text))
+    if column in _VALUES and is_plain(text):
+        return Cell(group_digits(text), is_number=True)
+    return Cell(text)

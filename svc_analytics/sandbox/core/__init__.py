@@ -1,1 +1,0 @@
-"""Core of the sandbox: clock, coins, amounts, errors, validation, HTML."""

@@ -1,1 +1,0 @@
-"""HTTP of the sandbox: routes, responses, OpenAPI, faults, the control API."""

@@ -1,1 +1,0 @@
-"""Pages of the sandbox: business console, checkout widget, embed script."""

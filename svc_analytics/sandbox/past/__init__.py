@@ -1,1 +1,0 @@
-"""The seeded past: which merchant is played, and the sales and payouts it made."""

@@ -1,1 +1,0 @@
-"""Resources of the API: sessions, payments, payouts, refunds, bindings."""

@@ -1,1 +1,0 @@
-"""State of the merchant in SQLite: records, wallet, keys, secrets, settings."""
