@@ -21,10 +21,10 @@ from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.statements.tables import TABLES
-from svc_analytics.warehouse.catalogue import describe_views
-from svc_analytics.warehouse.definitions import definitions_table
+from svc_analytics.warehouse.figures import definitions_table
 from svc_analytics.warehouse.models import read_checks, read_footings
 from svc_analytics.warehouse.view_builder import public_models
+from svc_analytics.warehouse.warehouse import describe_views
 
 PAGES = Path(__file__).parent / "pages"
 _MARKS = re.compile(r"([\[*_|])")  # which Markdown would take for a link or for emphasis

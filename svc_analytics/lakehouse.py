@@ -21,10 +21,9 @@ from svc_analytics.lake.lake import Lake, LakeEngine
 from svc_analytics.lake.status import LakeStatus, StreamStatus, lake_status
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.explain import Explanation, explain
-from svc_analytics.warehouse.catalogue import describe_columns, describe_views
 from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import Warehouse
+from svc_analytics.warehouse.warehouse import Warehouse, describe_columns, describe_views
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from svc_analytics.bucket.address import copy_folder, is_address, lake_address, read_address
-from svc_analytics.bucket.book import Book
-from svc_analytics.bucket.bundle import STATEMENTS
-from svc_analytics.bucket.lease import Inherited
-from svc_analytics.bucket.mirror import open_folder
+from svc_analytics.bucket.mirror import Book, open_folder
+from svc_analytics.bucket.objects import STATEMENTS
 from svc_analytics.bucket.store import ObjectStore
-from svc_analytics.bucket.writing import BucketStorage
+from svc_analytics.bucket.writing import BucketStorage, Inherited
 from svc_analytics.errors import ConfigError, LakeChanged, LakeError, text_of
 from svc_analytics.files import WRITING, DamagedFile, atomic_write, replacing_folder
 from svc_analytics.messages import Message, translated

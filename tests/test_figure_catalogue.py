@@ -14,16 +14,14 @@ from svc_analytics.render.document import Unknown
 from svc_analytics.signing import receipts
 from svc_analytics.statements.statement import statement
 from svc_analytics.statements.tables import TABLES
-from svc_analytics.warehouse.definitions import (
+from svc_analytics.warehouse.figures import (
     NEEDS,
     SIGNS,
     definitions_table,
+    figure_groups,
     find_figure,
     grouped_figures,
     labels_of,
-)
-from svc_analytics.warehouse.figures import (
-    figure_groups,
     parse_figure,
     read_figures,
     select_one,

@@ -23,8 +23,7 @@ from svc_analytics.errors import (
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.messages import Message
-from svc_analytics.records.plain_json import plain_json
-from svc_analytics.records.raw_json import InvalidJson
+from svc_analytics.records.raw_json import InvalidJson, plain_json
 from svc_analytics.records.record_parser import CALENDAR
 from svc_analytics.signing.secrets import hide_coded_keys
 

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from svc_analytics.backups.targets import Target, open_target
 from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.files import hash_file
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import format_instant, from_micros, parse_instant
 from svc_analytics.lake.lake import digest_of
@@ -126,8 +127,14 @@ class Archive:
         self.sizes[key] = entry.size
         if self.digest(key) != entry.sha256:
             self._target.remove(key)
-            message = f"{self.place}/{key} is not what was copied"
-            raise LakeError(f"{message}: {self._why(entry, source)}; the backups before are whole")
+            is_same = hash_file(source) == entry.sha256
+            why = (
+                "it did not arrive whole"
+                if is_same
+                else "the lake's file changed while it was read"
+            )
+            message = f"{self.place}/{key} is not what was copied: {why}"
+            raise LakeError(f"{message}; the backups before are whole")
 
     def newest_paths(self) -> set[str]:
         """Return the paths that have a newest file, also of a backup that did not end."""
@@ -183,12 +190,6 @@ class Archive:
             source.write_bytes(content)
             self._target.put(key, source)
         self.sizes[key] = len(content)
-
-    @staticmethod
-    def _why(entry: BackupFile, source: Path) -> str:
-        with source.open("rb") as file:
-            is_same = hashlib.file_digest(file, "sha256").hexdigest() == entry.sha256
-        return "it did not arrive whole" if is_same else "the lake's file changed while it was read"
 
 
 def older_key(path: str, digest: str) -> str:

@@ -140,7 +140,8 @@ def _restore(archive: Archive, chosen: Inventory, folder: Path, count: Count) ->
     for path in sorted(chosen.files, key=lambda path: (path == DESCRIPTION, path)):
         if not (folder / path).exists():
             if path == DESCRIPTION:
-                _sync_folders(folder, chosen.files)
+                for place in sorted({(folder / each).parent for each in chosen.files}):
+                    sync_folder(place)
             make_folder((folder / path).parent)
             os.replace(incoming / path, folder / path)  # noqa: PTH105  (as elsewhere: see files)
     sync_folder(folder)
@@ -172,8 +173,3 @@ def _write(file: Path, chunks: Iterable[bytes], count: Count) -> str:
             digest.update(chunk)
             count(len(chunk))
     return digest.hexdigest()
-
-
-def _sync_folders(folder: Path, files: Iterable[str]) -> None:
-    for each in sorted({(folder / path).parent for path in files}):
-        sync_folder(each)

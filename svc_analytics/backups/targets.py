@@ -3,13 +3,11 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Protocol
 
 from svc_analytics.bucket.address import Address, lake_address
-from svc_analytics.bucket.lease import Lease
 from svc_analytics.bucket.store import (
     Conflict,
     LakeStore,
@@ -18,6 +16,7 @@ from svc_analytics.bucket.store import (
     check_size,
     replace_object,
 )
+from svc_analytics.bucket.writing import Lease
 from svc_analytics.errors import LakeChanged, LakeError
 from svc_analytics.files import WRITING, atomic_write, locked, make_folder, sync_folder
 from svc_analytics.instants import now
@@ -28,30 +27,6 @@ LOCK = ".lock"
 OWNER, GROUP = 0o600, 0o640  # who reads a file: its owner alone, or their group too
 FOLDER = 0o750
 _CHUNK = 1 << 20  # bytes
-
-
-class Target(Protocol):
-    """A place for backups: files by their names."""
-
-    place: str
-
-    def sizes(self) -> dict[str, int]:
-        """Return all files with their sizes; none that is hidden or half written."""
-
-    def chunks(self, key: str) -> Iterator[bytes]:
-        """Yield the content of a file; raise `LakeError` where it cannot be read."""
-
-    def put(self, key: str, source: Path, *, is_private: bool = False) -> None:
-        """Write a file of which there is none yet: it is there whole, or not at all."""
-
-    def move(self, key: str, other: str) -> None:
-        """Give a file another name; under one of the two it is there at any time."""
-
-    def remove(self, key: str) -> None:
-        """Remove a file."""
-
-    def writing(self) -> AbstractContextManager[None]:
-        """Be the only one that writes; raise `LakeBusy` where another process does."""
 
 
 class FolderTarget:
@@ -190,6 +165,9 @@ class BucketTarget:
         except Conflict:
             message = f"{self.place}/{key} was replaced by another process meanwhile"
             raise LakeChanged(f"{message}: nothing was overwritten; run this again") from None
+
+
+Target = FolderTarget | BucketTarget  # a place for backups: files by their names
 
 
 def open_target(place: str | os.PathLike[str]) -> Target:

@@ -1,8 +1,16 @@
-"""The store of a bucket: four verbs, each with its condition, and its errors in our words."""
+"""The store of a bucket: four verbs, each with its condition, and its errors in our words.
+
+A lake in a bucket is right only because of two of the many that replace an object one wins. Some
+stores say so and let several win under load, or look at no condition at all: `probe` asks before
+the first write, by racing.
+"""
 
 import os
 import re
+import secrets
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
@@ -147,7 +155,7 @@ class ObjectStore:
         if type(error).__name__ in ("AlreadyExistsError", "PreconditionError"):
             raise Conflict(str(error)) from None
         text = str(error)
-        code, status = _first(_CODE, text), _first(_STATUS, text)
+        code, status = ("".join(each.findall(text)[:1]) for each in (_CODE, _STATUS))
         if any(word in text for word in _NO_BUCKET):
             raise ConfigError(f"{self._url}: there is no such bucket") from None
         if any(word in text for word in _NO_CREDENTIALS):
@@ -170,13 +178,10 @@ def _is_on_this_machine() -> bool:
 
 
 def _version(about: Mapping[str, Any]) -> Version:
-    size, written_at = about.get("size"), about.get("last_modified")
-    return Version(_quoted(about["e_tag"]), about["version"], size, written_at)
-
-
-def _quoted(etag: str | None) -> str | None:
-    """Return an ETag as answers and conditions have it: Azure's listing leaves the quotes out."""
-    return f'"{etag}"' if etag and not etag.endswith('"') else etag
+    etag = about["e_tag"]
+    if etag and not etag.endswith('"'):
+        etag = f'"{etag}"'  # as in answers and conditions: Azure's listing leaves the quotes out
+    return Version(etag, about["version"], about.get("size"), about.get("last_modified"))
 
 
 def _known(version: Version) -> dict[str, str]:
@@ -185,20 +190,10 @@ def _known(version: Version) -> dict[str, str]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _first(pattern: re.Pattern[str], text: str) -> str:
-    match = pattern.search(text)
-    return match[1] if match else ""
-
-
-# ---------- Credentials of S3 from a profile of `~/.aws`, where the environment holds none itself
-
-
+# Credentials of S3 from a profile of `~/.aws`, where the environment holds none itself.
 _OWN = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE")
 _PROFILE = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE")
-_FILES = {
-    "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials",
-    "AWS_CONFIG_FILE": "~/.aws/config",
-}
+_FILES = {"AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials", "AWS_CONFIG_FILE": "~/.aws/config"}
 _SETTINGS = {  # by obstore's name: the variables of the environment that go before a profile
     "region": ("AWS_REGION", "AWS_DEFAULT_REGION"),
     "endpoint": AWS_ENDPOINTS,
@@ -260,3 +255,67 @@ def _credential(credentials: Any) -> dict[str, Any]:
 
 def _first_set(names: tuple[str, ...]) -> str:
     return next((os.environ[name] for name in names if os.environ.get(name)), "")
+
+
+RULES = "1"  # raised with what is asked: a store that was found sound is asked anew
+_PROBES = ".probe"
+RACERS = 16  # that put the same object at once, twice in each round
+ROUNDS = 2
+
+
+def probe(store: LakeStore, name: str) -> None:
+    """Raise `ConfigError` with the store's `name` unless it keeps all conditions."""
+    for _ in range(ROUNDS):
+        key = f"{_PROBES}/{secrets.token_hex(8)}"
+        try:
+            if broken := _find_broken(store, key):
+                message = f"{name}: this store cannot hold a lake: {broken}"
+                raise ConfigError(f"{message}; choose one that keeps conditional writes")
+        finally:
+            with suppress(Exception):  # what is wrong with the store was told
+                store.delete(key)
+
+
+def _find_broken(store: LakeStore, key: str) -> str | None:
+    """Find the first fault of a store; nothing where it has none."""
+    first = _race(store, key, None)
+    if isinstance(first, str):
+        return first.format("a new object", "If-None-Match")
+    if _is_put(store, key, b"another", None):
+        return "it replaces an object that was to be new (If-None-Match is ignored)"
+    second = _race(store, key, first)
+    if isinstance(second, str):
+        return second.format("one version", "If-Match")
+    if _is_put(store, key, b"late", first):
+        return "it replaces a version that is not the one named (If-Match is ignored)"
+    if store.list().get(key, Version(None)).etag != second.etag:
+        return "its listing does not show what was written last"
+    return None
+
+
+def _race(store: LakeStore, key: str, replaces: Version | None) -> Version | str:
+    """Let many replace one object at once; return the winner's version, or what went wrong."""
+    bodies = [secrets.token_bytes(16) for _ in range(RACERS)]
+    with ThreadPoolExecutor(RACERS) as pool:  # each is sent at once: the pool is as large
+        versions = list(pool.map(lambda body: _put(store, key, body, replaces), bodies))
+    won = [(version, body) for version, body in zip(versions, bodies, strict=True) if version]
+    if len(won) != 1:
+        return f"{len(won)} of {RACERS} that put {{}} at once won, and not one ({{}})"
+    version, body = won[0]
+    held, of = store.get(key)
+    if bytes(held) != body or of.etag != version.etag:
+        return "it reports that it put {} and holds another ({})"
+    return of
+
+
+def _put(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> Version | None:
+    try:
+        return store.put(key, body, replaces)
+    except Conflict:
+        return None
+
+
+def _is_put(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> bool:
+    """Tell whether a PUT was reported as done that must not be, or was done in silence."""
+    before = bytes(store.get(key)[0])
+    return bool(_put(store, key, body, replaces)) or bytes(store.get(key)[0]) != before

@@ -1,21 +1,149 @@
-"""Writing into a bucket: each replacement of a file is one PUT, under its condition."""
+"""Writing into a bucket: one machine at a time, and each replacement of a file is one PUT.
 
+The lease says who writes the months, and which of them may still be on their way. It saves work:
+that no row is lost rests on two conditions, and on no clock. Before a writer puts a month it notes
+the month in the lease, on condition that the lease is still its own. Who takes over from a writer
+that did not end puts each noted month anew: then what the other one still sends meets another
+version than it names, and is refused.
+"""
+
+import json
+import os
+import platform
 import secrets
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from svc_analytics.bucket.bundle import STATEMENTS, key_of, pack
-from svc_analytics.bucket.keys import is_month, key_of_file
-from svc_analytics.bucket.lease import Inherited, Lease
-from svc_analytics.bucket.mirror import Mirror
-from svc_analytics.bucket.pins import Pins
-from svc_analytics.bucket.store import Conflict, LakeStore, Version, check_size, replace_object
-from svc_analytics.errors import ConfigError, LakeChanged, LakeError
+from svc_analytics.bucket.mirror import Mirror, Pins
+from svc_analytics.bucket.objects import STATEMENTS, is_month, key_of, key_of_file, pack
+from svc_analytics.bucket.store import (
+    RULES,
+    Conflict,
+    LakeStore,
+    Version,
+    check_size,
+    probe,
+    replace_object,
+)
+from svc_analytics.errors import LakeBusy, LakeChanged, LakeError, StoreError
 from svc_analytics.files import WRITING, atomic_write, replacing_folder
+from svc_analytics.messages import Message, translated
+
+LEASE_KEY = ".writer.json"
+LEASE_LENGTH = 60  # seconds; renewed three times within
+
+
+@dataclass(frozen=True)
+class Inherited:
+    """The legacy of the last writer: whether it was of this copy, and what it left undone."""
+
+    is_own: bool = True  # no other machine wrote since
+    since: int | None = None  # when a writer that did not end began, in UTC microseconds
+    intents: tuple[str, ...] = ()  # the keys that it may still be putting
+
+
+@dataclass
+class Lease:
+    """One writer's claim to be the only one."""
+
+    store: LakeStore
+    url: str
+    copy_id: str
+    known: dict[str, Version] = field(default_factory=dict)  # what it merges into
+    is_lost: bool = False
+    _document: dict[str, Any] = field(default_factory=dict)
+    _version: Version | None = None
+    _lock: Any = field(default_factory=lambda: threading.Lock())
+
+    def take(self, now: int) -> Inherited:
+        """Take the lease, or raise `LakeBusy`; return what the last writer left."""
+        held = self._read()
+        place = f"{self.copy_id}@{platform.node()}"  # a copy may be copied to another machine
+        is_own = not held or held["copy"] == place
+        is_over = not held or held["is_free"] or is_own or held["until"] <= time.time()
+        if not is_over:
+            raise self._busy(held["who"])
+        left = held if held and not held["is_free"] else {}
+        since, intents = left.get("since"), left.get("intents", [])
+        self._document = {
+            "copy": place,
+            "who": f"process {os.getpid()} of {platform.node() or 'another machine'}",
+            "since": now if since is None else min(now, since),
+            "is_free": False,
+            "intents": intents,
+        }
+        try:
+            self._write()
+        except LakeChanged as error:
+            raise self._busy(Message("busy.another")) from error
+        return Inherited(is_own, since, tuple(intents))
+
+    def intend(self, key: str) -> None:
+        """Note that a key is about to be put; raise `LakeChanged` where the lease is lost."""
+        with self._lock:
+            if key not in self._document["intents"]:
+                self._document["intents"] = [*self._document["intents"], key]
+                self._write()
+
+    def free(self) -> None:
+        """Give the lease back: all that was begun is done."""
+        with self._lock, suppress(LakeChanged, StoreError):  # then another one has it already
+            self._document |= {"is_free": True, "intents": []}
+            self._write()
+
+    @contextmanager
+    def renewed(self) -> Iterator[None]:
+        """Renew the lease now and then, so that nobody takes over from a writer at work."""
+        ended = threading.Event()
+        thread = threading.Thread(target=self._renew, args=(ended,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _renew(self, ended: threading.Event) -> None:
+        while not ended.wait(max(LEASE_LENGTH / 3, 1)) and not self.is_lost:
+            with self._lock, suppress(LakeChanged, StoreError):  # the next PUT tells it
+                self._write()
+
+    def _read(self) -> dict[str, Any]:
+        """Return the lease as it is; nothing where there is none."""
+        try:
+            body, self._version = self.store.get(LEASE_KEY)
+        except Conflict:
+            self._version = None
+            return {}
+        try:
+            document = dict(json.loads(bytes(body)))
+            names = ("copy", "who", "since", "is_free", "intents", "until")
+            return {name: document[name] for name in names}
+        except (ValueError, KeyError, TypeError):
+            message = (
+                f"{self.url}/{LEASE_KEY} cannot be read: remove it at a time when nobody writes"
+            )
+            raise StoreError(message) from None
+
+    def _write(self) -> None:
+        nonce = secrets.token_hex(16)  # equal bytes would have equal ETags
+        document = self._document | {"until": time.time() + LEASE_LENGTH, "nonce": nonce}
+        body = json.dumps(document).encode()
+        try:
+            self._version = replace_object(self.store, LEASE_KEY, body, self._version)
+        except Conflict:
+            self.is_lost = True
+            message = f"another process took over writing to {self.url}: what it wrote is kept"
+            raise LakeChanged(f"{message}; run this again") from None
+
+    def _busy(self, who: str) -> LakeBusy:
+        doing = Message("busy.writing", place=self.url)
+        return LakeBusy(Message("busy.later", who=translated(who), doing=doing))
 
 
 class BucketStorage(Mirror):
@@ -212,77 +340,3 @@ class BucketStorage(Mirror):
                 book.probed = RULES
                 self.keep(book)
         self._is_probed = True
-
-
-# ---------- Whether a store keeps the conditions of a PUT
-# Asked before the first write, by racing.
-#
-# A lake in a bucket is right only because of two of the many that replace an object one wins.
-# Some stores say so and let several win under load, or look at no condition at all.
-
-
-RULES = "1"  # raised with what is asked: a store that was found sound is asked anew
-FOLDER = ".probe"
-RACERS = 16  # that put the same object at once, twice in each round
-ROUNDS = 2
-
-
-def probe(store: LakeStore, name: str) -> None:
-    """Raise `ConfigError` with the store's `name` unless it keeps all conditions."""
-    for _ in range(ROUNDS):
-        key = f"{FOLDER}/{secrets.token_hex(8)}"
-        try:
-            if broken := _find_broken(store, key):
-                message = f"{name}: this store cannot hold a lake: {broken}"
-                raise ConfigError(f"{message}; choose one that keeps conditional writes")
-        finally:
-            with suppress(Exception):  # what is wrong with the store was told
-                store.delete(key)
-
-
-def _find_broken(store: LakeStore, key: str) -> str | None:
-    """Find the first fault of a store; nothing where it has none."""
-    first = _race(store, key, None)
-    if isinstance(first, str):
-        return first.format("a new object", "If-None-Match")
-    if _is_put(store, key, b"another", None):
-        return "it replaces an object that was to be new (If-None-Match is ignored)"
-    second = _race(store, key, first)
-    if isinstance(second, str):
-        return second.format("one version", "If-Match")
-    if _is_put(store, key, b"late", first):
-        return "it replaces a version that is not the one named (If-Match is ignored)"
-    if store.list().get(key, Version(None)).etag != second.etag:
-        return "its listing does not show what was written last"
-    return None
-
-
-def _race(store: LakeStore, key: str, replaces: Version | None) -> Version | str:
-    """Let many replace one object at once; return the winner's version, or what went wrong."""
-    bodies = [secrets.token_bytes(16) for _ in range(RACERS)]
-    with ThreadPoolExecutor(RACERS) as pool:
-        attempts: list[Callable[[], Version | None]] = [
-            partial(_put, store, key, body, replaces) for body in bodies
-        ]
-        results = [pool.submit(attempt) for attempt in attempts]
-    won = [(r.result(), body) for r, body in zip(results, bodies, strict=True) if r.result()]
-    if len(won) != 1:
-        return f"{len(won)} of {RACERS} that put {{}} at once won, and not one ({{}})"
-    version, body = won[0]
-    held, of = store.get(key)
-    if bytes(held) != body or version is None or of.etag != version.etag:
-        return "it reports that it put {} and holds another ({})"
-    return of
-
-
-def _put(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> Version | None:
-    try:
-        return store.put(key, body, replaces)
-    except Conflict:
-        return None
-
-
-def _is_put(store: LakeStore, key: str, body: bytes, replaces: Version | None) -> bool:
-    """Tell whether a PUT was reported as done that must not be, or was done in silence."""
-    before = bytes(store.get(key)[0])
-    return bool(_put(store, key, body, replaces)) or bytes(store.get(key)[0]) != before

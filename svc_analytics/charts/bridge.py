@@ -20,7 +20,7 @@ from svc_analytics.charts.palette import BLUE, INK, PAPER, RULE, RUST, UP
 from svc_analytics.charts.usd import total, unpriced, usd_of
 from svc_analytics.charts.words import ROUNDED, cents, sentences, share
 from svc_analytics.messages import Message
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 CHANGE = "Sales less fees and refunds, USD"  # what a change is of
 UNKNOWN = "unknown: a value in USD is missing"

@@ -38,8 +38,7 @@ from svc_analytics.formatting.cells import RATIO, USD, kind_of
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import format_amount, group_digits
-from svc_analytics.warehouse.definitions import in_sentence, label_of
-from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.figures import in_sentence, label_of, read_figures
 
 KINDS = ("bar", "line")
 _HATCHES = ("", HATCH, "", "....", "", "\\\\\\\\\\")

@@ -37,7 +37,7 @@ from svc_analytics.instants import to_micros
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import format_amount, group_digits
 from svc_analytics.periods import clock_of
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 ALL_COINS = "All coins"
 _STYLES = ("-", "--", "-.", ":")

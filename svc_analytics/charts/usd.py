@@ -44,7 +44,7 @@ from svc_analytics.charts.words import (
 )
 from svc_analytics.messages import Message, listed, translated
 from svc_analytics.money import EXACT, group_digits
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 _PRICED = {
     "payments_count": "usd_gross_priced_count",

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 
 from svc_analytics.bucket.address import check_place
-from svc_analytics.bucket.pins import Pins
+from svc_analytics.bucket.mirror import Pins
 from svc_analytics.errors import EngineError, EngineUnavailable, LakeError, needs_extra
 from svc_analytics.lake.lake import Lake
 

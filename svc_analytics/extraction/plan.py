@@ -21,10 +21,9 @@ from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import BEGINNING, HOUR, format_instant, from_micros
-from svc_analytics.lake.footer import MonthFileFooter
+from svc_analytics.lake.footer import MonthFileFooter, Unlisted
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.lake.unlisted import Unlisted
 from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.log import log_lines
@@ -133,15 +132,13 @@ class ExtractionResult(Displayable):
     @property
     def vanished(self) -> list[Message]:
         """The records that the service does not list any more, in words."""
-        new = [
-            Message(
-                _GONE if len(ids) == 1 else _MANY_GONE,
-                stream=translated(STREAMS[name].words),
-                count=f"{len(ids):,}",
-            )
-            for name, ids in self.unlisted.items()
-            if ids
-        ]
+        new = []
+        for name, ids in self.unlisted.items():
+            text = _GONE if len(ids) == 1 else _MANY_GONE
+            if ids:
+                new.append(
+                    Message(text, stream=translated(STREAMS[name].words), count=f"{len(ids):,}")
+                )
         return [*new, *(each.text for each in self.short_lists.values())]
 
     @property
@@ -260,10 +257,7 @@ def _lacks(key_class: KeyClass) -> str:
 
 
 def plan_segments(
-    writer: LakeWriter,
-    settings: Settings,
-    request: Request,
-    run: ExtractionResult,
+    writer: LakeWriter, settings: Settings, request: Request, run: ExtractionResult
 ) -> list[Segment]:
     """Return a segment for each span to read, noting the streams that lack a key.
 

@@ -192,7 +192,9 @@ class SegmentQueue:
         self._active: list[Segment] = []
         self._changed = threading.Condition()
         # By stream, the newest instant of what is read.
-        self.tops = {each.stream.name: each.top for each in sorted(segments, key=_top)}
+        self.tops = {
+            each.stream.name: each.top for each in sorted(segments, key=lambda each: each.top)
+        }
         self._fetch_seconds = self._read_seconds = 0.0
         self._pages, self._least_fetch = 0, math.inf
         # By stream, once a part of it was asked for: whether the service heeds `from` and `to`.
@@ -295,15 +297,14 @@ class SegmentQueue:
     def _next(self) -> Segment | None:
         if len(self._active) >= self._workers:
             return None
-        return self._waiting.pop() if self._waiting else self._steal()
+        if self._waiting:
+            return self._waiting.pop()
+        best = self._best_to_split()
+        return best.split() if best else None
 
     def _wake_if_worth(self) -> None:
         if self._best_to_split():  # waking an idle worker in vain costs more than reading a page
             self._changed.notify()
-
-    def _steal(self) -> Segment | None:
-        best = self._best_to_split()
-        return best.split() if best else None
 
     def _best_to_split(self) -> Segment | None:
         """The segment most worth splitting, if any is."""
@@ -325,10 +326,6 @@ class SegmentQueue:
             self._heeds_bounds[name] = False
         elif segment.top < self.tops[name]:
             self._heeds_bounds.setdefault(name, True)
-
-
-def _top(segment: Segment) -> int:
-    return segment.top
 
 
 def _worth(segment: Segment) -> tuple[bool, bool, float]:

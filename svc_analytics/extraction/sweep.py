@@ -45,11 +45,7 @@ class Sweep:
     """One worker's way through one segment, whose pages it puts into a queue of batches."""
 
     def __init__(
-        self,
-        client: Client,
-        segments: SegmentQueue,
-        segment: Segment,
-        batches: BatchQueue,
+        self, client: Client, segments: SegmentQueue, segment: Segment, batches: BatchQueue
     ) -> None:
         self._client = client
         self._segments = segments
@@ -121,7 +117,8 @@ class Sweep:
 
     def _require_refused_cursor(self, error: ApiError) -> None:
         """Raise an error unless beginning anew may help: one about a cursor, a few in a row."""
-        if "cursor" not in self._query or not _is_refused_cursor(error):
+        is_plain = type(error) in (ApiError, NotFound, ProtocolError)
+        if "cursor" not in self._query or not is_plain or error.status not in _REFUSED_CURSOR:
             raise error
         self._reopenings += 1
         if self._reopenings > REOPENINGS:
@@ -193,11 +190,6 @@ class Sweep:
         if span[0] < span[1]:
             progress = Progress(span, retracted=(span,))
             self._batches.put(PageBatch(self._segment.stream, (), (progress,)))
-
-
-def _is_refused_cursor(error: ApiError) -> bool:
-    kinds = (ApiError, NotFound, ProtocolError)
-    return type(error) in kinds and error.status in _REFUSED_CURSOR
 
 
 def _whole_second(micros: int, *, up: bool) -> str:

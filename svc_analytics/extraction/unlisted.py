@@ -17,20 +17,13 @@ import pyarrow as pa
 
 from svc_analytics.api.client import Client
 from svc_analytics.coverage import Spans, difference, intersection, union
-from svc_analytics.errors import (
-    ApiError,
-    ConfigError,
-    KeyRefused,
-    NoService,
-    NotFound,
-    Unavailable,
-)
+from svc_analytics.errors import ApiError, ConfigError, KeyRefused, NoService, NotFound, Unavailable
+from svc_analytics.extraction.batches import Reading
 from svc_analytics.extraction.plan import FEW, ExtractionResult, ShortList, few_spans, find_holes
-from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.segments import Segment, SegmentQueue
 from svc_analytics.extraction.workers import WorkerPool
+from svc_analytics.lake.footer import GONE, KNOWN, NOT_ASKED, Unlisted
 from svc_analytics.lake.side_files import QuarantinedRecord
-from svc_analytics.lake.unlisted import GONE, KNOWN, NOT_ASKED, Unlisted
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import month_of
@@ -220,7 +213,11 @@ class MissingRecords:
 
     def _note_month(self, month: str, states: Mapping[str, str]) -> list[str]:
         before = {each.id: each for each in self._files.footers[month].unlisted}
-        now = {each: before[each] for each in self._not_listed([*before])}
+        ids, name = pa.chunked_array([[*before]], pa.string()), self._stream.name
+        is_listed = self._reading.lists(name, ids) | self._again.lists(name, ids)
+        now = {
+            each: before[each] for each, listed in zip(before, is_listed, strict=True) if not listed
+        }
         rows = self._files.rows(month, states) if states else self._stream.no_rows
         for new in Unlisted.each(self._stream, rows, states, self._files.now):
             old = before.get(new.id)
@@ -229,12 +226,6 @@ class MissingRecords:
             now[new.id] = old if old and old.is_same(new) else new
         self._files.note_unlisted(month, tuple(now[each] for each in sorted(now)))
         return sorted(now.keys() - before.keys())
-
-    def _not_listed(self, ids: list[str]) -> list[str]:
-        """Return those of these ids that were not seen."""
-        column, name = pa.chunked_array([ids], pa.string()), self._stream.name
-        is_listed = self._reading.lists(name, column) | self._again.lists(name, column)
-        return [each for each, listed in zip(ids, is_listed, strict=True) if not listed]
 
 
 def _state(error: Exception) -> str:

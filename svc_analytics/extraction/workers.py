@@ -10,9 +10,8 @@ from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import Cancelled
 from svc_analytics.coverage import Spans, difference, span_values, union
 from svc_analytics.errors import LakeError, ProtocolError
-from svc_analytics.extraction.batches import BatchQueue, PageBatch, RowBatch
+from svc_analytics.extraction.batches import BatchQueue, PageBatch, Reading, RowBatch
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
-from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.segments import Progress, Segment, SegmentQueue
 from svc_analytics.extraction.sweep import Sweep
 from svc_analytics.instants import format_instant
@@ -94,7 +93,9 @@ class WorkerPool:
             elif self._writer.buffered_bytes >= self._buffer_limit():
                 self._publish(partial(self._writer.publish, holds_back=True))
             elif self._has_time_for_a_month():
-                self._publish_finished()
+                with self._unpublishable():
+                    self._writer.publish_finished()  # it puts off no checkpoint: others wait
+                self._run.published = self._writer.published
 
     def _take(self, batch: PageBatch) -> None:
         # If Ctrl-C arrives while pages become rows, dropping them is safe: their time is
@@ -172,12 +173,6 @@ class WorkerPool:
         """Whether a month is read, and this thread would only wait for the line meanwhile."""
         is_idle = self._segments.is_slow and not self._batches
         return is_idle and self._writer.has_finished_month
-
-    def _publish_finished(self) -> None:
-        """Publish what is finished, which puts off no checkpoint: the other months wait."""
-        with self._unpublishable():
-            self._writer.publish_finished()
-        self._run.published = self._writer.published
 
     def _is_time_to_publish(self) -> bool:
         waited = time.monotonic() - self._published_at

@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 from svc_analytics.formatting.values import chunked_texts
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.layout import schema_of
-from svc_analytics.records.plain_json import is_plain
-from svc_analytics.records.raw_json import members
+from svc_analytics.records.raw_json import is_plain, members
 from svc_analytics.records.record_parser import take_from_extra, write_extra
 from svc_analytics.schema import STREAMS, Stream
 

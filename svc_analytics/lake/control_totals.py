@@ -99,7 +99,7 @@ class GroupEnds:
 
 def totalled_columns(stream: Stream) -> list[str]:
     """Return the columns of which rows have control totals."""
-    return [*_key(stream), "id", *stream.money]
+    return [*(name for name in GROUP if name in stream.names), "id", *stream.money]
 
 
 def control_totals(stream: Stream, table: pa.Table) -> ControlTotals:
@@ -132,15 +132,6 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"threads": 1})
 
 
-def _key(stream: Stream) -> list[str]:
-    return [name for name in GROUP if name in stream.names]
-
-
-def _grouped(stream: Stream) -> str:
-    """Return the SQL of a group's currency, kind and status."""
-    return ", ".join([name if name in stream.names else f"'payment' as {name}" for name in GROUP])
-
-
 @interruptible()
 def _rows(stream: Stream, table: pa.Table, *more: str) -> list[tuple[Any, ...]]:
     """Return per group its key, a count, a digest of its ids, `more`, and its sums."""
@@ -167,8 +158,9 @@ def _sums(stream: Stream, *forms: str) -> list[str]:
 def _select(
     cursor: duckdb.DuckDBPyConnection, stream: Stream, *values: str
 ) -> list[tuple[Any, ...]]:
-    query = f"select {_grouped(stream)}, count(*), bit_xor(md5_number(id)), {', '.join(values)}"
-    return cursor.execute(f"{query} from t group by all").fetchall()
+    group = [name if name in stream.names else f"'payment' as {name}" for name in GROUP]
+    columns = ", ".join([*group, "count(*)", "bit_xor(md5_number(id))", *values])
+    return cursor.execute(f"select {columns} from t group by all").fetchall()
 
 
 def _totals(stream: Stream, table: pa.Table, rows: list[tuple[Any, ...]]) -> ControlTotals:

@@ -251,19 +251,15 @@ class GroupStatement(Displayable):
         for place, (merchant, stated) in enumerate(own, 1):
             name = single_line(f"{merchant}, {names_of(stated.merchant)}")
             lines.append(f"merchant {place}: {standing_text(stated)} · {name}")
-        unknown = [row for row in self._rows(TOTAL) if row["value"] is None]
+        sums = (row for row in self.table.to_pylist() if row["merchant_id"] == TOTAL)
+        unknown = [row for row in sums if row["value"] is None]
         names: dict[str, list[str]] = {str(row["note"]): [] for row in unknown}
         for row in unknown:
             names[str(row["note"])].append(f"{row['label']} of {row['currency']}")
         lines += [f"no sum: {', '.join(figures)}: {why}" for why, figures in names.items()]
         title = single_line(f"Statement {self.period.folder} of {len(own)} merchants")
-        return Display(title, lines, [self._coin(coin) for coin in self._coins()])
-
-    def _rows(self, merchant: str) -> list[dict[str, object]]:
-        return [row for row in self.table.to_pylist() if row["merchant_id"] == merchant]
-
-    def _coins(self) -> list[str]:
-        return sorted(set(self.table["currency"].to_pylist()))
+        coins = sorted(set(self.table["currency"].to_pylist()))
+        return Display(title, lines, [self._coin(coin) for coin in coins])
 
     def _coin(self, coin: str) -> DisplayTable:
         """Return a coin's figures: figures down, merchants and their sum across."""

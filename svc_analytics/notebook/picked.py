@@ -23,7 +23,7 @@ from svc_analytics.notebook.errors import ipython_shell, sentence_of
 from svc_analytics.periods import GREGORIAN, month, month_of
 from svc_analytics.render.document import proof_lines, status_note
 from svc_analytics.statements.explain import record_columns
-from svc_analytics.warehouse.definitions import find_figure
+from svc_analytics.warehouse.figures import find_figure
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -28,7 +28,7 @@ from svc_analytics.notebook.picked import Live, Picked
 from svc_analytics.notebook.show import has_trend, is_statement
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
 from svc_analytics.render.figures import UNDEFINED, unknown_causes
-from svc_analytics.warehouse.definitions import in_sentence
+from svc_analytics.warehouse.figures import in_sentence
 
 COIN = "currency"
 _KINDS = (COIN, "stream")

@@ -23,7 +23,7 @@ from svc_analytics.formatting.display import (
 from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.picked import Live, Picked, rows_of_coin, table_of
 from svc_analytics.render.figures import figures_table
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 _TITLES = {"daily": "By day", "lines": "Every movement"}  # others are called as they are
 SHORT = 40  # letters, up to which a text is not broken into lines

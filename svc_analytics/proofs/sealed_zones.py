@@ -14,7 +14,7 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.bucket.bundle import MANIFEST, STATEMENTS
+from svc_analytics.bucket.objects import MANIFEST, STATEMENTS
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, SECOND, format_instant, parse_bound
 from svc_analytics.lake.lake import Lake, check_lake

@@ -1,7 +1,8 @@
 """Bulk verification: many receipt tokens against their records, with one key ring.
 
-Where a token is exactly the text the service would issue for the record, only its signature
-is computed. All others go to `verify_receipt`, which alone defines the verdicts.
+Where a token is exactly the text the service would issue for the record, only its signature is
+computed. All others go to `verify_receipt`, which alone defines the verdicts. Where that is unsure
+offline, the service can be asked.
 """
 
 import hashlib
@@ -11,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pybase64
 
-from svc_analytics.errors import DataError
+from svc_analytics.errors import ApiError, DataError, NotFound, ProtocolError
+from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.messages import Message
 from svc_analytics.money import SCALE
 from svc_analytics.schema import MONEY
@@ -33,11 +35,15 @@ from svc_analytics.signing.receipts import (
     OLDER_BUT_EQUAL,
     SIGNATURE,
     UNSIGNED_BUT_EQUAL,
+    MalformedToken,
     Verdict,
     parse_receipt,
     verify_receipt,
 )
 from svc_analytics.signing.secrets import Secret, SigningSecret, oldest_date, valid_until
+
+if TYPE_CHECKING:
+    from svc_analytics.api.client import Client  # a helper process needs none of it
 
 FOREVER = (1 << 63) - 1
 NO_KEY = -1
@@ -55,6 +61,9 @@ UNSURE = frozenset({"bad_signature", "unknown_payment", "not_checked"})
 Tokens: TypeAlias = Sequence[str | None] | pa.ChunkedArray
 VerifyOnline = Callable[[str, Verdict], Verdict]
 
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.ASCII)
+_INVALID = {"PAY_RECEIPT_INVALID", "VALIDATION_FAILED"}
+_NOT_VERIFIED = {400, 413, 422}  # these statuses reject the token, whatever their codes
 _SIGNED = re.compile(rf"\.[A-Za-z0-9_-]{{{SIGNATURE}}}\Z")
 _NEWEST = Verdict("valid", BY_NEWEST)
 _OLDER = Verdict("valid_previous_secret", BY_OLDER)
@@ -383,3 +392,59 @@ def _places(token: str | None) -> int:
         return TRIMMED
     places = {len(facts[fact].partition(".")[2]) for fact in MONEY_FACTS}
     return places.pop() if len(places) == 1 else TRIMMED
+
+
+class OnlineVerifier:
+    """Verifies tokens by asking the service; a refused key or an outage is an error."""
+
+    def __init__(self, client: "Client", ring: Sequence[SigningSecret]) -> None:
+        self._client = client
+        self._ring = ring
+        self._merchant_id = client.me()[0]["id"]
+
+    def verify(self, token: str, verdict: Verdict) -> Verdict:
+        """Return the verdict on a token by the service's record; `verdict` if malformed."""
+        try:
+            receipt = parse_receipt(token)
+        except MalformedToken:
+            return verdict
+        payment = self._payment_if_verified(token, receipt.facts["payment_id"])
+        is_verified = payment is not None
+        payment = payment or self._payment(receipt.facts["payment_id"])
+        record = payment and {
+            **payment,
+            "payment_id": payment.get("id"),
+            "merchant_id": self._merchant_id,
+        }
+        verdict = verify_receipt(token, self._ring, record)
+        if is_verified and verdict.verdict == "bad_signature" and not verdict.differences:
+            return Verdict("valid", Message("receipt.ring_incomplete"), verdict.receipt)
+        code = "receipt.service_verifies" if is_verified else "receipt.service_refuses"
+        return replace(verdict, reason=Message(code, reason=verdict.reason))
+
+    def _payment_if_verified(self, token: str, payment_id: str) -> Mapping[str, Any] | None:
+        try:
+            response = self._client.verify_receipt(token)
+        except ApiError as error:
+            if error.status in _NOT_VERIFIED or _INVALID.intersection(error.codes):
+                return None
+            raise
+        payment = response.get("payment")
+        is_told = isinstance(payment, dict) and _is_of(payment, payment_id)
+        return payment if response.get("valid") is True and is_told else None
+
+    def _payment(self, payment_id: str) -> Mapping[str, Any] | None:
+        if not _UUID.match(payment_id):
+            return None  # the service never issued such an id, so do not ask for it
+        try:
+            payment = self._client.payment(payment_id)
+        except NotFound:
+            return None
+        if not _is_of(payment, payment_id):
+            raise ProtocolError("the service answered with another payment, or with none")
+        return payment
+
+
+def _is_of(payment: Mapping[str, Any], payment_id: str) -> bool:
+    """Whether an answer is the payment of an id: any other says nothing of it."""
+    return canonical_id(str(payment.get("id"))) == canonical_id(payment_id)

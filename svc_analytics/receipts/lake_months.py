@@ -60,10 +60,6 @@ class Month:
         folder = self.verdicts.parents[1] / PAYMENTS.name  # of the lake, to name the file there
         require_whole(self.payments, folder / self.verdicts.name)
 
-    def count_unchanged(self) -> int | None:
-        """Return how many verdicts are kept, if they are good as they are; else None."""
-        return None if self.is_online else count_verdicts(self.verdicts, self.basis())
-
 
 @dataclass(frozen=True)
 class MonthPart:

@@ -16,12 +16,14 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.formatting.values import value_text
-from svc_analytics.receipts.texts.csv_records import OPENING
-from svc_analytics.receipts.texts.token_rows import Row, require_one, require_unique
-from svc_analytics.receipts.texts.worded_tokens import (
+from svc_analytics.receipts.token_texts import OPENING
+from svc_analytics.receipts.tokens import (
+    Row,
     are_words,
     every_token,
     is_like_token,
+    require_one,
+    require_unique,
     tokens_in,
 )
 from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH
@@ -132,11 +134,8 @@ def _is_long(batches: Iterator[pa.RecordBatch]) -> bool:
         return False
     if not (_is_text(values.type) or _is_bytes(values.type)):
         return False
-    return _longest(values.dictionary) > MAX_TOKEN_LENGTH
-
-
-def _longest(texts: pa.Array) -> int:
-    return pc.max(pc.binary_length(texts)).as_py() or 0
+    longest = pc.max(pc.binary_length(values.dictionary)).as_py()
+    return (longest or 0) > MAX_TOKEN_LENGTH
 
 
 def _chunks(group: Any, name: str) -> Iterator[Any]:

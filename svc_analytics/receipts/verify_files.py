@@ -29,8 +29,6 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, clauses
 from svc_analytics.receipts.bulk import RECORDS, BulkVerifier, VerifyOnline
 from svc_analytics.receipts.lake_months import differences_text
-from svc_analytics.receipts.texts.token_rows import NAMES, Cells, require_one, require_unique
-from svc_analytics.receipts.texts.worded_tokens import tokens_in
 from svc_analytics.receipts.token_files import (
     BATCH,
     Batch,
@@ -41,6 +39,7 @@ from svc_analytics.receipts.token_files import (
     rereadable,
     source_of,
 )
+from svc_analytics.receipts.tokens import NAMES, Cells, require_one, require_unique, tokens_in
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH, Verdict, has_token_form, parse_receipt
 from svc_analytics.signing.secrets import Secrets, parse_ring
@@ -192,7 +191,8 @@ def verify_receipts(
 
     is_off = None if progress else True
     with _inputs(tokens, column, keep) as (sources, kept_columns, frame):
-        batches = _begun(sources)  # a wrong file is named before a missing secret
+        # A wrong file is named before a missing secret: its first batch is read now.
+        batches = chain(list(islice(sources, 1)), sources)
         settings = _settings(secrets)
         lake = lake if isinstance(lake, Lake) else Lake(lake or settings.data_dir)
         bar = tqdm(desc="verifying", unit=" tokens", disable=is_off, leave=False)
@@ -252,12 +252,6 @@ def _with_columns(verdicts: pd.DataFrame, tokens: Any, kept_columns: KeptColumns
         values = tokens[labels[name]]
         verdicts[new] = getattr(values, "array", values)[places]
     return verdicts
-
-
-def _begun(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """Read the first batch, which shows whether there is anything to read."""
-    first = list(islice(batches, 1))
-    return chain(first, batches)
 
 
 def _column_of_frame(names: list[str], column: str | None) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
@@ -42,6 +41,7 @@ from svc_analytics.receipts.lake_months import (
     Month,
     MonthPart,
     count_parts,
+    count_verdicts,
     parts_of,
     read_verdicts,
     verify_part,
@@ -49,7 +49,7 @@ from svc_analytics.receipts.lake_months import (
 )
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.secrets import SigningSecret
-from svc_analytics.storage import Storage, merge_into
+from svc_analytics.storage import merge_into
 
 MOST = 8  # processes; more would wait for the one that writes the files
 # By which receipts are judged, raised with them: what earlier ones found is found anew. By those of
@@ -57,7 +57,6 @@ MOST = 8  # processes; more would wait for the one that writes the files
 RULES = 2
 
 OnRows = Callable[[int], object]
-_Rings = tuple[Sequence[SigningSecret], Sequence[SigningSecret]]  # of receipts, of webhooks
 _Result = tuple[MonthPart, pa.Table, pa.Table]  # the verdicts on a part: those reused, the new ones
 
 
@@ -72,20 +71,6 @@ class VerificationResult(Displayable):
         unchanged = ("unchanged since an earlier check", self.unchanged)
         table = count_table("receipts", [("checked now", self.checked), unchanged])
         return Display("Verification of receipts", [], [table])
-
-
-class _VerdictCounter:
-    """Counts verdicts, and tells how many came."""
-
-    def __init__(self, on_rows: OnRows | None) -> None:
-        self._on_rows = on_rows
-        self.checked = self.unchanged = 0
-
-    def add(self, checked: int, unchanged: int) -> None:
-        self.checked += checked
-        self.unchanged += unchanged
-        if self._on_rows:
-            self._on_rows(checked + unchanged)
 
 
 def ring_fingerprint(ring: Sequence[SigningSecret]) -> str:
@@ -115,7 +100,10 @@ def verify_lake(
     settings.require_receipt_secrets()
     lake.refresh()
     lake.footers(PAYMENTS)  # raises an error that names a torn or foreign file
-    verify = partial(_verify_lake, lake, settings, months, workers, verify_online, on_rows)
+
+    def verify() -> VerificationResult:
+        return _Verification(lake, settings, workers, verify_online, on_rows).run(months)
+
     try:
         doing = Message("busy.verifying", place=lake.place)
         with locked(lake.path / ".receipts.lock", doing):
@@ -125,113 +113,103 @@ def verify_lake(
         raise LakeError(f"cannot write verdicts to {lake.place}: {reason}") from error
 
 
-def _verify_lake(
-    lake: Lake,
-    settings: Settings,
-    months: Sequence[str] | None,
-    workers: int,
-    verify_online: VerifyOnline | None,
-    on_rows: OnRows | None,
-) -> VerificationResult:
-    with lake.snapshot([PAYMENTS.name], checked_later=[PAYMENTS.name]) as snapshot:
-        _begin_verdicts(lake)
-        rings, tally = (
-            (settings.receipt_secrets, settings.webhook_secrets),
-            _VerdictCounter(on_rows),
-        )
-        verifier = BulkVerifier(
-            settings.receipt_secrets, settings.webhook_secrets, verify_online=verify_online
-        )
-        stored = _months(lake, snapshot, settings, months, verify_online is not None)
-        _verify_months(lake.storage, stored, verifier, rings, workers, tally)
-        list_files(lake.storage, lake.path / VERDICTS_FOLDER, VERDICTS, UNFINISHED)
-        return VerificationResult(tally.checked, tally.unchanged)
-
-
-def _begin_verdicts(lake: Lake) -> None:
-    """Remove what a killed run left, and a damaged empty file, which can be had again."""
-    folder = lake.path / VERDICTS_FOLDER
-    for leftover in folder.glob(f".*{UNFINISHED}"):
-        leftover.unlink(missing_ok=True)
-    if read_verdicts(folder / f"{ORIGIN}.parquet") is None:
-        (folder / f"{ORIGIN}.parquet").unlink(missing_ok=True)
-    begin_side_folders(lake.storage, PAYMENTS)
-
-
 def verify_month(lake: Lake, settings: Settings, start: int, end: int) -> VerificationResult:
     """Verify the receipts of the UTC months that [start, end) touches, in microseconds."""
     return verify_lake(lake, settings, [period.label for period in utc_months(start, end)])
 
 
-def _months(
-    lake: Lake, snapshot: Path, settings: Settings, labels: Sequence[str] | None, is_online: bool
-) -> list[Month]:
-    """Return the months to verify, in order."""
-    ring, now = ring_fingerprint(settings.receipt_secrets), time.time_ns() // 1000
-    files = sorted((snapshot / PAYMENTS.name).glob("*.pq"))
-    folder, merchant_id = lake.path / VERDICTS_FOLDER, lake.merchant_id
-    return [
-        Month(file, folder / f"{file.stem}.parquet", merchant_id, ring, now, is_online)
-        for file in files
-        if file.stem != ORIGIN and (labels is None or file.stem in labels)
-    ]
+@dataclass
+class _Verification:
+    """One run over the lake's receipts: it counts verdicts, and tells how many came."""
 
+    lake: Lake
+    settings: Settings
+    workers: int
+    verify_online: VerifyOnline | None
+    on_rows: OnRows | None
+    checked: int = 0
+    unchanged: int = 0
 
-def _verify_months(
-    storage: Storage,
-    months: Sequence[Month],
-    verifier: BulkVerifier,
-    rings: _Rings,
-    workers: int,
-    tally: _VerdictCounter,
-) -> None:
-    """Bring the verdicts of months up to date."""
-    stale = []
-    for month in months:
-        unchanged = month.count_unchanged()
+    def run(self, labels: Sequence[str] | None) -> VerificationResult:
+        """Bring the verdicts of these months up to date, or of all."""
+        lake, storage = self.lake, self.lake.storage
+        with lake.snapshot([PAYMENTS.name], checked_later=[PAYMENTS.name]) as snapshot:
+            self._begin_verdicts()
+            stale = [month for month in self._months(snapshot, labels) if self._is_stale(month)]
+            with closing(self._results(stale)) as results:
+                for month, parts in groupby(results, key=lambda result: result[0].month):
+                    write_verdicts(storage, month.verdicts, self._counted(parts), month.basis())
+            list_files(storage, lake.path / VERDICTS_FOLDER, VERDICTS, UNFINISHED)
+        return VerificationResult(self.checked, self.unchanged)
+
+    def _begin_verdicts(self) -> None:
+        """Remove what a killed run left, and a damaged empty file, which can be had again."""
+        folder = self.lake.path / VERDICTS_FOLDER
+        for leftover in folder.glob(f".*{UNFINISHED}"):
+            leftover.unlink(missing_ok=True)
+        if read_verdicts(folder / f"{ORIGIN}.parquet") is None:
+            (folder / f"{ORIGIN}.parquet").unlink(missing_ok=True)
+        begin_side_folders(self.lake.storage, PAYMENTS)
+
+    def _months(self, snapshot: Path, labels: Sequence[str] | None) -> list[Month]:
+        """Return the months to verify, in order."""
+        ring, now = ring_fingerprint(self.settings.receipt_secrets), time.time_ns() // 1000
+        files = sorted((snapshot / PAYMENTS.name).glob("*.pq"))
+        folder, merchant_id = self.lake.path / VERDICTS_FOLDER, self.lake.merchant_id
+        is_online = self.verify_online is not None
+        return [
+            Month(file, folder / f"{file.stem}.parquet", merchant_id, ring, now, is_online)
+            for file in files
+            if file.stem != ORIGIN and (labels is None or file.stem in labels)
+        ]
+
+    def _is_stale(self, month: Month) -> bool:
+        """Whether a month is to be verified; the verdicts of another are counted as they are."""
+        unchanged = None if month.is_online else count_verdicts(month.verdicts, month.basis())
         if unchanged is None:
-            stale.append(month)
-        else:
-            tally.add(0, unchanged)
-    with closing(_results(stale, verifier, rings, workers)) as results:
-        for month, parts in groupby(results, key=lambda result: result[0].month):
-            write_verdicts(storage, month.verdicts, _counted(parts, tally), month.basis())
+            return True
+        self._count(0, unchanged)
+        return False
 
+    def _count(self, checked: int, unchanged: int) -> None:
+        self.checked += checked
+        self.unchanged += unchanged
+        if self.on_rows:
+            self.on_rows(checked + unchanged)
 
-def _counted(parts: Iterable[_Result], tally: _VerdictCounter) -> Iterator[pa.Table]:
-    """Yield the verdicts of parts, reused ones and new ones, and count both."""
-    for _, unchanged, checked in parts:
-        check_stop()
-        tally.add(len(checked), len(unchanged))
-        yield unchanged
-        yield checked
+    def _counted(self, parts: Iterable[_Result]) -> Iterator[pa.Table]:
+        """Yield the verdicts of parts, reused ones and new ones, and count both."""
+        for _, unchanged, checked in parts:
+            check_stop()
+            self._count(len(checked), len(unchanged))
+            yield unchanged
+            yield checked
 
+    def _results(self, months: Sequence[Month]) -> Generator[_Result]:
+        """Verify parts of months one by one, or with helper processes; yield them in order."""
+        rings = self.settings.receipt_secrets, self.settings.webhook_secrets
+        verifier = BulkVerifier(rings[0], rings[1], verify_online=self.verify_online)
+        helpers = 0 if self.verify_online else min(self.workers, count_parts(months), MOST) - 1
+        if helpers < 1:
+            for part, unchanged in parts_of(months):
+                yield part, unchanged, verify_part(part, verifier)
+            return
+        # Spawned, not forked: DuckDB and Arrow have threads. Secrets go through a pipe.
+        plain = (_plain(rings[0]), _plain(rings[1]))
+        pool = ProcessPoolExecutor(helpers, get_context("spawn"), begin_helper, plain)
 
-def _results(
-    months: Sequence[Month], verifier: BulkVerifier, rings: _Rings, workers: int
-) -> Generator[_Result]:
-    """Verify parts of months one by one, or with helper processes; yield them in order."""
-    helpers = 0 if verifier.verify_online else min(workers, count_parts(months), MOST) - 1
-    if helpers < 1:
-        for part, unchanged in parts_of(months):
-            yield part, unchanged, verify_part(part, verifier)
-        return
-    # Spawned, not forked: DuckDB and Arrow have threads. Secrets go through a pipe.
-    plain = (_plain(rings[0]), _plain(rings[1]))
-    pool = ProcessPoolExecutor(helpers, get_context("spawn"), begin_helper, plain)
+        def there(job: tuple[MonthPart, pa.Table]) -> _Result:
+            return *job, take_verdicts(pool.submit(verify_into_file, job[0]).result())
 
-    def there(job: tuple[MonthPart, pa.Table]) -> _Result:
-        return *job, take_verdicts(pool.submit(verify_into_file, job[0]).result())
-
-    try:
-        yield from map_shared(
-            parts_of(months),
-            here=lambda job: (*job, verify_part(job[0], verifier)),
-            there=there,
-            helpers=helpers,
-        )
-    finally:
-        pool.shutdown(wait=False)  # no job is running any more, however it ended
+        try:
+            yield from map_shared(
+                parts_of(months),
+                here=lambda job: (*job, verify_part(job[0], verifier)),
+                there=there,
+                helpers=helpers,
+            )
+        finally:
+            pool.shutdown(wait=False)  # no job is running any more, however it ended
 
 
 def _plain(ring: Sequence[SigningSecret]) -> PlainRing:

@@ -18,8 +18,7 @@ import pyarrow.compute as pc
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.money import AMOUNT_PATTERN
 from svc_analytics.records.page import Page, check_cursor, parse_page
-from svc_analytics.records.plain_json import DEEPEST, is_plain
-from svc_analytics.records.raw_json import count_marks
+from svc_analytics.records.raw_json import DEEPEST, count_marks, is_plain
 from svc_analytics.records.record_parser import CALENDAR, Records, parse_records, write_extra
 from svc_analytics.schema import INSTANT, MONEY, Instants, Kind, Stream
 

@@ -21,8 +21,14 @@ from svc_analytics.messages import Message, translated
 from svc_analytics.money import drop_surplus_zeros, parse_amount
 from svc_analytics.periods import month
 from svc_analytics.records.page import Page
-from svc_analytics.records.plain_json import as_kept, plain_json
-from svc_analytics.records.raw_json import escape_halves, members, split, split_member
+from svc_analytics.records.raw_json import (
+    as_kept,
+    escape_halves,
+    members,
+    plain_json,
+    split,
+    split_member,
+)
 from svc_analytics.schema import Column, Kind, Stream
 
 # A zero time such as 0001-01-01 means "never set", not an instant to book by.
@@ -88,14 +94,11 @@ def parse_records(stream: Stream, page: Page, at: int) -> Records:
         try:
             rows.append(_parse_record(stream, page.raw_members(raw)))
         except (DataError, UnicodeDecodeError, msgspec.DecodeError) as error:
-            rejected.append(_reject(stream, raw, _reason(error), len(rows)))
+            # A library's error has its own words.
+            reason = error.args[0] if isinstance(error, DataError) else str(error)
+            rejected.append(_reject(stream, raw, reason, len(rows)))
     table = pa.Table.from_pylist([row | {"extracted_at": at} for row in rows], stream.record_schema)
     return Records(table, tuple(rejected))
-
-
-def _reason(error: Exception) -> str:
-    """Return why a record is refused: a message, unless a library words it."""
-    return error.args[0] if isinstance(error, DataError) else str(error)
 
 
 def is_record_of(stream: Stream, rejected: RejectedRecord, record_id: str) -> bool:

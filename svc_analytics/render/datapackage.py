@@ -20,8 +20,7 @@ from svc_analytics.render import journal
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import meaning
 from svc_analytics.schema import MONEY
-from svc_analytics.warehouse.definitions import GLOSSARY, label_of
-from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.figures import GLOSSARY, label_of, read_figures
 from svc_analytics.warehouse.view_builder import FINDINGS, public_models
 
 DATA_PACKAGE = "datapackage.json"

@@ -18,7 +18,7 @@ from svc_analytics.periods import GREGORIAN, Period, month_of
 from svc_analytics.proofs.statuses import Status
 from svc_analytics.render.external import ExternalFigures
 from svc_analytics.render.month_state import MonthState
-from svc_analytics.warehouse.definitions import in_sentence
+from svc_analytics.warehouse.figures import in_sentence
 
 Hashes = Mapping[str, str]  # of tables that were just written as CSV, by name
 

@@ -19,8 +19,7 @@ from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT
 from svc_analytics.render.bridge import TREND, month_before
 from svc_analytics.render.document import Document
-from svc_analytics.warehouse.definitions import label_of
-from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.figures import label_of, read_figures
 
 ALL_COINS = Message("All coins, USD")
 Row = Mapping[str, Any]

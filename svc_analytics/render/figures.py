@@ -18,8 +18,14 @@ from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.render.document import Document, Open
 from svc_analytics.render.face import ALL_COINS, TOTALS, Face, parts_of
-from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence, label_of
-from svc_analytics.warehouse.figures import figure_groups, read_figures
+from svc_analytics.warehouse.figures import (
+    describe,
+    figure_groups,
+    grouped_figures,
+    in_sentence,
+    label_of,
+    read_figures,
+)
 from svc_analytics.warehouse.models import read_statement_macros
 
 _KEYS = ("period", "currency")

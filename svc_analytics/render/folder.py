@@ -24,7 +24,7 @@ from svc_analytics.render.datapackage import column_meaning, write_datapackage
 from svc_analytics.render.document import Document
 from svc_analytics.render.formats import DOCUMENTS
 from svc_analytics.storage import Storage, open_storage
-from svc_analytics.warehouse.definitions import definitions_table
+from svc_analytics.warehouse.figures import definitions_table
 
 Seal = Callable[[Path, dict[str, Any]], str]  # of a folder that is written, by its manifest
 Note = Callable[[str], None]  # told what is being done now

@@ -40,7 +40,7 @@ from svc_analytics.render.front import (
 from svc_analytics.render.picture import Look, draw_svg
 from svc_analytics.render.tables import RESTATEMENT, StatementTables
 from svc_analytics.render.words import PageWords
-from svc_analytics.warehouse.definitions import in_sentence
+from svc_analytics.warehouse.figures import in_sentence
 from svc_analytics.webhooks.reconcile import describe
 
 MOST_CHARTED = 8  # coins

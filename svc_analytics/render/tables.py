@@ -42,8 +42,7 @@ from svc_analytics.render.figures import (
     why_unknown,
 )
 from svc_analytics.render.findings import CHECKS, shown_findings
-from svc_analytics.warehouse.definitions import label_of
-from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.figures import label_of, read_figures
 
 MOST_ROWS = 200  # of one table; the rest is in the other forms
 _DAYS = ("day", "occurred_at_local")

@@ -123,10 +123,7 @@ def signer_of(token: str, ring: Iterable[SigningSecret]) -> SigningSecret | None
 
 
 def verify_receipt(
-    token: str,
-    ring: Secrets,
-    record: Mapping[str, Any] | None,
-    webhook_ring: Secrets = (),
+    token: str, ring: Secrets, record: Mapping[str, Any] | None, webhook_ring: Secrets = ()
 ) -> Verdict:
     """Verify one receipt token: its form, its signature, its facts against the record.
 

@@ -42,7 +42,7 @@ from svc_analytics.statements.moved import (
     usd_parts,
 )
 from svc_analytics.statements.sentences import Sentence, read_sentences
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
 if TYPE_CHECKING:

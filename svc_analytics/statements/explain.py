@@ -26,8 +26,13 @@ from svc_analytics.proofs.sealed_zones import lake_zone
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion, Parameter, read_assertions
 from svc_analytics.warehouse.counting import count
-from svc_analytics.warehouse.definitions import find_figure, in_sentence
-from svc_analytics.warehouse.figures import Figure, read_figures, select_one
+from svc_analytics.warehouse.figures import (
+    Figure,
+    find_figure,
+    in_sentence,
+    read_figures,
+    select_one,
+)
 from svc_analytics.warehouse.models import read_statement_macros
 from svc_analytics.warehouse.sql_text import quote
 from svc_analytics.warehouse.warehouse import Warehouse

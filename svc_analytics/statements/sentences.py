@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.bucket.bundle import STATEMENTS
+from svc_analytics.bucket.objects import STATEMENTS
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.typed_files import TypedRow, fault_of, read_rows, readable_rows
 from svc_analytics.messages import Message, messages_of

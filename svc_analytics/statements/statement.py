@@ -71,7 +71,7 @@ from svc_analytics.statements.finality import find_reasons, needs_met, unknown_f
 from svc_analytics.statements.reading import Basis, check_names, read_period
 from svc_analytics.statements.tables import TableDigest, combined_digest, table_digests
 from svc_analytics.warehouse.acknowledgements import Acceptances
-from svc_analytics.warehouse.definitions import definitions_digest
+from svc_analytics.warehouse.figures import definitions_digest
 from svc_analytics.webhooks.reconcile import reconcile_log
 
 if TYPE_CHECKING:

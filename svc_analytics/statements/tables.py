@@ -35,7 +35,7 @@ from svc_analytics.statements.rules import keep_findings
 from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.figure_sql import counted_apart, select_others, select_summary
 from svc_analytics.warehouse.models import Check, models_used_by, read_all_models, read_footings
-from svc_analytics.warehouse.sales import cut_payments
+from svc_analytics.warehouse.sources import cut_payments
 from svc_analytics.warehouse.sql_text import english_of, message_of
 from svc_analytics.warehouse.warehouse import Warehouse
 

@@ -31,10 +31,7 @@ ACCEPTED = "acknowledgements.pq"  # the same beside the files of a snapshot
 COLUMNS = ("check", "record_id", "reason", "by", "at", "content")
 OPTIONAL = ("content",)
 ACCEPTED_SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("check", "record_id", "content")),
-        ("accepted_at", INSTANT),
-    ]
+    [*((name, pa.string()) for name in ("check", "record_id", "content")), ("accepted_at", INSTANT)]
 )
 # Rules over records that no figure counts. Accepted, none of them is waited for: `int_omissions`.
 LEFT_OUT = frozenset({"record_could_be_held", "status_is_known", "kind_is_known"})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from svc_analytics.bucket.pins import Replaced
+from svc_analytics.bucket.mirror import Replaced
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeChanged
 from svc_analytics.lake.lake import Lake

@@ -9,12 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from svc_analytics.warehouse.figures import (
-    Figure,
-    other_figures,
-    read_figures,
-    summary_figures,
-)
+from svc_analytics.warehouse.figures import Figure, other_figures, read_figures, summary_figures
 from svc_analytics.warehouse.sql_text import commented, english_of, lines, message_of, quote, step
 
 # What a figure needs, as a condition on what was read of the period.

@@ -209,7 +209,9 @@ def write_views(lake: Lake) -> Path:
         with FileLock(lake.path / ".views.lock"):
             made_of = sha256(describe_database(lake.path).encode()).hexdigest()
             if _read_about(lake.path) != {"made_of": made_of, "sha256": _hash(path)}:
-                _write(lake, path)
+                with lake.storage.write(path) as temporary:
+                    temporary.unlink(missing_ok=True)  # what a killed run left
+                    write_database(temporary, lake.path)
                 about = {"made_of": made_of, "sha256": _hash(path)}
                 write_json(lake.storage.write(lake.path / _ABOUT), about)
     except (duckdb.Error, OSError, UnicodeDecodeError) as error:  # of DuckDB's own message
@@ -219,12 +221,6 @@ def write_views(lake: Lake) -> Path:
                 pass
         raise LakeError(f"cannot make {path}: {error_line(error)}") from error
     return path
-
-
-def _write(lake: Lake, path: Path) -> None:
-    with lake.storage.write(path) as temporary:
-        temporary.unlink(missing_ok=True)  # what a killed run left
-        write_database(temporary, lake.path)
 
 
 def _read_about(lake: Path) -> object:

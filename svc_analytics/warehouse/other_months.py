@@ -243,7 +243,13 @@ def _instants(rows: pa.Table) -> pa.ChunkedArray:
 
 
 _COLUMNS = [
-    *("kind", "payment_id", "reference_id", "currency", "amount", "settled_at", "extracted_at"),
+    "kind",
+    "payment_id",
+    "reference_id",
+    "currency",
+    "amount",
+    "settled_at",
+    "extracted_at",
 ]
 _OF_PAYMENT = ["currency", "paid_at"]
 OTHER_PAYOUTS = pa.schema(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
-from svc_analytics.errors import LakeError
+from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.lake.columns import own_file
 from svc_analytics.lake.footer import MonthFileFooter
+from svc_analytics.lake.index.month_index import open_groups
 from svc_analytics.lake.index.parents import parents_in
-from svc_analytics.lake.lake import Lake, whole_coverage
+from svc_analytics.lake.lake import Lake, checked_files, checked_footers, whole_coverage
 from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
-from svc_analytics.lake.snapshot import checked_files, checked_footers
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from svc_analytics.warehouse.acknowledgements import ACCEPTED, Acceptances
 from svc_analytics.warehouse.other_months import (
@@ -98,7 +98,7 @@ def open_sources(
             folder = stack.enter_context(lake.snapshot(sorted(names), checked_later=later))
             footers = _read_footers(lake, folder)
             whole_months = _whole_months(period, wider, footers) if period else {}
-            sources = _read_sources(lake, folder, folders, wanted, footers, whole_months)
+            sources = _Snapshot(lake, folder, footers, whole_months).sources(folders, wanted)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             message = f"{lake.place} cannot be read: {reason} while its files were put aside"
@@ -106,28 +106,102 @@ def open_sources(
         yield sources
 
 
-def _read_sources(
-    lake: Lake,
-    folder: Path,
-    folders: Mapping[str, str],
-    wanted: Collection[str],
-    footers: Footers,
-    whole_months: WholeMonths,
-) -> Sources:
-    """Choose, and make, the files of a snapshot that are to be read."""
-    files = {name: _files(lake, folder, inside, whole_months) for name, inside in folders.items()}
-    files |= _made_files(lake, folder, footers, wanted, whole_months)
-    if "all_receipt_verdicts" in wanted:
-        files["all_receipt_verdicts"] = checked_footers(lake.path, folder, VERDICTS_FOLDER)
-    count = 0
-    for name in filter(wanted.__contains__, STREAMS):
-        files[f"totalled_{name}"] = [*files[name]]
-        if whole_months:
-            share = SHARE if f"totalled_{name}" in wanted else 0
-            count += _add_other_months(lake, folder, name, footers, whole_months, files, share)
-    if RECEIPTLESS in wanted:
-        files[RECEIPTLESS] = _receiptless(files[PAYMENTS.name], footers, whole_months)
-    return Sources(lake, folder, footers, files, whole_months, count)
+@dataclass(frozen=True)
+class _Snapshot:
+    """A snapshot of the lake, of which the files that views read are chosen, or made."""
+
+    lake: Lake
+    folder: Path
+    footers: Footers
+    whole_months: WholeMonths
+    files: dict[str, list[Path]] = field(default_factory=dict)
+
+    def sources(self, folders: Mapping[str, str], wanted: Collection[str]) -> Sources:
+        """Return the files of these folders and placeholders."""
+        files, count = self.files, 0
+        files |= {name: self._checked(inside) for name, inside in folders.items()}
+        self._make(wanted)
+        if "all_receipt_verdicts" in wanted:
+            paths = checked_footers(self.lake.path, self.folder, VERDICTS_FOLDER)
+            files["all_receipt_verdicts"] = paths
+        for name in filter(wanted.__contains__, STREAMS):
+            files[f"totalled_{name}"] = [*files[name]]
+            if self.whole_months:
+                share = SHARE if f"totalled_{name}" in wanted else 0
+                count += self._add_other_months(name, share)
+        if RECEIPTLESS in wanted:
+            files[RECEIPTLESS] = self._receiptless()
+        return Sources(self.lake, self.folder, self.footers, files, self.whole_months, count)
+
+    def _checked(self, inside: str) -> list[Path]:
+        """Return the files to be read of one folder, checked against their checksums.
+
+        Of records and of verdicts on payments these are the files of the months that are read
+        whole.
+        """
+        months = self.whole_months.get(PAYMENTS.name if inside == VERDICTS_FOLDER else inside)
+        if months or inside in STREAMS:
+            chosen = months and months | {ORIGIN}
+            paths = checked_files(self.lake.path, self.folder, inside, chosen)
+        else:
+            paths = sorted((self.folder / inside).iterdir())
+        return [own_file(path, self.folder) for path in paths]
+
+    def _make(self, wanted: Collection[str]) -> None:
+        """Make what are no files of the lake: what its footers say, what was accepted."""
+        if "other_payouts" in wanted:
+            self.files["other_payouts"] = [self.folder / "other_payouts.pq"]
+            pq.write_table(OTHER_PAYOUTS.empty_table(), self.folder / "other_payouts.pq")
+        if "footers" in wanted:
+            self.files["footers"] = [self.folder / "footers.pq"]
+            pq.write_table(self._stated(), self.folder / "footers.pq")
+        if "parents" in wanted:
+            labels = self.whole_months.get(PAYOUT_RECORDS.name)
+            self.files["parents"] = sorted(parents_in(self.lake, self.folder, labels).iterdir())
+        if "acknowledgements" in wanted:
+            self.files["acknowledgements"] = [self.folder / ACCEPTED]
+            pq.write_table(Acceptances.of(self.lake).table(), self.folder / ACCEPTED)
+
+    def _stated(self) -> pa.Table:
+        """Return the text of each footer, by its month."""
+        rows = [
+            {"month": month, "footer": footer.to_json()}
+            for footers in self.footers.values()
+            for month, footer in footers.items()
+        ]
+        return pa.Table.from_pylist(rows, FOOTERS)
+
+    def _add_other_months(self, name: str, share: int) -> int:
+        """Add what is read of a stream's other months; return how many whole records there are.
+
+        For one statement in `share` another month's rows are added too, to be compared with its
+        totals; for none where `share` is 0.
+        """
+        stored, held, whole = self.folder / name, self.footers[name], self.whole_months[name]
+        path, others = self.folder / f"{name}.pq", OtherMonths(self.lake, stored, held, whole)
+        if name == PAYMENTS.name:
+            count = OtherPayments(self.lake, stored, held, whole).write(path)
+        else:
+            [narrow] = self.files["other_payouts"]
+            payouts = OtherPayouts(self.lake, stored, held, whole, PAYOUT_RECORDS)
+            count = payouts.write(narrow, path)
+        self.files[name].append(path)
+        audited = others.audited(share) if share else set()
+        if not self.files[f"totalled_{name}"]:  # without the origin's file either
+            audited = audited or {*others.months[:1]}
+        more = checked_files(self.lake.path, self.folder, name, audited)
+        self.files[f"totalled_{name}"] += more
+        return count
+
+    def _receiptless(self) -> list[Path]:
+        """Return the files of payments of which some may have no receipt token.
+
+        A reader of all months takes all: what it finds is compared with what the footers state.
+        """
+        paths, footers = self.files[PAYMENTS.name], self.footers[PAYMENTS.name]
+        stated = {label: each.without_receipt for label, each in footers.items()}
+        lacking = [path for path in paths if path.stem == ORIGIN or stated.get(path.stem) != 0]
+        return (lacking or paths[:1]) if self.whole_months else paths
 
 
 def _whole_months(period: Span, wider: Span | None, footers: Footers) -> WholeMonths:
@@ -145,46 +219,6 @@ def _needed(period: Span, footers: Footers) -> WholeMonths:
     months = months_touched(period)
     payouts = months_booked_in(footers[PAYOUT_RECORDS.name], months)
     return {PAYMENTS.name: frozenset(months), PAYOUT_RECORDS.name: frozenset(payouts)}
-
-
-def _add_other_months(
-    lake: Lake,
-    folder: Path,
-    name: str,
-    footers: Footers,
-    whole_months: WholeMonths,
-    files: dict[str, list[Path]],
-    share: int,
-) -> int:
-    """Add what is read of a stream's other months; return how many whole records there are.
-
-    For one statement in `share` another month's rows are added too, to be compared with its
-    totals; for none where `share` is 0.
-    """
-    stored, held, whole = folder / name, footers[name], whole_months[name]
-    path = folder / f"{name}.pq"
-    others = OtherMonths(lake, stored, held, whole)
-    if name == PAYMENTS.name:
-        count = OtherPayments(lake, stored, held, whole).write(path)
-    else:
-        [narrow] = files["other_payouts"]
-        count = OtherPayouts(lake, stored, held, whole, PAYOUT_RECORDS).write(narrow, path)
-    files[name].append(path)
-    audited = others.audited(share) if share else set()
-    if not files[f"totalled_{name}"]:  # without the origin's file either
-        audited = audited or {*others.months[:1]}
-    files[f"totalled_{name}"] += checked_files(lake.path, folder, name, audited)
-    return count
-
-
-def _receiptless(paths: list[Path], footers: Footers, whole_months: WholeMonths) -> list[Path]:
-    """Return the files of payments of which some may have no receipt token.
-
-    A reader of all months takes all: what it finds is compared with what the footers state.
-    """
-    stated = {label: each.without_receipt for label, each in footers[PAYMENTS.name].items()}
-    lacking = [path for path in paths if path.stem == ORIGIN or stated.get(path.stem) != 0]
-    return (lacking or paths[:1]) if whole_months else paths
 
 
 def as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
@@ -212,44 +246,53 @@ def _read_footers(lake: Lake, folder: Path) -> Footers:
         raise LakeError(as_in_the_lake(str(error), folder, lake)) from error
 
 
-def _files(lake: Lake, folder: Path, inside: str, whole_months: WholeMonths) -> list[Path]:
-    """Return the files to be read of one folder of a snapshot, checked against their checksums.
+_CUT_COLUMNS = ["currency", "status", "charged_amount", PAYMENTS.instant]
+_CUT_SCHEMA = pa.schema([PAYMENTS.schema.field(name) for name in _CUT_COLUMNS])
 
-    Of records and of verdicts on payments these are the files of the months that are read whole.
+
+@contextmanager
+def cut_payments(sources: Sources, months: Sequence[Span]) -> Iterator[pa.RecordBatchReader]:
+    """Give the payments of files that lie in no single one of these months, part by part.
+
+    A damaged file is named as everywhere else: DuckDB would wrap it in words of its own.
     """
-    months = whole_months.get(PAYMENTS.name if inside == VERDICTS_FOLDER else inside)
-    if months or inside in STREAMS:
-        chosen = months and months | {ORIGIN}
-        paths = checked_files(lake.path, folder, inside, chosen)
-    else:
-        paths = sorted((folder / inside).iterdir())
-    return [own_file(path, folder) for path in paths]
+    damage: list[LakeError] = []
+    try:
+        batches = _naming_damage(_cut_batches(sources, months), damage)
+        yield pa.RecordBatchReader.from_batches(_CUT_SCHEMA, batches)
+    except QueryError as error:
+        if damage:
+            raise damage[0] from error
+        raise
 
 
-def _made_files(
-    lake: Lake, folder: Path, footers: Footers, wanted: Collection[str], whole_months: WholeMonths
-) -> dict[str, list[Path]]:
-    """Make the files that are no files of the lake: what its footers say, what was accepted."""
-    files = {}
-    if "other_payouts" in wanted:
-        files["other_payouts"] = [folder / "other_payouts.pq"]
-        pq.write_table(OTHER_PAYOUTS.empty_table(), *files["other_payouts"])
-    if "footers" in wanted:
-        files["footers"] = [folder / "footers.pq"]
-        _write_footers(folder / "footers.pq", footers)
-    if "parents" in wanted:
-        labels = whole_months.get(PAYOUT_RECORDS.name)
-        files["parents"] = sorted(parents_in(lake, folder, labels).iterdir())
-    if "acknowledgements" in wanted:
-        files["acknowledgements"] = [folder / ACCEPTED]
-        pq.write_table(Acceptances.of(lake).table(), folder / ACCEPTED)
-    return files
+def _naming_damage(
+    batches: Iterator[pa.RecordBatch], damage: list[LakeError]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the batches; note why no more come when a file is damaged."""
+    try:
+        yield from batches
+    except LakeError as error:
+        damage.append(error)
+        raise
 
 
-def _write_footers(path: Path, footers: Footers) -> None:
-    rows = [
-        {"month": month, "footer": footer.to_json()}
-        for footers_of_stream in footers.values()
-        for month, footer in footers_of_stream.items()
-    ]
-    pq.write_table(pa.Table.from_pylist(rows, FOOTERS), path)
+def _cut_batches(sources: Sources, months: Sequence[Span]) -> Iterator[pa.RecordBatch]:
+    for label, footer in sources.footers[PAYMENTS.name].items():
+        if not _is_cut(footer, months):
+            continue
+        path = sources.folder / PAYMENTS.name / f"{label}.pq"
+        with open_groups(path, sources.lake.month_path(PAYMENTS, label)) as (file, _):
+            for group in range(file.num_row_groups):
+                rows = file.read_row_group(group, columns=_CUT_COLUMNS, use_threads=False)
+                yield from rows.select(_CUT_COLUMNS).cast(_CUT_SCHEMA).to_batches()
+
+
+def _is_cut(footer: MonthFileFooter, months: Sequence[Span]) -> bool:
+    """Tell whether a file has payments of these months, and not of one of them alone."""
+    if not footer.ends:
+        return False
+    first = min(each.first for each in footer.ends.values())
+    last = max(each.last for each in footer.ends.values())
+    is_whole = any(start <= first and last < end for start, end in months)
+    return not is_whole and any(first < end and last >= start for start, end in months)

@@ -116,7 +116,7 @@ Execute = Callable[[str], object]  # a statement of SQL
 def say_files(connection: duckdb.DuckDBPyConnection, files: Files) -> None:
     """Tell a connection where the files of its snapshot lie."""
     said = [
-        f"set variable {_VARIABLE.format(name)} = [{', '.join(map(_path, paths))}]"
+        f"set variable {_VARIABLE.format(name)} = [{', '.join(quote(str(each)) for each in paths)}]"
         for name, paths in files.items()
     ]
     connection.execute(";".join(said))
@@ -297,7 +297,3 @@ def fill(sql: str, sources: dict[str, str]) -> str:
     for name, literal in sources.items():
         sql = sql.replace(f"{{{name}}}", literal)
     return sql.rstrip()
-
-
-def _path(path: Path) -> str:
-    return quote(os.fspath(path))

@@ -7,9 +7,12 @@ same views for other tools.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date, datetime
+from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -17,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.coverage import Coverage, Span, union
-from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.formatting.values import map_table
 from svc_analytics.instants import DAY, EPOCH, SECOND, to_micros
 from svc_analytics.interrupts import QueryThread, interruptible
@@ -33,9 +36,16 @@ from svc_analytics.warehouse.connection import (
     lock_down,
     prepare,
 )
-from svc_analytics.warehouse.images import write_snapshot_database
+from svc_analytics.warehouse.images import read_by_others, without_rows, write_snapshot_database
+from svc_analytics.warehouse.models import Model, read_all_models
 from svc_analytics.warehouse.sources import SMALL_LAKE, Sources, as_in_the_lake, open_sources
-from svc_analytics.warehouse.view_builder import Files, build_views, lake_folders, say_files
+from svc_analytics.warehouse.view_builder import (
+    Files,
+    build_views,
+    lake_folders,
+    public_models,
+    say_files,
+)
 
 _SPILLS = "where queries put aside what they have no memory for"
 MOST_IN_MEMORY = 500_000  # records of which long answers are in memory: half a gigabyte
@@ -49,14 +59,10 @@ def to_table(relation: duckdb.DuckDBPyRelation) -> pa.Table:
 
 
 def _ask(
-    connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, Any]
+    connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, Any], *, is_short: bool
 ) -> duckdb.DuckDBPyRelation:
-    return connection.sql(query, params=values)
-
-
-def _ask_once(
-    connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, Any]
-) -> duckdb.DuckDBPyRelation:
+    if not is_short:
+        return connection.sql(query, params=values)
     connection.execute(f"create or replace temp table answer as {query}", values)
     return connection.table("answer")
 
@@ -65,12 +71,7 @@ class Warehouse:
     """An open connection over one unchanging state of the lake."""
 
     def __init__(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        lake: Lake,
-        sources: Sources,
-        *,
-        is_small: bool,
+        self, connection: duckdb.DuckDBPyConnection, lake: Lake, sources: Sources, *, is_small: bool
     ) -> None:
         self._connection = connection
         self._thread = QueryThread(connection)
@@ -121,8 +122,9 @@ class Warehouse:
         values = dict(parameters or {})
         named = {name: table for name, table in (tables or {}).items() if name in query}
         with self._naming_errors(), self._registered(named) as connection:
-            ask = _ask_once if is_short or (is_ours and self.is_small) else _ask
-            return self._thread.run(lambda: fetch(ask(connection, query, values)))
+            is_short = is_short or (is_ours and self.is_small)
+            ask = partial(_ask, connection, query, values, is_short=is_short)
+            return self._thread.run(lambda: fetch(ask()))
 
     def _to_mapped_table(self, relation: duckdb.DuckDBPyRelation) -> pa.Table:
         return map_table(relation.to_arrow_reader(_BATCH), self._folder)
@@ -177,17 +179,11 @@ class Warehouse:
             "select stream, state, epoch_us(span_start) as start, epoch_us(span_end) as until "
             "from stg_spans"
         ).to_pylist()
+        by_state: defaultdict[tuple[str, str], list[Span]] = defaultdict(list)
+        for span in spans:
+            by_state[span["stream"], span["state"]].append((span["start"], span["until"]))
         return {
-            name: Coverage(
-                **{
-                    state: union(
-                        (span["start"], span["until"])
-                        for span in spans
-                        if (span["stream"], span["state"]) == (name, state)
-                    )
-                    for state in ("complete", "provisional")
-                }
-            )
+            name: Coverage(union(by_state[name, "complete"]), union(by_state[name, "provisional"]))
             for name in STREAMS
         }
 
@@ -323,3 +319,71 @@ def _parts(values: pa.Array) -> Iterator[pa.Array]:
         pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
     ):
         yield values.flatten()
+
+
+Types = dict[tuple[str, str], str]  # by view and column
+_DAY = "('2026-10-01', '2026-10-02')"  # any interval: the types of a macro are always the same
+
+
+def describe_views(lake: Lake) -> list[dict[str, Any]]:
+    """Describe the public views and macros: view, grain, columns, meaning, by name.
+
+    Each column has name, type and comment. Types are DuckDB's, None where there is no lake.
+    """
+    types = _types_in(lake) if lake.exists else {}
+    return [
+        {
+            "view": f"{model.name}{model.signature}",
+            "grain": model.grain,
+            "columns": _described(model, columns, types),
+            "meaning": model.meaning,
+        }
+        for model, columns in public_models()
+    ]
+
+
+def describe_columns(lake: Lake, view: str) -> list[dict[str, Any]]:
+    """Describe the columns of one view or macro; raise `ConfigError` for an unknown one."""
+    models = {model.name: (model, columns) for model, columns in public_models()}
+    name = view.partition("(")[0].strip()
+    if name not in models:
+        near = get_close_matches(name, models, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "lake.views() lists them"
+        raise ConfigError(f"no view {view!r:.60}: {hint}")
+    model, columns = models[name]
+    return _described(model, columns, _types_in(lake, model) if lake.exists else {})
+
+
+def _described(model: Model, columns: Mapping[str, str], types: Types) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "type": types.get((model.name, name)), "comment": comment}
+        for name, comment in columns.items()
+    ]
+
+
+def _types_in(lake: Lake, only: Model | None = None) -> Types:
+    """Return the types of the columns of all public models, or of one."""
+    with open_warehouse(lake, as_written=True) as warehouse:
+        types = {} if only and only.signature else _types_of_views(warehouse)
+        if not only:  # or DuckDB would bind with each macro all that it is made of
+            for model in read_all_models():
+                if model.name in read_by_others():
+                    warehouse.keep(model.name, without_rows(model), {}, model.signature)
+        for model in [only] if only else [model for model, _ in public_models()]:
+            if model.signature:
+                types |= _types_of_macro(warehouse, model.name)
+    return types
+
+
+def _types_of_views(warehouse: Warehouse) -> Types:
+    query = "select table_name, column_name, data_type from duckdb_columns() where not internal"
+    return {
+        (row["table_name"], row["column_name"]): row["data_type"]
+        for row in warehouse.query(query).to_pylist()
+    }
+
+
+def _types_of_macro(warehouse: Warehouse, name: str) -> Types:
+    query = f"select column_name, column_type from (describe select * from {name}{_DAY})"
+    rows = warehouse.query(query, is_short=True).to_pylist()
+    return {(name, row["column_name"]): row["column_type"] for row in rows}

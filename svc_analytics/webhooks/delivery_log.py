@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -265,12 +265,6 @@ _FORM = "each line is a JSON object with received_at, signature and body_base64"
 Entry = tuple[int, bytes | None]  # its first line, and its JSON; None for one that is too long
 
 
-class _LineSource(Protocol):
-    """What lines of bytes are read from."""
-
-    def readline(self, size: int, /) -> bytes: ...
-
-
 class _Recoded:
     """The lines of a file in UTF-16, in UTF-8."""
 
@@ -279,6 +273,9 @@ class _Recoded:
 
     def readline(self, size: int, /) -> bytes:
         return self._text.readline(size).encode()
+
+
+_Lines = BinaryIO | _Recoded
 
 
 def read_log(path: str) -> Iterator[Entry]:
@@ -295,7 +292,7 @@ def read_log(path: str) -> Iterator[Entry]:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[_LineSource]:
+def _opened(path: str) -> Iterator[_Lines]:
     if path == "-":
         yield _unpacked(sys.stdin.buffer)
         return
@@ -303,7 +300,7 @@ def _opened(path: str) -> Iterator[_LineSource]:
         yield _unpacked(file)
 
 
-def _unpacked(file: BinaryIO) -> _LineSource:
+def _unpacked(file: BinaryIO) -> _Lines:
     head = file.peek(4) if isinstance(file, io.BufferedReader) else b""
     if head.startswith(b"\x1f\x8b"):
         return _unpacked(io.BufferedReader(gzip.GzipFile(fileobj=file)))
@@ -335,7 +332,7 @@ def _is_delivery(entry: bytes | None) -> bool:
         return False
 
 
-def _entries(file: _LineSource, name: str) -> Iterator[Entry]:
+def _entries(file: _Lines, name: str) -> Iterator[Entry]:
     """Yield the document in each line, or each item of a list over several."""
     lines = _bounded(file)
     number, first = 1, next(lines, b"")
@@ -367,7 +364,7 @@ def _items(number: int, entry: bytes | None) -> Iterator[Entry]:
         yield number, entry
 
 
-def _bounded(file: _LineSource) -> Iterator[bytes | None]:
+def _bounded(file: _Lines) -> Iterator[bytes | None]:
     mark = b"\xef\xbb\xbf"
     while line := file.readline(LONGEST_LINE):
         if line.endswith(b"\n") or len(line) < LONGEST_LINE:

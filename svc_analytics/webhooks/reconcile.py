@@ -97,10 +97,9 @@ def open_reconciler(lake: Lake | None) -> Iterator[Reconciler]:
         yield lambda batch: [ReconciledDelivery(delivery) for delivery in batch]
         return
     with open_warehouse(lake, _MODELS) as warehouse:
-        coverage = warehouse.coverage()
         rows = warehouse.query(_QUARANTINED).to_pylist()
         quarantined = {(row["stream"], row["record_id"]) for row in rows}
-        yield lambda batch: _match(warehouse.sources, quarantined, coverage, batch)
+        yield _HeldRecords(warehouse.sources, quarantined, warehouse.coverage()).match
 
 
 def reconcile(
@@ -149,60 +148,56 @@ def verify_webhooks(
     return to_frame(pa.concat_tables([OUTPUT.empty_table(), *tables]))
 
 
-def _match(
-    sources: Sources,
-    quarantined: set[_Key],
-    coverage: dict[str, Coverage],
-    batch: Sequence[WebhookDelivery],
-) -> list[ReconciledDelivery]:
-    keys = [_key(item) if item.names_money else None for item in batch]
-    held = _held(sources, {key for key in keys if key})
-    return [
-        _classify(item, held.get(key), key in quarantined, coverage)
-        if key
-        else ReconciledDelivery(item)
-        for item, key in zip(batch, keys, strict=True)
-    ]
+@dataclass(frozen=True)
+class _HeldRecords:
+    """What the lake holds, and what it should: which of both an event names."""
 
+    sources: Sources
+    quarantined: set[_Key]
+    coverage: dict[str, Coverage]
 
-def _key(item: WebhookDelivery) -> _Key:
-    return _STREAM_OF[item.subject or ""], item.record_id or ""
+    def match(self, batch: Sequence[WebhookDelivery]) -> list[ReconciledDelivery]:
+        """Reconcile deliveries, all at once."""
+        keys = [
+            (_STREAM_OF[item.subject or ""], item.record_id or "") if item.names_money else None
+            for item in batch
+        ]
+        held = self._held({key for key in keys if key})
+        return [
+            self._classify(item, key, held.get(key)) if key else ReconciledDelivery(item)
+            for item, key in zip(batch, keys, strict=True)
+        ]
 
+    def _held(self, keys: set[_Key]) -> dict[_Key, _Record]:
+        """Return the lake's records that events name; no other row is read.
 
-def _held(sources: Sources, keys: set[_Key]) -> dict[_Key, _Record]:
-    """Return the lake's records that events name; no other row is read.
+        They are looked for in the newest months first, for a log is mostly of those.
+        """
+        records: dict[_Key, _Record] = {}
+        for name, footers in self.sources.footers.items():
+            wanted = sorted(record_id for stream, record_id in keys if stream == name)
+            texts = SoughtTexts.of(pa.chunked_array([wanted], pa.string()))
+            index = MonthIndex(self.sources.lake, STREAMS[name], self.sources.folder)
+            known = {column.name for column in STREAMS[name].columns}
+            columns = ["id", *(fact for fact in FACTS if fact in known)]
+            for _, rows in index.rows_by_month(sorted(footers, reverse=True), "id", texts, columns):
+                records |= {(name, row["id"]): row for row in rows.to_pylist()}
+        return records
 
-    They are looked for in the newest months first, for a log is mostly of those.
-    """
-    records: dict[_Key, _Record] = {}
-    for name, footers in sources.footers.items():
-        wanted = sorted(record_id for stream, record_id in keys if stream == name)
-        texts = SoughtTexts.of(pa.chunked_array([wanted], pa.string()))
-        index = MonthIndex(sources.lake, STREAMS[name], sources.folder)
-        known = {column.name for column in STREAMS[name].columns}
-        columns = ["id", *(fact for fact in FACTS if fact in known)]
-        for _, rows in index.rows_by_month(sorted(footers, reverse=True), "id", texts, columns):
-            records |= {(name, row["id"]): row for row in rows.to_pylist()}
-    return records
-
-
-def _classify(
-    item: WebhookDelivery,
-    record: _Record | None,
-    is_quarantined: bool,
-    coverage: dict[str, Coverage],
-) -> ReconciledDelivery:
-    if record is not None:
-        differences = _differences(item, record)
-        note = Message("webhook.contradicts") if differences else None
-        return ReconciledDelivery(item, True, False, note, differences)
-    if is_quarantined:
-        return ReconciledDelivery(item, False, True, Message("webhook.in_quarantine"))
-    at = item.received_at or 0
-    day = (at - RETRY_HORIZON, at + WEBHOOK_TOLERANCE)
-    if difference([day], coverage[_STREAM_OF[item.subject or ""]].complete):
-        return ReconciledDelivery(item, False, False, Message("webhook.unread"))
-    return ReconciledDelivery(item, False, True, Message("webhook.missing"))
+    def _classify(
+        self, item: WebhookDelivery, key: _Key, record: _Record | None
+    ) -> ReconciledDelivery:
+        if record is not None:
+            differences = _differences(item, record)
+            note = Message("webhook.contradicts") if differences else None
+            return ReconciledDelivery(item, True, False, note, differences)
+        if key in self.quarantined:
+            return ReconciledDelivery(item, False, True, Message("webhook.in_quarantine"))
+        at = item.received_at or 0
+        day = (at - RETRY_HORIZON, at + WEBHOOK_TOLERANCE)
+        if difference([day], self.coverage[key[0]].complete):
+            return ReconciledDelivery(item, False, False, Message("webhook.unread"))
+        return ReconciledDelivery(item, False, True, Message("webhook.missing"))
 
 
 def _differences(item: WebhookDelivery, record: _Record) -> str | None:
@@ -303,15 +298,14 @@ class _LogSummary:
     def findings(self, name: str) -> list[dict[str, Any]]:
         """Return a blocking finding per missing record, an advisory one on invalid deliveries."""
         rows = [
-            _finding(MISSING, "blocking", record_id, at, _named(subject, at))
-            | {"content": content_of(subject, record_id)}
+            _finding(MISSING, record_id, at, _named(subject, at), content_of(subject, record_id))
             for (subject, record_id), at in self._own_missing
         ]
         if bad := self.counts["not_valid"]:
             total = f"{self._verdicts.total():,}"
             detail = Message("finding.deliveries", bad=f"{bad:,}", total=total, name=name)
-            row = _finding(NOT_VALID, "advisory", None, self._period.start, detail)
-            rows.append(row | {"content": content_of(bad, self._verdicts.total())})
+            content = content_of(bad, self._verdicts.total())
+            rows.append(_finding(NOT_VALID, None, self._period.start, detail, content))
         return rows
 
     @property
@@ -328,15 +322,16 @@ def _named(subject: str | None, at: int) -> Message:
 
 
 def _finding(
-    name: str, severity: str, record_id: str | None, at: int, detail: Message
+    name: str, record_id: str | None, at: int, detail: Message, content: str
 ) -> dict[str, Any]:
     return {
         "check_name": name,
-        "severity": severity,
+        "severity": "blocking" if name == MISSING else "advisory",
         "record_id": record_id,
         "month": month_of(at).label,
         "currency": None,
         "detail": detail,
         "message": json_of(detail),
         "seen_at": from_micros(at),
+        "content": content,
     }

@@ -267,7 +267,7 @@ PASSING: dict[str, Any] = {
 def test_passing_failure_is_tried_again(failure):
     """A1 to A6: after three failures of any passing kind the same page comes, whole and once.
 
-    What a socket does to an answer is in `test_transport`, what is no page in `test_pages`.
+    What a socket does to an answer is in `test_transport`, what is no page in `test_raw_json`.
     """
     hours, service = Hours(), FakeService()
     service.payments = [payment(1, "2026-10-01T00:00:00Z")]

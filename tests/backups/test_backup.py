@@ -1,7 +1,6 @@
 """Backups in a folder: what they hold, what they tell, what they refuse."""
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +13,6 @@ from svc_analytics.config import read_data_dir
 from svc_analytics.errors import LakeError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import TOLD_MARK
-from svc_analytics.warehouse.images import write_views
-from tests.simulation.simulate import quick_folder
 from tests.support.altered import back_up, flip, kept, restored
 from tests.support.rings import rings
 from tests.support.sealed_months import MONTHS, closer_at
@@ -24,23 +21,12 @@ LEAST = {"lake.json": BackupFile(2, "0" * 64)}  # of an inventory: without it, t
 TYPED = "at,currency,balance,note\n"
 
 
-@pytest.fixture(scope="module")
-def made() -> Iterator[Path]:
-    """A lake with a sealed September, a secret, typed and derived files."""
-    with quick_folder() as folder:
-        closer = closer_at(folder / "data")
-        closer.desk.extract()
-        closer.close(MONTHS[0], formats=("csv",))
-        write_views(closer.desk.lake)
-        (folder / "data" / "assertions.csv").write_text(TYPED)
-        (folder / "data" / TOLD_MARK).write_text("{}")
-        yield folder / "data"
-
-
 @pytest.fixture
-def place(made, tmp_path, monkeypatch) -> Path:
-    """A working folder with a copy of it."""
-    shutil.copytree(made, tmp_path / "data")
+def place(sealed, tmp_path, monkeypatch) -> Path:
+    """A working folder with a sealed lake: a secret, typed and derived files."""
+    shutil.copytree(sealed, tmp_path / "data")
+    (tmp_path / "data" / "assertions.csv").write_text(TYPED)
+    (tmp_path / "data" / TOLD_MARK).write_text("{}")
     monkeypatch.setenv("SVC_DATA_DIR", str(tmp_path / "data"))
     return tmp_path
 

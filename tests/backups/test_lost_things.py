@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ import pytest
 from svc_analytics.backups.backup import backup, verify_backup
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake
-from svc_analytics.warehouse.images import write_views
-from tests.simulation.simulate import quick_folder
 from tests.support.altered import back_up, flip, restored
 from tests.support.sealed_months import MONTHS, closer_at
 
@@ -19,34 +16,25 @@ SEALED = f"statements/{MONTHS[0]}"
 PROVISIONAL = f"statements/{MONTHS[1]}"
 
 
-@pytest.fixture(scope="module")
-def made() -> Iterator[Path]:
-    """A lake with a sealed and a provisional month, typed files, and what was imported."""
-    with quick_folder() as folder:
-        closer = closer_at(folder / "data")
-        closer.desk.extract()
-        closer.close(MONTHS[0], formats=("csv",))
-        write_views(closer.desk.lake)
-        shutil.copytree(folder / "data" / SEALED, folder / "data" / PROVISIONAL)
-        manifest = folder / "data" / PROVISIONAL / "manifest.json"
-        manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"seal": None}))
-        texts = {
-            "assertions.csv": "at,currency,balance,note\n",
-            "books.toml": "[books]\n",
-            "books/booked.json": "{}\n",
-            "books/2026-09.csv.csv": "a\n",
-            "notes.txt": "mine\n",
-        }
-        for name, text in texts.items():
-            (folder / "data" / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / "data" / name).write_text(text)
-        yield folder / "data"
+TEXTS = {
+    "assertions.csv": "at,currency,balance,note\n",
+    "books.toml": "[books]\n",
+    "books/booked.json": "{}\n",
+    "books/2026-09.csv.csv": "a\n",
+    "notes.txt": "mine\n",
+}
 
 
 @pytest.fixture
-def place(made, tmp_path, monkeypatch) -> Path:
-    """A working folder with a copy of it, and a backup."""
-    shutil.copytree(made, tmp_path / "data")
+def place(sealed, tmp_path, monkeypatch) -> Path:
+    """A working folder with a backup of a lake: a sealed and a provisional month, typed files."""
+    data = Path(shutil.copytree(sealed, tmp_path / "data"))
+    shutil.copytree(data / SEALED, data / PROVISIONAL)
+    manifest = data / PROVISIONAL / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"seal": None}))
+    for name, text in TEXTS.items():
+        (data / name).parent.mkdir(exist_ok=True)
+        (data / name).write_text(text)
     monkeypatch.setenv("SVC_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     back_up(tmp_path / "data", tmp_path / "backups")

@@ -18,7 +18,7 @@ import httpx
 
 from svc_analytics.api.client import TIMEOUT
 from svc_analytics.config import Settings
-from svc_analytics.extraction.run import extract
+from svc_analytics.extraction.update import read_missing
 from svc_analytics.lake.lake import Lake
 from svc_analytics.signing.secrets import Secret
 from tests.benchmarks.bare_server import PREFIX, serve
@@ -54,7 +54,7 @@ def fetch_all(base_url: str) -> int:
 def extract_all(base_url: str, folder: Path, workers: int = 8) -> int:
     """Extract everything into a new lake; count the rows."""
     settings = Settings(base_url, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY))
-    return sum(extract(Lake(folder), settings, workers=workers).rows.values())
+    return sum(read_missing(Lake(folder), settings, workers=workers).rows.values())
 
 
 @dataclass(frozen=True)

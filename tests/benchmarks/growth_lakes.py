@@ -17,7 +17,7 @@ from svc_analytics.coverage import Coverage
 from svc_analytics.instants import BEGINNING, MINUTE, to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.lake.writing.month_files import MonthClaim, MonthFiles, PublishStats
+from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import INSTANT, MONEY, PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
@@ -89,13 +89,11 @@ def make_lake(lake: Lake, shape: Shape) -> None:
         for part in parts(shape):
             for stream in STREAMS.values():
                 span = (part.period.start, part.period.end)
-                claim = MonthClaim(Coverage((span,)), confirmed=(span,))
-                rows, label = batches(stream, part), part.period.label
-                files[stream.name].write(label, rows, claim, None, incoming=())
+                rows, label, read = batches(stream, part), part.period.label, Coverage((span,))
+                files[stream.name].write(label, rows, None, read, confirmed=(span,))
         for each in files.values():
             before = Coverage(((BEGINNING, parts(shape)[0].period.start),))
-            claim = MonthClaim(before, confirmed=before.complete)
-            each.write(ORIGIN, (), claim, None, incoming=())
+            each.write(ORIGIN, (), None, before, confirmed=before.complete)
 
 
 def batches(

@@ -2,18 +2,34 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 import svc_analytics as svc
+from svc_analytics.backups.archive import Archive
+from svc_analytics.backups.backup import backup, verify_backup
+from svc_analytics.backups.restore import restore
+from svc_analytics.backups.targets import BucketTarget
+from svc_analytics.closing.verification.verify import verify_statement
+from svc_analytics.errors import LakeBusy
 from svc_analytics.files import cache_folder
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.sandbox import Running
 from tests.support import buckets
-from tests.support.altered import flip
-from tests.support.desks import Run
+from tests.support.altered import flip, kept, restored
+from tests.support.buckets import MemoryStore, keys_in
+from tests.support.closings import Closer
+from tests.support.desks import Desk, Run
+from tests.support.fake_service import FakeService
+from tests.support.publishing import after, before, read_all
 from tests.support.rings import rings
 from tests.support.sandboxes import sandbox
 
@@ -165,3 +181,88 @@ def test_an_empty_bucket_holds_no_lake(call, server):
     server.make_bucket("empty")
     done = call("status", "--data-dir", "s3://empty/lake")
     assert done.code == 1 and "no lake in s3://empty/lake: run svc-analytics extract" in done.err
+
+
+YEAR = [f"2025-{number:02}" for number in range(1, 13)]
+LEDGER = """
+ kind     currency  amount  fee   at                of
+ payment  btc       3       0.03  2025-01-10T09:00
+ payment  btc       2       0.02  2025-12-10T09:00
+ payment  btc       7       0.07  2026-01-10T09:00
+"""
+
+
+@pytest.mark.thorough
+def test_a_year_sealed_in_a_bucket_names_its_twelve_seals(url, settings, monkeypatch, tmp_path):
+    """3 + 2 btc were sold in 2025. A machine without a copy verifies the year, and states it."""
+    desk = Desk(
+        FakeService(now=datetime(2026, 11, 20, tzinfo=UTC)), replace(settings), Lakehouse(url)
+    )
+    closer = Closer(desk)
+    closer.serve(LEDGER)
+    for label in (*YEAR, "2025"):
+        assert closer.close(label).state == "sealed", label
+    monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "another"))
+    lake = Lakehouse(url)
+    lake.refresh()
+    folder = lake.path / "statements" / "2025"
+    facts = json.loads((folder / "manifest.json").read_text())
+    assert [each["label"] for each in facts["month_seals"]] == YEAR
+    assert verify_statement(folder, lake).holds
+    assert svc.statement(lake, "2025").summary["gross_sales"].tolist() == [5]
+    assert verify_statement(folder, lake, earlier=folder.parent / "chain.json").holds
+    keys = keys_in(url.split("/")[2])
+    assert {"lake/statements/2025.zip", "lake/statements/chain.json"} <= {*keys}
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("backup") / "data"
+    read_all(folder, before())
+    for name in ("books.toml", "statements/2026-10@Asia-Tehran/a b é مهر #%41.csv"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    (folder / "secret").touch(0o600)
+    return folder
+
+
+def test_a_backup_in_a_bucket_is_restored_and_the_older_one_too(filled, url, tmp_path):
+    """Each object is a plain file of the lake; damage is found there too."""
+    shutil.copytree(filled, tmp_path / "data")
+    lake, old = Lake(tmp_path / "data"), kept(filled)
+    first = backup(lake, url, progress=False)
+    read_all(lake.path, after())
+    (lake.path / "books.toml").unlink()
+    second = backup(lake, url, progress=False)
+    assert first.copied and 0 < len(second.copied) < len(old) and second.gone == ("books.toml",)
+    assert restored(url, tmp_path / "new") == kept(lake.path)
+    assert restored(url, tmp_path / "new", first.name) == old
+    assert (tmp_path / "data" / "secret").stat().st_mode & 0o777 == 0o600
+    assert verify_backup(url, progress=False).problems == ()
+    bucket = url.split("/")[2]
+    assert {f"lake/lake/{name}" for name in kept(lake.path)} <= buckets.keys_in(bucket)
+    buckets.copy_object(bucket, "lake/lake/lake.json", "lake/lake/payments/2026-10.parquet")
+    problems = verify_backup(url, progress=False).problems
+    assert [path for _, path, _ in problems] == ["payments/2026-10.parquet"]
+
+
+def test_a_lake_in_a_bucket_is_backed_up_and_restored_into_a_folder(filled, url, tmp_path):
+    """As its objects are now."""
+    buckets.copy(filled, url.split("/")[2], "lake")
+    backup(Lake(url), tmp_path / "backups", progress=False)
+    restore(tmp_path / "backups", tmp_path / "new", progress=False)
+    found, wanted = kept(tmp_path / "new"), kept(filled)
+    assert found == {name: body for name, body in wanted.items() if name in found}
+    assert wanted.keys() - found.keys() <= {"secret"}  # no object of a lake in a bucket
+
+
+def test_two_backups_at_once_in_one_bucket_are_75():
+    """Whoever was killed holds the lease for a minute; an error gives it back."""
+    store = MemoryStore()
+    one, other = (Archive(BucketTarget("s3://bucket/backups", store)) for _ in range(2))
+    with one.writing(), pytest.raises(LakeBusy, match="try again later"), other.writing():
+        pass
+    with pytest.raises(ValueError, match="of the work"), one.writing():
+        raise ValueError("of the work")
+    with other.writing():
+        pass

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.bucket import lease
-from svc_analytics.bucket.book import FILE
-from svc_analytics.bucket.mirror import open_folder
+from svc_analytics.bucket import writing
+from svc_analytics.bucket.mirror import BOOK_FILE, open_folder
 from svc_analytics.bucket.store import Version
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import LakeBusy, LakeChanged, StoreError
@@ -117,7 +116,7 @@ def test_a_file_of_the_copy_that_was_changed_or_lost_is_read_again(machines):
         for damage in (lambda path: path.write_text("torn"), Path.unlink):
             damage(ann.folder / MONTH)
             if book == "torn":
-                (ann.folder / FILE).write_text("{")
+                (ann.folder / BOOK_FILE).write_text("{")
             ann.refresh()
             assert (ann.folder / MONTH).read_text() == "whole"
 
@@ -199,7 +198,7 @@ def test_one_machine_writes_at_a_time(machines):
 def test_who_takes_over_learns_what_may_be_on_its_way(machines, monkeypatch):
     """A machine that died holds the lease until it is over; its months are then put anew."""
     ann, bob = machines.open("ann"), machines.open("bob")
-    monkeypatch.setattr(lease, "LENGTH", -1)
+    monkeypatch.setattr(writing, "LEASE_LENGTH", -1)
     with pytest.raises(OSError, match="a disk"), ann.writing(17):
         put(ann, "of ann")
         raise OSError("a disk")

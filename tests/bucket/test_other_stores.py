@@ -7,10 +7,9 @@ import pytest
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.bucket.store import Conflict, ObjectStore
-from svc_analytics.bucket.writing import probe
+from svc_analytics.bucket.store import Conflict, ObjectStore, probe
 from svc_analytics.errors import LakeChanged
-from svc_analytics.extraction import run
+from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import Request
 from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.warehouse import open_warehouse
@@ -70,7 +69,7 @@ def test_an_object_put_again_with_the_same_bytes_stops_no_writer(url):
 
 def extract(url: str, service: FakeService) -> None:
     with Client(SETTINGS, limiter=RateLimiter(60), transport=service.transport) as client:
-        run.extract(Lake(url), SETTINGS, Request(rereads=True), client=client)
+        update.read_missing(Lake(url), SETTINGS, Request(rereads=True), client=client)
 
 
 def counted(url: str) -> dict[str, int]:

@@ -10,12 +10,12 @@ import pytest
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.bucket import lease
+from svc_analytics.bucket import writing
 from svc_analytics.bucket.mirror import open_folder
 from svc_analytics.bucket.store import Conflict, Version
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import LakeChanged, StoreUnavailable
-from svc_analytics.extraction import run
+from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import PAYMENTS
@@ -44,7 +44,7 @@ class Losing(MemoryStore):
 @pytest.fixture(autouse=True)
 def leases_are_over_at_once(monkeypatch) -> Iterator[None]:
     """So that nothing but the conditions keeps two writers apart."""
-    monkeypatch.setattr(lease, "LENGTH", -1)
+    monkeypatch.setattr(writing, "LEASE_LENGTH", -1)
     yield
 
 
@@ -60,7 +60,7 @@ def extract(
 ) -> ExtractionResult:
     limiter = RateLimiter(SETTINGS.patience)
     with Client(SETTINGS, limiter=limiter, transport=transport or service.transport) as client:
-        return run.extract(lake, SETTINGS, Request(rereads=True), workers=1, client=client)
+        return update.read_missing(lake, SETTINGS, Request(rereads=True), workers=1, client=client)
 
 
 def held(lake: Lake) -> dict[str, int]:

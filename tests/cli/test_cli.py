@@ -24,7 +24,7 @@ from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.server import serve
 from svc_analytics.statements.reading import check_names
 from svc_analytics.storage import LocalStorage
-from svc_analytics.warehouse import catalogue
+from svc_analytics.warehouse import warehouse
 from svc_analytics.warehouse.view_builder import public_models
 from tests.support.fake_service import CHECKOUT_KEY
 
@@ -243,7 +243,7 @@ def test_status_shows_coverage_freshness_and_the_months_with_their_states(filled
 def test_views_lists_grain_and_remakes_the_file(filled, run, monkeypatch):
     """For other tools, and for people who look for a name; here a view and a macro of all."""
     few = [each for each in public_models() if each[0].name in ("ledger_entries", "statement_fees")]
-    monkeypatch.setattr(catalogue, "public_models", lambda: few)
+    monkeypatch.setattr(warehouse, "public_models", lambda: few)
     (filled / "analytics.duckdb").unlink()
     shown = run("views").out
     assert "ledger_entries" in shown and "statement_fees(starts_at, ends_at)" in shown

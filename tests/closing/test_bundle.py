@@ -16,10 +16,9 @@ from svc_analytics.errors import ConfigError, NoLake
 from svc_analytics.instants import now
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.connection import STORAGE_VERSION
 from svc_analytics.warehouse.view_builder import public_models
-from svc_analytics.warehouse.warehouse import open_warehouse
+from svc_analytics.warehouse.warehouse import describe_views, open_warehouse
 from tests.support.rings import rings
 from tests.warehouse.test_warehouse import LEDGER, extracted
 

@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 
 from svc_analytics import statement, verify_statement
-from svc_analytics.bucket.bundle import STATEMENTS
-from svc_analytics.bucket.keys import key_of_file
 from svc_analytics.bucket.mirror import open_folder
+from svc_analytics.bucket.objects import STATEMENTS, key_of_file
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.closing.seals import read_manifest, read_register
 from svc_analytics.errors import LakeBusy, LakeError, Unavailable

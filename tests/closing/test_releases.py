@@ -40,7 +40,7 @@ from svc_analytics.render import folder as forms
 from svc_analytics.render.document import Unknown
 from svc_analytics.statements.reading import read_period
 from svc_analytics.statements.statement import Statement, prepare
-from svc_analytics.warehouse.definitions import definitions_table
+from svc_analytics.warehouse.figures import definitions_table
 from tests.support.altered import OTHER, Change, Manifest, fact, forge, text, workbook
 from tests.support.closings import Closer, row_causes
 from tests.support.fake_service import payment

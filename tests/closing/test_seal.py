@@ -17,7 +17,7 @@ from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import write_description
 from svc_analytics.lake.layout import LAYOUT
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.warehouse.definitions import definitions_table
+from svc_analytics.warehouse.figures import definitions_table
 from tests.support.altered import fact, forge
 from tests.support.closings import Closer
 from tests.support.fake_service import payment, refund

@@ -13,7 +13,7 @@ from markdown.extensions.toc import slugify
 
 import svc_analytics
 from svc_analytics.statements.tables import TABLES
-from svc_analytics.warehouse.definitions import definitions_table
+from svc_analytics.warehouse.figures import definitions_table
 from svc_analytics.warehouse.models import read_checks
 from svc_analytics.warehouse.view_builder import public_models
 from tests.support.browsers import browser

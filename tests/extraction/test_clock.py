@@ -14,7 +14,7 @@ import pytest
 from svc_analytics.cli.commands.extract import extraction_json, extraction_text
 from svc_analytics.cli.commands.status import status_text
 from svc_analytics.errors import ConfigError
-from svc_analytics.extraction import run as run_module
+from svc_analytics.extraction import update
 from svc_analytics.extraction.clock import RunClock
 from svc_analytics.instants import BEGINNING, MINUTE, to_micros
 from svc_analytics.lake.status import lake_status
@@ -187,7 +187,7 @@ def misled(desk, monkeypatch) -> Desk:
     later = to_micros(NOW + MONTH)
     clock = RunClock(later, later - 5 * MINUTE, to_micros(NOW), later)
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "judge_clock", lambda *_: clock)
+        patch.setattr(update, "judge_clock", lambda *_: clock)
         patch.setattr(MonthFiles, "judged_at", property(lambda _: None, lambda *_: None), False)
         desk.extract()
     assert covered(desk) == (NOW + MONTH - minutes(5), NOW + MONTH)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from svc_analytics.extraction import sweep, workers
-from svc_analytics.lake import merge, month_file
+from svc_analytics.lake import month_file
 from svc_analytics.lake.index import month_index
 from svc_analytics.lake.layout import IDS_FOLDER
 from svc_analytics.lake.writing.month_files import MonthFiles
@@ -42,8 +42,7 @@ def months_read(monkeypatch) -> set[str]:
 
         monkeypatch.setattr(module, name, read)
 
-    for module in (month_file, merge):
-        watch(module, "read_groups", month_file.read_groups)
+    watch(month_file, "read_groups", month_file.read_groups)
     watch(month_index, "open_groups", month_index.open_groups)
     return found
 

@@ -11,7 +11,6 @@ import tqdm.auto
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import update
-from svc_analytics.extraction import update as progress
 from svc_analytics.extraction.update import extract, page_bar
 from svc_analytics.instants import BEGINNING, parse_bound
 from svc_analytics.lakehouse import Lakehouse
@@ -69,7 +68,7 @@ def test_the_views_of_other_tools_are_made_while_pages_come(desk, monkeypatch):
         on_begin()
         assert at_once.wait(30)
 
-    monkeypatch.setattr(update.run, "extract", read)
+    monkeypatch.setattr(update, "read_missing", read)
     extract(desk.lake, desk.settings)
     assert at_once.is_set()
 
@@ -78,4 +77,4 @@ def test_the_progress_has_no_total(terminal):
     """How many rows there are is not known, so no per cent is made up."""
     with page_bar() as bar:
         bar.show(PAYMENTS, 5, None)
-    assert "%" not in terminal.getvalue() and "{" not in progress._FORM.format(desc="", elapsed="")
+    assert "%" not in terminal.getvalue() and "{" not in update._FORM.format(desc="", elapsed="")

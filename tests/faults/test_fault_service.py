@@ -17,8 +17,7 @@ import pytest
 from svc_analytics.api import transport
 from svc_analytics.api.client import Client
 from svc_analytics.errors import ProtocolError, Unavailable
-from svc_analytics.extraction import run as run_module
-from svc_analytics.extraction import sweep
+from svc_analytics.extraction import sweep, update
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import parse_instant
 from svc_analytics.schema import PAYMENTS
@@ -69,7 +68,7 @@ def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(october, desk,
 
     october.intercept = intercept
     with Client(desk.settings, limiter=time.limiter(7200), transport=october.transport) as client:
-        run_module.extract(desk.lake, desk.settings, Request(), workers=1, client=client)
+        update.read_missing(desk.lake, desk.settings, Request(), workers=1, client=client)
     refused = sum(map(is_list, october.requests)) - 8
     assert 0 < refused < 60 * minutes / 5 and time.now < 60 * (minutes + 2)
     check_all(desk.lake, desk.service)

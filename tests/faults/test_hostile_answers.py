@@ -27,12 +27,11 @@ from svc_analytics.api import responses, transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.errors import SvcError
-from svc_analytics.extraction import lookups, sweep
-from svc_analytics.extraction import run as run_module
+from svc_analytics.extraction import lookups, sweep, update
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.receipts.online import OnlineVerifier
+from svc_analytics.receipts.bulk import OnlineVerifier
 from svc_analytics.records import page
 from svc_analytics.schema import SIDE_STREAMS
 from svc_analytics.signing.receipts import PROVEN, Verdict
@@ -223,7 +222,7 @@ class Scenario:
                 with self._client(limiter) as client:
                     lake, settings, asked = self.desk.lake, self.desk.settings, Request(**request)
                     workers = self.chance.choice([1, 1, 3])
-                    run_module.extract(lake, settings, asked, workers=workers, client=client)
+                    update.read_missing(lake, settings, asked, workers=workers, client=client)
             finally:
                 world.end_run()
 

@@ -103,6 +103,12 @@ def of_another_merchant(desk: Desk) -> Path:
 
 
 Hurt = Callable[[Desk], Any]
+
+
+def copied_as(name: str) -> Hurt:
+    return lambda desk: shutil.copy(october(desk), october(desk).with_name(f"{name}.parquet"))
+
+
 DAMAGED: dict[str, Hurt] = {
     "cut short": lambda desk: october(desk).write_bytes(october(desk).read_bytes()[:-100]),
     "empty": lambda desk: october(desk).write_bytes(b""),
@@ -169,15 +175,9 @@ BROUGHT_IN: dict[str, Hurt] = {
     "somebody's table": lambda desk: pq.write_table(
         pa.table({"x": [1]}), october(desk).with_name("notes.parquet")
     ),
-    "a copy under another name": lambda desk: shutil.copy(
-        october(desk), october(desk).with_name("copy.parquet")
-    ),
-    "a copy under another month": lambda desk: shutil.copy(
-        october(desk), october(desk).with_name("2026-07.parquet")
-    ),
-    "a later copy": lambda desk: shutil.copy(
-        october(desk), october(desk).with_name("2026-10 (1).parquet")
-    ),
+    "a copy under another name": copied_as("copy"),
+    "a copy under another month": copied_as("2026-07"),
+    "a later copy": copied_as("2026-10 (1)"),
 }  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from svc_analytics.files import atomic_write
 from svc_analytics.lake import month_file
 from svc_analytics.lake.footer import Shared
 from svc_analytics.lake.index import hashes as hash_file
-from svc_analytics.lake.index import hashes as hash_pile
 from svc_analytics.lake.index import month_index, parents
 from svc_analytics.lake.index.hashes import (
     Hashes,
@@ -266,8 +265,8 @@ def test_a_first_extraction_searches_no_file_for_the_values_of_another(service, 
 
 def test_two_piles_on_disk_share_a_hash_or_none(tmp_path, monkeypatch):
     """A record may wait in two months: they are then published together."""
-    monkeypatch.setattr(hash_pile, "BLOCK", 10)
-    monkeypatch.setattr(hash_pile, "PORTION", 40)
+    monkeypatch.setattr(hash_file, "BLOCK", 10)
+    monkeypatch.setattr(hash_file, "PORTION", 40)
     one, other = HashPile(tmp_path), HashPile(tmp_path)
     for part in np.split(np.arange(0, 2**60, 2**53, np.uint64), 8):
         one.add(part)

@@ -45,6 +45,12 @@ def filled(desk) -> Desk:
     return extracted(desk)
 
 
+def group_sizes(desk: Desk) -> list[int]:
+    """The rows of each row group of October."""
+    metadata = pq.read_metadata(desk.lake.month_path(PAYMENTS, "2026-10"))
+    return [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
+
+
 def content(lake: Lake) -> dict[str, bytes]:
     files = [path for path in lake.path.rglob("*.parquet") if path.is_file()]
     return {str(path.relative_to(lake.path)): path.read_bytes() for path in files}
@@ -102,9 +108,7 @@ def test_merging_in_small_steps_gives_the_file_of_one_step(filled, monkeypatch, 
         small.extract(end=end)
     small.extract()
     assert small.ids() == filled.ids()
-    groups = pq.read_metadata(small.lake.month_path(PAYMENTS, "2026-10"))
-    sizes = [groups.row_group(n).num_rows for n in range(groups.num_row_groups)]
-    assert set(sizes[:-1]) == {16} and ROW_GROUP <= 50_000
+    assert set(group_sizes(small)[:-1]) == {16} and ROW_GROUP <= 50_000
 
 
 def test_large_rows_make_small_row_groups(service, desk, monkeypatch):
@@ -186,7 +190,7 @@ def test_where_links_are_refused_files_are_copied(filled, monkeypatch):
     def refuse(*_: Any) -> None:
         raise OSError(errno.EPERM, "no links here")
 
-    monkeypatch.setattr("svc_analytics.lake.snapshot.os.link", refuse)
+    monkeypatch.setattr("svc_analytics.lake.lake.os.link", refuse)
     assert len(filled.lake.sql("from payments")) == 200
 
 

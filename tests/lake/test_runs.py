@@ -13,9 +13,9 @@ from svc_analytics.coverage import Coverage, difference
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import DAY, to_micros
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.runs.month_merge import Dropped
-from svc_analytics.lake.runs.run_file import RunFolder
 from svc_analytics.lake.writing import publisher
+from svc_analytics.lake.writing.month_merge import Dropped
+from svc_analytics.lake.writing.waiting import RunFolder
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.schema import PAYMENTS, Stream
 from tests.simulation.disk import Disk, failure

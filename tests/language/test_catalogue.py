@@ -45,8 +45,7 @@ from svc_analytics.statements.explain import CONTRIBUTION, DENOMINATOR, NUMERATO
 from svc_analytics.statements.moved import LABELS, OF
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.acknowledgements import Acknowledgement
-from svc_analytics.warehouse.definitions import NEEDS, SIGNS, label_of
-from svc_analytics.warehouse.figures import figure_groups, stated_figures
+from svc_analytics.warehouse.figures import NEEDS, SIGNS, figure_groups, label_of, stated_figures
 from svc_analytics.warehouse.models import read_macros, read_models, read_statement_macros
 from svc_analytics.warehouse.sql_text import english_of, message_of
 from svc_analytics.webhooks import reconcile

@@ -182,11 +182,16 @@ def test_rows_of_many_long_lines_are_not_held_together(tmp_path):
     assert found[0] == A and found[-1] == B and peak < 60_000_000
 
 
+def pipe(monkeypatch: pytest.MonkeyPatch, content: str) -> None:
+    """Let stdin be a pipe with this text."""
+    buffer = io.BufferedReader(io.BytesIO(content.encode()))  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": buffer}))
+
+
 def test_stdin_says_by_its_content_what_it_is(monkeypatch):
     """For pipes: JSON, CSV and text have no suffix there."""
     for content in (f'{{"receipt":"{A}"}}\n', f"receipt,n\n{A},1\n", f"{A}\n"):
-        buffer = io.BufferedReader(io.BytesIO(content.encode()))  # type: ignore[arg-type]
-        monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": buffer}))
+        pipe(monkeypatch, content)
         assert [batch.tokens for batch in read_sources(["-"])] == [[A]]
 
 
@@ -326,8 +331,7 @@ def test_files_with_other_columns_have_nothing_there(tmp_path):
 
 def test_stdin_is_kept_too(monkeypatch, tmp_path):
     """A pipe cannot be read twice: it waits on the disk."""
-    buffer = io.BufferedReader(io.BytesIO(f"receipt,n\n{A},1\n".encode()))  # type: ignore[arg-type]
-    monkeypatch.setattr("sys.stdin", type("Stdin", (), {"buffer": buffer}))
+    pipe(monkeypatch, f"receipt,n\n{A},1\n")
     with open_kept(["-"], None, ["n"], OUTPUT.names) as (sources, columns):
         found = list(read_sources(sources, None, columns.names))
     assert [(batch.source, batch.cells) for batch in found] == [("stdin", (("1",),))]

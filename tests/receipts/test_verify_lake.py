@@ -1,28 +1,40 @@
 """The verdicts the lake keeps: complete, renewed only where something changed, secret-free."""
 
 from typing import Any
+from unittest.mock import create_autospec
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from filelock import FileLock
 
+from svc_analytics.api.client import Client
 from svc_analytics.config import Settings
-from svc_analytics.errors import ConfigError, LakeBusy, LakeError
+from svc_analytics.errors import (
+    ApiError,
+    ConfigError,
+    KeyRefused,
+    LakeBusy,
+    LakeError,
+    NotFound,
+    Unavailable,
+)
 from svc_analytics.lake.side_files import read_about, read_side_file, replace_file
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.receipts import verify_lake as module
+from svc_analytics.receipts.bulk import OnlineVerifier
 from svc_analytics.receipts.lake_months import count_codes
 from svc_analytics.receipts.verify_lake import ring_fingerprint, verify_lake, verify_month
-from svc_analytics.signing.receipts import FACTS
+from svc_analytics.signing.receipts import FACTS, Verdict
 from svc_analytics.signing.secrets import parse_secrets
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.altered import flip
 from tests.support.closings import findings_of
 from tests.support.fake_service import MERCHANT_ID, payment
 from tests.support.prepared import extracted
-from tests.support.receipt_material import SECRET, signed
+from tests.support.receipt_material import FACTS as STATED
+from tests.support.receipt_material import RING, SECRET, signed
 
 KEPT = Settings(receipt_secrets=parse_secrets(SECRET))
 Record = dict[str, Any]
@@ -192,3 +204,66 @@ def test_without_a_secret_or_beside_another_run_nothing_is_verified(lake, monkey
     with FileLock(lake.path / ".receipts.lock"), pytest.raises(LakeBusy):
         verify_lake(lake, KEPT)
     assert sorted(statuses(lake).values()) == ["missing", *["not_checked"] * 4]
+
+
+UNSURE = Verdict("bad_signature", "unsure")
+RECORD = STATED | {"id": STATED["payment_id"], "status": "completed"}
+
+
+def opinion(token: str, verified: Any, payment: Any = None) -> tuple[Verdict, list[str]]:
+    """Ask a service that answers so; return the verdict, and what it was asked for."""
+    client = create_autospec(Client, instance=True)
+    client.me.return_value = [{"id": STATED["merchant_id"]}]
+    client.verify_receipt.side_effect = [verified]
+    client.payment.side_effect = [payment or NotFound("gone")]
+    found = OnlineVerifier(client, RING).verify(token, UNSURE)
+    return found, [call.args[0] for call in client.method_calls[1:]]
+
+
+FORGED = signed(STATED, "forged")
+REFUSALS: dict[str, Any] = {
+    "invalid": ApiError("no", status=422, codes=("PAY_RECEIPT_INVALID",)),
+    "valid is false": {"valid": False, "payment": RECORD},
+    "too large": ApiError("no", status=413),
+    "validation": ApiError("no", status=400, codes=("VALIDATION_FAILED",)),
+}
+
+
+@pytest.mark.parametrize("answer", REFUSALS.values(), ids=REFUSALS.keys())
+def test_a_refused_token_is_held_against_the_payment(answer):
+    """The durable proof is the record (contract, Events 8); no refusal stops the run."""
+    found, asked = opinion(FORGED, answer, RECORD)
+    assert asked == [FORGED, STATED["payment_id"]]
+    assert found.verdict == "bad_signature"
+    assert "the record holds the same facts (the service does not verify it)" in found.reason
+
+
+def test_a_verified_token_is_valid_though_no_secret_of_ours_signed_it():
+    """Then the ring lacks a secret, and the reason says so."""
+    found, _ = opinion(FORGED, {"valid": True, "payment": RECORD})
+    assert found.verdict == "valid" and "lacks a secret that is in force" in found.reason
+
+
+def test_verified_facts_are_still_compared():
+    """The service's word for a token is no word for facts that its record does not hold."""
+    found, _ = opinion(signed(STATED), {"valid": True, "payment": RECORD | {"amount": "1"}})
+    assert found.verdict == "facts_mismatch"
+
+
+def test_a_payment_that_the_service_does_not_have_is_unknown():
+    """Rightly signed, refused, and not found."""
+    assert opinion(signed(STATED), REFUSALS["invalid"])[0].verdict == "unknown_payment"
+
+
+def test_no_other_than_an_id_of_the_service_is_asked_for():
+    """The id in a token is whatever its maker wrote."""
+    token = signed(STATED | {"payment_id": "../payouts"})
+    found, asked = opinion(token, REFUSALS["invalid"], RECORD)
+    assert found.verdict == "unknown_payment" and asked == [token]
+
+
+@pytest.mark.parametrize("error", [KeyRefused("401", status=401), Unavailable("away", status=503)])
+def test_a_refused_key_or_an_absent_service_is_no_verdict(error):
+    """401 and 503 say nothing of a token: the command ends with them."""
+    with pytest.raises(type(error)):
+        opinion(FORGED, error)

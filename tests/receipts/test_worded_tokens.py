@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import json_values
-from svc_analytics.receipts.texts.worded_tokens import tokens_in
 from svc_analytics.receipts.token_files import read_sources
+from svc_analytics.receipts.tokens import tokens_in
 from svc_analytics.receipts.verify_files import verify_receipts
 from tests.support.receipt_material import FACTS, SECRET, signed
 from tests.support.unit_material import examples
@@ -158,10 +158,7 @@ DOCUMENTS: dict[str, tuple[str, Rows]] = {
         json.dumps({"id": 1, "custom_fields": [{"id": 2, "value": "x"}, {"value": A}]}, indent=1),
         [(9, A)],
     ),
-    "objects over lines": (
-        f'{{\n"token": "{A}"\n}}\n{{\n"token": "{B}"\n}}\n',
-        [(2, A), (5, B)],
-    ),
+    "objects over lines": (f'{{\n"token": "{A}"\n}}\n{{\n"token": "{B}"\n}}\n', [(2, A), (5, B)]),
     "nested in lines": (
         json.dumps({"fields": {"custom": [{"value": None}, {"value": A}]}})
         + "\n"

@@ -21,7 +21,7 @@ from svc_analytics.money import format_amount
 from svc_analytics.render.external import FIGURES, MOVED, WORTH, convert
 from svc_analytics.render.face import Face
 from svc_analytics.statements.statement import Statement
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 from tests.support.full_scan.rows import Books, Entry
 from tests.support.full_scan.values import share
 from tests.support.seeded_lakes import make_seeded_lake, state

@@ -12,7 +12,7 @@ from svc_analytics.formatting.tables import to_objects
 from svc_analytics.messages import Message
 from svc_analytics.render import formats
 from svc_analytics.render.document import Reason, Unknown, reason_facts, reasons_of
-from svc_analytics.warehouse.definitions import definitions_table
+from svc_analytics.warehouse.figures import definitions_table
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
 

@@ -22,7 +22,7 @@ from svc_analytics.render import front
 from svc_analytics.render import tables as page_tables
 from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.render.tables import SHOWN, StatementTables
-from svc_analytics.warehouse.definitions import definitions_table
+from svc_analytics.warehouse.figures import definitions_table
 from tests.render.test_forms_journal import bean_check, postings
 from tests.support.browsers import Markup
 from tests.support.ledgers import PERSIAN

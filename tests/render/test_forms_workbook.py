@@ -18,7 +18,7 @@ from svc_analytics.render.workbook import cells as workbook_cells
 from svc_analytics.render.workbook import workbook
 from svc_analytics.render.workbook.tables import significant_digits
 from svc_analytics.statements.statement import Statement
-from svc_analytics.warehouse.definitions import definitions_table, label_of
+from svc_analytics.warehouse.figures import definitions_table, label_of
 from tests.support.fake_service import NOW
 from tests.support.ledgers import PERSIAN
 from tests.support.prepared import once

@@ -19,13 +19,12 @@ import pyarrow.parquet as pq
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.bucket import lease
-from svc_analytics.bucket.keys import is_month
+from svc_analytics.bucket import writing
 from svc_analytics.bucket.mirror import open_folder
+from svc_analytics.bucket.objects import is_month
 from svc_analytics.bucket.store import Conflict, LakeStore, Version
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import StoreUnavailable, SvcError
-from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.lake.lake import Lake
@@ -189,7 +188,7 @@ class Machines(Simulation):
             self.disk.installed(),
             installed(world, lambda: run.skew),
             sized(self.plan),
-            patch.object(lease, "LENGTH", self.length),  # seconds, after which it is over
+            patch.object(writing, "LEASE_LENGTH", self.length),  # seconds, after which it is over
             suppress(Killed),
         ):
             for number in range(1, len(chosen)):
@@ -212,7 +211,7 @@ class Machines(Simulation):
             limiter = RateLimiter(SETTINGS.patience, lambda: self.world.now)
             with Client(SETTINGS, limiter=limiter, transport=wire) as client:
                 request = Request(**asked)
-                return run_module.extract(
+                return update.read_missing(
                     lake, SETTINGS, request, workers=run.workers, client=client
                 )
 

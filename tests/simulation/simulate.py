@@ -33,8 +33,7 @@ import click
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.errors import LakeError, SvcError
-from svc_analytics.extraction import run as run_module
-from svc_analytics.extraction import sweep, workers
+from svc_analytics.extraction import sweep, update, workers
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import MINUTE, SECOND
 from svc_analytics.lake import month_file
@@ -120,7 +119,7 @@ class Simulation:
             try:
                 with Client(SETTINGS, limiter=limiter, transport=wire) as client:
                     request = Request(**run.request)
-                    run_module.extract(
+                    update.read_missing(
                         self.lake, SETTINGS, request, workers=run.workers, client=client
                     )
             except SvcError as error:

@@ -12,19 +12,20 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from svc_analytics import files
 from svc_analytics.extraction import clock, segments
 from svc_analytics.extraction import plan as plan_module
 from svc_analytics.instants import HOUR
-from svc_analytics.lake import merge, month_file
+from svc_analytics.lake import month_file
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.side_files import QuarantineUpdate
 from svc_analytics.lake.writing import month_files, publisher
 from svc_analytics.lake.writing.month_files import MonthFiles
 from svc_analytics.lake.writing.publisher import StreamPublisher as Publisher
-from svc_analytics.lake.writing.write_buffer import WriteBuffer
+from svc_analytics.lake.writing.waiting import WriteBuffer
 from svc_analytics.periods import month_of
 from svc_analytics.records import page
 from tests.simulation import simulate
@@ -95,7 +96,7 @@ def _add(stream: Any, path: Path, incoming: Any) -> Iterator[Any]:
     """Put new rows beside the held ones, without looking whether they are the same."""
     held = month_file.read_groups(path) if path.exists() else ()
     rows = [*held, with_derived(stream, incoming)]
-    yield merge.in_order(stream, merge.pa.concat_tables(rows))
+    yield month_file.in_order(stream, pa.concat_tables(rows))
 
 
 def _moves(plan: Plan) -> bool:

@@ -17,9 +17,9 @@ from svc_analytics.periods import month, parse_period
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.explain import explain_period, origin_of, read_records
 from svc_analytics.statements.statement import Statement, statement
-from svc_analytics.warehouse.definitions import find_figure
 from svc_analytics.warehouse.figures import (
     Figure,
+    find_figure,
     other_figures,
     read_figures,
     stated_figures,

@@ -19,7 +19,7 @@ import pytest
 from svc_analytics.api.client import Client
 from svc_analytics.cli import app
 from svc_analytics.config import Settings
-from svc_analytics.extraction import clock, run, segments
+from svc_analytics.extraction import clock, segments, update
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.lakehouse import Lakehouse
@@ -95,7 +95,7 @@ class Desk:
             replaced(clock, "machine_clock", self._machine_clock()),
             Client(self.settings, limiter=limiter, transport=self.service.transport) as client,
         ):
-            return run.extract(
+            return update.read_missing(
                 self.lake,
                 self.settings,
                 Request(**request),

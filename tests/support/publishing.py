@@ -13,12 +13,11 @@ from unittest.mock import patch
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
-from svc_analytics.extraction import run, sweep, workers
+from svc_analytics.extraction import sweep, update, workers
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.runs import run_file
-from svc_analytics.lake.writing import publisher
+from svc_analytics.lake.writing import publisher, waiting
 from tests.simulation.virtual import World, installed
 from tests.support.desks import SETTINGS
 from tests.support.fake_service import NOW, FakeService, payment, payout, refund, spread
@@ -62,7 +61,7 @@ def spilling(service: FakeService) -> Iterator[None]:
         patch.object(publisher, "_is_read", lambda period, read: period.label < "2026-10"),
         patch.object(sweep, "BATCH_PAGES", 1),
         patch.object(workers, "BUFFER_LIMIT", 1),
-        patch.object(run_file, "GROUP_ROWS", 4),
+        patch.object(waiting, "GROUP_ROWS", 4),
     ):
         yield
 
@@ -74,7 +73,7 @@ def read_all(lake: Path, service: FakeService, *, spills: bool = False) -> None:
         try:
             with Client(SETTINGS, limiter=limiter, transport=service.transport) as client:
                 request = Request(rereads=True)
-                run.extract(Lake(lake), SETTINGS, request, workers=1, client=client)
+                update.read_missing(Lake(lake), SETTINGS, request, workers=1, client=client)
         finally:
             world.end_run()
 

@@ -22,11 +22,9 @@ from svc_analytics.instants import DAY, HOUR, to_micros
 from svc_analytics.lake.index import hashes
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import RUNS_FOLDER
-from svc_analytics.lake.runs import month_merge, run_file
-from svc_analytics.lake.runs import month_merge as slices
 from svc_analytics.lake.side_files import QuarantinedRecord
-from svc_analytics.lake.writing import publisher
-from svc_analytics.lake.writing.write_buffer import WriteBuffer
+from svc_analytics.lake.writing import month_merge, publisher, waiting
+from svc_analytics.lake.writing.waiting import WriteBuffer
 from svc_analytics.lake.writing.writer import LakeWriter, open_writer
 from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import PAYMENTS
@@ -79,8 +77,8 @@ def small_portions() -> Iterator[None]:
     """Let every month that is being read be spilled, in groups and slices of a few rows."""
     with (
         patch.object(publisher, "LARGE_MONTH", -1),
-        patch.object(run_file, "GROUP_ROWS", 2),
-        patch.object(slices, "SLICE_ROWS", 3),
+        patch.object(waiting, "GROUP_ROWS", 2),
+        patch.object(month_merge, "SLICE_ROWS", 3),
         patch.object(month_merge, "KEPT_VERSIONS", 1),
         patch.object(hashes, "BLOCK", 2),
         patch.object(hashes, "PORTION", 3),

@@ -1,8 +1,11 @@
-"""The side tables of a statement: figures that an accountant can check by hand."""
+"""Figures that an accountant can check by hand, each read once, and said in words."""
 
+import json
+from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,13 +13,24 @@ import pytest
 
 from svc_analytics.cli.commands.statement import statement_text
 from svc_analytics.errors import ConfigError
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import quarantine_path
+from svc_analytics.lake.side_files import read_side_file, replace_file
+from svc_analytics.messages import Message
 from svc_analytics.render import page
+from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.statement import statement
 from svc_analytics.statements.tables import days_of, read_tables
+from svc_analytics.warehouse.figure_sql import counted_apart
+from svc_analytics.warehouse.figures import summary_figures
 from svc_analytics.warehouse.models import read_footings
-from svc_analytics.warehouse.warehouse import open_warehouse
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+from tests.benchmarks.growth_lakes import NEWEST, Shape, make_lake
 from tests.statements.test_statement import make, more
+from tests.support.desks import Desk
+from tests.support.fake_service import payment
+from tests.support.prepared import extracted
 
 __all__ = ["make"]  # a fixture
 
@@ -188,3 +202,69 @@ def test_a_lake_without_records_has_empty_typed_tables(make, desk):
     assert all(isinstance(table, pa.Table) for table in again.values())
     assert [t.schema for t in empty.tables.values()] == [t.schema for t in full.tables.values()]
     assert (empty.tables["summary"].num_rows, empty.status) == (0, "final")
+
+
+MANY = 24_000
+START, END = NEWEST.shift(-11).start, NEWEST.end
+BOUNDS = "(make_timestamptz($start::bigint), make_timestamptz($end::bigint))"
+EDGES = {"start": START, "end": END}
+
+
+def scans(step: dict[str, Any]) -> Iterator[int]:
+    """Yield how many rows each reading of files took, of a step of a query and those below it."""
+    yield step.get("rows_scanned", 0)
+    for below in step.get("children", []):
+        yield from scans(below)
+
+
+def whole_readings(warehouse: Warehouse, query: str) -> int:
+    """Answer a query, and return how often it read all payments."""
+    explained = f"explain (analyze, format json) {query}"
+    [(_, profile)] = warehouse._connection.execute(explained, EDGES).fetchall()
+    steps = json.loads(profile)["operator"]
+    return sum(rows >= MANY for step in steps for rows in scans(step))
+
+
+@pytest.mark.thorough
+def test_a_years_summary_reads_its_payments_twice(tmp_path):
+    """Once for its sums and once for its customers."""
+    make_lake(Lake(tmp_path), Shape(MANY, months=12, newest=1 / 12))
+    readings = 0
+    with open_warehouse(Lake(tmp_path), period=(START, END)) as warehouse:
+        for name, signature in counted_apart(summary_figures()).items():
+            query = f"from {name}{BOUNDS}"
+            readings += whole_readings(warehouse, query)
+            warehouse.keep(name, query, EDGES, signature)
+        readings += whole_readings(warehouse, f"from statement_summary{BOUNDS}")
+    assert readings == 2
+
+
+ODD = payment(9, "2026-10-15T12:00:00Z", "5", "0") | {"amount": "9.x"}
+SAID = "payment of 9.x usdt: amount: not a plain decimal amount: '9.x'"
+
+
+@pytest.fixture
+def odd(desk) -> Desk:
+    """A lake with one record that could not be held, and one that breaks a rule."""
+    desk.service.payments = [ODD, payment(2, "2026-10-09T12:00:00Z") | {"fee_bearer": None}]
+    return extracted(desk)
+
+
+def test_a_record_that_was_set_aside_keeps_its_reason_as_a_message(odd):
+    """Within it stands what its amount is, in the quarantine and in a statement's findings."""
+    [kept] = read_side_file(quarantine_path(odd.lake.path, PAYMENTS))["message"].to_pylist()
+    assert [*Message.from_json(json.loads(kept)).codes()] == ["record.wrong", "amount.not_plain"]
+    checks = statement(odd.lake, "2026-10").tables["checks"].to_pylist()
+    [found] = [row["message"] for row in checks if row["detail"] == SAID]
+    codes = [*Message.from_json(json.loads(found)).codes()]
+    assert codes == ["finding.rejected_of", "record.wrong", "amount.not_plain"]
+
+
+def test_a_quarantine_of_an_earlier_release_is_read_as_before(odd):
+    """It has no messages."""
+    path = quarantine_path(odd.lake.path, PAYMENTS)
+    table = read_side_file(path).drop_columns(["message"])
+    replace_file(odd.lake.storage.write(path), table.schema, [table])
+    assert SAID in statement(odd.lake, "2026-10").tables["checks"]["detail"].to_pylist()
+    odd.extract(rereads=True)
+    assert odd.lake.sql("select reason from stg_quarantine")["reason"][0] in SAID

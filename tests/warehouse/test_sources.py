@@ -18,7 +18,7 @@ from svc_analytics.periods import read_label
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 from svc_analytics.statements.reading import Basis, read_period
 from svc_analytics.statements.statement import statement
-from svc_analytics.warehouse import sales
+from svc_analytics.warehouse import sources
 from svc_analytics.warehouse.other_months import months_booked_in
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.altered import flip_column
@@ -53,7 +53,7 @@ def test_a_lake_without_any_file_of_payments_is_refused(seeded):
 
 def test_a_damaged_file_that_a_bound_cuts_is_named(seeded, monkeypatch):
     """Its payments are read through DuckDB, whose own words about it are not shown."""
-    monkeypatch.setattr(sales, "_is_cut", lambda footer, months: bool(footer.ends))
+    monkeypatch.setattr(sources, "_is_cut", lambda footer, months: bool(footer.ends))
     path = seeded.month_path(PAYMENTS, "2026-07")
     flip_column(path, "charged_amount")
     with pytest.raises(LakeError) as caught:

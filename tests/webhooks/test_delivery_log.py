@@ -140,10 +140,7 @@ def test_every_line_gets_one_verdict(lines, expected):
 
 @pytest.mark.parametrize(
     ("signed_at", "expected"),
-    [
-        ("2026-11-09T23:55:00Z", "valid"),
-        ("2026-11-10T00:05:01Z", "bad_signature"),
-    ],
+    [("2026-11-09T23:55:00Z", "valid"), ("2026-11-10T00:05:01Z", "bad_signature")],
 )
 def test_the_clock_may_be_five_minutes_off_in_both_directions(signed_at, expected):
     """Against `received_at`, not against today."""

@@ -24,7 +24,8 @@ from svc_analytics.statements.explain import (
     NUMERATOR,
     Explanation,
 )
-from svc_analytics.warehouse.definitions import (
+from svc_analytics.warehouse.figures import (
+    Figure,
     definitions_table,
     describe,
     find_figures,
@@ -32,7 +33,6 @@ from svc_analytics.warehouse.definitions import (
     in_sentence,
     label_of,
 )
-from svc_analytics.warehouse.figures import Figure
 
 _WIDEST = 96
 _MARGIN = " " * 4

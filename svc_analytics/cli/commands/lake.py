@@ -25,11 +25,11 @@ from svc_analytics.render.findings import shown_findings
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
-from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
 from svc_analytics.warehouse.several_lakes import beside
+from svc_analytics.warehouse.warehouse import describe_views
 
 _ACCEPTED = ("acknowledged_reason", "acknowledged_by")
 _DBT_HEAD = """\

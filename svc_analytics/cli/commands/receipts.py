@@ -26,7 +26,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.periods import GREGORIAN, parse_month
 from svc_analytics.periods import month as utc_month
-from svc_analytics.receipts.bulk import VerifyOnline
+from svc_analytics.receipts.bulk import OnlineVerifier, VerifyOnline
 from svc_analytics.receipts.lake_months import count_codes
 from svc_analytics.receipts.token_files import read_sources
 from svc_analytics.receipts.verify_files import (
@@ -208,7 +208,6 @@ def _online_verifier(settings: Settings, online: bool) -> Iterator[VerifyOnline 
         yield None
         return
     from svc_analytics.api.client import Client
-    from svc_analytics.receipts.online import OnlineVerifier
 
     settings.require_service()
     with Client(settings, workers=1) as client:

@@ -36,7 +36,7 @@ from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.reading import check_names
 from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.tables import table_digest
-from svc_analytics.warehouse.definitions import definitions_digest
+from svc_analytics.warehouse.figures import definitions_digest
 
 LONGEST = 80
 PROGRAM = ("tool_version", "program_digest", "definitions_digest")  # what wrote a statement

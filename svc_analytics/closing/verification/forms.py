@@ -31,7 +31,7 @@ from svc_analytics.render.datapackage import DATA_PACKAGE
 from svc_analytics.render.document import Document
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS, Output, write_files
 from svc_analytics.render.formats import DOCUMENTS, form_of
-from svc_analytics.warehouse.definitions import GLOSSARY, definitions_table, label_of, labels_of
+from svc_analytics.warehouse.figures import GLOSSARY, definitions_table, label_of, labels_of
 
 _UNREADABLE = (
     *(OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError),

@@ -362,17 +362,14 @@ def spans(piles: Sequence[HashPile]) -> Iterator[Span]:
 
 def doubles(piles: Sequence[HashPile]) -> Hashes:
     """Return the hashes that occur more than once in all these piles, in order."""
-    return np.concatenate([np.empty(0, np.uint64), *map(repeated, _joined(piles))])
+    joined = (join(pile.read(span) for pile in piles) for span in spans(piles))
+    return np.concatenate([np.empty(0, np.uint64), *map(repeated, joined)])
 
 
 def share_any(one: HashPile, other: HashPile) -> bool:
     """Whether a hash is in both piles."""
     both = spans([one, other])
     return any(bool(is_among(one.read(span), other.read(span)).any()) for span in both)
-
-
-def _joined(piles: Sequence[HashPile]) -> Iterator[Hashes]:
-    return (join(pile.read(span) for pile in piles) for span in spans(piles))
 
 
 def _read(file: BinaryIO, start: int, end: int) -> Hashes:

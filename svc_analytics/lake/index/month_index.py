@@ -40,6 +40,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import IDS_FOLDER
 from svc_analytics.schema import PAYMENTS, Stream, is_within
 
+Values = tuple[str, ...] | None  # of a column; None where there are too many
+
 INDEXED = MappingProxyType({PAYMENTS.name: ("id", "receipt_no", "reference_id")})
 
 
@@ -207,6 +209,35 @@ class MonthIndex:
                 yield label, rows
                 texts = texts.without(rows["id"]) if column == "id" else texts
 
+    def shared(self, others: Collection[str], known: Shared, new: Iterable[pa.Table]) -> Shared:
+        """Return the values that a month's footer is to list: known ones, and new ones of others.
+
+        A column of which nothing is known stays so: its values were not all looked for.
+        """
+        columns = shared_columns(self._stream)
+        values: dict[str, Values] = {name: known.get(name, ()) for name in columns}
+        wanted = [column for column in columns if values[column] is not None]
+        narrow = (table.select(wanted) for table in new)
+        for rows in joined(narrow, _BATCH) if wanted and others else ():
+            for column in wanted:
+                values[column] = self._with_new([*others], column, values[column], rows[column])
+        return values
+
+    def _with_new(
+        self, others: list[str], column: str, known: Values, values: pa.ChunkedArray
+    ) -> Values:
+        """Add the values that other months hold to those known; nothing if too many."""
+        if known is None:
+            return None
+        sought = pa.chunked_array([values.drop_null().unique()], pa.string())
+        texts = SoughtTexts.of(sought).without(pa.chunked_array([known], pa.string()))
+        shared = {*known}
+        for label in self.may_hold(others, column, texts.hashes):
+            held = self.held(label, column, texts)
+            shared.update(held.to_pylist())
+            texts = texts.without(pa.chunked_array([held])) if len(held) else texts
+        return tuple(sorted(shared)) if len(shared) <= MOST_SHARED else None
+
     def _find(self, label: str, column: str, texts: SoughtTexts) -> tuple[str, Matches]:
         """Return where the texts may be in a version of a month; of none without an index."""
         with suppress(OSError, ValueError):
@@ -267,7 +298,9 @@ def open_groups(path: Path, name: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
     """
     try:
         with pa.OSFile(str(path)) as source:
-            _read_nothing_ahead(source.fileno())
+            # Else the system would fetch the columns beside what is read, too.
+            with suppress(AttributeError, OSError):  # only where there is a call for it
+                os.posix_fadvise(source.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
             footer = signed_footer(source)
             metadata = pq.read_metadata(pa.BufferReader(footer))
             with RecordFile(source, path, metadata=metadata) as file:
@@ -281,12 +314,6 @@ def instants_of_group(metadata: pq.FileMetaData, group: int, stream: Stream) -> 
     place = metadata.schema.to_arrow_schema().get_field_index(stream.instant)
     statistics = metadata.row_group(group).column(place).statistics
     return statistics.min_raw, statistics.max_raw
-
-
-def _read_nothing_ahead(file: int) -> None:
-    """Ask the system for what is read alone: it would fetch the columns beside it too."""
-    with suppress(AttributeError, OSError):  # only where there is a call for it
-        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
 
 
 def _rows_with(
@@ -377,27 +404,6 @@ def shared_columns(stream: Stream) -> list[str]:
     return ["receipt_no", "reference_id"] if stream is PAYMENTS else []
 
 
-def find_shared(
-    index: MonthIndex,
-    stream: Stream,
-    others: Collection[str],
-    known: Shared,
-    incoming: Iterable[pa.Table],
-) -> Shared:
-    """Return the values that a month's footer is to list: its own, and incoming ones others hold.
-
-    A column of which nothing is known stays so: its values were not all looked for.
-    """
-    columns = shared_columns(stream)
-    values: dict[str, tuple[str, ...] | None] = {name: known.get(name, ()) for name in columns}
-    wanted = [column for column in columns if values[column] is not None]
-    narrow = (table.select(wanted) for table in incoming)
-    for rows in joined(narrow, _BATCH) if wanted and others else ():
-        for column in wanted:
-            values[column] = _with_new(index, [*others], column, values[column], rows[column])
-    return values
-
-
 def joined(tables: Iterable[pa.Table], least: int) -> Iterator[pa.Table]:
     """Join tables of few rows until they have so many: what is done with each has its own cost."""
     waiting: list[pa.Table] = []
@@ -408,23 +414,3 @@ def joined(tables: Iterable[pa.Table], least: int) -> Iterator[pa.Table]:
             waiting.clear()
     if waiting:
         yield pa.concat_tables(waiting)
-
-
-def _with_new(
-    index: MonthIndex,
-    others: list[str],
-    column: str,
-    known: tuple[str, ...] | None,
-    values: pa.ChunkedArray,
-) -> tuple[str, ...] | None:
-    """Add the values that other months hold to those known; nothing if too many."""
-    if known is None:
-        return None
-    sought = pa.chunked_array([values.drop_null().unique()], pa.string())
-    texts = SoughtTexts.of(sought).without(pa.chunked_array([known], pa.string()))
-    shared = {*known}
-    for label in index.may_hold(others, column, texts.hashes):
-        held = index.held(label, column, texts)
-        shared.update(held.to_pylist())
-        texts = texts.without(pa.chunked_array([held])) if len(held) else texts
-    return tuple(sorted(shared)) if len(shared) <= MOST_SHARED else None

@@ -27,10 +27,9 @@ from svc_analytics.files import make_folder, write_json
 from svc_analytics.lake.checksums import DAMAGE, check_signature, read_signature
 from svc_analytics.lake.derived import with_returned
 from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts, open_groups
-from svc_analytics.lake.lake import Lake, digest_of
+from svc_analytics.lake.lake import Lake, digest_of, link_file
 from svc_analytics.lake.layout import ORIGIN, PARENTS_FOLDER, quarantine_path
 from svc_analytics.lake.side_files import read_side_file, replace_file
-from svc_analytics.lake.snapshot import link_file
 from svc_analytics.schema import MONEY, PAYMENTS, PAYOUT_RECORDS
 from svc_analytics.storage import Storage
 

@@ -11,16 +11,19 @@ import pyarrow.compute as pc
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.instants import BEGINNING, DAY
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import MonthFileFooter, Shared
+from svc_analytics.lake.footer import MonthFileFooter, Shared, Unlisted, owned_span
 from svc_analytics.lake.index.hashes import Hashes, join
-from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts, find_shared
+from svc_analytics.lake.index.month_index import MonthIndex, SoughtTexts
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.lake.merge import drop_rows, read_rows
-from svc_analytics.lake.month_coverage import owned_span
-from svc_analytics.lake.month_file import read_groups, rewrite_month_file, write_month_file
+from svc_analytics.lake.month_file import (
+    drop_rows,
+    read_groups,
+    read_rows,
+    rewrite_month_file,
+    write_month_file,
+)
 from svc_analytics.lake.side_files import keep_changes, lost_quarantine
-from svc_analytics.lake.unlisted import Unlisted
 from svc_analytics.schema import Stream
 
 
@@ -32,15 +35,6 @@ class PublishStats:
     quarantined: int = 0
     changed: int = 0
     restated: int = 0
-
-
-@dataclass(frozen=True)
-class MonthClaim:
-    """The claims of a month's file about its time: read, set aside, read alike."""
-
-    coverage: Coverage
-    quarantined: int = 0
-    confirmed: Spans = ()
 
 
 class MonthFiles:
@@ -137,20 +131,19 @@ class MonthFiles:
         for label, footer in list(self.footers.items()):
             confirmed = union(footer.confirmed, intersection(footer.coverage.complete, *span))
             if confirmed != footer.confirmed and not footer.unlisted:
-                self._restate(label, confirmed)
+                self._restate(label, footer.coverage, confirmed)
 
     def note_unlisted(self, label: str, records: tuple[Unlisted, ...]) -> None:
         """Note which records of a month the service's list lacks; none of it is confirmed then."""
         footer = self.footers[label]
         if records != footer.unlisted:
             self.footers[label] = replace(footer, unlisted=records)
-            self._restate(label, () if records else footer.confirmed)
+            self._restate(label, footer.coverage, () if records else footer.confirmed)
 
-    def _restate(self, label: str, confirmed: Spans) -> None:
+    def _restate(self, label: str, coverage: Coverage, confirmed: Spans) -> None:
         """Write a month's file anew with the same rows and another claim."""
-        footer, groups = self.footers[label], read_groups(self.path(label))
-        claim = MonthClaim(footer.coverage, footer.quarantined, confirmed)
-        self.write(label, groups, claim, footer.totals, incoming=())
+        rows, held = read_groups(self.path(label)), self.footers[label]
+        self.write(label, rows, held.totals, coverage, held.quarantined, confirmed=confirmed)
 
     def keep_superseded(self, label: str, versions: pa.Table) -> None:
         """Write superseded versions of records to a side file."""
@@ -161,27 +154,28 @@ class MonthFiles:
         self,
         label: str,
         tables: Iterable[pa.Table],
-        claim: MonthClaim,
         expected: ControlTotals | Callable[[], ControlTotals] | None,
+        coverage: Coverage,
+        quarantined: int = 0,
         *,
-        incoming: Iterable[pa.Table],
+        confirmed: Spans = (),
+        incoming: Iterable[pa.Table] = (),
     ) -> None:
         """Replace a month's file by rows that have the totals expected of them, if known.
 
-        What was confirmed of them stays so as far as it is complete. `incoming` are those of
+        What was `confirmed` of them stays so as far as it is complete. `incoming` are those of
         the rows that the file may not have held before.
         """
-        coverage = claim.coverage
-        unsettled = difference(claim.confirmed, coverage.complete)
+        unsettled = difference(confirmed, coverage.complete)
         before = self.footers.get(label)
         footer = MonthFileFooter(
             stream=self.stream.name,
             merchant_id=self.merchant_id,
             owns=self.owned_span(label),
             coverage=coverage,
-            quarantined=claim.quarantined,
+            quarantined=quarantined,
             written_at=self.now,
-            confirmed=difference(claim.confirmed, unsettled),
+            confirmed=difference(confirmed, unsettled),
             unlisted=before.unlisted if before else (),
             fresh=self._fresh(label, coverage),
             judged_at=self._judged_at(label, coverage),
@@ -224,14 +218,7 @@ class MonthFiles:
         }
         before = self.footers.get(label)
         known = before.shared if before else {}
-        return find_shared(self._index, self.stream, others, known, incoming)
-
-    def _without_unlisted(self, label: str, ids: pa.Array) -> MonthFileFooter:
-        """Forget of these records that a month's list lacks them: they are leaving it."""
-        footer, leaving = self.footers[label], {*ids.to_pylist()}
-        staying = tuple(each for each in footer.unlisted if each.id not in leaving)
-        self.footers[label] = replace(footer, unlisted=staying)
-        return self.footers[label]
+        return self._index.shared(others, known, incoming)
 
     def _find_elsewhere(self, rows: dict[str, pa.Table]) -> dict[str, pa.Array]:
         """Find by month the ids of new rows that the file of another month holds."""
@@ -259,17 +246,16 @@ class MonthFiles:
         for label in (home, ORIGIN):  # the origin's file covers months that have no file
             footer = self.footers.get(label)
             if footer and footer.coverage.remove(moments) != footer.coverage:
-                remaining = footer.coverage.remove(moments)
-                claim = MonthClaim(remaining, footer.quarantined, footer.confirmed)
-                groups = read_groups(self.path(label))
-                self.write(label, groups, claim, footer.totals, incoming=())
+                self._restate(label, footer.coverage.remove(moments), footer.confirmed)
 
     def _remove_rows(self, label: str, ids: pa.Array) -> None:
         """Remove rows from a month's file, and keep them as superseded versions."""
-        path, footer = self.path(label), self._without_unlisted(label, ids)
+        path, footer, gone = self.path(label), self.footers[label], {*ids.to_pylist()}
+        staying = tuple(each for each in footer.unlisted if each.id not in gone)
+        self.footers[label] = replace(footer, unlisted=staying)  # they are leaving it
         leaving = read_rows(self.stream, path, pa.chunked_array([ids]))
         is_restatement = pa.array([True] * len(leaving), pa.bool_())
         self.keep_superseded(label, leaving.append_column("is_restatement", is_restatement))
         expected = footer.totals - control_totals(self.stream, leaving)
-        claim = MonthClaim(footer.coverage, footer.quarantined)
-        self.write(label, drop_rows(path, ids), claim, expected, incoming=())
+        rows = drop_rows(path, ids)
+        self.write(label, rows, expected, footer.coverage, footer.quarantined)

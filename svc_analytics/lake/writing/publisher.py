@@ -11,11 +11,18 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import MonthFileFooter
+from svc_analytics.lake.footer import (
+    CoverageUpdate,
+    MonthFileFooter,
+    coverage_by_month,
+    first_month_start,
+    lookback_window,
+    stale_coverage,
+)
 from svc_analytics.lake.index.hashes import doubles, hash_texts, share_any
 from svc_analytics.lake.index.month_index import shared_columns
 from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.lake.merge import (
+from svc_analytics.lake.month_file import (
     Upsert,
     conflicting_versions,
     deduplicate,
@@ -23,29 +30,27 @@ from svc_analytics.lake.merge import (
     plan_upsert,
     read_rows,
 )
-from svc_analytics.lake.month_coverage import (
-    CoverageUpdate,
-    coverage_by_month,
-    first_month_start,
-    lookback_window,
-    stale_coverage,
-)
-from svc_analytics.lake.runs.month_merge import (
-    Dropped,
-    MonthMerge,
-    Remaining,
-    find_dropped,
-    read_among,
-)
-from svc_analytics.lake.runs.run_file import AbandonedRuns, Claims, RunFolder, Terms, WaitingMonth
 from svc_analytics.lake.side_files import (
     QuarantineUpdate,
     count_quarantined,
     keep_quarantine,
     resolve_quarantine,
 )
-from svc_analytics.lake.writing.month_files import MonthClaim, MonthFiles
-from svc_analytics.lake.writing.write_buffer import WriteBuffer
+from svc_analytics.lake.writing.month_files import MonthFiles
+from svc_analytics.lake.writing.month_merge import (
+    Dropped,
+    MonthMerge,
+    Remaining,
+    find_dropped,
+    read_among,
+)
+from svc_analytics.lake.writing.waiting import (
+    Claims,
+    RunFolder,
+    Terms,
+    WaitingMonth,
+    WriteBuffer,
+)
 from svc_analytics.messages import Message
 from svc_analytics.periods import Period, month, month_of
 
@@ -115,7 +120,8 @@ class StreamPublisher:
 
     def publish_found(self) -> list[Message]:
         """Publish what a dead writer left waiting; return what was found, in words."""
-        abandoned = self._spill.find(count_quarantined(self._storage.folder, self._stream))
+        on_file = count_quarantined(self._storage.folder, self._stream)
+        abandoned = self._spill.folder.find(on_file)
         if abandoned.terms:
             own = self._terms
             self._terms = abandoned.terms
@@ -152,7 +158,7 @@ class StreamPublisher:
                 self._publish_month(label, new, quarantined, update)
         self._publish_origin(update)
         resolve_quarantine(self._storage, self._stream, quarantine.cleared, self.files.now)
-        self._spill.remove(months)
+        self._spill.folder.remove(months.values())
 
     def _complete_runs(
         self, buffer: WriteBuffer, rows: dict[str, pa.Table], quarantined: dict[str, int]
@@ -225,10 +231,11 @@ class StreamPublisher:
             if is_news or not is_same:
                 tables = merge.tables(partial(self.files.keep_superseded, label))
                 confirmed = update.confirmed(before) if before and not is_news else ()
-                claim = MonthClaim(coverage, quarantined, confirmed)
                 totals = partial(getattr, merge, "totals")  # known once all rows were given
-                incoming = self._spill.incoming(month)
-                self.files.write(label, tables, claim, totals, incoming=incoming)
+                new = self._spill.incoming(month)
+                self.files.write(
+                    label, tables, totals, coverage, quarantined, confirmed=confirmed, incoming=new
+                )
 
     def _plan_month(
         self, label: str, quarantined: int, update: CoverageUpdate
@@ -256,8 +263,10 @@ class StreamPublisher:
             tables = merge_rows(self._stream, path, upsert.rows)
             expected = self._expected_totals(before, upsert) if before else None
             confirmed = update.confirmed(before) if before and not upsert.is_news else ()
-            claim = MonthClaim(coverage, quarantined, confirmed)
-            self.files.write(label, tables, claim, expected, incoming=[upsert.rows])
+            new = [upsert.rows]
+            self.files.write(
+                label, tables, expected, coverage, quarantined, confirmed=confirmed, incoming=new
+            )
 
     def _publish_origin(self, update: CoverageUpdate) -> None:
         """Update what the origin's file covers: the time before the first month."""
@@ -267,8 +276,8 @@ class StreamPublisher:
         # Of a stream that was never read, what it would answer for says nothing.
         is_same = coverage == before.coverage and (owns == before.owns or not coverage.read)
         if not is_same or update.retracts(before.coverage):
-            claim = MonthClaim(coverage, confirmed=update.confirmed(before))
-            self.files.write(ORIGIN, (), claim, ControlTotals(), incoming=())
+            confirmed = update.confirmed(before)
+            self.files.write(ORIGIN, (), ControlTotals(), coverage, confirmed=confirmed)
 
     def _expected_totals(self, before: MonthFileFooter, upsert: Upsert) -> ControlTotals:
         """Return the totals that a month must have once these rows are merged into it."""
@@ -309,11 +318,7 @@ class Spill:
     def __init__(self, files: MonthFiles) -> None:
         self._files = files
         self._stream = files.stream
-        self._folder = RunFolder(files.lake.storage, files.stream, files.merchant_id)
-
-    def find(self, quarantined: Mapping[str, int]) -> AbandonedRuns:
-        """Return the runs that a dead writer left, without those that are void."""
-        return self._folder.find(quarantined)
+        self.folder = RunFolder(files.lake.storage, files.stream, files.merchant_id)
 
     def choose(self, buffer: WriteBuffer, rows: Rows, *, is_checkpoint: bool) -> set[str]:
         """Return the months that are to wait: still being read, and large at a checkpoint.
@@ -361,8 +366,8 @@ class Spill:
         for label, claim in sorted(claims.items()):
             new = rows.get(label, self._stream.no_rows)
             if len(new) or claim.covered or claim.retracted:
-                before = months.get(label) or self._folder.begin(label)
-                months[label] = self._folder.spill(before, new, claim, terms)
+                before = months.get(label) or self.folder.begin(label)
+                months[label] = self.folder.spill(before, new, claim, terms)
 
     def to_merge(self, rows: Rows, months: Months) -> set[str]:
         """Return the months to be merged from runs: that have some, or records of such ones."""
@@ -403,10 +408,6 @@ class Spill:
         """Yield the rows of a month's runs, as far as other months are searched for them."""
         columns = shared_columns(self._stream)
         return (table for run in waiting.runs for table in run.tables(columns))
-
-    def remove(self, months: Months) -> None:
-        """Remove the runs of months that are published."""
-        self._folder.remove(months.values())
 
     def _read(self, buffer: WriteBuffer) -> Spans:
         """Return the coverage of the stream, published or not."""

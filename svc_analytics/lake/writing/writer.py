@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.bucket.bundle import STATEMENTS
-from svc_analytics.bucket.lease import Inherited
+from svc_analytics.bucket.objects import STATEMENTS
+from svc_analytics.bucket.writing import Inherited
 from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import (
@@ -25,9 +25,15 @@ from svc_analytics.files import (
 from svc_analytics.formatting.texts import canonical_id
 from svc_analytics.instants import BEGINNING, MINUTE, format_instant
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import MonthFileFooter, read_footer
+from svc_analytics.lake.footer import (
+    CLOCK_TOLERANCE,
+    MonthFileFooter,
+    early_claims,
+    owned_span,
+    read_footer,
+)
 from svc_analytics.lake.index.parents import refresh_parents
-from svc_analytics.lake.lake import Lake, write_description
+from svc_analytics.lake.lake import Lake, remove_abandoned_snapshots, write_description
 from svc_analytics.lake.layout import (
     IDS_FOLDER,
     LAYOUT,
@@ -39,19 +45,21 @@ from svc_analytics.lake.layout import (
     data_folders,
     tool_version,
 )
-from svc_analytics.lake.merge import read_rows
-from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims, owned_span
-from svc_analytics.lake.month_file import read_groups, rewrite_month_file, write_month_file
+from svc_analytics.lake.month_file import (
+    read_groups,
+    read_rows,
+    rewrite_month_file,
+    write_month_file,
+)
 from svc_analytics.lake.side_files import (
     begin_side_folders,
     open_quarantine,
     read_side_file,
     resolve_quarantine,
 )
-from svc_analytics.lake.snapshot import remove_abandoned_snapshots
 from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.writing.publisher import StreamPublisher
-from svc_analytics.lake.writing.write_buffer import WriteBuffer
+from svc_analytics.lake.writing.waiting import WriteBuffer
 from svc_analytics.messages import Message
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.storage import mended, merge_into

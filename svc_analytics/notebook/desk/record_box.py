@@ -32,8 +32,7 @@ from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted, called
 from svc_analytics.statements.explain import CONTRIBUTION, DENOMINATOR, NUMERATOR, record_columns
-from svc_analytics.warehouse.definitions import find_figure, label_of
-from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.figures import find_figure, label_of, read_figures
 
 HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the record
 _KINDS = {"payment": "Payment {names}", "payout": "Payout {names}", "refund": "Refund {names}"}

@@ -34,8 +34,13 @@ from svc_analytics.statements.explain import (
     summed_columns,
 )
 from svc_analytics.statements.statement import Statement
-from svc_analytics.warehouse.definitions import find_figure, label_of
-from svc_analytics.warehouse.figures import Figure, select_one, stated_figures
+from svc_analytics.warehouse.figures import (
+    Figure,
+    find_figure,
+    label_of,
+    select_one,
+    stated_figures,
+)
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 

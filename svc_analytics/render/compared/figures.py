@@ -25,8 +25,7 @@ from svc_analytics.money import (
 )
 from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import why_unknown
-from svc_analytics.warehouse.definitions import find_figures
-from svc_analytics.warehouse.figures import Figure, stated_figures
+from svc_analytics.warehouse.figures import Figure, find_figures, stated_figures
 
 _NO_NUMBER = ("instant", "id")
 # What a coin without a payment and a refund in the period needs nothing of.

@@ -20,7 +20,7 @@ from svc_analytics.messages import KEPT
 from svc_analytics.render.compared.side_by_side import MovedTables
 from svc_analytics.render.folder import write_csv
 from svc_analytics.storage import open_storage
-from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import label_of
 
 NAME = "comparison"  # of its documents, and of its first table
 TABLES = ("changes", "parts", "records")  # of a comparison that says why

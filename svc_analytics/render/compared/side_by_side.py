@@ -41,8 +41,7 @@ from svc_analytics.render.face import (
     face_names,
 )
 from svc_analytics.render.figures import UNDEFINED, more_on
-from svc_analytics.warehouse.definitions import in_sentence, label_of
-from svc_analytics.warehouse.figures import figure_groups, read_figures
+from svc_analytics.warehouse.figures import figure_groups, in_sentence, label_of, read_figures
 
 _NOT_MEANINGFUL = "n/m"
 

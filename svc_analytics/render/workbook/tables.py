@@ -43,8 +43,7 @@ from svc_analytics.render.workbook.cells import (
     shown_places,
     whole_digits,
 )
-from svc_analytics.warehouse.definitions import label_of
-from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.figures import label_of, read_figures
 
 HEAD = 1  # the row of the column heads, below the caption
 WIDEST, NARROWEST = 60, 9

@@ -38,7 +38,7 @@ from svc_analytics.render.tables import TITLE, StatementTables
 from svc_analytics.render.workbook.blocks import Place, TableSheet
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
 from svc_analytics.render.workbook.tables import set_up_print, write_table
-from svc_analytics.warehouse.definitions import definitions_table, label_of
+from svc_analytics.warehouse.figures import definitions_table, label_of
 
 SHEET_ROWS = 1_048_574  # below the caption and the head
 # The tables that a reader wants first, by the names of their sheets.

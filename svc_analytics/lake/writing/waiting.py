@@ -1,7 +1,8 @@
-"""A run: a file of rows of one month that wait to be merged, with the proof of their time.
+"""Rows that wait to be published: in memory, and in run files of one month each.
 
-No reader looks at runs, and nothing in the lake counts on them: one that is lost or damaged
-only means that its time is read again.
+A run is a file of rows of one month that wait to be merged, with the proof of their time. No
+reader looks at runs, and nothing in the lake counts on them: one that is lost or damaged only
+means that its time is read again.
 """
 
 import dataclasses
@@ -18,15 +19,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.coverage import Spans, difference, union
+from svc_analytics.coverage import Coverage, Span, Spans, difference, union
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file, is_refused, make_folder, sync_folder
 from svc_analytics.lake.checksums import DAMAGE, check_signature, read_signed_footer
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.index.hashes import Hashes, HashPile, hash_texts
 from svc_analytics.lake.layout import FOOTER_KEY, RUNS_FOLDER
-from svc_analytics.lake.side_files import replace_file
+from svc_analytics.lake.side_files import QuarantinedRecord, replace_file
 from svc_analytics.messages import Message, translated
+from svc_analytics.periods import month
 from svc_analytics.schema import Stream, schema_digest
 from svc_analytics.storage import Storage
 
@@ -99,7 +101,7 @@ class Run:
             ) as file:
                 return file.read_row_group(group, columns=columns, use_threads=False)
         except DAMAGE as error:
-            raise damaged_run(self.path, error) from error
+            raise damaged_file(self.path, error, "file.run_again") from error
 
     def tables(self, columns: list[str] | None = None) -> Iterator[pa.Table]:
         """Yield its row groups in order."""
@@ -134,11 +136,6 @@ def read_run(path: Path, stream: Stream) -> Run:
     run = Run(path, head, ControlTotals(), _digest(path))
     totals = sum((control_totals(stream, table) for table in run.tables()), ControlTotals())
     return dataclasses.replace(run, totals=totals)
-
-
-def damaged_run(path: Path, error: BaseException | None = None) -> LakeError:
-    """Return the error for a damaged run: the next writer removes it."""
-    return damaged_file(path, error, "file.run_again")
 
 
 def _cuts(rows: pa.Table, instants: Any, covered: Spans) -> Iterator[tuple[int, int]]:
@@ -278,7 +275,11 @@ class RunFolder:
             run = self._read(path)
             month = abandoned.months.get(run.head.month) if run else None
             last = month.runs[-1].digest if month else ""
-            if run is None or run.head.follows != last or not _counts(run.head, quarantined):
+            if (
+                run is None
+                or run.head.follows != last
+                or run.head.quarantined > quarantined.get(run.head.month, 0)
+            ):
                 void.append(path)
                 continue
             month = abandoned.months.setdefault(run.head.month, self.begin(run.head.month))
@@ -321,11 +322,102 @@ class RunFolder:
         return run if (head.stream, head.merchant_id, head.schema) == ours else None
 
 
-def _counts(head: RunHead, quarantined: Mapping[str, int]) -> bool:
-    """Whether all rejected records that a run counts on are still on file."""
-    return head.quarantined <= quarantined.get(head.month, 0)
-
-
 def _ids(run: Run) -> pa.ChunkedArray:
     tables = run.tables(["id"])
     return pa.chunked_array([c for table in tables for c in table["id"].chunks], pa.string())
+
+
+PACKED_ROWS = 6_400  # rows copied into one block at a time
+
+
+@dataclass
+class WriteBuffer:
+    """The rows of a stream that wait to be published, in order of observation."""
+
+    stream: Stream
+    tables: list[pa.Table] = field(default_factory=list)
+    rejected: list[QuarantinedRecord] = field(default_factory=list)
+    covered: Spans = ()
+    retracted: Spans = ()
+    doubtful: Spans = ()  # of what is covered: only provisionally
+    size: int = 0  # about what the rows take in memory, in bytes
+    is_ordered: bool = True  # whether the list was newest-first wherever it was read
+    months: dict[str, WaitingMonth] = field(default_factory=dict)  # spilled, by label
+    _loose: list[pa.Table] = field(default_factory=list)
+    _months: set[int] = field(default_factory=set)  # of the rows: when each begins
+
+    def add(
+        self, rows: pa.Table, rejected: Iterable[QuarantinedRecord] = (), size: int = 0
+    ) -> None:
+        """Add rows, of about this size in bytes, and rejected records."""
+        self.rejected.extend(rejected)
+        if len(rows):
+            self.size += size
+            self._loose.append(rows)
+            self._months |= self._months_of(rows)
+        if sum(map(len, self._loose)) >= PACKED_ROWS:
+            self.pack()
+
+    def pack(self) -> None:
+        """Copy the rows added last into one block: small tables take twice the memory."""
+        if self._loose:
+            self.tables.append(pa.concat_tables(self._loose).combine_chunks())
+            self._loose.clear()
+
+    def cover(self, span: Span) -> None:
+        """Mark [start, end) as covered: all its rows were added, now or before."""
+        self.covered = union(self.covered, [span])
+
+    def retract(self, spans: Iterable[Span]) -> None:
+        """Mark intervals as not covered after all: they must be read again."""
+        spans = union(spans)
+        self.covered = Coverage(self.covered).remove(spans).complete
+        self.retracted = union(self.retracted, spans)
+        for each in self.months.values():
+            each.retract(spans)
+
+    def doubt(self, spans: Iterable[Span]) -> None:
+        """Mark covered intervals as read only provisionally."""
+        self.doubtful = union(self.doubtful, spans)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was added since what waits was spilled."""
+        return not (self.tables or self._loose or self.rejected or self.covered or self.retracted)
+
+    def has_rows_within(self, start: int, end: int) -> bool:
+        """Whether a row in memory is of these whole months."""
+        return any(start <= first < end for first in self._months)
+
+    def hold_back(self, labels: set[str]) -> "WriteBuffer":
+        """Move what is covered and spilled of these months into another buffer."""
+        waiting = WriteBuffer(self.stream, covered=self._uncover(labels), doubtful=self.doubtful)
+        waiting.months = {each: self.months.pop(each) for each in labels & self.months.keys()}
+        return waiting
+
+    def keep(self, rows: Iterable[pa.Table], size: int) -> None:
+        """Keep rows in memory, of about this size."""
+        # Copied: a slice would keep in memory all that is published now.
+        for table in rows:
+            self.tables.append(table.take(pa.array(np.arange(len(table)))))
+            self._months |= self._months_of(table)
+        self.size = size
+
+    def take_claims(self) -> None:
+        """Count what its spilled months cover as covered by itself."""
+        months = self.months.values()
+        self.covered = union(self.covered, *(each.covered for each in months))
+        self.doubtful = union(self.doubtful, *(each.doubtful for each in months))
+
+    def _months_of(self, rows: pa.Table) -> set[int]:
+        """Return when the UTC months of rows begin, in microseconds."""
+        instants = self.stream.instants(rows).astype("datetime64[us]")
+        months = np.unique(instants.astype("datetime64[M]"))
+        return set(months.astype("datetime64[us]").astype(np.int64).tolist())
+
+    def _uncover(self, labels: Iterable[str]) -> Spans:
+        """Take the coverage of these months out of the buffer, and return it."""
+        months = [(period.start, period.end) for period in map(month, labels)]
+        remaining = difference(self.covered, months)
+        taken, self.covered = difference(self.covered, remaining), remaining
+        return taken

@@ -19,11 +19,15 @@ from svc_analytics.formatting.json_values import (
     items_of,
     whole_document,
 )
-from svc_analytics.receipts.texts.token_rows import NAMES, Cells, Row, holds_none, require_one
-from svc_analytics.receipts.texts.worded_tokens import (
+from svc_analytics.receipts.tokens import (
+    NAMES,
+    Cells,
+    Row,
     every_token,
     has_words,
+    holds_none,
     is_like_token,
+    require_one,
     tokens_in,
 )
 
@@ -54,9 +58,6 @@ def json_columns(lines: Iterator[str], source: str, column: str | None) -> list[
             message = f"{source} has more than {MOST_COLUMNS:,} columns: name those to keep"
             raise ConfigError(message)
     return list(names)
-
-
-# ---------- records
 
 
 def _records(lines: Iterator[str], source: str) -> Iterator[tuple[int, str]]:
@@ -110,9 +111,6 @@ def _tokens_within(value: str) -> list[str]:
 
 def _is_named(record: str) -> bool:
     return any(f'"{name}"' in record for name in NAMES)
-
-
-# ---------- members
 
 
 def _tokens_of(record: str, column: str | None, source: str) -> list[str | None]:

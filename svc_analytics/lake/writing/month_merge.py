@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -19,14 +19,14 @@ from svc_analytics.lake.columns import RecordFile
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.index.hashes import Hashes, hash_texts, is_among, join, repeated
-from svc_analytics.lake.merge import (
+from svc_analytics.lake.month_file import (
     Upsert,
     conflicting_versions,
     deduplicate,
     in_order,
     plan_upsert,
 )
-from svc_analytics.lake.runs.run_file import RowGroup, Run
+from svc_analytics.lake.writing.waiting import RowGroup, Run
 from svc_analytics.schema import Stream
 
 KEPT_VERSIONS = 10_000  # superseded versions in memory, at most, before they are kept
@@ -247,18 +247,7 @@ HELD = 0  # the order of what the month held before: runs are counted from 1
 _END = 2**63 - 1
 
 Slice = list[tuple[int, pa.Table]]  # rows by the order of their source, oldest observation first
-
-
-class SortedFile(Protocol):
-    """A sorted file of rows."""
-
-    @property
-    def order(self) -> int: ...
-
-    @property
-    def groups(self) -> Sequence[RowGroup]: ...
-
-    def read(self, group: int, columns: list[str] | None = None) -> pa.Table: ...
+SortedFile: TypeAlias = "Run | HeldRows | Remaining"
 
 
 class HeldRows:
@@ -317,7 +306,10 @@ class _Reader:
 
     def until(self, edge: int) -> Iterator[pa.Table]:
         """Yield all rows before this moment that were not yielded yet."""
-        while self._left is not None or self._is_due(edge):
+        groups = self._source.groups
+        while self._left is not None or (
+            self._next < len(groups) and groups[self._next].first < edge
+        ):
             if self._left is None:
                 self._left = self._source.read(self._next, self._columns)
                 self._next += 1
@@ -328,10 +320,6 @@ class _Reader:
                 self._left = self._left.slice(count)
                 return
             self._left = None
-
-    def _is_due(self, edge: int) -> bool:
-        groups = self._source.groups
-        return self._next < len(groups) and groups[self._next].first < edge
 
 
 def _edges(sources: Sequence[SortedFile]) -> Iterator[int]:

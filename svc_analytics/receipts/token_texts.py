@@ -1,49 +1,110 @@
-"""How tokens stand in texts: alone on a line, among words, in CSV, in JSON.
+"""Tokens in the texts of people: lines of words, mails, and CSV as people send it.
 
-Each form yields rows, and tells which columns it has besides. Files may be broken or
-hostile: a row that cannot be read has no token but never ends the run.
+CSV comes with any separator, quotes that never close, rows too short or too long.
 """
 
 import base64
+import csv
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
+from typing import TypeVar
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.json_values import begins_json
-from svc_analytics.receipts.texts.csv_records import (
-    column_names,
-    fit_cells,
-    opening_of,
-    separator_of,
-    split_records,
-)
-from svc_analytics.receipts.texts.json_tokens import json_columns, json_rows
-from svc_analytics.receipts.texts.token_rows import (
+from svc_analytics.receipts.json_tokens import json_columns, json_rows
+from svc_analytics.receipts.tokens import (
+    AROUND,
     NAMES,
     Row,
-    holds_none,
-    require_one,
-    require_unique,
-)
-from svc_analytics.receipts.texts.worded_tokens import (
-    AROUND,
     are_words,
     every_token,
     has_words,
+    holds_none,
     is_like_token,
+    require_one,
+    require_unique,
     tokens_in,
     unwrapped,
 )
 
-# ---------- Mails as programs save them
-# A body in base64 is the text that a person reads.
-
-
+LONGEST_LINE = 1 << 20
+OPENING = 100  # records of a file in which its columns are looked for
+_OPENING_TEXT = 1 << 22  # characters and cells of them, at most
+_TITLE_LINES = 10  # above a header, at most: they may hold no separator
+_MOST_LINES_OF_A_ROW = 50  # a quote that never closes must not swallow the rest of a file
+SEPARATORS = ",;\t"
+_SEPARATOR_TOLD = re.compile(r'"?sep=([,;\t|])"?\s*\Z')
+TEXT = "text"  # the one column of a text file: its lines
+_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|table|div|p)\b", re.IGNORECASE)
+_TITLES = 10  # lines above a header, at most
 _IN_BASE64 = re.compile(r"content-transfer-encoding:\s*base64\s*\Z", re.IGNORECASE)
 _CODED = re.compile(r"[A-Za-z0-9+/]{1,76}={0,2}\s*\Z", re.ASCII)
 _MOST_LINES = 20_000  # of a body that is read: more is no text that a person wrote
+_Cells = TypeVar("_Cells", bound=Sequence[str])  # of a record; or a line
+Record = tuple[int, list[str]]  # the number of its first line, and its cells
+
+
+@dataclass(frozen=True)
+class TokenFormat:
+    """How files of one kind are read: their rows, and the names of their columns."""
+
+    rows: Callable[[Iterator[str], str, str | None, tuple[str, ...]], Iterator[Row]]
+    columns: Callable[[Iterator[str], str, str | None], list[str]]
+
+
+def form_of(suffix: str, opening: list[str], column: str | None) -> TokenFormat:
+    """Return the form of a file by how it begins, by its suffix, or else by its first lines."""
+    first, second = [*opening, "", ""][:2]
+    if begins_json(first):
+        return _JSON
+    if _PAGE.match(first):
+        return _TEXT
+    if suffix in _FORMS:
+        return _FORMS[suffix]
+    if first.startswith('"v1.'):
+        return _JSON
+    is_header = bool({cell.strip(AROUND).lower() for cell in re.split("[,;\t|]", first)} & {*NAMES})
+    return _CSV if column or is_header or _are_cells(first, second) else _TEXT
+
+
+def _are_cells(first: str, second: str) -> bool:
+    """Tell whether two lines are a header and a row, and not words with commas."""
+    if every_token(first) or re.match(r"[\w-]+: ", first):
+        return False
+    separator = separator_of([first])
+    return 0 < first.count(separator) == second.count(separator)
+
+
+def _text_rows(
+    lines: Iterator[str], source: str, column: str | None, keep: tuple[str, ...]
+) -> Iterator[Row]:
+    """Read tokens that stand alone on a line, in a link, or among words.
+
+    In a list of them each other line is a row too; among words it is none.
+    """
+    seen = enumerate(unwrapped(readable_bodies(lines)), 1)
+    numbered = ((number, line) for number, line in seen if line.strip())
+    opening = list(opening_of(numbered))
+    is_list = _is_list([line for _, line in opening])
+    is_empty = True
+    for number, line in chain(opening, numbered):
+        text = line.strip(" \t\r\n")
+        cells = tuple(text if name == TEXT else None for name in keep)
+        for token in tokens_in(line) if is_list or is_like_token(line) else ():
+            yield number, token, cells
+            is_empty = False
+    if is_empty:
+        raise holds_none(source)
+
+
+def _is_list(opening: list[str]) -> bool:
+    """Tell whether a file is a list: of no words at all, or of tokens in half of its lines."""
+    like = [is_like_token(line) for line in opening]
+    is_begun = bool(like and like[0] and 2 * sum(like) >= len(like))
+    return is_begun or not any(map(has_words, opening))
 
 
 def readable_bodies(lines: Iterator[str]) -> Iterator[str]:
@@ -86,81 +147,6 @@ def _body(lines: Iterator[str]) -> Iterator[str]:
         yield from [text, *["\n"] * (len(coded) - 1)] if coded else []
     if behind:
         yield behind
-
-
-# ---------- How tokens stand in texts
-
-
-TEXT = "text"  # the one column of a text file: its lines
-
-_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|table|div|p)\b", re.IGNORECASE)
-_TITLES = 10  # lines above a header, at most
-
-
-@dataclass(frozen=True)
-class TokenFormat:
-    """How files of one kind are read: their rows, and the names of their columns."""
-
-    rows: Callable[[Iterator[str], str, str | None, tuple[str, ...]], Iterator[Row]]
-    columns: Callable[[Iterator[str], str, str | None], list[str]]
-
-
-def form_of(suffix: str, opening: list[str], column: str | None) -> TokenFormat:
-    """Return the form of a file by how it begins, by its suffix, or else by its first lines."""
-    first, second = [*opening, "", ""][:2]
-    if begins_json(first):
-        return _JSON
-    if _PAGE.match(first):
-        return _TEXT
-    if suffix in _FORMS:
-        return _FORMS[suffix]
-    if first.startswith('"v1.'):
-        return _JSON
-    is_header = bool({cell.strip(AROUND).lower() for cell in re.split("[,;\t|]", first)} & {*NAMES})
-    return _CSV if column or is_header or _are_cells(first, second) else _TEXT
-
-
-def _are_cells(first: str, second: str) -> bool:
-    """Tell whether two lines are a header and a row, and not words with commas."""
-    if every_token(first) or re.match(r"[\w-]+: ", first):
-        return False
-    separator = separator_of([first])
-    return 0 < first.count(separator) == second.count(separator)
-
-
-# ---------- text
-
-
-def _text_rows(
-    lines: Iterator[str], source: str, column: str | None, keep: tuple[str, ...]
-) -> Iterator[Row]:
-    """Read tokens that stand alone on a line, in a link, or among words.
-
-    In a list of them each other line is a row too; among words it is none.
-    """
-    seen = enumerate(unwrapped(readable_bodies(lines)), 1)
-    numbered = ((number, line) for number, line in seen if line.strip())
-    opening = list(opening_of(numbered))
-    is_list = _is_list([line for _, line in opening])
-    is_empty = True
-    for number, line in chain(opening, numbered):
-        text = line.strip(" \t\r\n")
-        cells = tuple(text if name == TEXT else None for name in keep)
-        for token in tokens_in(line) if is_list or is_like_token(line) else ():
-            yield number, token, cells
-            is_empty = False
-    if is_empty:
-        raise holds_none(source)
-
-
-def _is_list(opening: list[str]) -> bool:
-    """Tell whether a file is a list: of no words at all, or of tokens in half of its lines."""
-    like = [is_like_token(line) for line in opening]
-    is_begun = bool(like and like[0] and 2 * sum(like) >= len(like))
-    return is_begun or not any(map(has_words, opening))
-
-
-# ---------- CSV
 
 
 def _csv_rows(
@@ -228,15 +214,17 @@ def _table_of(opening: list[list[str]], column: str | None, source: str) -> _Tab
         raise ConfigError(f"{source} has no column {column!r}; its first line has: {shown}")
     body = opening[top or 0 :]
     header = [cell.strip().lower() for cell in body[0]]
-    holding = _holding(body)
+    tokens = {place for cells in body for place, cell in enumerate(cells) if every_token(cell)}
     is_headed = top is not None or not any(map(every_token, body[0]))
     if column is not None:
         place = header.index(require_unique(header, column.lower(), source))
     else:
-        require_one([_shown(body, each, is_headed=is_headed) for each in holding], source)
-        place = holding[0] if holding else _named(header, source)
-    if top is None and holding and is_headed:
-        top = _titles(body, place)
+        columns = sorted(tokens)
+        require_one([_shown(body, each, is_headed=is_headed) for each in columns], source)
+        place = columns[0] if columns else _named(header, source)
+    if top is None and tokens and is_headed:
+        # Lines above the header are titles, too short to have the column.
+        top = next((number for number, cells in enumerate(body) if place < len(cells)), 0)
         body = body[top:]
     return _Table(body, is_headed, place, (top or 0) + is_headed)
 
@@ -249,19 +237,6 @@ def _header_in(opening: list[list[str]], wanted: set[str]) -> int | None:
         if any(map(every_token, cells)):
             return None
     return None
-
-
-def _holding(opening: list[list[str]]) -> list[int]:
-    """Return the columns in which tokens stand."""
-    return sorted(
-        {place for cells in opening for place, cell in enumerate(cells) if every_token(cell)}
-    )
-
-
-def _titles(opening: list[list[str]], place: int) -> int:
-    """Count the lines above the header: those that are too short to have the column."""
-    short = (number for number, cells in enumerate(opening) if place < len(cells))
-    return next(short, 0)
 
 
 def _shown(opening: list[list[str]], place: int, *, is_headed: bool) -> str:
@@ -277,9 +252,115 @@ def _named(header: list[str], source: str) -> int:
     raise ConfigError(f"no column of {source} holds receipt tokens: name it with --column")
 
 
+def split_records(lines: Iterator[str]) -> tuple[str, Iterator[Record]]:
+    """Return the separator of a CSV file, and each of its records."""
+    first = next(lines, None)
+    if first is None:
+        return ",", iter(())
+    if match := _SEPARATOR_TOLD.match(first):  # as Excel reads it
+        return match[1], ((number + 1, cells) for number, cells in _records(lines, match[1]))
+    opening = [first, *islice(lines, _TITLE_LINES)]
+    separator = separator_of(opening)
+    return separator, _records(chain(opening, lines), separator)
+
+
+def separator_of(opening: Sequence[str]) -> str:
+    """Return the sign between cells: a bar, as databases print it, where nothing else is one.
+
+    >>> [separator_of([line]) for line in ("id;receipt", "| id | receipt |", "id,a|b|c")]
+    [';', '|', ',']
+    """
+    header = next((line for line in opening if line.strip()), "")
+    if "|" in header and not any(each in header for each in SEPARATORS):
+        return "|"
+    return max(SEPARATORS, key=lambda each: _fitness(each, header, opening))
+
+
+def _fitness(separator: str, header: str, opening: Sequence[str]) -> tuple[int, bool, int]:
+    """Rank a separator: by how many lines have as many of it, whether the first has any, how many.
+
+    A page within a cell has more semicolons than any header has commas.
+    """
+    counts = Counter(line.count(separator) for line in opening)
+    del counts[0]
+    return max(counts.values(), default=0), separator in header, max(counts, default=0)
+
+
+def opening_of(records: Iterator[tuple[int, _Cells]]) -> Iterator[tuple[int, _Cells]]:
+    """Take the first records or lines: fewer where they are long, to limit memory."""
+    room = _OPENING_TEXT
+    for number, cells in islice(records, OPENING):
+        yield number, cells
+        room -= len(cells) + sum(map(len, cells))
+        if room <= 0:
+            return
+
+
+def column_names(opening: Sequence[list[str]], *, is_headed: bool) -> list[str]:
+    """Return a different name for each column: a header's, or `column 2`.
+
+    >>> column_names([["id", "note", "", "note"]], is_headed=True)
+    ['id', 'note', 'column 3', 'note (2)']
+    """
+    width = len(opening[0]) if is_headed else max(map(len, opening), default=0)
+    header = [cell.strip() for cell in opening[0]] if is_headed else [""] * width
+    seen: Counter[str] = Counter()
+    names = []
+    for place, text in enumerate(header, 1):
+        name = text or f"column {place}"
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return names
+
+
+def fit_cells(cells: list[str], width: int, separator: str) -> list[str]:
+    """Return as many cells as there are columns: the last one holds what is too much."""
+    if len(cells) > width:
+        return [*cells[: width - 1], separator.join(cells[width - 1 :])]
+    return [*cells, *[""] * (width - len(cells))]
+
+
+def _records(lines: Iterator[str], separator: str) -> Iterator[Record]:
+    numbered = enumerate(lines, 1)
+    for number, line in numbered:
+        if '"' in line:
+            following = (text for _, text in islice(numbered, _MOST_LINES_OF_A_ROW - 1))
+            yield from _quoted(number, _short_enough(chain([line], following)), separator)
+        else:
+            yield number, line.rstrip("\r\n").split(separator)
+
+
+def _short_enough(lines: Iterator[str]) -> Iterator[str]:
+    """Yield lines until they are as long together as one may be."""
+    room = LONGEST_LINE
+    for line in lines:
+        yield line
+        room -= len(line)
+        if room <= 0:
+            return
+
+
+def _quoted(number: int, lines: Iterator[str], separator: str) -> Iterator[Record]:
+    """Read one record that has quotes; if one never closes, each line as a record."""
+    taken: list[str] = []
+
+    def take() -> Iterator[str]:
+        for line in lines:
+            taken.append(line)
+            yield line
+
+    try:
+        yield number, next(csv.reader(take(), delimiter=separator, strict=True), [])
+    except csv.Error:
+        for place, line in enumerate(taken, number):
+            yield place, [cell.strip(' "\r\n') for cell in line.split(separator)]
+
+
 _TEXT = TokenFormat(_text_rows, lambda lines, source, column: [TEXT])
 _JSON = TokenFormat(json_rows, json_columns)
 _CSV = TokenFormat(_csv_rows, _csv_columns)
+
+
 _FORMS = {
     **dict.fromkeys((".csv", ".tsv"), _CSV),
     **dict.fromkeys((".ndjson", ".jsonl", ".json"), _JSON),

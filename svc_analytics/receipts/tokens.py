@@ -1,4 +1,4 @@
-"""Tokens among words: in a ticket's cell, a page, a link, a mail that was quoted or wrapped.
+"""Tokens as people have them: a row of a file, or among words, in a link, a mail, a cell.
 
 A person sees a token through tags, escapes, marks of quoting and line breaks; so does this.
 What looks like a token and is none is found too: to be told as malformed, and not passed over.
@@ -10,7 +10,36 @@ from collections.abc import Iterable, Iterator
 from html import unescape
 from urllib.parse import unquote
 
+from svc_analytics.errors import ConfigError
 from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH, has_token_form
+
+NAMES = ("receipt", "receipt_token", "token")  # of a column or member that holds tokens
+
+Cells = tuple[str | None, ...]
+# The number of a line from 1, its token if there is one, and the cells of columns to keep.
+Row = tuple[int, str | None, Cells]
+
+
+def require_one(names: list[str], source: str) -> None:
+    """Refuse to choose among several columns of tokens."""
+    if len(names) > 1:
+        shown = ", ".join(names[:10])[:200]
+        raise ConfigError(f"{source} has receipt tokens in {shown}: name one with --column")
+
+
+def require_unique(names: list[str], name: str, source: str) -> str:
+    """Return the name of a column; refuse one that two columns have."""
+    if names.count(name) > 1:
+        message = f"{source} has {names.count(name)} columns named {name!r}"
+        raise ConfigError(f"{message}: give one another name, and name it with --column")
+    return name
+
+
+def holds_none(source: str, why: str = "") -> ConfigError:
+    """Return the refusal of a file without a token."""
+    what = "give a table, a list or a text of them (v1.…), or name their column with --column"
+    return ConfigError(f"{source} holds no receipt tokens{why}: {what}")
+
 
 # What mail and spreadsheets put around a token: blanks, quotes, brackets.
 AROUND = " \t\r\n\u00a0'\"`<>()[]\u2018\u2019\u201c\u201d\u00ab\u00bb"

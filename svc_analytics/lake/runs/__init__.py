@@ -1,1 +1,0 @@
-"""Runs: rows of months still being read, set down on disk until their month is merged once."""

@@ -1,1 +1,0 @@
-"""How tokens stand in the texts of people: forms of files, and words around a token."""
