@@ -20,13 +20,14 @@ from svc_analytics.instants import BEGINNING, ago, format_instant, from_micros
 from svc_analytics.lake.lake import Lake, LakeEngine
 from svc_analytics.lake.status import LakeStatus, StreamStatus, lake_status
 from svc_analytics.schema import INSTANT
-from svc_analytics.statements.explain import Explanation, explain
 from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse, describe_columns, describe_views
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from svc_analytics.statements.explain import Explanation
 
 
 _OFFER = (
@@ -146,6 +147,8 @@ class Lakehouse(Displayable, Lake):
         Examples:
             >>> lake.explain("2026-10", "btc", "net_settlement").rows  # doctest: +SKIP
         """
+        from svc_analytics.statements.explain import explain  # loads what statements are made of
+
         return explain(self, month, currency, figure, zone=zone, calendar=calendar)
 
     def views(self, view: str | None = None) -> pd.DataFrame:

@@ -64,10 +64,9 @@ _HOMES = {
     "sandbox": "sandbox.cli",
     "schedule": "unattended",
     "sign": "auditor",
-    "sql": "lake",
     "statement-diff": "compare",
     "statement-verify": "auditor",
-    "views": "lake",
+    "views": "sql",
     "webhooks": "receipts",
 }
 

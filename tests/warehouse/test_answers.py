@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from svc_analytics.cli.commands.lake import sql
+from svc_analytics.cli.commands.sql import sql
 from svc_analytics.errors import ConfigError, QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.instants import parse_bound
