@@ -17,83 +17,89 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svc_analytics.api.client import Client as Client
-    from svc_analytics.backups.backup import Backup as Backup
-    from svc_analytics.backups.backup import BackupCheck as BackupCheck
-    from svc_analytics.backups.backup import backup as backup
-    from svc_analytics.backups.backup import verify_backup as verify_backup
-    from svc_analytics.backups.restore import Restored as Restored
-    from svc_analytics.backups.restore import restore as restore
-    from svc_analytics.closing.acceptances import Finding as Finding
-    from svc_analytics.closing.acceptances import accept as accept
-    from svc_analytics.closing.close import close as close
-    from svc_analytics.closing.close import close_all_due as close_all_due
-    from svc_analytics.closing.differences import StatementDiff as StatementDiff
-    from svc_analytics.closing.differences import diff_statements as diff_statements
-    from svc_analytics.closing.handover.evidence import LineProof as LineProof
-    from svc_analytics.closing.handover.evidence import Package as Package
-    from svc_analytics.closing.handover.evidence import package as package
-    from svc_analytics.closing.handover.evidence import prove as prove
-    from svc_analytics.closing.handover.sign import Signature as Signature
-    from svc_analytics.closing.handover.sign import SignedMonths as SignedMonths
-    from svc_analytics.closing.handover.sign import sign as sign
-    from svc_analytics.closing.handover.sign import sign_all as sign_all
+    from svc_analytics.backups.backup import (
+        Backup as Backup,
+        BackupCheck as BackupCheck,
+        backup as backup,
+        verify_backup as verify_backup,
+    )
+    from svc_analytics.backups.restore import Restored as Restored, restore as restore
+    from svc_analytics.closing.acceptances import Finding as Finding, accept as accept
+    from svc_analytics.closing.close import close as close, close_all_due as close_all_due
+    from svc_analytics.closing.differences import (
+        StatementDiff as StatementDiff,
+        diff_statements as diff_statements,
+    )
+    from svc_analytics.closing.handover.evidence import (
+        LineProof as LineProof,
+        Package as Package,
+        package as package,
+        prove as prove,
+    )
+    from svc_analytics.closing.handover.sign import (
+        Signature as Signature,
+        SignedMonths as SignedMonths,
+        sign as sign,
+        sign_all as sign_all,
+    )
     from svc_analytics.closing.result import CloseResult as CloseResult
-    from svc_analytics.closing.stated import compare as compare
-    from svc_analytics.closing.stated import explain_change as explain_change
-    from svc_analytics.closing.stated import statement as statement
-    from svc_analytics.closing.verification.verify import SealVerification as SealVerification
-    from svc_analytics.closing.verification.verify import verify_statement as verify_statement
-    from svc_analytics.config import Settings as Settings
-    from svc_analytics.config import read_settings as read_settings
+    from svc_analytics.closing.stated import (
+        compare as compare,
+        explain_change as explain_change,
+        statement as statement,
+    )
+    from svc_analytics.closing.verification.verify import (
+        SealVerification as SealVerification,
+        verify_statement as verify_statement,
+    )
+    from svc_analytics.config import Settings as Settings, read_settings as read_settings
     from svc_analytics.coverage import Coverage as Coverage
     from svc_analytics.demo import demo_lake as demo_lake
-    from svc_analytics.errors import ApiError as ApiError
-    from svc_analytics.errors import ConfigError as ConfigError
-    from svc_analytics.errors import DataError as DataError
-    from svc_analytics.errors import EngineError as EngineError
-    from svc_analytics.errors import EngineRefused as EngineRefused
-    from svc_analytics.errors import EngineUnavailable as EngineUnavailable
-    from svc_analytics.errors import KeyRefused as KeyRefused
-    from svc_analytics.errors import LakeBusy as LakeBusy
-    from svc_analytics.errors import LakeChanged as LakeChanged
-    from svc_analytics.errors import LakeError as LakeError
-    from svc_analytics.errors import NoLake as NoLake
-    from svc_analytics.errors import NoService as NoService
-    from svc_analytics.errors import NotFound as NotFound
-    from svc_analytics.errors import NotProven as NotProven
-    from svc_analytics.errors import PeriodNotClosed as PeriodNotClosed
-    from svc_analytics.errors import ProtocolError as ProtocolError
-    from svc_analytics.errors import QueryError as QueryError
-    from svc_analytics.errors import StoreError as StoreError
-    from svc_analytics.errors import StoreUnavailable as StoreUnavailable
-    from svc_analytics.errors import SvcError as SvcError
-    from svc_analytics.errors import TooLarge as TooLarge
-    from svc_analytics.errors import Unavailable as Unavailable
-    from svc_analytics.errors import WrongKeyClass as WrongKeyClass
-    from svc_analytics.extraction.plan import ExtractionResult as ExtractionResult
-    from svc_analytics.extraction.plan import Request as Request
+    from svc_analytics.errors import (
+        ApiError as ApiError,
+        ConfigError as ConfigError,
+        DataError as DataError,
+        EngineError as EngineError,
+        EngineRefused as EngineRefused,
+        EngineUnavailable as EngineUnavailable,
+        KeyRefused as KeyRefused,
+        LakeBusy as LakeBusy,
+        LakeChanged as LakeChanged,
+        LakeError as LakeError,
+        NoLake as NoLake,
+        NoService as NoService,
+        NotFound as NotFound,
+        NotProven as NotProven,
+        PeriodNotClosed as PeriodNotClosed,
+        ProtocolError as ProtocolError,
+        QueryError as QueryError,
+        StoreError as StoreError,
+        StoreUnavailable as StoreUnavailable,
+        SvcError as SvcError,
+        TooLarge as TooLarge,
+        Unavailable as Unavailable,
+        WrongKeyClass as WrongKeyClass,
+    )
+    from svc_analytics.extraction.plan import (
+        ExtractionResult as ExtractionResult,
+        Request as Request,
+    )
     from svc_analytics.extraction.update import extract as extract
     from svc_analytics.lake.lake import last_full_month as last_full_month
-    from svc_analytics.lakehouse import Lakehouse as Lakehouse
-    from svc_analytics.lakehouse import open_lake as open_lake
-    from svc_analytics.lakes.lakes import Lakes as Lakes
-    from svc_analytics.lakes.lakes import open_lakes as open_lakes
+    from svc_analytics.lakehouse import Lakehouse as Lakehouse, open_lake as open_lake
+    from svc_analytics.lakes.lakes import Lakes as Lakes, open_lakes as open_lakes
     from svc_analytics.messages import Message as Message
     from svc_analytics.notebook.desk.panel import desk as desk
     from svc_analytics.notebook.errors import notebook_errors as notebook_errors
     from svc_analytics.notebook.example_receipts import example_receipts as example_receipts
     from svc_analytics.notebook.pickers import pick as pick
     from svc_analytics.notebook.pictures import draw as draw
-    from svc_analytics.notebook.show import search as search
-    from svc_analytics.notebook.show import show as show
+    from svc_analytics.notebook.show import search as search, show as show
     from svc_analytics.periods import Period as Period
     from svc_analytics.receipts.verify_files import verify_receipts as verify_receipts
-    from svc_analytics.render.document import Reason as Reason
-    from svc_analytics.render.document import Unknown as Unknown
-    from svc_analytics.signing.receipts import Verdict as Verdict
-    from svc_analytics.signing.receipts import verify_receipt as verify_receipt
-    from svc_analytics.signing.secrets import Secret as Secret
-    from svc_analytics.signing.secrets import SigningSecret as SigningSecret
+    from svc_analytics.render.document import Reason as Reason, Unknown as Unknown
+    from svc_analytics.signing.receipts import Verdict as Verdict, verify_receipt as verify_receipt
+    from svc_analytics.signing.secrets import Secret as Secret, SigningSecret as SigningSecret
     from svc_analytics.signing.webhooks import verify_webhook as verify_webhook
     from svc_analytics.statements.change import Change as Change
     from svc_analytics.statements.comparison import Comparison as Comparison

@@ -18,8 +18,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import pytest
-from hypothesis import HealthCheck, is_hypothesis_test
-from hypothesis import settings as hypothesis_settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings as hypothesis_settings
 
 from svc_analytics.config import Settings
 from svc_analytics.lakehouse import Lakehouse

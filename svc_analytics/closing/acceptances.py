@@ -19,8 +19,7 @@ from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.lake.typed_files import append_row, line_ahead
 from svc_analytics.messages import KEPT, Message, stored_text, translated
-from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS
-from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS, read_assertions
 from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.warehouse.acknowledgements import (
     COLUMNS,

@@ -26,8 +26,7 @@ from svc_analytics.proofs.statuses import FAILED, HELD, Marks
 from svc_analytics.render.folder import MANIFEST, Note
 from svc_analytics.render.month_state import Kind, MonthState
 from svc_analytics.schema import STREAMS
-from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS
-from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS, read_assertions
 from svc_analytics.statements.open_months import reasons_of_months
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.sentences import stored_sentences

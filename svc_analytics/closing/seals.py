@@ -23,8 +23,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period
 from svc_analytics.proofs.checkpoint import BESIDE, checkpoint_fault
-from svc_analytics.proofs.sealed_zones import seal_of as seal_of
-from svc_analytics.proofs.sealed_zones import sealed_period
+from svc_analytics.proofs.sealed_zones import seal_of as seal_of, sealed_period
 from svc_analytics.proofs.verify import ADDED, left_over
 from svc_analytics.render.folder import FORMAT, MANIFEST
 from svc_analytics.statements.balance_assertions import Assertion, parse_assertions

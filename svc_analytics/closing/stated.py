@@ -17,8 +17,7 @@ from svc_analytics.arguments import (
 from svc_analytics.closing.month_states import with_state
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import TO_DATE
-from svc_analytics.statements import comparison as comparisons
-from svc_analytics.statements import statement as statements
+from svc_analytics.statements import comparison as comparisons, statement as statements
 from svc_analytics.statements.change import THRESHOLD, Change, explain_comparison
 from svc_analytics.statements.comparison import CompareOptions, Comparison
 from svc_analytics.statements.statement import Statement, StatementOptions

@@ -16,8 +16,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.messages import ENGLISH as ENGLISH_FILE
-from svc_analytics.messages import PLACE, Label, Message, english_templates
+from svc_analytics.messages import ENGLISH as ENGLISH_FILE, PLACE, Label, Message, english_templates
 from svc_analytics.periods import CALENDARS, JALALI
 
 FOLDER = ENGLISH_FILE.parent  # of the files

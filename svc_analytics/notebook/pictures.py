@@ -15,9 +15,7 @@ from svc_analytics.charts.axes import MOST_SERIES, rows_of
 from svc_analytics.charts.bridge import usd_bridge
 from svc_analytics.charts.columns import check_columns, column_chart, has_common_unit
 from svc_analytics.charts.palette import dark_styles
-from svc_analytics.charts.usd import MONTHS as MONTHS_DRAWN
-from svc_analytics.charts.usd import USED as YEAR
-from svc_analytics.charts.usd import usd_year
+from svc_analytics.charts.usd import MONTHS as MONTHS_DRAWN, USED as YEAR, usd_year
 from svc_analytics.charts.words import worded
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of

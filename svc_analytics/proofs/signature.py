@@ -15,8 +15,7 @@ from tempfile import TemporaryDirectory
 from svc_analytics.errors import ConfigError
 from svc_analytics.messages import Message
 from svc_analytics.proofs.checkpoint import FILE, SIGNATURE
-from svc_analytics.proofs.verify import OURS as NAMESPACE
-from svc_analytics.proofs.verify import Result, signing_key
+from svc_analytics.proofs.verify import OURS as NAMESPACE, Result, signing_key
 
 _SILENT = {"SSH_ASKPASS_REQUIRE": "never"}  # no window, where nobody is at a terminal
 _PATIENCE = 60  # seconds for an agent or a hardware key, where nobody is at a terminal

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from jinja2.filters import do_forceescape as escape
-from jinja2.filters import do_mark_safe as as_html
+from jinja2.filters import do_forceescape as escape, do_mark_safe as as_html
 
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import TableWords

@@ -6,8 +6,7 @@ from urllib.parse import unquote
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.routes import MAX_LIMIT, PREFIX, ROUTES, quote_id

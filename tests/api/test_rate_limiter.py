@@ -9,8 +9,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from svc_analytics.api import rate_limiter
 from svc_analytics.api.rate_limiter import (

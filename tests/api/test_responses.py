@@ -7,8 +7,7 @@ from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from svc_analytics.api.responses import (
     Response,

@@ -16,8 +16,7 @@ from svc_analytics.errors import (
     ProtocolError,
     Unavailable,
 )
-from svc_analytics.extraction import sweep
-from svc_analytics.extraction import workers as workers_module
+from svc_analytics.extraction import sweep, workers as workers_module
 from svc_analytics.extraction.batches import PageBatch, RowBatch
 from svc_analytics.instants import (
     BEGINNING,

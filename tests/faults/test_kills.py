@@ -23,8 +23,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics.closing import seals
-from svc_analytics.closing import seals as register
+from svc_analytics.closing import seals, seals as register
 from svc_analytics.closing.chain import chain_faults
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.lake.checksums import require_whole

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from svc_analytics.errors import QueryError
 from svc_analytics.formatting.tables import to_csv, to_objects, to_safe_csv

@@ -4,8 +4,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from svc_analytics.formatting.cells import (
     COIN,

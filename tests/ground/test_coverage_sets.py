@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from itertools import pairwise
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from svc_analytics.coverage import (
     Coverage,

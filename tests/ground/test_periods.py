@@ -9,8 +9,7 @@ from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import svc_analytics as svc
 from svc_analytics.errors import ConfigError

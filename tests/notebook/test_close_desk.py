@@ -20,12 +20,10 @@ from svc_analytics.errors import ConfigError, NoLake, Unavailable, install
 from svc_analytics.interrupts import check_stop
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
-from svc_analytics.notebook.desk import desk_months
-from svc_analytics.notebook.desk import panel as panel_module
+from svc_analytics.notebook.desk import desk_months, panel as panel_module
 from svc_analytics.notebook.desk.controls import Looks
 from svc_analytics.notebook.desk.desk_months import STOPPED
-from svc_analytics.notebook.desk.panel import Desk as CloseDesk
-from svc_analytics.notebook.desk.panel import Panel
+from svc_analytics.notebook.desk.panel import Desk as CloseDesk, Panel
 from svc_analytics.notebook.desk.records import (
     MonthRecords,
     StatementTable,

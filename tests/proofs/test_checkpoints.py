@@ -23,12 +23,15 @@ from svc_analytics.closing.seals import read_manifest, register_seal, seal_of
 from svc_analytics.errors import LakeError, StoreError
 from svc_analytics.lake.lake import Lake
 from svc_analytics.proofs import verify
-from svc_analytics.proofs.checkpoint import CHAIN as FILE
-from svc_analytics.proofs.checkpoint import CHAIN_SIGNATURE as SIGNATURE
-from svc_analytics.proofs.checkpoint import Checkpoint, write_checkpoint
+from svc_analytics.proofs.checkpoint import (
+    CHAIN as FILE,
+    CHAIN_SIGNATURE as SIGNATURE,
+    Checkpoint,
+    write_checkpoint,
+)
 from svc_analytics.proofs.statuses import Trust, statuses_of
-from svc_analytics.proofs.tree import FILE as OF_SECRET
 from svc_analytics.proofs.tree import (
+    FILE as OF_SECRET,
     is_consistent,
     netstring,
     read_secret,

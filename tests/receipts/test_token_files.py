@@ -17,8 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.formatting.tables import write_csv

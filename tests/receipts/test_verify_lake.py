@@ -33,8 +33,7 @@ from tests.support.altered import flip
 from tests.support.closings import findings_of
 from tests.support.fake_service import MERCHANT_ID, payment
 from tests.support.prepared import extracted
-from tests.support.receipt_material import FACTS as STATED
-from tests.support.receipt_material import RING, SECRET, signed
+from tests.support.receipt_material import FACTS as STATED, RING, SECRET, signed
 
 KEPT = Settings(receipt_secrets=parse_secrets(SECRET))
 Record = dict[str, Any]

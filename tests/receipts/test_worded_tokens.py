@@ -16,8 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import json_values

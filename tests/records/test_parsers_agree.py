@@ -6,8 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from svc_analytics.records.bulk_parser import parse_bulk, scan_page
 from svc_analytics.records.page import Page, parse_page

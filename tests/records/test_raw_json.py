@@ -7,8 +7,7 @@ import duckdb
 import msgspec
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from svc_analytics.errors import DataError, ProtocolError
 from svc_analytics.records.page import parse_page

@@ -18,8 +18,7 @@ from svc_analytics.config import Settings
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.standing import Standing
-from svc_analytics.render import front
-from svc_analytics.render import tables as page_tables
+from svc_analytics.render import front, tables as page_tables
 from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.render.tables import SHOWN, StatementTables
 from svc_analytics.warehouse.figures import definitions_table

@@ -14,8 +14,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 from svc_analytics.formatting.display import head_of, label
 from svc_analytics.formatting.values import is_ratio, value_text
 from svc_analytics.instants import to_micros
-from svc_analytics.render.workbook import cells as workbook_cells
-from svc_analytics.render.workbook import workbook
+from svc_analytics.render.workbook import cells as workbook_cells, workbook
 from svc_analytics.render.workbook.tables import significant_digits
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.figures import definitions_table, label_of

@@ -9,8 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from svc_analytics.signing.receipts import (
     FACTS,
@@ -22,8 +21,15 @@ from svc_analytics.signing.receipts import (
     verify_receipt,
 )
 from svc_analytics.signing.secrets import Secret
-from tests.support.receipt_material import FACTS as RECORD
-from tests.support.receipt_material import RING, SECRET, encoded, signed, token_of, verdicts
+from tests.support.receipt_material import (
+    FACTS as RECORD,
+    RING,
+    SECRET,
+    encoded,
+    signed,
+    token_of,
+    verdicts,
+)
 from tests.support.unit_material import examples
 
 

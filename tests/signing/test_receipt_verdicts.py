@@ -4,16 +4,14 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, format_instant, parse_instant
 from svc_analytics.language.catalogue import Language
 from svc_analytics.signing.receipts import FACTS, MONEY_FACTS, WEBHOOK_SIGNED, verify_receipt
 from svc_analytics.signing.secrets import parse_secrets
-from tests.support.receipt_material import FACTS as RECORD
-from tests.support.receipt_material import check, signed, token_of
+from tests.support.receipt_material import FACTS as RECORD, check, signed, token_of
 from tests.support.unit_material import examples
 
 ROTATED = "2026-08-15T00:00:00Z"  # when `new` came into force

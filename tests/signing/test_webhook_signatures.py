@@ -5,8 +5,7 @@ import hmac
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from svc_analytics.instants import SECOND
 from svc_analytics.signing.secrets import parse_secrets

@@ -17,8 +17,7 @@ from svc_analytics.lake.footer import MonthFileFooter, read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.periods import month
-from svc_analytics.schema import INSTANT as INSTANT_TYPE
-from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.schema import INSTANT as INSTANT_TYPE, STREAMS, Stream
 from tests.simulation.ledger import (
     INSTANT,
     MONEY,

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pytest
 
 from svc_analytics import files
-from svc_analytics.extraction import clock, segments
-from svc_analytics.extraction import plan as plan_module
+from svc_analytics.extraction import clock, plan as plan_module, segments
 from svc_analytics.instants import HOUR
 from svc_analytics.lake import month_file
 from svc_analytics.lake.derived import with_derived

@@ -12,8 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.unattended import schedule as schedules
-from svc_analytics.unattended import scheduled_job
+from svc_analytics.unattended import schedule as schedules, scheduled_job
 from svc_analytics.unattended.schedule import Manager, service, timer
 from svc_analytics.unattended.scheduled_job import JobSettings, ScheduledJob, unit_name
 

@@ -24,8 +24,7 @@ from svc_analytics.lake.month_file import write_month_file
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.messages import Message
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.warehouse import connection
-from svc_analytics.warehouse import warehouse as warehouse_module
+from svc_analytics.warehouse import connection, warehouse as warehouse_module
 from svc_analytics.warehouse.images import write_views
 from svc_analytics.warehouse.models import Model, models_used_by, read_models, read_statement_macros
 from svc_analytics.warehouse.view_builder import public_models

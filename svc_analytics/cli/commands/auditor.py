@@ -15,11 +15,16 @@ from svc_analytics.closing.handover.evidence import (
     LineProof,
     newest_sealed_folder,
     pack_folder,
+    package as pack_month,
     prove_in_folder,
 )
-from svc_analytics.closing.handover.evidence import package as pack_month
-from svc_analytics.closing.handover.sign import Signature, SignedMonths, sign_all, sign_folder
-from svc_analytics.closing.handover.sign import sign as sign_month
+from svc_analytics.closing.handover.sign import (
+    Signature,
+    SignedMonths,
+    sign as sign_month,
+    sign_all,
+    sign_folder,
+)
 from svc_analytics.closing.seals import lake_around
 from svc_analytics.closing.verification import verify
 from svc_analytics.config import read_data_dir

@@ -2,8 +2,7 @@
 
 import click
 
-from svc_analytics.backups import backup as backups
-from svc_analytics.backups import restore as restoring
+from svc_analytics.backups import backup as backups, restore as restoring
 from svc_analytics.backups.backup import things_of
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note

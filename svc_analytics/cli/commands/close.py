@@ -9,8 +9,7 @@ import pyarrow as pa
 from svc_analytics.cli import options
 from svc_analytics.cli.console import echo_note, echo_progress, table_text
 from svc_analytics.cli.runs import dry_run, plan_months, watched
-from svc_analytics.closing import close as closing
-from svc_analytics.closing import due
+from svc_analytics.closing import close as closing, due
 from svc_analytics.closing.due import GRACE_HOURS
 from svc_analytics.closing.job import JobOptions
 from svc_analytics.closing.neighbours import require_sealable

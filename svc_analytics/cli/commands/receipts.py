@@ -24,8 +24,7 @@ from svc_analytics.formatting.texts import counted
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
-from svc_analytics.periods import GREGORIAN, parse_month
-from svc_analytics.periods import month as utc_month
+from svc_analytics.periods import GREGORIAN, month as utc_month, parse_month
 from svc_analytics.receipts.bulk import OnlineVerifier, VerifyOnline
 from svc_analytics.receipts.lake_months import count_codes
 from svc_analytics.receipts.token_files import read_sources

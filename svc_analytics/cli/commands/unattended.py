@@ -17,8 +17,7 @@ from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import escape_invisible, single_line
 from svc_analytics.instants import format_instant
-from svc_analytics.unattended import schedule as schedules
-from svc_analytics.unattended import scheduled_job
+from svc_analytics.unattended import schedule as schedules, scheduled_job
 from svc_analytics.unattended.notifiers import read_watching
 from svc_analytics.unattended.schedule import Manager, ScheduleChange, TimerStatus, cron_line
 from svc_analytics.unattended.scheduled_job import ScheduledJob, place_of, read_job

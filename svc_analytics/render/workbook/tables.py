@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from dataclasses import field as field_of
+from dataclasses import dataclass, field, field as field_of, replace
 from datetime import date
 from itertools import product
 from typing import Any
