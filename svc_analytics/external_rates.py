@@ -90,7 +90,7 @@ class ExternalRate:
         return f"{self.quotation} on {self.day} ({self.source})"
 
     @property
-    def said_by(self) -> str:
+    def quoted_by(self) -> str:
         """Its source, and how that quotes it where it does not say what 1 USD was."""
         return self.source if self.base == USD else f"{self.source}: {self.quotation}"
 

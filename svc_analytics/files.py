@@ -78,14 +78,16 @@ def program_digest() -> str:
     return digest.hexdigest()
 
 
-def keep_made(kind: str, made_of: str, make: Callable[[], bytes], most: int = MOST_MADE) -> bytes:
+def write_cached(
+    kind: str, made_of: str, make: Callable[[], bytes], most: int = MOST_MADE
+) -> bytes:
     """Return a kept result, or make it and keep it for the next commands.
 
     It lies in the cache folder, as Python keeps its bytecode. Its name is a hash of all that it is
     made of, so none of another version is taken; nor is one that is damaged, or another user's.
     `most` of one kind are kept.
     """
-    if content := find_made(kind, made_of):
+    if content := read_cached(kind, made_of):
         return content
     content = make()
     with suppress(*_NO_FOLDER):
@@ -93,7 +95,7 @@ def keep_made(kind: str, made_of: str, make: Callable[[], bytes], most: int = MO
     return content
 
 
-def find_made(kind: str, made_of: str) -> bytes | None:
+def read_cached(kind: str, made_of: str) -> bytes | None:
     """Return a kept result; None where there is none."""
     with suppress(*_NO_FOLDER):
         return _read_made(cache_folder() / kind / _name_of(made_of))

@@ -14,7 +14,7 @@ from svc_analytics.coverage import describe_span
 from svc_analytics.errors import needs_extra
 from svc_analytics.formatting.display import Display, display_table, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.standing import Standing, attach
+from svc_analytics.formatting.status_line import StatusLine, attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import BEGINNING, ago, format_instant, from_micros
 from svc_analytics.lake.lake import Lake, LakeEngine
@@ -119,7 +119,7 @@ class Lakehouse(Displayable, Lake):
 
         def answer(warehouse: Warehouse) -> pa.Table:
             table = warehouse.query_readonly(query, parameters)
-            return attach(table, _standing(warehouse.read_to))
+            return attach(table, _status_line(warehouse.read_to))
 
         return to_frame(count(self, models_used_by(query), answer))
 
@@ -176,10 +176,10 @@ class Lakehouse(Displayable, Lake):
         return to_frame(pa.Table.from_pylist(rows))
 
 
-def _standing(read_to: int | None) -> Standing:
+def _status_line(read_to: int | None) -> StatusLine:
     """Return which days and months of the views, which are of UTC, are not over."""
     day = "" if read_to is None else f"{from_micros(read_to):%Y-%m-%d}"
-    return Standing(first_open_day=day, first_open_month=day[:7])
+    return StatusLine(first_open_day=day, first_open_month=day[:7])
 
 
 def _records(status: LakeStatus) -> pa.Table:

@@ -30,7 +30,7 @@ from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, ProtocolError, TooLarge
 from svc_analytics.messages import Message
 
-_KEPT_OPEN = 5.0  # seconds without a call
+_IDLE = 5.0  # seconds without a call
 MAX_BODY = 64 * 1024 * 1024
 LONGEST_ANSWER = 120.0  # seconds for one whole answer, however slowly it drips
 _CODINGS = ("gzip", "identity", "")
@@ -71,7 +71,7 @@ class PooledTransport(httpx.BaseTransport):
         options: dict[str, Any] = {
             "max_connections": 1,
             "max_keepalive_connections": 1,
-            "keepalive_expiry": _KEPT_OPEN,
+            "keepalive_expiry": _IDLE,
             "ssl_context": trusted or _usual(),
             "network_backend": self._backend,
         }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from svc_analytics.charts.palette import BLUE, PAPER, RULE, RUST, SERIES, SOFT
 from svc_analytics.charts.words import CALENDARS_NAMED, apart, in_line, language_of, tick_text
-from svc_analytics.formatting.standing import standing_of
+from svc_analytics.formatting.status_line import status_line_of
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -84,7 +84,7 @@ def mark_running(axes: Axes, place: float | None, what: str) -> None:
 
 def mark_running_month(axes: Axes, table: Table, last: float) -> None:
     """Shade the days of the month that is not over, up to the last one drawn."""
-    month = standing_of(table).first_open_month
+    month = status_line_of(table).first_open_month
     first = date.fromisoformat(f"{month}-01").toordinal() if month else last
     if first < last:
         _shade(axes, first, last, "month")
@@ -103,9 +103,9 @@ def labels(rows: list[Row]) -> list[str]:
 
 def running_place(table: Table, values: Sequence[Any], places: Sequence[int]) -> int | None:
     """Return the place of the first day or month that is not over; None where all are."""
-    standing = standing_of(table)
+    status_line = status_line_of(table)
     pairs = zip(values, places, strict=True)
-    return next((place for value, place in pairs if standing.is_running(value)), None)
+    return next((place for value, place in pairs if status_line.is_running(value)), None)
 
 
 def is_month(text: str) -> bool:

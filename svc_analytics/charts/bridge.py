@@ -74,7 +74,7 @@ def usd_change(axes: Axes, table: Table) -> None:
     steps = change_steps(rows)
     _draw_steps(axes, steps)
     why = UNKNOWN if rows else "no record"
-    finish(axes, CHANGE, steps, why, told_of_change(steps))
+    finish(axes, CHANGE, steps, why, sentence_of_change(steps))
 
 
 def change_steps(rows: Sequence[Row]) -> list[Step]:
@@ -100,7 +100,7 @@ def change_steps(rows: Sequence[Row]) -> list[Step]:
     return [*steps, Step("After", Decimal(0), end, is_worth=True)]
 
 
-def told_of_change(steps: Sequence[Step]) -> str:
+def sentence_of_change(steps: Sequence[Step]) -> str:
     """Say by how much more or less was left, and which coin moved it most."""
     if not steps:
         return ""

@@ -125,6 +125,6 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
     axes.set_xlabel(apart(axes, "receipts"))
     legend_below(axes)
     proven = sum(count for name, count in ordered if name in PROVEN)
-    counts_told = {"count": f"{proven:,}", "total": f"{sum(counts.values()):,}"}
-    sentence = Message("chart.proven", **counts_told) if ordered else ""
+    named = {"count": f"{proven:,}", "total": f"{sum(counts.values()):,}"}
+    sentence = Message("chart.proven", **named) if ordered else ""
     finish(axes, "Receipts by verdict", ordered, "no receipt", sentence)

@@ -32,7 +32,7 @@ from svc_analytics.charts.axes import (
 )
 from svc_analytics.charts.palette import INK, PAPER, SERIES, shade
 from svc_analytics.charts.words import apart, in_line, percent, period_name, sentences
-from svc_analytics.formatting.standing import RUNNING, standing_of
+from svc_analytics.formatting.status_line import RUNNING, status_line_of
 from svc_analytics.instants import to_micros
 from svc_analytics.messages import Message, translated
 from svc_analytics.money import format_amount, group_digits
@@ -289,7 +289,7 @@ def _depth(ratio: Decimal | None, top: Decimal) -> int:
 
 def _marked(table: Table, months: list[str], before: str) -> list[str]:
     """Return months with a mark at those that are not over."""
-    is_running = standing_of(table).is_running
+    is_running = status_line_of(table).is_running
     return [month + f"{before}{RUNNING}" * is_running(month) for month in months]
 
 

@@ -18,7 +18,7 @@ from svc_analytics.formatting.texts import canonical_id, single_line
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.lake.typed_files import append_row, line_ahead
-from svc_analytics.messages import KEPT, Message, stored_text, translated
+from svc_analytics.messages import MESSAGE_COLUMN, Message, stored_text, translated
 from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS, read_assertions
 from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.warehouse.acknowledgements import (
@@ -103,7 +103,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     reason, by = row["acknowledged_reason"], row["acknowledged_by"]
     accepted = single_line(f"{reason} ({by})") if by else ""
     is_blocking = row["severity"] == "blocking"
-    text = stored_text(str(row["detail"] or ""), row.get(KEPT))
+    text = stored_text(str(row["detail"] or ""), row.get(MESSAGE_COLUMN))
     key, content = row["record_id"] or "", row["content"] or ""
     return Finding(row["check_name"], key, is_blocking, text, accepted, content)
 

@@ -25,7 +25,7 @@ from svc_analytics.closing.verification.contents import unknown_of
 from svc_analytics.errors import DataError, LakeError
 from svc_analytics.formatting.display import Display, DisplayTable, label, lined_up, names_of
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.standing import Standing, attach
+from svc_analytics.formatting.status_line import StatusLine, attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import parse_bound
 from svc_analytics.messages import Message
@@ -175,7 +175,7 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     ages = [None if is_one else _age(manifest) for manifest in manifests]
     before, after = map(_side, manifests, figures_of, names, ages)
     comparison = compare_sides(before, after)
-    comparison = attach(comparison, Standing(scales=amount_scales(comparison)))
+    comparison = attach(comparison, StatusLine(scales=amount_scales(comparison)))
     if is_one:
         comparison = _with_cause(comparison, differences)
     else:
@@ -227,7 +227,7 @@ def _side(manifest: seals.Manifest, figures: Figures, name: str, age: int | None
     return Side(
         name=name,
         status=manifest["status"],
-        standing=_standing(manifest, reasons),
+        status_line=_status_line(manifest, reasons),
         read_to=manifest["as_of"],
         reasons=reasons,
         unknown=unknown_of(manifest),
@@ -246,7 +246,7 @@ def _was_running(manifest: seals.Manifest, reasons: tuple[Reason, ...]) -> bool:
     return manifest["status"] != "final" and not is_over
 
 
-def _standing(manifest: seals.Manifest, reasons: tuple[Reason, ...]) -> str:
+def _status_line(manifest: seals.Manifest, reasons: tuple[Reason, ...]) -> str:
     """Return a folder's period, version, zone and status in one line."""
     calendar = "" if manifest["calendar"] == "gregorian" else f" ({manifest['calendar']})"
     label = manifest["label"].partition("@")[0]

@@ -15,7 +15,7 @@ from svc_analytics.closing.due import Reckoning, closes_at, lake_months, reckoni
 from svc_analytics.closing.rederive import read_until, rederive, restatement
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import SvcError, text_of
-from svc_analytics.files import find_made, keep_made, program_digest
+from svc_analytics.files import program_digest, read_cached, write_cached
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.checksums import content_digests, require_whole
 from svc_analytics.lake.lake import Lake, known_months
@@ -104,7 +104,7 @@ def judge_open(
         reasons = reasons_of_months(lake, waiting, clock)
         moments = (contents, LakeContents.read(lake))
         for period, why in zip(waiting, reasons, strict=True):
-            keep_judgement(moments, period, None, Judgement(tuple(each.text for each in why)))
+            cache_judgement(moments, period, None, Judgement(tuple(each.text for each in why)))
 
 
 def state_of(lake: Lake, period: Period, clock: int, contents: LakeContents) -> MonthState:
@@ -113,7 +113,7 @@ def state_of(lake: Lake, period: Period, clock: int, contents: LakeContents) -> 
     state = MonthState(
         period, "due", closes_at(period), version=len(versions), versions=tuple(versions)
     )
-    return _as_judged(state, find_judgement(contents, period, _manifest(state)), clock)
+    return _as_judged(state, cached_judgement(contents, period, _manifest(state)), clock)
 
 
 def judged(
@@ -141,7 +141,7 @@ def _answer(
     lake: Lake, state: MonthState, clock: int, before: LakeContents, note: Note
 ) -> Judgement:
     period, manifest = state.period, _manifest(state)
-    if answer := find_judgement(before, period, manifest):
+    if answer := cached_judgement(before, period, manifest):
         for month, folder in product(utc_months(period.start, period.end), _RECORDS):
             if (path := lake.path / folder / f"{month.label}.parquet").exists():
                 require_whole(path)
@@ -149,13 +149,13 @@ def _answer(
     note(f"looking at {state.label}")
     answer = _judge(lake, state, clock)
     if not (manifest and seals.broken_files(state.versions[-1], manifest)):
-        keep_judgement((before, LakeContents.read(lake)), period, manifest, answer)
+        cache_judgement((before, LakeContents.read(lake)), period, manifest, answer)
     return answer
 
 
 def is_judged(contents: LakeContents, state: MonthState) -> bool:
     """Whether a month was compared with these contents of the lake."""
-    known = find_judgement(contents, state.period, _manifest(state))
+    known = cached_judgement(contents, state.period, _manifest(state))
     return state.kind == "running" or known is not None
 
 
@@ -197,7 +197,7 @@ def keep_open(lake: Lake, before: LakeContents, statement: Statement) -> None:
     state = statement.state
     if state and state.is_open:
         moments = (before, LakeContents.read(lake))
-        keep_judgement(moments, statement.period, None, Judgement(state.reasons))
+        cache_judgement(moments, statement.period, None, Judgement(state.reasons))
 
 
 def keep_results(
@@ -211,7 +211,7 @@ def keep_results(
     for each in results:
         if each.seal and not each.reasons and each.folder.parent == folder:
             manifest, moments = seals.read_manifest(each.folder), (before[each.label], after)
-            keep_judgement(moments, seals.stated_period(manifest), manifest, Judgement())
+            cache_judgement(moments, seals.stated_period(manifest), manifest, Judgement())
 
 
 def _manifest(state: MonthState) -> seals.Manifest | None:
@@ -280,15 +280,15 @@ class Judgement:
         return json.dumps({"reasons": reasons, "has_changed": self.has_changed})
 
 
-def find_judgement(
+def cached_judgement(
     contents: LakeContents, period: Period, sealed: seals.Manifest | None
 ) -> Judgement | None:
     """Return the kept judgement of a month, or of its newest seal; None where there is none."""
-    content = find_made(_KIND, contents.beneath(period, sealed))
+    content = read_cached(_KIND, contents.beneath(period, sealed))
     return Judgement.read(content) if content else None
 
 
-def keep_judgement(
+def cache_judgement(
     moments: tuple[LakeContents, LakeContents],
     period: Period,
     sealed: seals.Manifest | None,
@@ -297,7 +297,7 @@ def keep_judgement(
     """Keep what was found of a month between two moments, if the lake was the same at both."""
     before, after = (contents.beneath(period, sealed) for contents in moments)
     if before == after:
-        keep_made(_KIND, before, lambda: answer.to_json().encode(), _MOST)
+        write_cached(_KIND, before, lambda: answer.to_json().encode(), _MOST)
 
 
 @dataclass(frozen=True)

@@ -394,7 +394,7 @@ class SqlSupport:
     """
 
     dialect: str
-    is_kept: Callable[[str], bool] = lambda name: False
+    is_materialized: Callable[[str], bool] = lambda name: False
 
     def unsupported_part(
         self, tree: Tree, *, known: Collection[str] = (), is_ours: bool = True
@@ -421,7 +421,7 @@ class SqlSupport:
         return any(map(self._needs_engine, names))
 
     def _needs_engine(self, name: str) -> bool:
-        if not reads_records(name) or self.is_kept(name):
+        if not reads_records(name) or self.is_materialized(name):
             return False
         return name not in models() or self.needs_engine(_sources(name))
 
@@ -433,7 +433,7 @@ class SqlSupport:
         for name in sorted(names):
             if name not in models() and _file(name) is None:
                 return f"the table {name!r:.60}"
-            if name in models() and reads_records(name) and not self.is_kept(name):
+            if name in models() and reads_records(name) and not self.is_materialized(name):
                 part = self.unsupported_part(_tree(name))
                 if part:
                     return part

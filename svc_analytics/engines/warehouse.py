@@ -101,7 +101,7 @@ class EngineWarehouse(Warehouse):
             self._row_counts,
             mark or f"svc_{uuid4().hex[:12]}",
         )
-        self._support = SqlSupport(engine.dialect, self._uploader.is_kept)
+        self._support = SqlSupport(engine.dialect, self._uploader.is_materialized)
         self._values: Values = {}  # of the query that is being answered
 
     def query(
@@ -400,7 +400,7 @@ class TableUploader:
     mark: str  # what the names of its tables begin with
     _shown: dict[str, str] = field(default_factory=dict)  # tables of the engine, by what they are
 
-    def is_kept(self, name: str) -> bool:
+    def is_materialized(self, name: str) -> bool:
         """Tell whether a model is kept here with few rows."""
         return self.row_counts.get(name, MOST_ROWS + 1) <= MOST_ROWS
 
@@ -409,7 +409,7 @@ class TableUploader:
         name = call_of(table)
         if name.startswith("{"):
             return self._files(name[1:-1])
-        if self.is_kept(name):
+        if self.is_materialized(name):
             return self._rows(name, table)
         if name in models() and not reads_records(name):
             return self._rows(table.this.sql(OUR_DIALECT), table)

@@ -14,7 +14,7 @@ from svc_analytics.schema import Instants, Stream
 # How long an open-ended segment is taken to be when it is split. Only a first guess:
 # the oldest part sends no lower bound and reads on to the end of the list.
 GUESSED_HISTORY = 10 * 365 * DAY
-KEPT_PAGES = 32  # a worker keeps no more than this when another is idle
+OWN_PAGES = 32  # a worker keeps no more than this when another is idle
 # Of an open end each keeps so many times as much as the one before: idle workers learn where
 # history begins in a few steps, however long it is.
 FARTHER = 2
@@ -36,7 +36,7 @@ class Segment:
     is_bounded: bool = True  # whether the service heeds the bounds requested
     readings: int = 1  # how often it is read by now
     since: int | None = None  # from here down its pages tell how dense it is
-    kept_pages: int = KEPT_PAGES  # when an idle worker takes the rest
+    own_pages: int = OWN_PAGES  # when an idle worker takes the rest
     doubtful: Span | None = None  # swept, but the list moved meanwhile: to be read again
     has_moved: bool = False  # just before the next page
 
@@ -69,13 +69,13 @@ class Segment:
 
     def split(self) -> "Segment":
         """Split off the older half, or more, so that few months are being read at a time."""
-        share = min(0.5, self.kept_pages / self.expected_pages)
+        share = min(0.5, self.own_pages / self.expected_pages)
         middle = self.end - max(int(self.reach * share), 1)
         older = Segment(self.stream, self.start, middle, middle, readings=self.readings)
         older.since = middle
         if older.is_open_ended:
-            older.kept_pages = FARTHER * self.kept_pages
-        self.start, self.kept_pages = middle, KEPT_PAGES
+            older.own_pages = FARTHER * self.own_pages
+        self.start, self.own_pages = middle, OWN_PAGES
         return older
 
     def doubt(self) -> None:
@@ -331,5 +331,5 @@ class SegmentQueue:
 def _worth(segment: Segment) -> tuple[bool, bool, float]:
     """Order segments by how much they are worth splitting."""
     pages = segment.expected_pages
-    is_long = pages >= 2 * KEPT_PAGES
+    is_long = pages >= 2 * OWN_PAGES
     return segment.is_open_ended and is_long, is_long, segment.end if is_long else pages

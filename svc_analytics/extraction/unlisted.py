@@ -37,7 +37,7 @@ NO_RECORD = f"{NOT_ASKED}: 200"  # but another one, or none
 
 # Of a record that is not listed: the month whose file is to note it, and its state. None
 # where the service says by its id that it stands elsewhere, in time that was not read now.
-Standing = tuple[str, str] | None
+ListedState = tuple[str, str] | None
 
 
 class _Missing(NamedTuple):
@@ -72,13 +72,15 @@ class MissingRecords:
         A list that lacks many may lack new ones too: on its word, nothing more is complete.
         """
         missing = self._ask_again(list(self._find_missing()))
-        standings: dict[str, Standing] = {each.id: (each.month, NOT_ASKED) for each in missing}
+        listed_states: dict[str, ListedState] = {
+            each.id: (each.month, NOT_ASKED) for each in missing
+        }
         try:
-            self._look_up(missing, standings)
+            self._look_up(missing, listed_states)
         except ApiError:
-            self._settle(standings)
+            self._settle(listed_states)
             raise
-        return self._settle(standings)
+        return self._settle(listed_states)
 
     def _find_missing(self) -> Iterator[_Missing]:
         for month, rows in self._files.held_within(self._spans):
@@ -100,7 +102,7 @@ class MissingRecords:
         is_listed = self._again.lists(name, pa.chunked_array([[each.id for each in missing]]))
         return [each for each, lacks in zip(missing, is_read & ~is_listed, strict=True) if lacks]
 
-    def _look_up(self, missing: list[_Missing], standings: dict[str, Standing]) -> None:
+    def _look_up(self, missing: list[_Missing], listed_states: dict[str, ListedState]) -> None:
         """Ask for records by their ids, those first of which the service has not told yet."""
         footers = self._files.footers.values()
         noted = {each.id: each for footer in footers for each in footer.unlisted}
@@ -114,9 +116,9 @@ class MissingRecords:
         for each in asked[: min(max(untold, AGAIN), LOOK_UPS)]:
             answer = self._fetch(each)
             if isinstance(answer, Unavailable):  # the others are asked for in the next run
-                standings[each.id] = each.month, _state(answer)
+                listed_states[each.id] = each.month, _state(answer)
                 return
-            standings[each.id] = self._take(each, answer)
+            listed_states[each.id] = self._take(each, answer)
 
     def _fetch(self, each: _Missing) -> Records | Exception:
         """Look an id up: return its record, or what the service or its address has against it."""
@@ -128,7 +130,7 @@ class MissingRecords:
         except (ApiError, ConfigError) as error:
             return error
 
-    def _take(self, each: _Missing, answer: Records | Exception) -> Standing:
+    def _take(self, each: _Missing, answer: Records | Exception) -> ListedState:
         """Take over what the service gives for an id; return where the record stands now."""
         if not isinstance(answer, Records):
             return each.month, _state(answer)
@@ -161,20 +163,20 @@ class MissingRecords:
             buffer.cover(span)
             buffer.doubt(intersection(coverage.provisional, *span))
 
-    def _settle(self, standings: Mapping[str, Standing]) -> list[str]:
+    def _settle(self, listed_states: Mapping[str, ListedState]) -> list[str]:
         """Note what is not listed, and doubt what else a short list says; return the new ids."""
-        new = self._note(standings)
-        few = 0 if self._contradicts_itself(standings) else FEW
+        new = self._note(listed_states)
+        few = 0 if self._contradicts_itself(listed_states) else FEW
         holes = find_holes(self._files, few) if self._reading.covered(self._stream.name) else {}
         if holes:
             self._doubt_fresh()
             self.shortage = self._word(holes)
         return new
 
-    def _contradicts_itself(self, standings: Mapping[str, Standing]) -> bool:
+    def _contradicts_itself(self, listed_states: Mapping[str, ListedState]) -> bool:
         """Tell whether it lists nothing at all, and knows by their ids what it listed before."""
-        is_known = any(each and each[1] == KNOWN for each in standings.values())
-        lacks_all = 1 < self._held == len(standings)
+        is_known = any(each and each[1] == KNOWN for each in listed_states.values())
+        lacks_all = 1 < self._held == len(listed_states)
         return is_known and lacks_all and self._reading.is_empty(self._stream.name)
 
     def _doubt_fresh(self) -> None:
@@ -197,14 +199,14 @@ class MissingRecords:
         text = Message("service.list_lacks", stream=translated(self._stream.words), **values)
         return ShortList(min(each.booked_at for each in missing), text)
 
-    def _note(self, standings: Mapping[str, Standing]) -> list[str]:
+    def _note(self, listed_states: Mapping[str, ListedState]) -> list[str]:
         """Publish what moved, note what is unlisted, forget what is listed; return the new ids."""
         if not self._writer.buffer(self._stream).is_empty:
             self._writer.publish()
         states: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        for record_id, standing in standings.items():
-            if standing:
-                states[standing[0]][record_id] = standing[1]
+        for record_id, listed in listed_states.items():
+            if listed:
+                states[listed[0]][record_id] = listed[1]
         return [
             record_id
             for month in sorted(self._files.footers)

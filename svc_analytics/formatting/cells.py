@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.formatting.standing import NOWHERE, Standing, running
+from svc_analytics.formatting.status_line import NOWHERE, StatusLine, running
 from svc_analytics.formatting.texts import escape_invisible, visible
 from svc_analytics.formatting.values import display_text, is_exact_number, is_ratio
 from svc_analytics.instants import readable_instant
-from svc_analytics.messages import KEPT, TEXTS, Message, stored_text
+from svc_analytics.messages import MESSAGE_COLUMN, TEXTS, Message, stored_text
 from svc_analytics.money import EXACT, format_amount, group_digits
 from svc_analytics.periods import GREGORIAN, find_calendar
 
@@ -250,7 +250,7 @@ class CellMaker:
 
     schema: pa.Schema
     why: str = "unknown"
-    standing: Standing = NOWHERE
+    status_line: StatusLine = NOWHERE
     scales: Mapping[str, int] | None = None
     is_exact: bool = False
 
@@ -266,20 +266,20 @@ class CellMaker:
             return unknown_cell(self.why if is_number else NO_VALUE, is_number=is_number)
         if is_number:
             currency = str(row.get("currency") or "")
-            scales = self.standing.scales if self.scales is None else self.scales
+            scales = self.status_line.scales if self.scales is None else self.scales
             scale = scale_of(scales, currency)
             return number_cell(value, kind_in_row(row, field), scale, is_exact=self.is_exact)
         if field.name in TEXTS:
-            return Cell(visible(stored_text(str(value), row.get(KEPT))))
+            return Cell(visible(stored_text(str(value), row.get(MESSAGE_COLUMN))))
         text = self._text(value)
-        if field.name in PERIODS and self.standing.is_running(value, field.name):
+        if field.name in PERIODS and self.status_line.is_running(value, field.name):
             text = running(text)
         at = value if isinstance(value, date) else None
         return Cell(text, is_fixed=bool(at) or field.name in PERIODS, at=at)
 
     def _text(self, value: Any) -> str:
         """Write a value; a local day or time of a Jalali month has its Jalali day first."""
-        text, calendar = _plain(value), self.standing.calendar
+        text, calendar = _plain(value), self.status_line.calendar
         is_local = isinstance(value, date) and getattr(value, "tzinfo", None) is None
         if calendar == GREGORIAN or not is_local:
             return text

@@ -26,7 +26,7 @@ from svc_analytics.formatting.cells import (
     plain_spaces,
     unit_name,
 )
-from svc_analytics.formatting.standing import attach, standing_of
+from svc_analytics.formatting.status_line import attach, status_line_of
 from svc_analytics.formatting.tables import align
 from svc_analytics.formatting.texts import escape_invisible, single_line
 from svc_analytics.formatting.values import is_exact_number, rows_of
@@ -198,7 +198,7 @@ def arrow_of(table: Any) -> pa.Table:
         wanted = "give a frame, an Arrow table or a statement"
         raise ConfigError(f"the table is {described(table)}: {wanted}")
     arrow = pa.Table.from_pandas(_with_index(table), preserve_index=False)
-    return attach(arrow, standing_of(table))
+    return attach(arrow, status_line_of(table))
 
 
 def _with_index(frame: Any) -> Any:
@@ -226,11 +226,11 @@ def display_table(
     `exact`, every digit. Its heads are the labels of its columns, their hovers the names.
     """
     arrow = arrow_of(table)
-    standing = standing_of(arrow)
-    scales = standing.scales or coin_scales([arrow])
+    status_line = status_line_of(arrow)
+    scales = status_line.scales or coin_scales([arrow])
     if only is not None:
         arrow = arrow.select(select_known(only, arrow.column_names))
-    maker = CellMaker(arrow.schema, why, standing, scales, exact)
+    maker = CellMaker(arrow.schema, why, status_line, scales, exact)
     rows = [maker.row(row) for row in rows_of(arrow.slice(0, most))]
     return DisplayTable(
         title,
@@ -238,7 +238,7 @@ def display_table(
         lined_up(rows),
         len(arrow),
         meanings=arrow.column_names,
-        caption=standing.text,
+        caption=status_line.text,
     )
 
 
@@ -318,7 +318,7 @@ def _cell_text(cell: Cell) -> str:
 class TableWords:
     """How the texts of a table are written as HTML: shown, on pointing, and in a cell."""
 
-    said: Callable[[str], str] = escape
+    shown: Callable[[str], str] = escape
     hint: Callable[[str], str] = escape
     cell: Callable[[Cell], str] = _cell_text
 
@@ -335,13 +335,13 @@ def titled_html(title: str, lines: Iterable[str], tables: Iterable[str]) -> str:
 
 def framed(table: DisplayTable, html: str, words: TableWords = _PLAIN) -> str:
     """Return a table's HTML with its title and caption above and its notes below."""
-    head = words.said(table.title)
+    head = words.shown(table.title)
     title = f'<div style="font-weight:bold">{head}</div>' if table.title else ""
     caption = table.caption
-    above = words.said(caption if isinstance(caption, Message) else single_line(caption))
+    above = words.shown(caption if isinstance(caption, Message) else single_line(caption))
     caption = f"<div><small>{above}</small></div>"
     notes = "".join(
-        f"<div><small>{words.said(note)}</small></div>" for note in table.notes(POINTED)
+        f"<div><small>{words.shown(note)}</small></div>" for note in table.notes(POINTED)
     )
     above = title + caption * bool(table.caption)
     box = f'<div style="overflow-x:auto;--letters:{table.letters}">{html}</div>'
@@ -353,9 +353,9 @@ def table_html(table: DisplayTable, words: TableWords = _PLAIN) -> str:
     looks = [_NUMBER if right else _TEXT for right in table.rights]
     meanings = table.meanings or [""] * len(table.header)
     header = "".join(
-        f'<th style="{look}{_STICKY * (not place)}"{_title(meaning, words)}>{words.said(name)}</th>'
+        f'<th style="{look}{_STICKY * (not place)}"{_title(meaning, words)}>{name}</th>'
         for place, (name, look, meaning) in enumerate(
-            zip(table.heads, looks, meanings, strict=True)
+            zip(map(words.shown, table.heads), looks, meanings, strict=True)
         )
     )
     rows = "".join(_rows_html(table, looks, words))
@@ -372,7 +372,7 @@ def folded_html(table: DisplayTable) -> str:
 def _rows_html(table: DisplayTable, looks: list[str], words: TableWords) -> Iterator[str]:
     for number, row in enumerate(table.rows):
         if heading := table.headings.get(number):
-            head = words.said(heading)
+            head = words.shown(heading)
             yield f'<tr><th colspan="{len(row)}" style="{_HEADING}">{head}</th></tr>'
         hint = _title(table.hints.get(number, ""), words)
         styles = [looks[0] + _STICKY, *looks[1:]]

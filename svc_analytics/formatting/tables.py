@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import atomic_write
-from svc_analytics.formatting.standing import frame_attributes
+from svc_analytics.formatting.status_line import frame_attributes
 from svc_analytics.formatting.texts import FORMULA, escape_formula, escape_invisible, single_line
 from svc_analytics.formatting.values import (
     BATCH,

@@ -18,8 +18,8 @@ IDS_FOLDER = ".ids"
 PARENTS_FOLDER = ".parents"
 RUNS_FOLDER = ".runs"  # rows that wait to be merged into a month, and no reader sees
 WRITER_MARK = ".writer"  # a run writes, or was killed while it did
-TOLD_MARK = ".told.json"  # which messages were sent
-MARKS = (WRITER_MARK, TOLD_MARK)  # hidden files that cannot be made again
+NOTIFIED_MARK = ".told.json"  # which messages were sent
+MARKS = (WRITER_MARK, NOTIFIED_MARK)  # hidden files that cannot be made again
 RESTORING_FOLDER = ".restoring"  # a backup is being restored here
 VERDICTS_FOLDER = "receipt_verdicts"
 

@@ -32,7 +32,7 @@ from svc_analytics.money import (
 )
 from svc_analytics.periods import Period
 from svc_analytics.render.compared.figures import Side, comparable_figures
-from svc_analytics.render.document import standing_text
+from svc_analytics.render.document import status_text
 from svc_analytics.statements.comparison import side_of
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.counting import of_one_snapshot
@@ -250,7 +250,7 @@ class GroupStatement(Displayable):
         lines = [f"{self.period.title}: {self.period.local_bounds}", f"status: {self.status}"]
         for place, (merchant, stated) in enumerate(own, 1):
             name = single_line(f"{merchant}, {names_of(stated.merchant)}")
-            lines.append(f"merchant {place}: {standing_text(stated)} · {name}")
+            lines.append(f"merchant {place}: {status_text(stated)} · {name}")
         sums = (row for row in self.table.to_pylist() if row["merchant_id"] == TOTAL)
         unknown = [row for row in sums if row["value"] is None]
         names: dict[str, list[str]] = {str(row["note"]): [] for row in unknown}

@@ -15,7 +15,7 @@ from typing import Any
 
 from svc_analytics.errors import SvcError, needs_extra
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.standing import standing_of
+from svc_analytics.formatting.status_line import status_line_of
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import format_instant
 from svc_analytics.lakehouse import Lakehouse
@@ -152,7 +152,7 @@ def _of_statement(names: Mapping[str, Any]) -> dict[str, str]:
         "period": statement.period.label,
         "status": status_word(statement),
         "look": status_look(statement),
-        "standing": standing_of(statement.tables["summary"]).text,
+        "standing": status_line_of(statement.tables["summary"]).text,
         "read_to": format_instant(statement.as_of),
     }
 

@@ -10,7 +10,7 @@ from typing import Any
 from svc_analytics import charts
 from svc_analytics.closing.stated import statement
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.formatting.standing import RUNNING
+from svc_analytics.formatting.status_line import RUNNING
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import check_lake, known_months, last_full_month
 from svc_analytics.lakehouse import Lakehouse

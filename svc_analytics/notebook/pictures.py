@@ -19,7 +19,7 @@ from svc_analytics.charts.usd import MONTHS as MONTHS_DRAWN, USED as YEAR, usd_y
 from svc_analytics.charts.words import worded
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
-from svc_analytics.formatting.standing import standing_of
+from svc_analytics.formatting.status_line import status_line_of
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.picked import Live, Picked
@@ -53,11 +53,11 @@ class Picture:
     title: str
     drawings: list[str]
     why: str = NOTHING  # there is no drawing
-    standing: str = ""  # period, zone and status of the statement that is drawn
+    status_line: str = ""  # period, zone and status of the statement that is drawn
 
     def __repr__(self) -> str:
         text = self.title if self.drawings else f"{self.title}: {self.why}"
-        return f"{text}; {self.standing}" if self.standing else text
+        return f"{text}; {self.status_line}" if self.status_line else text
 
     def _repr_html_(self) -> str:
         if not self.drawings:
@@ -117,14 +117,14 @@ def _own(
     is_apart = by == COIN and not _fits_one_axis(arrow, y)
     columns: dict[str, Any] = {"x": x, "y": y, "kind": kind} | ({} if is_apart else {"by": by})
     coins = _names(column_chart, arrow, COIN) if is_apart else ("",)
-    title, standing = f"{in_sentence(y)} by {in_sentence(x)}", standing_of(arrow).text
+    title, status_line = f"{in_sentence(y)} by {in_sentence(x)}", status_line_of(arrow).text
     parts = {
         coin: partial(column_chart, table=arrow, currency=coin or None, **columns)
         for coin in coins
         if len(arrow)
     }
     size = _ALONE if len(coins) == 1 else _BESIDE
-    return _drawn(title, parts, None, standing, size, language)
+    return _drawn(title, parts, None, status_line, size, language)
 
 
 def _fits_one_axis(table: pa.Table, y: str) -> bool:
@@ -152,14 +152,14 @@ def _picture(
     names = names or (_names(chart, arrow, kind) if kind else ("",))
     if coin is not None and kind == COIN:
         names = tuple(name for name in names if name == coin)
-    title, standing = chart.__name__.replace("_", " "), standing_of(arrow).text
+    title, status_line = chart.__name__.replace("_", " "), status_line_of(arrow).text
     size = _size(chart, arrow, len(names))
     parts = {
         name: partial(chart, table=arrow, **({kind: name} if kind else {}), **options)
         for name in names
     }
     try:
-        return _drawn(title, parts, table, standing, size, language, why)
+        return _drawn(title, parts, table, status_line, size, language, why)
     except KeyError as error:
         raise _no_column(chart, str(error.args[0]), arrow) from error
 
@@ -168,7 +168,7 @@ def _drawn(
     title: str,
     parts: Mapping[str, partial[None]],
     table: Any,
-    standing: str,
+    status_line: str,
     size: tuple[float, float],
     language: Language,
     why: str = NOTHING,
@@ -176,14 +176,14 @@ def _drawn(
     """Return the charts as pictures; their keys are the names of coins or streams."""
     from svc_analytics.render.picture import Look, draw_svg  # loads matplotlib
 
-    look = Look(size, _caption(standing, table, language), language)
+    look = Look(size, _caption(status_line, table, language), language)
     drawings = []
     for number, (name, drawn) in enumerate(parts.items()):
-        label = ", ".join(filter(None, [title, name, standing]))
+        label = ", ".join(filter(None, [title, name, status_line]))
         salt = f"{title.replace(' ', '_')}-{number}"
         drawings.append(draw_svg(salt, drawn, label, look))
     named = ", ".join([title, *filter(None, parts)])
-    return Picture(named, drawings, why, standing)
+    return Picture(named, drawings, why, status_line)
 
 
 def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
@@ -224,12 +224,12 @@ def _of_comparison(chart: Callable[..., None], comparison: Any) -> pa.Table:
     raise ConfigError(f"{text}; give {chart.__name__} a table")
 
 
-def _caption(standing: str, table: Any, language: Language) -> str:
+def _caption(status_line: str, table: Any, language: Language) -> str:
     """Return the lines below a picture: period, zone and status, then the merchant's names."""
     is_named = is_statement(table) or has_trend(table)
     # In a line of their own: right-to-left letters would reverse a date beside them.
     names = [names_of(table.merchant, MOST_LETTERS)] if is_named else []
-    return "\n".join([worded(standing, language, "\n"), *names])
+    return "\n".join([worded(status_line, language, "\n"), *names])
 
 
 def _names(chart: Callable[..., None], table: pa.Table, kind: str) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ _OPENING_TEXT = 1 << 22  # characters and cells of them, at most
 _TITLE_LINES = 10  # above a header, at most: they may hold no separator
 _MOST_LINES_OF_A_ROW = 50  # a quote that never closes must not swallow the rest of a file
 SEPARATORS = ",;\t"
-_SEPARATOR_TOLD = re.compile(r'"?sep=([,;\t|])"?\s*\Z')
+_SEPARATOR_NAMED = re.compile(r'"?sep=([,;\t|])"?\s*\Z')
 TEXT = "text"  # the one column of a text file: its lines
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|table|div|p)\b", re.IGNORECASE)
 _TITLES = 10  # lines above a header, at most
@@ -257,7 +257,7 @@ def split_records(lines: Iterator[str]) -> tuple[str, Iterator[Record]]:
     first = next(lines, None)
     if first is None:
         return ",", iter(())
-    if match := _SEPARATOR_TOLD.match(first):  # as Excel reads it
+    if match := _SEPARATOR_NAMED.match(first):  # as Excel reads it
         return match[1], ((number + 1, cells) for number, cells in _records(lines, match[1]))
     opening = [first, *islice(lines, _TITLE_LINES)]
     separator = separator_of(opening)

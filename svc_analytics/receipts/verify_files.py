@@ -124,7 +124,7 @@ def verify_batches(
     payments: PaymentLookup,
     settings: Settings,
     verify_online: VerifyOnline | None = None,
-    keep: KeptColumns | None = None,
+    keep: PassedColumns | None = None,
     codes: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
     """Yield a table of verdicts for each batch of tokens: `OUTPUT`, and the columns to keep.
@@ -190,15 +190,15 @@ def verify_receipts(
     from tqdm.auto import tqdm  # loads IPython's widgets where there are any
 
     is_off = None if progress else True
-    with _inputs(tokens, column, keep) as (sources, kept_columns, frame):
+    with _inputs(tokens, column, keep) as (sources, passed_columns, frame):
         # A wrong file is named before a missing secret: its first batch is read now.
         batches = chain(list(islice(sources, 1)), sources)
         settings = _settings(secrets)
         lake = lake if isinstance(lake, Lake) else Lake(lake or settings.data_dir)
         bar = tqdm(desc="verifying", unit=" tokens", disable=is_off, leave=False)
         with open_payments(lake) as payments, bar:
-            tables = [kept_columns.added_to(OUTPUT).empty_table()]
-            for table in verify_batches(batches, payments, settings, keep=kept_columns):
+            tables = [passed_columns.added_to(OUTPUT).empty_table()]
+            for table in verify_batches(batches, payments, settings, keep=passed_columns):
                 tables.append(table)
                 bar.update(len(table))
     return _with_columns(to_frame(pa.concat_tables(tables)), tokens, frame)
@@ -214,13 +214,20 @@ def _settings(secrets: Secrets | None) -> Settings:
 @contextmanager
 def _inputs(
     tokens: Any, column: str | None, keep: Wanted
-) -> Iterator[tuple[Iterator[Batch], KeptColumns, KeptColumns]]:
+) -> Iterator[tuple[Iterator[Batch], PassedColumns, PassedColumns]]:
     """Yield the tokens of a file, a frame or a list; the columns to keep of either."""
     if isinstance(tokens, (str, os.PathLike)):
-        with open_kept([os.fspath(tokens)], column, keep, OUTPUT.names) as (sources, kept_columns):
-            yield read_sources(sources, column, kept_columns.names), kept_columns, KeptColumns()
+        with open_passed([os.fspath(tokens)], column, keep, OUTPUT.names) as (
+            sources,
+            passed_columns,
+        ):
+            yield (
+                read_sources(sources, column, passed_columns.names),
+                passed_columns,
+                PassedColumns(),
+            )
         return
-    name, columns = "tokens", KeptColumns()
+    name, columns = "tokens", PassedColumns()
     if hasattr(tokens, "columns"):
         names = list(map(str, tokens.columns))
         name = _column_of_frame(names, column)
@@ -228,7 +235,7 @@ def _inputs(
         tokens = tokens[name]
     elif keep is not False:
         raise ConfigError("there are no columns to keep: give a frame or a file's path")
-    yield _batches(tokens, name), KeptColumns(), columns
+    yield _batches(tokens, name), PassedColumns(), columns
 
 
 def _batches(tokens: Iterable[Any], name: str) -> Iterator[Batch]:
@@ -244,11 +251,13 @@ def _batches(tokens: Iterable[Any], name: str) -> Iterator[Batch]:
         yield Batch(name, list(lines), list(texts))
 
 
-def _with_columns(verdicts: pd.DataFrame, tokens: Any, kept_columns: KeptColumns) -> pd.DataFrame:
+def _with_columns(
+    verdicts: pd.DataFrame, tokens: Any, passed_columns: PassedColumns
+) -> pd.DataFrame:
     """Return verdicts with columns of the frame that was given, of their own types."""
-    labels = {str(label): label for label in tokens.columns} if kept_columns.names else {}
+    labels = {str(label): label for label in tokens.columns} if passed_columns.names else {}
     places = (verdicts["line_no"] - 1).to_numpy("int64")
-    for name, new in zip(kept_columns.names, kept_columns.renamed, strict=True):
+    for name, new in zip(passed_columns.names, passed_columns.renamed, strict=True):
         values = tokens[labels[name]]
         verdicts[new] = getattr(values, "array", values)[places]
     return verdicts
@@ -374,7 +383,7 @@ Wanted = bool | Collection[str]  # every column, none, or those of these names
 
 
 @dataclass(frozen=True)
-class KeptColumns:
+class PassedColumns:
     """The columns to keep, by their names in the input and in the answer; all are texts."""
 
     names: tuple[str, ...] = ()
@@ -394,7 +403,7 @@ class KeptColumns:
 
 def choose(
     available: Sequence[str], wanted: Wanted, taken: Iterable[str], where: str
-) -> KeptColumns:
+) -> PassedColumns:
     """Choose the columns to keep; one of an answer's own names becomes `input.name`.
 
     Raises `ConfigError` for a column that is not there.
@@ -410,17 +419,17 @@ def choose(
         while new in {*taken, *renamed} or (new != name and new in names):
             new = INPUT + new
         renamed.append(new)
-    return KeptColumns(tuple(names), tuple(renamed))
+    return PassedColumns(tuple(names), tuple(renamed))
 
 
 @contextmanager
-def open_kept(
+def open_passed(
     paths: Sequence[str], column: str | None, wanted: Wanted, taken: Iterable[str]
-) -> Iterator[tuple[list[TokenFile], KeptColumns]]:
+) -> Iterator[tuple[list[TokenFile], PassedColumns]]:
     """Open files of tokens; yield them with the columns to keep, of whichever file has them."""
     require_files(paths)
     if wanted is False:
-        yield list(map(source_of, paths)), KeptColumns()
+        yield list(map(source_of, paths)), PassedColumns()
         return
     with rereadable(paths) as sources:
         available = [name for source in sources for name in read_columns(source, column)]

@@ -175,10 +175,10 @@ def plain_json(raw: bytes) -> bytes:
     raise InvalidJson("is nested too deep" if is_deep else "is not JSON")
 
 
-def as_kept(raw: bytes) -> str:
+def as_text(raw: bytes) -> str:
     """Return a value as JSON to keep: as received, or else as a text of what was received.
 
-    >>> as_kept(b"1.10"), as_kept(b"1e999")
+    >>> as_text(b"1.10"), as_text(b"1e999")
     ('1.10', '"1e999"')
     """
     return raw.decode() if is_plain(raw) else json.dumps(raw.decode(errors="backslashreplace"))

@@ -22,7 +22,7 @@ from svc_analytics.money import drop_surplus_zeros, parse_amount
 from svc_analytics.periods import month
 from svc_analytics.records.page import Page
 from svc_analytics.records.raw_json import (
-    as_kept,
+    as_text,
     escape_halves,
     members,
     plain_json,
@@ -65,7 +65,7 @@ def write_extra(known: Iterable[str], values: dict[str, bytes]) -> str | None:
     A value that some reader of JSON refuses is kept as a text of what was received.
     """
     unknown = [
-        f"{json.dumps(name)}:{as_kept(raw)}" for name, raw in values.items() if name not in known
+        f"{json.dumps(name)}:{as_text(raw)}" for name, raw in values.items() if name not in known
     ]
     return f"{{{','.join(unknown)}}}" if unknown else None
 

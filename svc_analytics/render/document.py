@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.formatting.cells import coin_scales
-from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.status_line import StatusLine
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message, clauses, listed, stored_text, translated
@@ -164,13 +164,13 @@ _RECEIPTS = {"not_checked": "standing.not_checked", "partly_checked": "standing.
 _AMOUNTS = ("currency", "gross", "fee", "net")  # of a line: the places of its coin
 
 
-def document_standing(statement: Document, language: Language = ENGLISH) -> Standing:
+def document_status_line(statement: Document, language: Language = ENGLISH) -> StatusLine:
     """Return the standing that every table and picture of a statement carries."""
     period = statement.period
     lines = statement.tables["lines"]
     amounts = lines.select([name for name in _AMOUNTS if name in lines.column_names])
-    return Standing(
-        text=standing_text(statement),
+    return StatusLine(
+        text=status_text(statement),
         first_open_day=f"{period.clock.local(statement.as_of):%Y-%m-%d}",
         first_open_month=month_of(statement.as_of, period.zone, period.calendar).label,
         scales=coin_scales([statement.tables["summary"], amounts]),
@@ -211,7 +211,7 @@ def status_look(statement: Document) -> str:
     return state.kind if state else statement.status
 
 
-def standing_text(statement: Document) -> Message:
+def status_text(statement: Document) -> Message:
     """Return a statement's period, zone and status in one line, with the first reason."""
     head = _head(statement, status_word(statement))
     if not statement.reasons:

@@ -13,11 +13,11 @@ from svc_analytics.formatting.display import (
     lined_up,
     select_known,
 )
-from svc_analytics.formatting.standing import Standing, standing_of
+from svc_analytics.formatting.status_line import StatusLine, status_line_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.render.document import Document, Open
-from svc_analytics.render.face import ALL_COINS, TOTALS, Face, parts_of
+from svc_analytics.render.summary_page import ALL_COINS, TOTALS, SummaryPage, parts_of
 from svc_analytics.warehouse.figures import (
     describe,
     figure_groups,
@@ -40,7 +40,7 @@ def figures_table(
     coins: Sequence[str] | None = None,
     *,
     exact: bool = False,
-    standing: Standing | None = None,
+    status_line: StatusLine | None = None,
     has_total: bool = True,
 ) -> DisplayTable:
     """Return a statement's figures, a row per figure and a column per coin.
@@ -49,8 +49,8 @@ def figures_table(
     coins are shown, what they are worth in USD adds up in the last column, if there is room for a
     total.
     """
-    standing = standing or standing_of(statement.tables["summary"])
-    maker = FigureCells(statement, standing.scales, is_exact=exact)
+    status_line = status_line or status_line_of(statement.tables["summary"])
+    maker = FigureCells(statement, status_line.scales, is_exact=exact)
     rows = [row for row in maker.rows if coins is None or row["currency"] in coins]
     groups = maker.groups if rows else {}
     names = [name for group in groups.values() for name in group]
@@ -58,7 +58,7 @@ def figures_table(
     if only is not None:
         names, headings = select_known(only, names) if rows else [], {}
     has_total = has_total and coins is None and len(rows) > 1
-    has_total = has_total and any(map(maker.face.usd_name, names))
+    has_total = has_total and any(map(maker.summary_page.usd_name, names))
     return DisplayTable(
         title,
         ["figure", *(str(row["currency"]) for row in rows), *[ALL_COINS] * has_total],
@@ -66,7 +66,7 @@ def figures_table(
         len(names),
         headings,
         {place: meaning("summary", name) for place, name in enumerate(names)},
-        caption=standing.text,
+        caption=status_line.text,
         totals=frozenset(place for place, name in enumerate(names) if name in TOTALS),
     )
 
@@ -137,13 +137,18 @@ class FigureCells:
     @cached_property
     def groups(self) -> dict[str, list[str]]:
         """The figures by group in the order of the page: those of its face, then the others."""
-        columns, face = self.statement.tables["summary"].column_names, self.face.groups
+        columns, summary_page = (
+            self.statement.tables["summary"].column_names,
+            self.summary_page.groups,
+        )
         first = {
-            title: [row.name for row in rows if row.name in columns] for title, rows in face.items()
+            title: [row.name for row in rows if row.name in columns]
+            for title, rows in summary_page.items()
         }
-        rest = summary_groups([name for name in columns if name not in self.face.names])
+        rest = summary_groups([name for name in columns if name not in self.summary_page.names])
         return first | {
-            more_on(title) if title in face else title: names for title, names in rest.items()
+            more_on(title) if title in summary_page else title: names
+            for title, names in rest.items()
         }
 
     def head(self, name: str) -> Cell:
@@ -168,16 +173,16 @@ class FigureCells:
         return number_cell(value, kind_of(field), scale, is_exact=self.is_exact)
 
     @cached_property
-    def face(self) -> Face:
+    def summary_page(self) -> SummaryPage:
         """The statement's face, which has the coins to add up."""
-        return Face(self.statement)
+        return SummaryPage(self.statement)
 
     def total(self, name: str) -> Cell:
         """Return the worth of a figure of all coins in USD; an empty cell where it has none."""
-        usd = self.face.usd_name(name)
+        usd = self.summary_page.usd_name(name)
         if not usd:
             return _EMPTY
-        value = self.face.usd(name)
+        value = self.summary_page.usd(name)
         why = self.why_no_total(usd) if value is None else ""
         return number_cell(value, USD, is_exact=self.is_exact, why=why)
 
@@ -186,7 +191,7 @@ class FigureCells:
         reasons = (
             why_unknown(self.statement, coin, each)
             for each in parts_of(name)
-            for coin in self.face.coins.rows
+            for coin in self.summary_page.coins.rows
             if coin.get(each) is None
         )
         return next(reasons, unknown_reason(self.statement))

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.messages import KEPT, Message, json_of, stored_text, translated
+from svc_analytics.messages import MESSAGE_COLUMN, Message, json_of, stored_text, translated
 from svc_analytics.money import EXACT, format_amount
 from svc_analytics.warehouse.acknowledgements import LEFT_OUT, REMARKS, accepted_detail
 from svc_analytics.warehouse.models import count_findings
-from svc_analytics.webhooks.reconcile import SAYINGS
+from svc_analytics.webhooks.reconcile import COUNTED_TEXTS
 
 CHECKS = "checks"  # the table of findings
 MOST = 20  # findings of which a line says what people did with them
@@ -29,7 +29,7 @@ def shown_findings(checks: pa.Table) -> pa.Table:
     for row in rows:
         if row["acknowledged_by"]:
             detail = _detail(row)
-            row |= {"severity": "accepted", "detail": detail, KEPT: json_of(detail)}
+            row |= {"severity": "accepted", "detail": detail, MESSAGE_COLUMN: json_of(detail)}
     return pa.Table.from_pylist(rows, checks.schema)
 
 
@@ -41,7 +41,7 @@ def describe_accepted(tables: Mapping[str, pa.Table], *, is_short: bool = False)
     lines = [
         Message(
             "{FINDING}, {record}: {DETAIL}",
-            finding=translated(count_findings(row["check_name"], 1, SAYINGS)),
+            finding=translated(count_findings(row["check_name"], 1, COUNTED_TEXTS)),
             record=row["record_id"] or "-",
             detail=translated(_detail(row)),
         )
@@ -57,13 +57,13 @@ def _is_left_out(row: dict[str, Any]) -> bool:
 
 
 def _has_remark(row: dict[str, Any]) -> bool:
-    detail = stored_text(row["detail"], row.get(KEPT))
+    detail = stored_text(row["detail"], row.get(MESSAGE_COLUMN))
     return bool(row["acknowledged_by"]) or getattr(detail, "code", "") in REMARKS
 
 
 def _detail(row: dict[str, Any]) -> str:
     """Return the text of a finding, with who accepted it, if anybody did."""
-    detail = stored_text(row["detail"], row.get(KEPT))
+    detail = stored_text(row["detail"], row.get(MESSAGE_COLUMN))
     if not row["acknowledged_by"] or getattr(detail, "code", "") in REMARKS:
         return detail
     return accepted_detail(row, row["acknowledged_by"], row["acknowledged_reason"])
@@ -112,7 +112,7 @@ def _balances(figures: pa.Table) -> list[dict[str, Any]]:
             "explained": None if outside is None else EXACT.subtract(row["value"], outside),
             "outside_movement": outside,
             "note": row["note"],
-            KEPT: row.get(KEPT),
+            MESSAGE_COLUMN: row.get(MESSAGE_COLUMN),
         }
         for currency, row in asserted.items()
         for outside in [values[currency, "outside_movement"]["value"]]
@@ -123,7 +123,10 @@ def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
     """Say in lines of text what was asserted, what nothing explains, and what stands nowhere."""
     lines: list[str] = []
     for row in _balances(tables["figures"]):
-        known = {"coin": row["currency"], "note": translated(stored_text(row["note"], row[KEPT]))}
+        known = {
+            "coin": row["currency"],
+            "note": translated(stored_text(row["note"], row[MESSAGE_COLUMN])),
+        }
         known["balance"] = format_amount(row["asserted_balance"])
         outside = row["outside_movement"]
         if outside is None:
@@ -132,4 +135,4 @@ def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
             known["explained"] = format_amount(row["explained"])
             lines.append(Message(_ASSERTED, **known, outside=format_amount(outside)))
     rows = [row for row in tables["checks"].to_pylist() if row["check_name"] == UNPLACED]
-    return lines + [stored_text(row["detail"], row.get(KEPT)) for row in rows]
+    return lines + [stored_text(row["detail"], row.get(MESSAGE_COLUMN)) for row in rows]

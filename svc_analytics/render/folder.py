@@ -14,7 +14,7 @@ from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.external_rates import currency_code
 from svc_analytics.files import hash_file, restore_folders
-from svc_analytics.formatting.standing import detach
+from svc_analytics.formatting.status_line import detach
 from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.formatting.values import drop_pages
 from svc_analytics.language.catalogue import ENGLISH, Language

@@ -17,8 +17,8 @@ from svc_analytics.language.catalogue import Language, isolate
 from svc_analytics.messages import Message, joined, translated
 from svc_analytics.money import percent_change
 from svc_analytics.render.document import Document, status_word
-from svc_analytics.render.face import Face
 from svc_analytics.render.findings import describe_accepted
+from svc_analytics.render.summary_page import SummaryPage
 
 SEVERITIES = ("blocking", "advisory")
 _LONGEST_NAME = 40
@@ -147,19 +147,19 @@ class Tile:
 class Band:
     """Makes the tiles of a statement."""
 
-    face: Face
+    summary_page: SummaryPage
     is_running: bool
 
     def tiles(self) -> Iterator[Tile]:
         """Yield the tiles; none where the statement has no coin."""
-        if self.face.coins.rows:
+        if self.summary_page.coins.rows:
             yield from (self._tile(name, label) for name, label in TILES.items())
 
     def _tile(self, name: str, label: str) -> Tile:
-        value = self.face.coins.usd(name)
+        value = self.summary_page.coins.usd(name)
         change = self._change(name, value)
-        before = self.face.statement.period.shift(-1).title if change[-1:] == "%" else ""
-        months = [*self.face.months.values()][-_MONTHS:]
+        before = self.summary_page.statement.period.shift(-1).title if change[-1:] == "%" else ""
+        months = [*self.summary_page.months.values()][-_MONTHS:]
         lines = lines_of([month.usd(name) for month in months])
         last = lines[-1].split()[-1].split(",") if lines else None
         return Tile(
@@ -168,7 +168,7 @@ class Band:
             number_cell(value, USD),
             change,
             before,
-            self.face.coins.unpriced_behind(name),
+            self.summary_page.coins.unpriced_behind(name),
             lines,
             (last[0], last[1]) if last else None,
             self._external(name),
@@ -177,24 +177,24 @@ class Band:
     @property
     def currency(self) -> str:
         """The other currency; empty where none was asked for."""
-        external = self.face.statement.external
+        external = self.summary_page.statement.external
         return external.rates.name if external else ""
 
     def _external(self, name: str) -> Cell | None:
-        external, coins = self.face.statement.external, self.face.in_currency
+        external, coins = self.summary_page.statement.external, self.summary_page.in_currency
         if not (external and coins):
             return None
         return number_cell(coins.usd(name), COIN, external.rates.places)
 
     def _change(self, name: str, value: Decimal | None) -> str:
         """Word the change on the period before; a dash where there is none to compare with."""
-        if not self.face.months:
+        if not self.summary_page.months:
             return ""
-        earlier = self.face.before
+        earlier = self.summary_page.before
         before = earlier.usd(name) if earlier else None
         if earlier is None or before is None or value is None or self.is_running:
             return DASH
-        is_whole = earlier.is_whole(name) and self.face.coins.is_whole(name)
+        is_whole = earlier.is_whole(name) and self.summary_page.coins.is_whole(name)
         return change_text(before, value) if is_whole else NOT_MEANINGFUL
 
 

@@ -266,8 +266,8 @@ def quoted(text: str) -> str:
 def _head(journal: LedgerJournal, facts: dict[str, Any]) -> Iterator[str]:
     merchant = facts["merchant"]
     name = merchant.get("display_name") or merchant["id"]
-    standing = "sealed" if facts["is_sealed"] else facts["status"]
-    yield f"; Statement {single_line(facts['label'])}, {standing}, as of {facts['as_of']}"
+    status_line = "sealed" if facts["is_sealed"] else facts["status"]
+    yield f"; Statement {single_line(facts['label'])}, {status_line}, as of {facts['as_of']}"
     yield from (f"; because {single_line(reason)}" for reason in facts["reasons"])
     yield from (f"; {single_line(text)}" for text in unknown_lines(facts))
     yield f"; content digest {facts['content_digest']}"

@@ -18,7 +18,7 @@ from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.bridge import TREND, bridge_table, year_name
 from svc_analytics.render.document import (
     Document,
-    document_standing,
+    document_status_line,
     proof_statuses,
     sealed_state,
     status_look,
@@ -26,7 +26,6 @@ from svc_analytics.render.document import (
     status_word,
     unknown_lines,
 )
-from svc_analytics.render.face import describe_pricing
 from svc_analytics.render.figures import definition_groups, meaning
 from svc_analytics.render.findings import CHECKS, describe_balances, shown_findings
 from svc_analytics.render.front import (
@@ -38,6 +37,7 @@ from svc_analytics.render.front import (
     severities,
 )
 from svc_analytics.render.picture import Look, draw_svg
+from svc_analytics.render.summary_page import describe_pricing
 from svc_analytics.render.tables import RESTATEMENT, StatementTables
 from svc_analytics.render.words import PageWords
 from svc_analytics.warehouse.figures import in_sentence
@@ -84,16 +84,16 @@ def page_blocks(
     statement: Document, facts: dict[str, Any], language: Language
 ) -> tuple[dict[str, Any], int]:
     """Return all that a page or a PDF shows, by name, and how many rows of tables that is."""
-    standing = document_standing(statement, language)
-    tables = StatementTables(statement, standing)
+    status_line = document_status_line(statement, language)
+    tables = StatementTables(statement, status_line)
     parts = _tables(tables)
     shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
     figures = parts["figures"] + parts["details"] + parts["more"]
     blocks = {
         "facts": facts,
-        "standing": standing.text,
+        "status_line": status_line.text,
         "head": _head(statement, facts, language),
-        "band": Band(tables.face, standing.is_running(statement.period.label)),
+        "band": Band(tables.summary_page, status_line.is_running(statement.period.label)),
         "charts": _charts(tables, language),
         "charted": MOST_CHARTED,
         "coins": statement.tables["summary"].num_rows,
@@ -226,7 +226,7 @@ def _chart(
     """Return a chart, whose name for those who do not see it says what it is worth."""
     figure = {"figure": translated(in_sentence("net_settlement")), "coin": coin}
     chart = Message(_TITLES.get(name, "{FIGURE} by day, {coin}"), **figure)
-    caption = Message("part.chart", chart=chart, standing=translated(tables.standing.text))
+    caption = Message("part.chart", chart=chart, standing=translated(tables.status_line.text))
     drawn = draw_svg(name, draw, caption, Look(size, language=language))
     return ChartSvg(drawn, size[0], language.text(caption))
 

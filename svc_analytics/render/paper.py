@@ -31,9 +31,9 @@ from svc_analytics.language.catalogue import (
 )
 from svc_analytics.messages import Message, translated
 from svc_analytics.render.document import Document
-from svc_analytics.render.face import ALL_COINS
 from svc_analytics.render.front import foot_text, running_head
 from svc_analytics.render.page import instant_text, page_blocks
+from svc_analytics.render.summary_page import ALL_COINS
 from svc_analytics.render.words import PageWords
 
 _FIRST_STRONG = "\N{FIRST STRONG ISOLATE}"

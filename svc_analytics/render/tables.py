@@ -25,14 +25,13 @@ from svc_analytics.formatting.cells import (
     unknown_cell,
 )
 from svc_analytics.formatting.display import DisplayTable, head_of, headings_of, label, lined_up
-from svc_analytics.formatting.standing import RUNNING, Standing, attach, running
+from svc_analytics.formatting.status_line import RUNNING, StatusLine, attach, running
 from svc_analytics.formatting.values import rows_of
-from svc_analytics.messages import KEPT, Message, stored_text, translated
+from svc_analytics.messages import MESSAGE_COLUMN, Message, stored_text, translated
 from svc_analytics.money import as_decimal, format_amount, group_digits, is_plain
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
-from svc_analytics.render.face import ALL_COINS, EXTERNAL, UNPRICED, UNPRICED_LABEL, Face, FaceRow
 from svc_analytics.render.figures import (
     FigureCells,
     definition_groups,
@@ -42,6 +41,14 @@ from svc_analytics.render.figures import (
     why_unknown,
 )
 from svc_analytics.render.findings import CHECKS, shown_findings
+from svc_analytics.render.summary_page import (
+    ALL_COINS,
+    EXTERNAL,
+    UNPRICED,
+    UNPRICED_LABEL,
+    SummaryPage,
+    SummaryRow,
+)
 from svc_analytics.warehouse.figures import label_of, read_figures
 
 MOST_ROWS = 200  # of one table; the rest is in the other forms
@@ -71,7 +78,7 @@ class StatementTables:
     """
 
     statement: Document
-    standing: Standing
+    status_line: StatusLine
 
     @cached_property
     def why(self) -> str:
@@ -80,14 +87,14 @@ class StatementTables:
 
     def source(self, name: str) -> pa.Table:
         """Return a table of the statement that carries the standing of the page."""
-        return attach(self.statement.tables[name], self.standing)
+        return attach(self.statement.tables[name], self.status_line)
 
     def table(self, name: str, only: Sequence[str] = ()) -> DisplayTable:
         """Return one of the statement's tables, or some of its columns."""
         table = self.statement.tables[name]
         table = shown_findings(table) if name == CHECKS else table
         columns = [each for each in only if each in table.column_names] or table.column_names
-        columns = [each for each in columns if each != KEPT]
+        columns = [each for each in columns if each != MESSAGE_COLUMN]
         return self._of_rows(name, table, label(name), columns)
 
     def more_figures(self) -> Iterator[DisplayTable]:
@@ -97,7 +104,7 @@ class StatementTables:
         coins = list(dict.fromkeys(currency for _, currency in rows))
         groups = _grouped([name for name, _ in rows])
         names = [name for group in groups.values() for name in group]
-        maker = CellMaker(table.schema, self.why, self.standing)
+        maker = CellMaker(table.schema, self.why, self.status_line)
         cells = [
             [Cell(label_of(name)), *(_value(maker, rows, name, coin) for coin in coins)]
             for name in names
@@ -109,7 +116,7 @@ class StatementTables:
                 cells,
                 len(cells),
                 headings_of(groups),
-                caption=self.standing.text,
+                caption=self.status_line.text,
                 names=names,
             )
 
@@ -123,7 +130,7 @@ class StatementTables:
             lined_up([[difference_cell(row, each) for each in columns] for row in rows]),
             table.num_rows,
             meanings=[meaning(RESTATEMENT, each) for each in columns],
-            caption=self.standing.text,
+            caption=self.status_line.text,
             names=columns,
         )
 
@@ -146,7 +153,7 @@ class StatementTables:
         summary: Mapping[str, Any] | None = None,
     ) -> DisplayTable:
         """Return some columns of a table; above a footer, they are of the summary's coin."""
-        maker = CellMaker(table.schema, self.why, self.standing)
+        maker = CellMaker(table.schema, self.why, self.status_line)
         fields = [table.schema.field(name) for name in columns]
         first = rows_of(table.slice(0, MOST_ROWS))
         rows = [dict(zip(table.column_names, values, strict=True)) for values in first]
@@ -160,7 +167,7 @@ class StatementTables:
             table.num_rows,
             meanings=[meaning(name, column) for column in columns],
             footer=cells[-1] if summary else [],
-            caption=self.standing.text,
+            caption=self.status_line.text,
             names=columns,
         )
 
@@ -179,7 +186,7 @@ class StatementTables:
         self, maker: CellMaker, fields: Sequence[pa.Field], summary: Mapping[str, Any]
     ) -> list[Cell]:
         """Return the summary's figures of a coin, below its days."""
-        is_running = self.standing.is_running(self.statement.period.label)
+        is_running = self.status_line.is_running(self.statement.period.label)
         head = f"so far {RUNNING}" if is_running else "whole period"
         cells = [maker.cell({each.name: None} | dict(summary), each) for each in fields[1:]]
         return [Cell(head, is_fixed=True), *cells]
@@ -198,7 +205,7 @@ class StatementTables:
         down = sorted({row["payment_month"] for row in rows})
         charged = {row["payment_month"]: row["charged_total"] for row in rows}
         most: Decimal = max(row["ratio"] or Decimal() for row in rows)
-        scale = self.standing.scales.get(coin)
+        scale = self.status_line.scales.get(coin)
         crossings = {
             (row["payment_month"], row["refund_month"]): _crossing(row, most, scale) for row in rows
         }
@@ -218,11 +225,11 @@ class StatementTables:
         ]
         heads = ["Paid in", Message("Total charged, {coin}", coin=coin)]
         heads += [self._month(back) for back in across[-MOST_MONTHS:]]
-        shown = DisplayTable(coin, heads, cells, len(cells), caption=self.standing.text)
+        shown = DisplayTable(coin, heads, cells, len(cells), caption=self.status_line.text)
         return shown, max(len(across), len(down)) > MOST_MONTHS
 
     def _month(self, month: str) -> str:
-        return running(month) if self.standing.is_running(month) else month
+        return running(month) if self.status_line.is_running(month) else month
 
     def sentences(self) -> DisplayTable | None:
         """Return the sentences that people wrote on what moved; None where there are none."""
@@ -235,7 +242,7 @@ class StatementTables:
             for row in self.statement.sentences
         ]
         shown = DisplayTable(
-            "", [*_HEADS], rows, len(rows), caption=self.standing.text, names=_NAMES
+            "", [*_HEADS], rows, len(rows), caption=self.status_line.text, names=_NAMES
         )
         return shown if rows else None
 
@@ -245,9 +252,9 @@ class StatementTables:
         if external is None:
             return None
         days = pa.array([each.day for each in external.rates.by_day.values()], pa.date32())
-        maker = CellMaker(pa.schema([("day", days.type)]), standing=self.standing)
+        maker = CellMaker(pa.schema([("day", days.type)]), status_line=self.status_line)
         rows = [
-            [*maker.row([each.day]), _rate_cell(as_decimal(each.per_usd)), Cell(each.said_by)]
+            [*maker.row([each.day]), _rate_cell(as_decimal(each.per_usd)), Cell(each.quoted_by)]
             for each in external.rates.by_day.values()
         ]
         head = [
@@ -260,25 +267,27 @@ class StatementTables:
             head,
             lined_up(rows),
             len(rows),
-            caption=self.standing.text,
+            caption=self.status_line.text,
             names=("day", "rate", "source"),
         )
         return ExternalPart(external.rates.name, self._in_both(external), rates)
 
     @cached_property
-    def face(self) -> Face:
+    def summary_page(self) -> SummaryPage:
         """The main figures in the order of a statement."""
-        return Face(self.statement)
+        return SummaryPage(self.statement)
 
     @cached_property
     def _cells(self) -> FigureCells:
-        return FigureCells(self.statement, self.standing.scales)
+        return FigureCells(self.statement, self.status_line.scales)
 
     def main(self) -> DisplayTable:
         """Return the face: sales, refunds, payouts and positions."""
-        groups = self.face.groups
+        groups = self.summary_page.groups
         rows = [row for group in groups.values() for row in group]
-        table = self._of_figures("Figures", groups, self.face.names, map(self._face_row, rows))
+        table = self._of_figures(
+            "Figures", groups, self.summary_page.names, map(self._summary_row, rows)
+        )
         of_weight = {
             weight: frozenset(place for place, row in enumerate(rows) if row.weight == weight)
             for weight in ("sum", "sub")
@@ -288,7 +297,7 @@ class StatementTables:
     def details(self) -> DisplayTable:
         """Return the summary's other figures; of those in USD all coins add up."""
         columns = self.statement.tables["summary"].column_names
-        known = {*self.face.names}
+        known = {*self.summary_page.names}
         groups = {
             title: [name for name in names if name not in known]
             for title, names in summary_groups(columns).items()
@@ -298,15 +307,15 @@ class StatementTables:
 
     def whole(self) -> DisplayTable:
         """Return all figures below one head, the face first."""
-        face, more = self.main(), self.details()
-        below = {len(face.rows) + place: title for place, title in more.headings.items()}
+        summary_page, more = self.main(), self.details()
+        below = {len(summary_page.rows) + place: title for place, title in more.headings.items()}
         return replace(
-            face,
+            summary_page,
             title="",
-            rows=[*face.rows, *more.rows],
-            total=face.total + more.total,
-            headings=face.headings | below,
-            names=[*face.names, *more.names],
+            rows=[*summary_page.rows, *more.rows],
+            total=summary_page.total + more.total,
+            headings=summary_page.headings | below,
+            names=[*summary_page.names, *more.names],
         )
 
     def _of_figures(
@@ -324,11 +333,11 @@ class StatementTables:
             cells,
             len(cells),
             headings_of(groups),
-            caption=self.standing.text,
+            caption=self.status_line.text,
             names=names,
         )
 
-    def _face_row(self, row: FaceRow) -> list[Cell]:
+    def _summary_row(self, row: SummaryRow) -> list[Cell]:
         is_of_records = row.name == UNPRICED
         head = Cell(UNPRICED_LABEL, is_fixed=True) if is_of_records else self._cells.head(row.name)
         values = zip(self._cells.rows, row.values, strict=True)
@@ -348,9 +357,9 @@ class StatementTables:
         kind: str = kind_of(self.statement.tables["summary"].schema.field(name))
         if kind == RATE and value >= 1:
             kind = USD
-        return number_cell(value, kind, self.standing.scales.get(coin["currency"]))
+        return number_cell(value, kind, self.status_line.scales.get(coin["currency"]))
 
-    def _total_cell(self, row: FaceRow) -> Cell:
+    def _total_cell(self, row: SummaryRow) -> Cell:
         if not row.has_total:
             return _EMPTY
         if row.total is None:
@@ -360,7 +369,7 @@ class StatementTables:
 
     def _detail_row(self, name: str) -> list[Cell]:
         usd = self._usd_row(name)
-        external, coins = self.statement.external, self.face.in_currency
+        external, coins = self.statement.external, self.summary_page.in_currency
         if external is None or coins is None:
             return usd
         if name not in FIGURES:
@@ -374,11 +383,11 @@ class StatementTables:
         coins = [str(row["currency"]) for row in self._cells.rows]
         header = ["figure", *coins, "All coins"]
         names = [str(row[0].text) for row in rows]
-        return DisplayTable("", header, rows, len(rows), caption=self.standing.text, names=names)
+        return DisplayTable("", header, rows, len(rows), caption=self.status_line.text, names=names)
 
     def _pair(self, external: ExternalFigures, name: str) -> Iterator[list[Cell]]:
         """Yield a figure in USD, and the same in another currency."""
-        usd, coins = self._usd_row(name), self.face.in_currency
+        usd, coins = self._usd_row(name), self.summary_page.in_currency
         values = [external.amounts.get((str(row["currency"]), name)) for row in self._cells.rows]
         values.append(coins.usd(name) if coins else None)
         notes = [cell.note for cell in usd[1:]]
@@ -425,7 +434,7 @@ def _value(
         if made_of := rows.get((operand, coin)):
             notes.append((made_of, read_figures()[operand].meaning))
     reasons = [
-        stored_text(note, each.get(KEPT))
+        stored_text(note, each.get(MESSAGE_COLUMN))
         for each, known in notes
         if (note := str(each["note"] or "")) not in ("", known)
     ]

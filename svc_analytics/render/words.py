@@ -50,7 +50,7 @@ class PageWords:
         """The functions that a template calls, by the names that they have there."""
         return {
             "t": self.words,
-            "said": self.said,
+            "display": self.shown,
             "hint": self.hint,
             "value": self.value,
             "verbatim": self.verbatim,
@@ -63,7 +63,7 @@ class PageWords:
         """How a table is written in the language."""
         if self.language.is_english:
             return TableWords()
-        return TableWords(self.said, self.hint, self.cell)
+        return TableWords(self.shown, self.hint, self.cell)
 
     def words(self, english: str, **values: object) -> str:
         """Return words of the template itself, which need no escaping, with their values."""
@@ -71,9 +71,9 @@ class PageWords:
             places = Message(english, **values).values
             shown = {name: escape_invisible(str(value)) for name, value in places.items()}
             return as_html(english).format(**shown)
-        return self.said(english, **values)
+        return self.shown(english, **values)
 
-    def said(self, text: str, **values: object) -> str:
+    def shown(self, text: str, **values: object) -> str:
         """Return a text of ours in the language; one that has no words there stays a value."""
         message = Message(text, **values) if values else text
         translated = self._translated(message)
@@ -112,7 +112,7 @@ class PageWords:
     def cell(self, cell: Cell, *, has_words: bool = False) -> str:
         """Return the text of a cell, which holds a number, a day, words of ours or a name."""
         if isinstance(cell.text, Message) or (cell.is_number and not is_number(cell.text)):
-            return self.said(cell.text)
+            return self.shown(cell.text)
         if cell.is_number:
             return self.value(cell.text)
         translated = self._translated(cell.text) if has_words or cell.is_fixed else None

@@ -14,7 +14,7 @@ import pyarrow as pa
 from svc_analytics.errors import LakeChanged
 from svc_analytics.formatting.display import Display, select_known
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.standing import attach, standing_of
+from svc_analytics.formatting.status_line import attach, status_line_of
 from svc_analytics.formatting.tables import to_frame, to_objects
 from svc_analytics.language.catalogue import Language
 from svc_analytics.messages import Message
@@ -319,7 +319,7 @@ class Change(Displayable):
         both, rows, order = self.comparison, self.changes.to_pylist(), list(LABELS)
         parts = sorted(self.table.to_pylist(), key=lambda row: order.index(row["part"]))
         old, new = (side.name for side in both.sides)
-        bridges = Bridges((old, new), standing_of(both.table).scales, both.is_exact)
+        bridges = Bridges((old, new), status_line_of(both.table).scales, both.is_exact)
         wanted = [row for row in rows if row["needs_sentence"] or row["sentence"]]
         sentences = [bridges.sentences(wanted)] if wanted else []
         records = records_tables(self.largest, LABELS)
@@ -349,12 +349,12 @@ def explain_comparison(
         for each in figures
     ]
     parts = [row for each in figures for row in each.part_rows()]
-    standing = standing_of(both.table)
+    status_line = status_line_of(both.table)
     return Change(
         both,
-        attach(pa.Table.from_pylist(changes, schema=CHANGES), standing),
-        attach(pa.Table.from_pylist(parts, schema=PARTS), standing),
-        attach(largest, standing),
+        attach(pa.Table.from_pylist(changes, schema=CHANGES), status_line),
+        attach(pa.Table.from_pylist(parts, schema=PARTS), status_line),
+        attach(largest, status_line),
     )
 
 

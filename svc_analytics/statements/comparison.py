@@ -23,7 +23,7 @@ from svc_analytics.bucket.address import local_path
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.standing import Standing, attach, standing_of
+from svc_analytics.formatting.status_line import StatusLine, attach, status_line_of
 from svc_analytics.formatting.tables import to_frame, to_objects
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import DAY, format_instant
@@ -46,9 +46,9 @@ from svc_analytics.render.compared.side_by_side import (
     age_line,
     comparison_tables,
     head_lines,
-    standings,
+    status_lines,
 )
-from svc_analytics.render.document import standing_text
+from svc_analytics.render.document import status_text
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.months import count_months, keep_known
 from svc_analytics.statements.reading import Basis
@@ -121,7 +121,7 @@ class Comparison(Displayable):
 
     def of_statements(self, old: Statement, new: Statement) -> Comparison:
         """Return the same of statements that say more of their periods."""
-        table = attach(self.table, _standing(old, new))
+        table = attach(self.table, _status_line(old, new))
         return replace(self, old=old, new=new, table=table)
 
     def to_json(self) -> dict[str, Any]:
@@ -175,7 +175,7 @@ class Comparison(Displayable):
         """Return any figures of the same as an Arrow table."""
         later = max(self.old, self.new, key=lambda side: side.period.start)
         table = monthly_figures(self.lake, figures, later.period.months[-1], months, self.now)
-        own = standing_of(later.tables["summary"])
+        own = status_line_of(later.tables["summary"])
         # The status is the last month's: the months before it may have another.
         line = Message("status of the last month: {STANDING}", standing=translated(own.text))
         return attach(table, replace(own, text=line))
@@ -253,7 +253,7 @@ def compare(
     basis = Basis(clock, read_assertions(lake.path), has_trend=False, now=clock)
     old, new = (prepare(lake, period, basis) for period in (earlier, later))
     sides = at_same_age(lake, (side_of(old), earlier), (side_of(new), later))
-    table = attach(compare_sides(*sides, figures, named), _standing(old, new))
+    table = attach(compare_sides(*sides, figures, named), _status_line(old, new))
     return Comparison(old, new, table, lake, clock, only is not None, options["exact"], sides)
 
 
@@ -281,13 +281,13 @@ def _require_alike(earlier: Period, later: Period) -> None:
         raise ConfigError(f"{text}: compare two months, two quarters or two years")
 
 
-def _standing(old: Statement, new: Statement) -> Standing:
+def _status_line(old: Statement, new: Statement) -> StatusLine:
     """Return the standing of a table of both, and the places of each coin's amounts."""
-    before, after = (standing_of(each.tables["summary"]) for each in (old, new))
+    before, after = (status_line_of(each.tables["summary"]) for each in (old, new))
     scales = dict(before.scales)
     for coin, places in after.scales.items():
         scales[coin] = max(places, scales.get(coin, 0))
-    return Standing(clauses(*standings(before.text, after.text)), scales=scales)
+    return StatusLine(clauses(*status_lines(before.text, after.text)), scales=scales)
 
 
 def side_of(statement: Statement) -> Side:
@@ -295,7 +295,7 @@ def side_of(statement: Statement) -> Side:
     return Side(
         name=statement.period.label,
         status=statement.status,
-        standing=standing_text(statement),
+        status_line=status_text(statement),
         read_to=format_instant(statement.as_of),
         reasons=statement.reasons,
         unknown=statement.unknown,

@@ -31,7 +31,7 @@ from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.acknowledgements import blocking_findings
 from svc_analytics.warehouse.figures import read_figures
 from svc_analytics.warehouse.models import count_findings
-from svc_analytics.webhooks.reconcile import SAYINGS
+from svc_analytics.webhooks.reconcile import COUNTED_TEXTS
 
 # What a figure needs, by the column that says that an omission breaks it.
 _BREAKS = {
@@ -294,7 +294,7 @@ def find_reasons(
     ]
     counts = Counter(blocking_findings(checks)["check_name"].to_pylist())
     blocking = [
-        Reason(count_findings(name, count, SAYINGS)) for name, count in sorted(counts.items())
+        Reason(count_findings(name, count, COUNTED_TEXTS)) for name, count in sorted(counts.items())
     ]
     return (*running, *unread, *blocking)
 

@@ -18,7 +18,7 @@ from svc_analytics.periods import Period, known_until
 from svc_analytics.render.document import Reason
 from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.statements.finality import find_reasons, read_until
-from svc_analytics.statements.tables import keep_accepted
+from svc_analytics.statements.tables import materialize_accepted
 from svc_analytics.warehouse.acknowledgements import Acceptances
 from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import Check, models_used_by, read_statement_checks
@@ -45,7 +45,7 @@ def _read(
     coverage = warehouse.coverage()
     read_to = read_until(lake, coverage, None)
     acceptances = Acceptances.of(lake)
-    keep_accepted(warehouse, acceptances.table())
+    materialize_accepted(warehouse, acceptances.table())
     findings = acceptances.applied_to(_read_findings(warehouse, bounds))
     return [
         find_reasons(

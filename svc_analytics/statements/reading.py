@@ -26,7 +26,12 @@ from svc_analytics.render.bridge import TREND
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion
 from svc_analytics.statements.finality import read_until, require_begun, require_begun_by
-from svc_analytics.statements.tables import count_period, keep_accepted, read_omissions, read_tables
+from svc_analytics.statements.tables import (
+    count_period,
+    materialize_accepted,
+    read_omissions,
+    read_tables,
+)
 from svc_analytics.statements.trend import read_trend, trend_bounds, with_own_month
 from svc_analytics.warehouse.acknowledgements import Acceptances, Sealed
 from svc_analytics.warehouse.sources import Sources
@@ -122,7 +127,7 @@ def _read(
     has_all = wider is not None and warehouse.is_small and warehouse.sources.holds(wider)
     own_trend = partial(read_trend, lake, period, as_of, clock, acceptances, warehouse)
     trend = {TREND: own_trend()} if has_all else {}
-    keep_accepted(warehouse, acceptances.table())
+    materialize_accepted(warehouse, acceptances.table())
     tables = read_tables(warehouse, period, as_of, known_to, basis.assertions) | trend
     tables |= {"lines": with_metadata(warehouse, tables["lines"], basis.metadata)}
     return PeriodReading(

@@ -33,13 +33,13 @@ from svc_analytics.external_rates import ExternalRates, read_rates
 from svc_analytics.files import hash_file, program_digest
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.standing import attach
+from svc_analytics.formatting.status_line import attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
-from svc_analytics.messages import KEPT
+from svc_analytics.messages import MESSAGE_COLUMN
 from svc_analytics.periods import Period, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone, offsets_of
 from svc_analytics.proofs.statuses import WITHIN
@@ -47,7 +47,7 @@ from svc_analytics.render.document import (
     Document,
     Hashes,
     ReceiptsState,
-    document_standing,
+    document_status_line,
     proof_lines,
     reason_facts,
     receipts_state,
@@ -55,11 +55,11 @@ from svc_analytics.render.document import (
     status_word,
 )
 from svc_analytics.render.external import convert
-from svc_analytics.render.face import describe_pricing
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.findings import balances_table, describe_accepted, describe_balances
 from svc_analytics.render.folder import FORMAT, Note, Output, write_folder
 from svc_analytics.render.month_state import MonthState
+from svc_analytics.render.summary_page import describe_pricing
 from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.balance_assertions import (
@@ -105,8 +105,8 @@ class Statement(Document, Displayable):
     read: frozenset[str] = frozenset()  # what figures need that was read, whatever the coin
 
     def __post_init__(self) -> None:
-        standing = document_standing(self)
-        marked = {name: attach(table, standing) for name, table in self.tables.items()}
+        status_line = document_status_line(self)
+        marked = {name: attach(table, status_line) for name, table in self.tables.items()}
         object.__setattr__(self, "tables", marked)  # the class is frozen
 
     @property
@@ -143,7 +143,7 @@ class Statement(Document, Displayable):
     @property
     def figures(self) -> pd.DataFrame:
         """Return further figures: a frame of name, currency, value, unit and note."""
-        return to_frame(self.tables["figures"].drop_columns([KEPT]))
+        return to_frame(self.tables["figures"].drop_columns([MESSAGE_COLUMN]))
 
     @property
     def balances(self) -> pd.DataFrame:
@@ -156,7 +156,7 @@ class Statement(Document, Displayable):
 
         The code and the values of each `detail` are in the column `message` of its table.
         """
-        return to_frame(self.tables["checks"].drop_columns([KEPT]))
+        return to_frame(self.tables["checks"].drop_columns([MESSAGE_COLUMN]))
 
     def __dir__(self) -> list[str]:
         """Offer what a person needs; what seals are made of stays out of Tab's list."""
@@ -385,6 +385,6 @@ def add_findings(
         checks = pa.concat_tables([checks, findings])
         facts = {"webhooks": result.facts | {"sha256": hash_file(Path(log))}}
     accepted = acceptances.applied_to(checks)
-    people_read = [name for name in accepted.column_names if name != KEPT]
-    tables["checks"] = accepted.select([*people_read, KEPT])
+    people_read = [name for name in accepted.column_names if name != MESSAGE_COLUMN]
+    tables["checks"] = accepted.select([*people_read, MESSAGE_COLUMN])
     return facts

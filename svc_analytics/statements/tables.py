@@ -51,14 +51,14 @@ _GIVEN = {
 _ACCEPTED = 'select "check" as check_name, * exclude ("check") from accepted'
 BOUNDS = f"{_GIVEN['starts_at']}, {_GIVEN['ends_at']}"
 # The records of a small lake, and what takes a division each: read once, not once for each use.
-_KEPT_IF_SMALL = (
+_MATERIALIZED_IF_SMALL = (
     *("payments", "payout_records", "ledger_entries", "int_payment_entries"),
     *("int_payout_entries", "int_entries_since", "int_movements_until"),
     *("stg_receipt_verdicts", "stg_changes", "int_period_fees", "int_period_payouts"),
 )
 # What several tables read, or what is long to plan, is read once and kept, each behind what it
 # is made of. Records that only a scan or two need are not: they would be held in memory.
-_KEPT = (
+_MATERIALIZED = (
     *("stg_files", "stg_contents", "stg_totals", "stg_parents", "stg_spans", "stg_quarantine"),
     *("stg_kept_files", "stg_accepted", "int_lake", "int_coverage_gaps", "int_omissions"),
     *("int_too_large", "int_period_omissions", "int_period_known", "int_line_days"),
@@ -90,7 +90,7 @@ _CUT_SALES = """
     where status = 'completed'
     group by label, currency
 """
-READ_ONCE = (*_KEPT_IF_SMALL, *_KEPT, _CUT_SALES)
+READ_ONCE = (*_MATERIALIZED_IF_SMALL, *_MATERIALIZED, _CUT_SALES)
 _T = TypeVar("_T")
 _CHECKS = f"""
     select check_name, severity, record_id, month, currency, detail, content, seen_at, message
@@ -140,7 +140,7 @@ def used_in(query: str, parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if f"${name}" in query}
 
 
-def keep_accepted(warehouse: Warehouse, accepted: pa.Table) -> None:
+def materialize_accepted(warehouse: Warehouse, accepted: pa.Table) -> None:
     """Let the lines that count for a statement be those that all its views read."""
     warehouse.keep("stg_accepted", _ACCEPTED, {}, "", {"accepted": accepted})
 
@@ -155,7 +155,7 @@ def keep_all(
     instead = {"stg_totals": _TOTALS_OF_ROWS} if sums_rows else {}
     # Few records fit the memory in one query, which is planned sooner than several.
     apart = counted_apart() if warehouse.is_small else ()
-    names = (*(_KEPT_IF_SMALL if warehouse.is_small else ()), *_KEPT)
+    names = (*(_MATERIALIZED_IF_SMALL if warehouse.is_small else ()), *_MATERIALIZED)
     calls = {name: call_of(name) for name in names if name not in apart}
     # What stands instead is kept first: others are made of it.
     calls = instead | calls | {"int_worth": _WORTH} | instead

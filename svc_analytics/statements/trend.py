@@ -13,17 +13,17 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import Span
 from svc_analytics.errors import ConfigError
-from svc_analytics.files import find_made, keep_made, program_digest
+from svc_analytics.files import program_digest, read_cached, write_cached
 from svc_analytics.lake.checksums import content_digests, require_whole
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.lake.layout import ORIGIN, data_folders
 from svc_analytics.periods import Period, known_until, utc_months
 from svc_analytics.render.compared.figures import chosen_figures
-from svc_analytics.render.face import PRICED
+from svc_analytics.render.summary_page import PRICED
 from svc_analytics.schema import MONEY
 from svc_analytics.statements.finality import read_until
 from svc_analytics.statements.months import count_months, keep_known, months_begun
-from svc_analytics.statements.tables import keep_accepted
+from svc_analytics.statements.tables import materialize_accepted
 from svc_analytics.warehouse.acknowledgements import Acceptances
 from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.figure_sql import select_figures
@@ -42,12 +42,12 @@ _IN_USD = (
     *(name for pair in PRICED for name in pair),
 )
 # What every month asks for again, each behind what it is made of: read once.
-_KEPT = (
+_MATERIALIZED = (
     *("stg_files", "stg_contents", "stg_totals", "stg_spans", "stg_quarantine", "stg_accepted"),
     *("int_lake", "int_coverage_gaps", "int_omissions", "int_coins", "stg_verified"),
 )
 # Few records, too: each month's newest rate is a query of its own, and planned much sooner so.
-_KEPT_IF_SMALL = (
+_MATERIALIZED_IF_SMALL = (
     *("payments", "payout_records", "ledger_entries", "int_payment_entries"),
     *("int_payout_entries", "int_priced_entries"),
 )
@@ -133,14 +133,14 @@ def _cached(
     """Return the trend of these months that was cached, of files that are whole; or ask for it."""
     span = (months[0].start, months[-1].end)
     records = _records(lake)
-    if content := find_made(_KIND, f"{made_of}\n{records}"):
+    if content := read_cached(_KIND, f"{made_of}\n{records}"):
         labels = {ORIGIN, *(month.label for month in utc_months(*span))}
         for path in filter(lambda path: PurePath(path).stem in labels, records):
             require_whole(lake.path / path)
         return pa.ipc.open_stream(content).read_all()
     table = ask(period=span).cast(_schema())
     if records == _records(lake):
-        keep_made(_KIND, f"{made_of}\n{records}", lambda: _as_bytes(table))
+        write_cached(_KIND, f"{made_of}\n{records}", lambda: _as_bytes(table))
     return table
 
 
@@ -178,14 +178,14 @@ def _count(
     clock: int,
     accepted: pa.Table,
 ) -> pa.Table:
-    keep_accepted(warehouse, accepted)
+    materialize_accepted(warehouse, accepted)
     _keep(warehouse, used)
     keep_known(warehouse, months, as_of, clock)
     return count_months(warehouse, months, _figures(), as_of, clock)
 
 
 def _keep(warehouse: Warehouse, used: frozenset[str]) -> None:
-    names = (*(_KEPT_IF_SMALL if warehouse.is_small else ()), *_KEPT)
+    names = (*(_MATERIALIZED_IF_SMALL if warehouse.is_small else ()), *_MATERIALIZED)
     for name in filter(used.__contains__, names):
         warehouse.keep(name, f"from {name}", {}, "")
 

@@ -19,7 +19,7 @@ from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.instants import DAY, HOUR, duration, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.layout import TOLD_MARK
+from svc_analytics.lake.layout import NOTIFIED_MARK
 from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.signing.secrets import hide_keys_in
@@ -262,7 +262,7 @@ class NoticeLog:
     def running(self, name: str) -> AbstractContextManager[None]:
         """Hold the place of a command's run; raise `LakeBusy` while another run of it lives."""
         return locked(
-            self.path.with_name(f"{TOLD_MARK}.{name}.lock"), Message("busy.running"), patience=0
+            self.path.with_name(f"{NOTIFIED_MARK}.{name}.lock"), Message("busy.running"), patience=0
         )
 
     def command(self, name: str) -> CommandState:
@@ -282,13 +282,13 @@ def open_notice_log(lake: Path) -> Iterator[NoticeLog]:
     """Give what was told, to one run at a time; a file that cannot be read is begun anew."""
     make_folder(lake, PRIVATE)
     doing = Message("busy.telling")
-    with locked(lake / f"{TOLD_MARK}.lock", doing, patience=_PATIENCE):
+    with locked(lake / f"{NOTIFIED_MARK}.lock", doing, patience=_PATIENCE):
         yield read_notice_log(lake)
 
 
 def read_notice_log(lake: Path) -> NoticeLog:
     """Read what was told; a file that cannot be read tells of nothing."""
-    path = lake / TOLD_MARK
+    path = lake / NOTIFIED_MARK
     try:
         facts = json.loads(path.read_bytes())
         listeners = {key: Listener(**one) for key, one in facts["listeners"].items()}

@@ -23,7 +23,7 @@ from svc_analytics.formatting.texts import canonical_id, single_line
 from svc_analytics.instants import BEGINNING, format_instant, now, parse_bound, to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.typed_files import TypedRow, counts_from, line_ahead, read_rows
-from svc_analytics.messages import KEPT, Message, json_of, stored_text, translated
+from svc_analytics.messages import MESSAGE_COLUMN, Message, json_of, stored_text, translated
 from svc_analytics.schema import INSTANT
 
 FILE = "acknowledgements.csv"
@@ -189,7 +189,7 @@ def accepted_detail(finding: Row, by: str, reason: str) -> Message:
 
 
 def _detail(finding: Row) -> str:
-    return stored_text(finding["detail"], finding.get(KEPT))
+    return stored_text(finding["detail"], finding.get(MESSAGE_COLUMN))
 
 
 def content_of(*facts: object) -> str:
@@ -222,7 +222,7 @@ def _unaccepted(checks: pa.Table, named: Collection[tuple[str, ...]]) -> pa.Tabl
     for row in filter(lambda row: _named(row) in named, rows):
         row |= {name: "" for name in row if name.startswith("acknowledged_")}
         detail = without_remark(_detail(row))
-        row |= {"detail": str(detail), KEPT: json_of(detail) or ""}
+        row |= {"detail": str(detail), MESSAGE_COLUMN: json_of(detail) or ""}
     return pa.Table.from_pylist(rows, checks.schema)
 
 

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock
 
 from svc_analytics.errors import LakeError
-from svc_analytics.files import hash_file, keep_made, write_json
+from svc_analytics.files import hash_file, write_cached, write_json
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.index.parents import PARENTS
@@ -118,7 +118,7 @@ def describe_database(folder: Path) -> str:
 @cache
 def _image() -> bytes:
     """Return a database of all views, over files that variables name."""
-    return keep_made("views", _describe_image(), _make_image)
+    return write_cached("views", _describe_image(), _make_image)
 
 
 def _describe_image() -> str:

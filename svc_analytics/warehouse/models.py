@@ -22,7 +22,7 @@ _TITLE = re.compile(
 )
 _GRAIN = re.compile(r" grain: (?P<grain>.+?)\. from: (?P<sources>.+?)\.(?: |$)")
 _SEVERITY = re.compile(r" severity: (?P<severity>blocking|advisory)\.")
-_SAYS = re.compile(r" says: (?P<one>.+?) / (?P<many>.+?)\.$")
+_COUNTED = re.compile(r" says: (?P<one>.+?) / (?P<many>.+?)\.$")
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 _COLUMN = re.compile(
     r"^(?P<above>(?: {4}-- .+\n)+(?: {4}(?!.*-- ).*\n)*?)?"
@@ -80,7 +80,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Saying:
+class CountedText:
     """The sentence about rows that break a rule: about one, and about many."""
 
     one: str
@@ -89,7 +89,7 @@ class Saying:
     def of(self, count: int) -> Message:
         """Say it of so many rows.
 
-        >>> Saying("record is lost", "records are lost").of(2)
+        >>> CountedText("record is lost", "records are lost").of(2)
         '2 records are lost'
         """
         words = self.one if count == 1 else self.many
@@ -103,7 +103,7 @@ class Check:
     name: str
     meaning: str
     severity: str
-    says: Saying  # of the rows that break it
+    says: CountedText  # of the rows that break it
     sql: str
 
     @property
@@ -170,16 +170,18 @@ def read_footings() -> tuple[Check, ...]:
 
 
 @cache
-def _sayings() -> dict[str, Saying]:
+def _counted_texts() -> dict[str, CountedText]:
     return {rule.name: rule.says for rule in (*read_checks(), *read_footings())}
 
 
-def count_findings(name: str, count: int, others: Mapping[str, Saying] | None = None) -> Message:
+def count_findings(
+    name: str, count: int, others: Mapping[str, CountedText] | None = None
+) -> Message:
     """Say in words how many rows break a rule, and name the rule so that it can be found.
 
     `others` are the rules that are no file here. One that nobody put into words is named.
     """
-    says = _sayings().get(name) or (others or {}).get(name)
+    says = _counted_texts().get(name) or (others or {}).get(name)
     if says is None:
         code = "reason.finding_of" if count == 1 else "reason.findings_of"
         return Message(code, count=f"{count:,}", name=name)
@@ -236,7 +238,7 @@ def _read_model(sql: str) -> Model:
 
 def _read_check(sql: str) -> Check:
     title, severity = _match(_TITLE, sql), _match(_SEVERITY, sql)
-    says = Saying(**_match(_SAYS, sql).groupdict())
+    says = CountedText(**_match(_COUNTED, sql).groupdict())
     return Check(title["name"], title["meaning"], severity["severity"], says, sql)
 
 

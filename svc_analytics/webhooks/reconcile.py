@@ -32,7 +32,7 @@ from svc_analytics.schema import STREAMS
 from svc_analytics.signing.secrets import Secrets, SigningSecret, parse_ring
 from svc_analytics.signing.webhooks import WEBHOOK_TOLERANCE
 from svc_analytics.warehouse.acknowledgements import content_of
-from svc_analytics.warehouse.models import Saying
+from svc_analytics.warehouse.models import CountedText
 from svc_analytics.warehouse.sources import Sources
 from svc_analytics.warehouse.warehouse import open_warehouse
 from svc_analytics.webhooks.delivery_log import (
@@ -215,12 +215,12 @@ def _differences(item: WebhookDelivery, record: _Record) -> str | None:
 
 MISSING = "webhook_names_a_record_the_lake_lacks"
 NOT_VALID = "webhook_log_is_not_valid_throughout"
-SAYINGS = {
-    MISSING: Saying(
+COUNTED_TEXTS = {
+    MISSING: CountedText(
         "record that a webhook names is not in the lake",
         "records that webhooks name are not in the lake",
     ),
-    NOT_VALID: Saying(
+    NOT_VALID: CountedText(
         "log of webhooks holds deliveries that are not valid",
         "logs of webhooks hold deliveries that are not valid",
     ),

@@ -12,7 +12,7 @@ from svc_analytics.backups.restore import restore
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import LakeError
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.layout import TOLD_MARK
+from svc_analytics.lake.layout import NOTIFIED_MARK
 from tests.support.altered import back_up, flip, kept, restored
 from tests.support.rings import rings
 from tests.support.sealed_months import MONTHS, closer_at
@@ -26,7 +26,7 @@ def place(sealed, tmp_path, monkeypatch) -> Path:
     """A working folder with a sealed lake: a secret, typed and derived files."""
     shutil.copytree(sealed, tmp_path / "data")
     (tmp_path / "data" / "assertions.csv").write_text(TYPED)
-    (tmp_path / "data" / TOLD_MARK).write_text("{}")
+    (tmp_path / "data" / NOTIFIED_MARK).write_text("{}")
     monkeypatch.setenv("SVC_DATA_DIR", str(tmp_path / "data"))
     return tmp_path
 

@@ -23,7 +23,7 @@ from svc_analytics.charts.bridge import bridge_steps
 from svc_analytics.charts.palette import BLUE
 from svc_analytics.charts.ticks import WordedAxes, tick_texts
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.standing import Standing, attach
+from svc_analytics.formatting.status_line import StatusLine, attach
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.picture import STYLE, Look, arrange, draw_svg, save_picture, thin_out
 from tests.charts.test_chart_pictures import (
@@ -77,7 +77,7 @@ def test_ratios_of_all_coins_have_one_axis(axes):
 
 def test_a_month_that_is_not_over_is_shaded(axes):
     """Its ratios do not stand beside those of full months without a word."""
-    charts.refund_ratio(axes, attach(MONTHS, Standing(first_open_month="2026-10")))
+    charts.refund_ratio(axes, attach(MONTHS, StatusLine(first_open_month="2026-10")))
     (shade,) = [patch for patch in axes.patches if patch.get_label() == "running month"]
     assert (shade.get_x(), shade.get_width()) == (0.5, 1.0)
     assert "running month" in legend(axes)
@@ -86,7 +86,7 @@ def test_a_month_that_is_not_over_is_shaded(axes):
 
 def test_a_day_that_is_not_over_is_shaded(axes):
     """The twelfth day was not read to its end."""
-    charts.net_settlement_daily(axes, attach(DAILY, Standing(first_open_day="2026-10-12")), "btc")
+    charts.net_settlement_daily(axes, attach(DAILY, StatusLine(first_open_day="2026-10-12")), "btc")
     (shade,) = [patch for patch in axes.patches if patch.get_label() == "running day"]
     assert shade.get_x() == date(2026, 10, 12).toordinal() - 0.5
 
@@ -254,7 +254,7 @@ def test_cohorts_say_their_percentages_and_darken_with_them(axes):
 
 def test_a_running_month_of_cohorts_says_so(axes):
     """October is not over: neither its payments nor its refunds are whole."""
-    charts.refund_cohorts(axes, attach(COHORTS, Standing(first_open_month="2026-10")), "btc")
+    charts.refund_cohorts(axes, attach(COHORTS, StatusLine(first_open_month="2026-10")), "btc")
     across, down = axes.get_xticklabels(), axes.get_yticklabels()
     assert [label.get_text() for label in down][1:] == ["2026-09", "2026-10 (running)"]
     assert [label.get_text() for label in across][1:] == ["2026-09", "2026-10\n(running)"]
@@ -392,7 +392,7 @@ TIERS = pa.table(
 
 def test_the_running_month_is_shaded_behind_the_tiers(axes):
     """From 1 October to the newest sale; where no month is open nothing is shaded."""
-    charts.fee_tiers(axes, attach(TIERS, Standing(first_open_month="2026-10")))
+    charts.fee_tiers(axes, attach(TIERS, StatusLine(first_open_month="2026-10")))
     assert "running month" in axes.get_legend_handles_labels()[1]
     whole = Figure().subplots()
     charts.fee_tiers(whole, TIERS)
@@ -499,7 +499,7 @@ def test_a_running_month_is_shaded_and_not_judged(axes):
     table = pa.concat_tables(months).set_column(
         0, "month", pa.array(["2026-09", "2026-10", "2026-11"])
     )
-    charts.usd_year(axes, attach(table, Standing(first_open_month="2026-11")))
+    charts.usd_year(axes, attach(table, StatusLine(first_open_month="2026-11")))
     assert "running month" in axes.get_legend_handles_labels()[1]
     assert told(axes) == "October 2026 is the highest of 2 months."
 
@@ -573,8 +573,8 @@ def test_lines_of_days_keep_their_distance_and_the_running_day_is_shaded(axes):
     days = pa.table(
         {"day": [date(2026, 10, 4), date(2026, 10, 1)], "net": [Decimal(2), Decimal(1)]}
     )
-    standing = Standing(first_open_day="2026-10-04")
-    charts.column_chart(axes, attach(days, standing), "day", "net", kind="line")
+    status_line = StatusLine(first_open_day="2026-10-04")
+    charts.column_chart(axes, attach(days, status_line), "day", "net", kind="line")
     sooner, later = list(axes.lines[0].get_xdata())
     assert later - sooner == 3
     assert [patch.get_label() for patch in axes.patches] == ["running day"]

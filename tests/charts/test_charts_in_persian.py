@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from svc_analytics import charts, draw
 from svc_analytics.charts.ticks import WordedAxes
 from svc_analytics.charts.words import CALENDARS_NAMED
-from svc_analytics.formatting.standing import Standing, attach
+from svc_analytics.formatting.status_line import StatusLine, attach
 from svc_analytics.language import fonts
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import PLACE, Message, translated
@@ -39,7 +39,7 @@ from tests.charts.test_chart_pictures import (
 )
 from tests.support.artists import all_texts, legend, texts
 
-RUNNING = Standing("2026-10, UTC", first_open_day="2026-10-12", first_open_month="2026-10")
+RUNNING = StatusLine("2026-10, UTC", first_open_day="2026-10-12", first_open_month="2026-10")
 FAR = DAILY.set_column(2, "net_settlement", pa.array([60_000 + n for n in range(12)]))
 UNPRICED = RATES.set_column(3, "median", pa.nulls(12, pa.decimal128(38, 18)))
 MANY = pa.table(
@@ -222,13 +222,13 @@ def test_a_line_of_the_caption_breaks_no_number_apart():
         "standing.settled", label="2026-11", zone="UTC", status=translated("provisional")
     )
     reason = Message("reason.unfinished", period=translated("month"), instant="2026-11-30 20:30Z")
-    standing = Message(
+    status_line = Message(
         "standing.open",
         head=translated(head),
         instant="2026-11-22 21:58Z",
         reason=translated(reason),
     )
-    lines = _broken(_caption(standing, None, Language("fa")), 7.0, 144.0)
+    lines = _broken(_caption(status_line, None, Language("fa")), 7.0, 144.0)
     assert len(lines) > 3
     assert all(line.count("\u2066") == line.count("\u2069") for line in lines)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from svc_analytics.extraction import segments
-from svc_analytics.extraction.segments import KEPT_PAGES, Segment, SegmentQueue
+from svc_analytics.extraction.segments import OWN_PAGES, Segment, SegmentQueue
 from svc_analytics.instants import HOUR
 from svc_analytics.schema import PAYMENTS
 
@@ -48,7 +48,7 @@ def test_of_a_long_rest_the_first_keeps_a_bounded_part():
     older = queue.take()
     assert older and older.start == START
     kept = (END - 0.1 * HOUR - older.end) / (0.1 * HOUR)
-    assert KEPT_PAGES - 1 < kept < KEPT_PAGES + 1
+    assert OWN_PAGES - 1 < kept < OWN_PAGES + 1
 
 
 def test_a_part_shows_first_whether_bounds_are_heeded():

@@ -7,12 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.formatting.standing import NOWHERE, Standing, attach, detach, standing_of
+from svc_analytics.formatting.status_line import NOWHERE, StatusLine, attach, detach, status_line_of
 from svc_analytics.statements.statement import Statement
 from tests.support.fake_service import payment
 from tests.support.prepared import prepared
 
-STANDING = Standing("2026-11, UTC · provisional", "2026-11-20", "2026-11", {"btc": 8})
+STANDING = StatusLine("2026-11, UTC · provisional", "2026-11-20", "2026-11", {"btc": 8})
 TABLE = attach(pa.table({"day": [date(2026, 11, 19), date(2026, 11, 20)]}), STANDING)
 
 
@@ -66,8 +66,8 @@ def test_a_month_of_an_own_query_is_known_too(value, column, is_running):
 
 def test_a_table_keeps_its_standing_when_it_is_cut():
     """Fewer rows or columns are still of the same statement; a file holds no standing."""
-    assert standing_of(TABLE.slice(1).select(["day"])) == STANDING
-    assert standing_of(detach(TABLE)) == NOWHERE and standing_of(5) == NOWHERE
+    assert status_line_of(TABLE.slice(1).select(["day"])) == STANDING
+    assert status_line_of(detach(TABLE)) == NOWHERE and status_line_of(5) == NOWHERE
 
 
 def test_every_table_and_frame_of_a_statement_says_what_it_is_worth(running):
@@ -75,7 +75,7 @@ def test_every_table_and_frame_of_a_statement_says_what_it_is_worth(running):
     head = "2026-11, Asia/Tehran · running, read up to "
     tables = [*running.tables.values(), running.daily, running.lines.head(1), running.summary]
     for table in tables:
-        assert standing_of(table).text.startswith(head)
+        assert status_line_of(table).text.startswith(head)
         shown = svc.show(table)
         assert head in shown._repr_html_() and "the month is not over" in repr(shown)
     assert head in svc.show(running, only=["net_sales"])._repr_html_()

@@ -7,7 +7,14 @@ import pytest
 from filelock import FileLock
 
 from svc_analytics.errors import ConfigError, LakeBusy
-from svc_analytics.files import MOST_MADE, atomic_write, keep_made, locked, make_folder, write_json
+from svc_analytics.files import (
+    MOST_MADE,
+    atomic_write,
+    locked,
+    make_folder,
+    write_cached,
+    write_json,
+)
 from svc_analytics.lake.typed_files import append_row, read_rows
 from svc_analytics.storage import LocalStorage
 from tests.simulation.disk import Disk
@@ -83,30 +90,35 @@ def cache(tmp_path, monkeypatch) -> Path:
 
 def test_an_image_is_made_once_for_all_commands(cache):
     """Of another SQL, or another version of DuckDB, there is another one."""
-    assert keep_made("views", "this", lambda: b"image") == b"image"
-    assert keep_made("views", "this", cannot_be_made) == b"image"
-    assert keep_made("views", "that", lambda: b"other") == b"other"
+    assert write_cached("views", "this", lambda: b"image") == b"image"
+    assert write_cached("views", "this", cannot_be_made) == b"image"
+    assert write_cached("views", "that", lambda: b"other") == b"other"
     assert len([*cache.iterdir()]) == 2
 
 
 @pytest.mark.parametrize("damage", [b"", b"x", bytes(32) + b"image"], ids=["none", "cut", "other"])
 def test_a_damaged_image_is_made_again(cache, damage):
-    keep_made("views", "this", lambda: b"image")
+    write_cached("views", "this", lambda: b"image")
     (path,) = cache.iterdir()
     whole = path.read_bytes()
     path.write_bytes(damage)
-    assert keep_made("views", "this", lambda: b"image") == b"image" and path.read_bytes() == whole
+    assert (
+        write_cached("views", "this", lambda: b"image") == b"image" and path.read_bytes() == whole
+    )
 
 
 def test_another_users_image_is_not_taken(cache, monkeypatch):
-    keep_made("views", "this", lambda: b"theirs")
+    write_cached("views", "this", lambda: b"theirs")
     monkeypatch.setattr(os, "getuid", lambda: 7, raising=False)
-    assert keep_made("views", "this", lambda: b"ours") == b"ours"
+    assert write_cached("views", "this", lambda: b"ours") == b"ours"
 
 
 def test_a_folder_that_cannot_be_written_costs_time_alone(cache):
     cache.write_text("a file stands where the folder would be")
-    assert [keep_made("views", "this", lambda: b"image") for _ in range(2)] == [b"image", b"image"]
+    assert [write_cached("views", "this", lambda: b"image") for _ in range(2)] == [
+        b"image",
+        b"image",
+    ]
 
 
 def test_a_user_without_a_home_loses_time_alone(monkeypatch):
@@ -115,12 +127,12 @@ def test_a_user_without_a_home_loses_time_alone(monkeypatch):
 
     monkeypatch.delenv("SVC_CACHE_DIR", raising=False)
     monkeypatch.setattr(Path, "home", nowhere)
-    assert keep_made("views", "this", lambda: b"image") == b"image"
+    assert write_cached("views", "this", lambda: b"image") == b"image"
 
 
 def test_the_oldest_images_go(cache):
     for number in range(MOST_MADE + 3):
-        keep_made("views", str(number), lambda: b"image")
+        write_cached("views", str(number), lambda: b"image")
         os.utime(max(cache.iterdir(), key=modified), (number, number))
     assert len([*cache.iterdir()]) == MOST_MADE
 

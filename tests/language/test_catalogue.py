@@ -49,7 +49,7 @@ from svc_analytics.warehouse.figures import NEEDS, SIGNS, figure_groups, label_o
 from svc_analytics.warehouse.models import read_macros, read_models, read_statement_macros
 from svc_analytics.warehouse.sql_text import english_of, message_of
 from svc_analytics.webhooks import reconcile
-from svc_analytics.webhooks.reconcile import SAYINGS
+from svc_analytics.webhooks.reconcile import COUNTED_TEXTS
 
 PACKAGE = Path(page.__file__).parents[1]
 CATALOGUE = PACKAGE / "language" / "fa.toml"
@@ -110,7 +110,7 @@ def displayed() -> Iterator[str]:
     yield from map(label_of, FACTS)
     causes = ("changed", "earlier_month", "late", "reclassified")  # in the order of a cell
     yield from (", ".join(some) for n in (1, 2, 3, 4) for some in combinations(causes, n))
-    yield from (saying.of(count) for saying in SAYINGS.values() for count in (1, 2))
+    yield from (saying.of(count) for saying in COUNTED_TEXTS.values() for count in (1, 2))
     yield from (f"{{count}} {text}" for text in sayings())
 
 

@@ -148,8 +148,8 @@ def test_a_press_seals_a_month_and_others_hand_it_over(panel):
     """
     assert states(panel) == {"2026-11": "running", "2026-10": "due", "2026-09": "late"}
     assert panel.closing.close.description == "Close September"
-    handing, statements = panel.handing, panel._desk.lake.path / "statements"
-    for button in handing.buttons.values():
+    handover, statements = panel.handover, panel._desk.lake.path / "statements"
+    for button in handover.buttons.values():
         assert button.disabled and "close it first" in button.tooltip
     assert "September 2026 is sealed, version 1" in press_close(panel)
     assert states(panel) == {"2026-11": "running", "2026-10": "due", "2026-09": "sealed"}
@@ -160,12 +160,12 @@ def test_a_press_seals_a_month_and_others_hand_it_over(panel):
     for text in ("Sealed, version 1", "signed: not signed", "stamped: no stamp"):
         assert text in panel.figures.head.value
     sent: list[Any] = []
-    handing.link.send = lambda *said: sent.append(said)
+    handover.link.send = lambda *said: sent.append(said)
     sealed = contents(statements / "2026-09")
     for form in ("html", "zip"):
-        handing.buttons[form].click()
+        handover.buttons[form].click()
         place = "2026-09.zip" if form == "zip" else f"2026-09-forms/statement.{form}"
-        assert f"statements/{place}" in handing.said.value
+        assert f"statements/{place}" in handover.message.value
         path = statements / place
         assert sent[-1][1] == [path.read_bytes()] and sent[-1][0]["name"] == path.name
     assert contents(statements / "2026-09") == sealed
@@ -400,8 +400,8 @@ def test_what_a_close_does_and_brings_is_told_in_persian(opened, served, monkeyp
     panel.closing.check.click()
     assert seen(panel.closing.outcome.value).startswith("SVC_BASE_URL تنظیم نشده است")
     (opened._months.lake.path / "statements/2026-09/summary.csv").write_text("altered")
-    panel.handing.buttons["zip"].click()
-    assert "بسته‌بندی نشد: summary.csv با مهر نمی‌خواند؛" in seen(panel.handing.said.value)
+    panel.handover.buttons["zip"].click()
+    assert "بسته‌بندی نشد: summary.csv با مهر نمی‌خواند؛" in seen(panel.handover.message.value)
 
 
 def test_an_error_that_is_english_says_in_persian_of_which_kind_it_is():
@@ -419,7 +419,7 @@ def test_a_month_is_closed_and_handed_over_in_persian(opened, served):
     """The page that a Persian desk opens is Persian, too."""
     panel = in_persian(opened._months.lake, served)
     assert "سپتامبر ۲۰۲۶ مهر شد" in seen(press_close(panel))
-    panel.handing.buttons["html"].click()
+    panel.handover.buttons["html"].click()
     page = opened._months.lake.path / "statements/2026-09-forms/statement.html"
     assert '<html lang="fa" dir="rtl">' in page.read_text("utf-8")
 

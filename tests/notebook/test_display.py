@@ -18,7 +18,7 @@ from svc_analytics import charts
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.status_line import StatusLine
 from svc_analytics.notebook.pictures import NOTHING
 from svc_analytics.receipts.verify_lake import VerificationResult
 from svc_analytics.render.figures import figures_table
@@ -301,9 +301,12 @@ def test_figures_of_a_statement_stand_a_coin_a_column(tehran):
 def test_figures_stand_in_the_order_of_the_page(tehran):
     """Sales come first, opening before closing position; figures that the page details, behind."""
     shown = [cells[0].text for cells in figures_table(tehran).rows]
-    page = [cells[0].text for cells in StatementTables(tehran, Standing()).main().rows]
-    *face, _ = page  # records without a USD value are no figure of the summary
-    assert shown[: len(face)] == face and face[-4:-2] == ["Opening position", "Closing position"]
+    page = [cells[0].text for cells in StatementTables(tehran, StatusLine()).main().rows]
+    *summary_page, _ = page  # records without a USD value are no figure of the summary
+    assert shown[: len(summary_page)] == summary_page and summary_page[-4:-2] == [
+        "Opening position",
+        "Closing position",
+    ]
 
 
 def test_a_long_name_leaves_the_period_on_the_picture():

@@ -108,11 +108,11 @@ def test_the_notebook_in_jupyterlab_follows_its_pickers(page, address, errors, l
     offered = months.locator("option")
     offered.filter(has_text=month).wait_for(state="attached")  # filled behind the picker itself
     other = offered.all_text_contents()[-1]
-    assert other != month and standings(notebook, month) and not standings(notebook, other)
+    assert other != month and status_lines(notebook, month) and not status_lines(notebook, other)
     months.select_option(other)
     notebook.get_by_text(f"{month}, UTC · ").first.wait_for(state="detached")
     notebook.get_by_text("the figures agree").wait_for()  # the last cell to follow
-    assert not standings(notebook, month) and len(standings(notebook, other)) >= 3
+    assert not status_lines(notebook, month) and len(status_lines(notebook, other)) >= 3
     coins.select_option("usdt")
     notebook.get_by_role("img", name="net settlement daily, btc").wait_for(state="detached")
     assert notebook.get_by_role("img", name="net settlement daily, usdt").count() == 1
@@ -121,11 +121,11 @@ def test_the_notebook_in_jupyterlab_follows_its_pickers(page, address, errors, l
     notebook.locator(".jupyter-widgets input").press("Enter")
     notebook.get_by_text("no time zone 'Mars/Base'").wait_for()
     notebook.get_by_text("the figures agree").wait_for()
-    assert len(standings(notebook, other)) >= 3  # the last good tables stay
+    assert len(status_lines(notebook, other)) >= 3  # the last good tables stay
     assert errors == []
 
 
-def standings(notebook: Locator, month: str) -> list[str]:
+def status_lines(notebook: Locator, month: str) -> list[str]:
     """Return what tables say of their month and status, as far as they are of this month."""
     return notebook.get_by_text(f"{month}, UTC · ").all_inner_texts()
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
 from svc_analytics.formatting.cells import readable_text
-from svc_analytics.formatting.standing import standing_of
+from svc_analytics.formatting.status_line import status_line_of
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import runner
 from svc_analytics.notebook.page import make_page
@@ -140,7 +140,7 @@ def test_a_page_stands_alone_for_readers(demo, paths, name):
 def test_a_figure_shown_is_the_statements(demo, paths):
     """What a reader sees in 02 is the statement's own figure, at the scale of its coin."""
     made = svc.statement(demo, svc.last_full_month(demo))
-    page, scales = paths["02"].read_text(), standing_of(made.tables["summary"]).scales
+    page, scales = paths["02"].read_text(), status_line_of(made.tables["summary"]).scales
     for coin, value in zip(made.summary["currency"], made.summary["net_settlement"], strict=True):
         assert f">{readable_text(value, scale=scales[coin])}" in page
 

@@ -28,7 +28,7 @@ from svc_analytics.receipts.verify_files import (
     SAME_PAYMENT,
     DuplicateFinder,
     choose,
-    open_kept,
+    open_passed,
     verify_receipts,
 )
 from tests.support.receipt_material import FACTS, SECRET, signed
@@ -247,7 +247,7 @@ Kept = list[dict[str, str | None]]
 
 def kept(path: Path, wanted: bool | Collection[str] = True) -> Kept:
     """The columns to keep, row by row, under the names that they have in the answer."""
-    with open_kept([str(path)], None, wanted, OUTPUT.names) as (sources, columns):
+    with open_passed([str(path)], None, wanted, OUTPUT.names) as (sources, columns):
         return [
             dict(zip(columns.renamed, cells, strict=True))
             for batch in read_sources(sources, None, columns.names)
@@ -323,7 +323,7 @@ def test_files_with_other_columns_have_nothing_there(tmp_path):
     paths = [written(tmp_path / "a.csv", f"ticket,receipt\n7,{A}\n"),
              written(tmp_path / "b.ndjson", f'{{"receipt":"{B}","agent":"Bo"}}\n')]  # fmt: skip
     wanted = ["ticket", "agent"]
-    with open_kept(list(map(str, paths)), None, wanted, OUTPUT.names) as (sources, columns):
+    with open_passed(list(map(str, paths)), None, wanted, OUTPUT.names) as (sources, columns):
         cells = [batch.cells for batch in read_sources(sources, None, columns.names)]
     assert cells == [(("7", None),), ((None, "Bo"),)]
 
@@ -331,7 +331,7 @@ def test_files_with_other_columns_have_nothing_there(tmp_path):
 def test_stdin_is_kept_too(monkeypatch, tmp_path):
     """A pipe cannot be read twice: it waits on the disk."""
     pipe(monkeypatch, f"receipt,n\n{A},1\n")
-    with open_kept(["-"], None, ["n"], OUTPUT.names) as (sources, columns):
+    with open_passed(["-"], None, ["n"], OUTPUT.names) as (sources, columns):
         found = list(read_sources(sources, None, columns.names))
     assert [(batch.source, batch.cells) for batch in found] == [("stdin", (("1",),))]
 
@@ -348,7 +348,7 @@ def test_no_two_columns_have_one_name(names):
 def test_a_csv_of_kept_columns_runs_no_formula(tmp_path):
     """Neither a cell nor a column's name."""
     path = written(tmp_path / "a.csv", f"receipt,=1+1\n{A},@cmd\n")
-    with open_kept([str(path)], None, ["=1+1"], OUTPUT.names) as (sources, columns):
+    with open_passed([str(path)], None, ["=1+1"], OUTPUT.names) as (sources, columns):
         batch = next(iter(read_sources(sources, None, columns.names)))
     table = columns.fill(pa.table({"line_no": [2]}), batch.cells)
     text = io.StringIO()
@@ -363,7 +363,7 @@ def test_long_cells_make_small_batches(tmp_path):
         file.write("receipt,note\n")
         file.writelines(f"{A},{'x' * 1_000_000}\n" for _ in range(100))
     tracemalloc.start()
-    with open_kept([str(path)], None, ["note"], OUTPUT.names) as (sources, columns):
+    with open_passed([str(path)], None, ["note"], OUTPUT.names) as (sources, columns):
         rows = sum(len(batch.cells) for batch in read_sources(sources, None, columns.names))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -19,7 +19,7 @@ from svc_analytics.external_rates import ExternalRate, ExternalRates, read_rates
 from svc_analytics.instants import from_micros
 from svc_analytics.money import format_amount
 from svc_analytics.render.external import FIGURES, MOVED, WORTH, convert
-from svc_analytics.render.face import Face
+from svc_analytics.render.summary_page import SummaryPage
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.figures import label_of
 from tests.support.full_scan.rows import Books, Entry
@@ -72,7 +72,7 @@ def test_what_has_no_value_in_usd_has_none_in_the_other_currency(make, rates):
     """No payment in eth has one: it adds nothing, and what its position is worth is unknown."""
     statement = make().in_currency("EUR", rates)
     assert not [name for coin, name in amounts_of(statement) if coin == "eth" and "sales" in name]
-    coins, external = Face(statement).coins, Face(statement).in_currency
+    coins, external = SummaryPage(statement).coins, SummaryPage(statement).in_currency
     assert external and (coins.usd(WORTH), external.usd(WORTH)) == (None, None)
     assert external.usd("usd_gross") == Decimal("104099")  # and 110 usdt at 0.9
     assert external.unpriced() == coins.unpriced() == 1
@@ -80,8 +80,10 @@ def test_what_has_no_value_in_usd_has_none_in_the_other_currency(make, rates):
 
 def test_all_coins_stand_beside_the_usd_in_the_order_of_the_statement(make, rates):
     """What leaves the wallet has its minus, and net settlement is sales less refunds."""
-    face = Face(make().in_currency("EUR", rates))
-    found = {row.name: row.external for rows in face.groups.values() for row in rows if row.usd}
+    summary_page = SummaryPage(make().in_currency("EUR", rates))
+    found = {
+        row.name: row.external for rows in summary_page.groups.values() for row in rows if row.usd
+    }
     assert found["gross_sales"] == Decimal("104099")
     assert found["refunds_debited"] == Decimal("-22400")
     sales = Decimal("103057.20000000899999991")  # 102960, and 108.0000000099999999 at 0.9
@@ -257,6 +259,6 @@ def test_the_workbooks_first_sheet_has_all_coins_in_the_other_currency(make, rat
     heads = next(row for row in rows if row[0] == "figure")
     place = heads.index("All coins, EUR, external rates, exact")
     shown = {row[0]: row[place] for row in reversed(rows)}  # the first of a name is of the face
-    for figure in (row for group in Face(statement).groups.values() for row in group):
+    for figure in (row for group in SummaryPage(statement).groups.values() for row in group):
         if figure.external is not None:
             assert shown[label_of(figure.name)] == format_amount(figure.external), figure.name

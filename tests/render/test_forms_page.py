@@ -17,7 +17,7 @@ from svc_analytics.closing.seals import seal_of
 from svc_analytics.config import Settings
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.display import DisplayTable
-from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.status_line import StatusLine
 from svc_analytics.render import front, tables as page_tables
 from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.render.tables import SHOWN, StatementTables
@@ -169,7 +169,7 @@ def crossings(make) -> Callable[..., tuple[DisplayTable, bool]]:
     """The refunds of one coin in months of payment and refund, and whether some are left out."""
 
     def show(
-        standing: Standing, *months: tuple[str, str], **more: Any
+        status_line: StatusLine, *months: tuple[str, str], **more: Any
     ) -> tuple[DisplayTable, bool]:
         row = {"currency": "btc", "refunds_paid": Decimal(1), "charged_total": Decimal(10)}
         rows = [
@@ -178,7 +178,7 @@ def crossings(make) -> Callable[..., tuple[DisplayTable, bool]]:
         ]
         made = make()
         own = replace(made, tables=made.tables | {"cohorts": pa.Table.from_pylist(rows)})
-        [shown] = StatementTables(own, standing).cohorts()
+        [shown] = StatementTables(own, status_line).cohorts()
         return shown
 
     return show
@@ -188,7 +188,7 @@ def test_a_long_history_shows_its_newest_months(crossings, monkeypatch):
     """What does not fit the paper is left to the other forms, and the page says so."""
     monkeypatch.setattr(page_tables, "MOST_MONTHS", 2)
     months = [f"2026-0{number}" for number in range(1, 5)]
-    table, is_cut = crossings(Standing(), *zip(months, months, strict=True))
+    table, is_cut = crossings(StatusLine(), *zip(months, months, strict=True))
     assert is_cut and table.header[2:] == months[-2:]
     assert [row[0].text for row in table.rows] == months[-2:] and not table.rows[0][3].text
 
@@ -196,8 +196,8 @@ def test_a_long_history_shows_its_newest_months(crossings, monkeypatch):
 def test_twelve_months_of_long_amounts_fit_the_paper(crossings):
     """Below a share, an amount has at most 8 places; pointing at it shows all of them."""
     paid = {"refunds_paid": Decimal("0.043748660314204616"), "ratio": Decimal("0.5")}
-    standing = Standing(scales={"btc": 18})
-    table, _ = crossings(standing, ("2026-10", "2026-10"), **paid)
+    status_line = StatusLine(scales={"btc": 18})
+    table, _ = crossings(status_line, ("2026-10", "2026-10"), **paid)
     crossing = table.rows[0][2]
     assert crossing.below and crossing.below.text == "0.04374866"
     assert crossing.hover == "50.00%, 0.043748660314204616"
@@ -205,7 +205,7 @@ def test_twelve_months_of_long_amounts_fit_the_paper(crossings):
 
 def test_a_running_month_is_marked_wherever_it_stands(crossings):
     """Among the months of payment and among those of refund."""
-    table, _ = crossings(Standing(first_open_month="2026-11"), ("2026-11", "2026-11"))
+    table, _ = crossings(StatusLine(first_open_month="2026-11"), ("2026-11", "2026-11"))
     assert table.header[2] == table.rows[0][0].text == "2026-11 (running)"
 
 

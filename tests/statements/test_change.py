@@ -67,7 +67,7 @@ LEDGER = """
  payment  eth       7       0.07  2026-10-07T10:00
  refund   eth       1             2026-10-08T10:00  14
 """
-KEPT, NOBODY = "customers of both periods", "no customer named"
+MESSAGE_COLUMN, NOBODY = "customers of both periods", "no customer named"
 
 Explain = Callable[..., Change]
 PartTexts = dict[tuple[str, str], str | None]
@@ -114,10 +114,10 @@ def test_a_settlement_in_usd_is_split(why):
         ("lost_customers", ""): "-396",
         ("new_customers", ""): "594",
         ("refunds_of_earlier_sales", ""): "-240",
-        ("volume", KEPT): "990",
-        ("fee_tier", KEPT): "-20",
-        ("refunds_of_own_sales", KEPT): "-200",
-        ("price", KEPT): "332",
+        ("volume", MESSAGE_COLUMN): "990",
+        ("fee_tier", MESSAGE_COLUMN): "-20",
+        ("refunds_of_own_sales", MESSAGE_COLUMN): "-200",
+        ("price", MESSAGE_COLUMN): "332",
         ("unpriced", ""): None,
     }
     assert change(found, "net_settlement", "USD")["difference"] == Decimal(1060)
@@ -127,20 +127,32 @@ def test_fees_are_split_into_volume_tier_and_price(why):
     """20 at 1 % are 0.2; the tier doubles that; 0.4 at 100 USD are 40, and at 120 are 48."""
     found = why()
     own = {("lost_customers", ""): "-0.04", ("new_customers", ""): "0.05"}
-    own |= {("volume", KEPT): "0.1", ("fee_tier", KEPT): "0.2", ("volume", NOBODY): "0.06"}
+    own |= {
+        ("volume", MESSAGE_COLUMN): "0.1",
+        ("fee_tier", MESSAGE_COLUMN): "0.2",
+        ("volume", NOBODY): "0.06",
+    }
     assert parts(found, "payment_fees") == own
-    usd = {("lost_customers", ""): "-4", ("new_customers", ""): "6", ("volume", KEPT): "10"}
-    usd |= {("fee_tier", KEPT): "20", ("price", KEPT): "8", ("unpriced", ""): None}
+    usd = {
+        ("lost_customers", ""): "-4",
+        ("new_customers", ""): "6",
+        ("volume", MESSAGE_COLUMN): "10",
+    }
+    usd |= {
+        ("fee_tier", MESSAGE_COLUMN): "20",
+        ("price", MESSAGE_COLUMN): "8",
+        ("unpriced", ""): None,
+    }
     assert parts(found, "payment_fees", "USD") == usd
 
 
 def test_refunds_are_split_by_the_time_of_their_sale(why):
     """Two are of September's sale; two more than before are of the month's own."""
     found = why()
-    timing, own = ("refunds_of_earlier_sales", ""), ("refunds_of_own_sales", KEPT)
+    timing, own = ("refunds_of_earlier_sales", ""), ("refunds_of_own_sales", MESSAGE_COLUMN)
     assert parts(found, "refunds_paid") == {timing: "2", own: "2"}
     usd = parts(found, "refunds_paid", "USD")
-    assert usd == {timing: "240", own: "200", ("price", KEPT): "60"}
+    assert usd == {timing: "240", own: "200", ("price", MESSAGE_COLUMN): "60"}
 
 
 def test_a_position_in_usd_is_split_by_what_moved_it(why):
@@ -182,7 +194,7 @@ def test_each_part_names_the_records_that_add_most_to_it(why):
     tier = [row for row in rows if row["part"] == "fee_tier" and row["effect"]]
     assert {row["period"] for row in tier} == {"2026-10"}
     named = [row for row in rows if (row["figure"], row["unit"]) == ("net_settlement", "coin")]
-    volume = [row for row in named if (row["part"], row["of"]) == ("volume", KEPT)]
+    volume = [row for row in named if (row["part"], row["of"]) == ("volume", MESSAGE_COLUMN)]
     assert [(row["customer"], format_amount(row["effect"])) for row in volume] == [
         ("ann", "19.8"),
         ("ann", "-9.9"),

@@ -14,7 +14,7 @@ from svc_analytics.formatting import tables
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.formatting.texts import counted
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.messages import KEPT
+from svc_analytics.messages import MESSAGE_COLUMN
 from svc_analytics.render.findings import shown_findings
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.statements.rules import find_exceptions
@@ -57,10 +57,10 @@ def check(
     opened = options.open_each(data_dir, read_engine(engine, engine_data))
     findings = beside(opened, [_findings(lake, is_deep) for lake in opened])
     if as_json:
-        objects = tables.to_objects(findings.drop_columns([KEPT]))
+        objects = tables.to_objects(findings.drop_columns([MESSAGE_COLUMN]))
         click.echo(tables.to_json({"findings": objects}))
     elif len(findings):
-        shown = shown_findings(findings).drop_columns([KEPT, *_ACCEPTED])
+        shown = shown_findings(findings).drop_columns([MESSAGE_COLUMN, *_ACCEPTED])
         click.echo(table_text(shown, is_wide=is_wide))
     else:
         click.echo("every rule holds")

@@ -33,7 +33,7 @@ from svc_analytics.receipts.verify_files import (
     OUTPUT,
     SAME_PAYMENT,
     Wanted,
-    open_kept,
+    open_passed,
     open_payments,
     verify_batches,
 )
@@ -230,7 +230,7 @@ def _verify_files(
             yield table
 
     with (
-        open_kept(files, column, wanted, OUTPUT.names) as (sources, columns),
+        open_passed(files, column, wanted, OUTPUT.names) as (sources, columns),
         open_payments(Lake(settings.data_dir)) as payments,
         _bar() as bar,
     ):

@@ -177,7 +177,7 @@ class Signer:
     own: set[str] = field(default_factory=set)  # the seals that this run made
     is_checked: bool = False  # that the lake continues what is remembered
     is_stopped: bool = False
-    is_told: bool = False  # that the chain is not signed
+    is_noted: bool = False  # that the chain is not signed
 
     def sign(self, closed: CloseResult) -> CloseResult:
         """Sign a month that this run sealed; of any other, say that nobody signed it.
@@ -219,8 +219,8 @@ class Signer:
                 chain.remember(self.lake, is_signed=True)
         elif by is None and checkpoint_text(manifest):
             notes.append(Message("sign.nobody", name=folder.name))
-        if not (self.is_told or is_chain_signed(self.lake)):
-            self.is_told = True
+        if not (self.is_noted or is_chain_signed(self.lake)):
+            self.is_noted = True
             notes.append(Message("sign.no_chain", chain=CHAIN))
         return replace(closed, signed_by=by).with_notes(notes)
 

@@ -235,17 +235,17 @@ class Parents:
         tables = [before.filter(pa.array(stays))]
         sought = SoughtTexts.of(pa.chunked_array([wanted])).without(tables[0]["payment_id"])
         months = self._nearest(label)
-        if self._knows_missing(label, is_kept=file is not None):
+        if self._knows_missing(label, is_materialized=file is not None):
             # What was not found before can only be where something changed.
             never = sought.without(before["payment_id"])
             tables += self._look_for(never, [month for month in months if month in self._changed])
             sought = sought.among(before["payment_id"])
         return [*tables, *self._look_for(sought, months)]
 
-    def _knows_missing(self, label: str, *, is_kept: bool) -> bool:
+    def _knows_missing(self, label: str, *, is_materialized: bool) -> bool:
         """Tell whether it is noted which payments of this version of a file were not found."""
         file = self.sources.files.get(label)
-        has_noted = file is not None and (is_kept or not file.signature)
+        has_noted = file is not None and (is_materialized or not file.signature)
         return has_noted and self.sources.files[label].of == self.named_in[label]
 
     @cached_property

@@ -29,7 +29,7 @@ from svc_analytics.lake.month_file import (
 from svc_analytics.lake.writing.waiting import RowGroup, Run
 from svc_analytics.schema import Stream
 
-KEPT_VERSIONS = 10_000  # superseded versions in memory, at most, before they are kept
+MOST_VERSIONS = 10_000  # superseded versions in memory, at most, before they are kept
 
 Keep = Callable[[pa.Table], object]
 
@@ -85,7 +85,7 @@ class MonthMerge:
             for gone in (merged.earlier, merged.upsert.replaced):
                 self.totals -= control_totals(self.stream, gone)
             versions.append(merged.superseded)
-            if sum(map(len, versions)) >= KEPT_VERSIONS:
+            if sum(map(len, versions)) >= MOST_VERSIONS:
                 keep(pa.concat_tables(versions))
                 versions.clear()
             yield merged.rows

@@ -31,9 +31,9 @@ class CloseBox:
     """Closes the month that is shown, or all that are due; `done` is called when it is over."""
 
     def __init__(
-        self, desk: DeskMonths, handing: HandOver, books: BooksBox, done: Callable[[], object]
+        self, desk: DeskMonths, handover: HandOver, books: BooksBox, done: Callable[[], object]
     ) -> None:
-        self._desk, self._handing, self._done = desk, handing, done
+        self._desk, self._handover, self._done = desk, handover, done
         self._books, self._looks = books, desk.looks
         say = desk.looks.text
         self.run: CloseRun | None = None
@@ -46,10 +46,10 @@ class CloseBox:
         self.all_due = controls.button(every, self._close_all, "svc-link")
         self.again = controls.button(again, self._read_again, "svc-link")
         self.head, self.progress, self.outcome, self.later = (controls.html() for _ in range(4))
-        top = controls.row(self.head, controls.html("", "svc-space"), handing.box)
+        top = controls.row(self.head, controls.html("", "svc-space"), handover.box)
         main = controls.row(self.close, self.stop, self.progress)
         quiet = controls.row(self.check, self.all_due, self.again)
-        lines = (self.later, self.outcome, handing.below, books.box)
+        lines = (self.later, self.outcome, handover.below, books.box)
         self.box = controls.column(top, main, *lines, quiet)
         self.show()
 
@@ -74,8 +74,8 @@ class CloseBox:
         self.check.disabled = self.all_due.disabled = self.again.disabled = not is_idle
         self.stop.disabled = is_idle
         self.stop.layout.display = "none" if is_idle else ""
-        self.later.value = self._looks.line(self._hint(), is_told=True)
-        self._handing.show(is_idle=is_idle)
+        self.later.value = self._looks.line(self._hint(), is_announced=True)
+        self._handover.show(is_idle=is_idle)
         self._books.show(is_idle=is_idle)
 
     def _hint(self) -> str:
@@ -101,7 +101,7 @@ class CloseBox:
     def _start(self, label: str | None) -> None:
         self._results, self._began = [], monotonic()
         self.clear()
-        self._handing.clear()
+        self._handover.clear()
         self._books.clear()
         is_one = Message("closing {MONTH}", month=translated(self._title(label))) if label else ""
         self.note(is_one or "closing every month that is due")
@@ -122,15 +122,15 @@ class CloseBox:
         self._desk.refresh()
         self._done()
 
-    def _tell(self, kind: str, said: Any) -> None:
+    def _tell(self, kind: str, message: Any) -> None:
         """Show what the run tells; it is called in a thread."""
         if kind == "note":
-            self.note(said)
+            self.note(message)
         elif kind == "closed":
-            self._results.append(said)
+            self._results.append(message)
             self.outcome.value = "".join(map(self._outcome, self._results))
         elif kind == "failed":
-            self.outcome.value += self._looks.error(said)
+            self.outcome.value += self._looks.error(message)
         else:
             self._end()
 
@@ -147,7 +147,7 @@ class CloseBox:
         """Word the running step, and for how long it runs; empty when it is done."""
         passed = Message("{seconds} s", seconds=f"{monotonic() - self._began:.0f}")
         is_timed = bool(text) and self.is_running
-        self.progress.value = self._looks.line(text, passed if is_timed else "", is_told=True)
+        self.progress.value = self._looks.line(text, passed if is_timed else "", is_announced=True)
 
     def _title(self, label: str) -> str:
         """Return the name of a month by its label, or by that of its folder."""
@@ -165,7 +165,7 @@ class CloseBox:
             place = f"{result.folder.parent.name}/{result.folder.name}"
             seal = Message("It lies in {place}; its seal is {seal}", place=place, seal=result.seal)
             rest = [*rest, seal]
-        lines = [self._looks.line(first, is_told=True)]
+        lines = [self._looks.line(first, is_announced=True)]
         lines += [f'<div class="svc-quiet">{self._looks.line(text)}</div>' for text in rest]
         return f'<div class="svc-told svc-{result.state}">{"".join(lines)}</div>'
 
@@ -197,9 +197,9 @@ class BooksBox:
         self.look = controls.button(say("Show entries"), self._look)
         tip = say("show the entries first")
         self.write = controls.button(say("Write the file"), self._write, tip=tip)
-        self.said, self.entries = controls.html(), controls.html()
+        self.message, self.entries = controls.html(), controls.html()
         offered = controls.row(self.preset, self.look, self.write)
-        self.box = controls.column(offered, self.said, self.entries)
+        self.box = controls.column(offered, self.message, self.entries)
         self.show()
 
     def show(self, *, is_idle: bool = True) -> None:
@@ -211,12 +211,12 @@ class BooksBox:
     def clear(self) -> None:
         """Take away the entries of another month."""
         self._books = None
-        self.said.value = self.entries.value = ""
+        self.message.value = self.entries.value = ""
         self.show()
 
     def _look(self) -> None:
         self.clear()
-        with self._looks.telling(self.said):
+        with self._looks.telling(self.message):
             books = self._books = self._desk.books(PRESETS[self.preset.value])
             self.entries.value = entries_html(books.journal, self._looks)
             count, unpriced = len(books.journal.entries), len(books.movements.unpriced)
@@ -227,7 +227,7 @@ class BooksBox:
         if self._books is None:
             return
         preset = PRESETS[self.preset.value]
-        with self._looks.telling(self.said):
+        with self._looks.telling(self.message):
             file, *_ = write_books(self._books, preset, self._desk.books_file(self._books, preset))
             texts = {
                 "file": file,
@@ -237,7 +237,7 @@ class BooksBox:
             self._tell(Message(_WRITTEN_FIRST if preset.before else _WRITTEN, **texts))
 
     def _tell(self, text: str) -> None:
-        self.said.value = self._looks.line(text, is_told=True)
+        self.message.value = self._looks.line(text, is_announced=True)
 
 
 def entries_html(journal: Journal, looks: Looks) -> str:
@@ -291,9 +291,9 @@ class HandOver:
             name: controls.button(desk.looks.text(text), self._maker(name))
             for name, (text, _) in _BUTTONS.items()
         }
-        self.said, self.link = controls.html(), controls.scripted("file_link.js")()
+        self.message, self.link = controls.html(), controls.scripted("file_link.js")()
         self.box = controls.row(*self.buttons.values())
-        self.below = controls.row(self.said, self.link)
+        self.below = controls.row(self.message, self.link)
         self.show()
 
     def show(self, *, is_idle: bool = True) -> None:
@@ -305,7 +305,7 @@ class HandOver:
 
     def clear(self) -> None:
         """Take away what was said of another month."""
-        self.said.value = ""
+        self.message.value = ""
         self.link.send({"name": ""})
 
     def _maker(self, name: str) -> Any:
@@ -314,14 +314,14 @@ class HandOver:
     def _make(self, name: str) -> None:
         text, kind = _BUTTONS[name]
         self.clear()
-        self.said.value = self._looks.line(
-            Message("{FORM}: being made", form=translated(text)), is_told=True
+        self.message.value = self._looks.line(
+            Message("{FORM}: being made", form=translated(text)), is_announced=True
         )
-        with self._looks.telling(self.said):
+        with self._looks.telling(self.message):
             path = self._desk.hand_over(name)
             content = path.read_bytes()
             shown = Message("{FORM}: {path}", form=translated(text), path=path)
-            self.said.value = self._looks.line(shown, is_told=True)
+            self.message.value = self._looks.line(shown, is_announced=True)
             link = self._looks.text("open it" if name == "html" else "save a copy")
             opened = {"name": path.name, "type": kind, "isPage": name == "html", "text": link}
             self.link.send(opened, [content])

@@ -54,9 +54,9 @@ class Looks:
         is_ours = is_ours or cell.is_fixed or isinstance(cell.text, Message)
         return self.language.text(visible(cell.text)) if is_ours else text
 
-    def line(self, *parts: str, is_told: bool = False) -> str:
+    def line(self, *parts: str, is_announced: bool = False) -> str:
         """Return texts as a line; one that is told is read out when it changes."""
-        role = ' role="status" aria-live="polite"' if is_told else ""
+        role = ' role="status" aria-live="polite"' if is_announced else ""
         shown = _BETWEEN.join(self.html(part) for part in parts if part)
         return f'<div dir="auto"{role}>{shown}</div>' if shown else ""
 
@@ -70,7 +70,7 @@ class Looks:
 
     def error(self, error: BaseException) -> str:
         """Return an error as a line that is read out."""
-        return self.line(self.sentence(error), is_told=True)
+        return self.line(self.sentence(error), is_announced=True)
 
     @contextmanager
     def telling(self, place: Any) -> Iterator[None]:
@@ -108,7 +108,7 @@ class Looks:
         """Return words of ours as HTML; those of other people are isolated within them."""
         if self.language.is_english:
             return escape(escape_invisible(single_line(text)))
-        return self._words.said(text if isinstance(text, Message) else single_line(text))
+        return self._words.shown(text if isinstance(text, Message) else single_line(text))
 
 
 def _kit() -> Any:

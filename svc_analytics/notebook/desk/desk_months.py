@@ -372,9 +372,9 @@ class _Pages:
         is_known = reached is not None and reached > BEGINNING
         text = _PAGE if self._pages == 1 else _PAGES
         counts = {"count": f"{self._rows:,}", "pages": f"{self._pages:,}"}
-        said = Message(text, **counts, stream=translated(stream.words))
+        message = Message(text, **counts, stream=translated(stream.words))
         if is_known and reached:
-            said = Message(
-                "{READ}, back to {day}", read=translated(said), day=format_instant(reached)[:10]
+            message = Message(
+                "{READ}, back to {day}", read=translated(message), day=format_instant(reached)[:10]
             )
-        self.say(said)
+        self.say(message)

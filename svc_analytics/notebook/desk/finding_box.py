@@ -88,7 +88,7 @@ class FindingBox:
             self._desk.accept(finding, self.reason.value, self.name.value)
             self.reason.value = ""
             text = Message("accepted: {why}", why=f"{finding.check} {finding.record_id}".strip())
-            self.answer.value = self._looks.line(text, is_told=True)
+            self.answer.value = self._looks.line(text, is_announced=True)
             self._done()
 
     def _open(self) -> None:

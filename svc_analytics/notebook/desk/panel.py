@@ -175,9 +175,9 @@ class Panel:
         self.records = RecordBox(desk)
         self.figures = FigureBox(desk, self.records.drill)
         self.findings = FindingBox(desk, self.records.show_record, self.follow)
-        self.handing = HandOver(desk)
+        self.handover = HandOver(desk)
         self.books = BooksBox(desk)
-        self.closing = CloseBox(desk, self.handing, self.books, self.follow)
+        self.closing = CloseBox(desk, self.handover, self.books, self.follow)
         self.head = controls.html("", "svc-quiet")
         self.months = MonthTiles(desk, self.choose)
         self.judging = Judging(desk, self._show_months)
@@ -198,7 +198,7 @@ class Panel:
             self.closing.show()
             self.months.show()
             return
-        for part in (self.closing, self.findings, self.handing, self.books):
+        for part in (self.closing, self.findings, self.handover, self.books):
             part.clear()  # what was said there was said of another month
         self.closing.note(
             Message("reading {MONTH}", month=translated(self._desk.month(label).title))
@@ -348,7 +348,7 @@ class FigureBox:
             {} if statement is None else {one.title: one for one in statement_tables(statement)}
         )
         if statement is None:
-            self.head.value = self._looks.line(self._desk.problem, is_told=True)
+            self.head.value = self._looks.line(self._desk.problem, is_announced=True)
         else:
             texts = [*heading(statement).lines, self._desk.notes, self._desk.agreement]
             lines = "".join(map(self._looks.line, texts))

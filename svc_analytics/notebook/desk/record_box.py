@@ -21,7 +21,7 @@ from svc_analytics.formatting.cells import (
     unit_name,
 )
 from svc_analytics.formatting.display import DisplayTable, display_table, label, lined_up
-from svc_analytics.formatting.standing import Standing, attach, standing_of
+from svc_analytics.formatting.status_line import StatusLine, attach, status_line_of
 from svc_analytics.formatting.tables import write_csv
 from svc_analytics.formatting.values import display_text
 from svc_analytics.instants import readable_instant
@@ -176,11 +176,11 @@ class RecordBox:
         self.back.disabled, self.on.disabled = first == 1, last >= page.count
         counts = {"first": f"{first:,}", "last": f"{last:,}", "count": f"{page.count:,}"}
         span = Message("records {first} to {last} of {count}", **counts)
-        self._count.value = self._looks.line(span if page.count else "no record", is_told=True)
+        self._count.value = self._looks.line(span if page.count else "no record", is_announced=True)
         self._show_table(page)
 
     def _show_table(self, page: RecordPage) -> None:
-        shown, orders = record_table(page, self._standing), self._order_of(page)
+        shown, orders = record_table(page, self._status_line), self._order_of(page)
         content = content_of(shown, "records", self._looks, orders=orders, chosen=self._chosen)
         self.table.show(content | {"count": page.count})
 
@@ -192,9 +192,9 @@ class RecordBox:
         return [way if name == chosen else "none" for name in columns]
 
     @property
-    def _standing(self) -> Standing:
+    def _status_line(self) -> StatusLine:
         statement = self._desk.statement
-        return Standing() if statement is None else standing_of(statement.tables["summary"])
+        return StatusLine() if statement is None else status_line_of(statement.tables["summary"])
 
     def _record_html(self, form: str, table: pa.Table) -> str:
         """Return a record as a table of names and values: every digit, but USD at two places."""
@@ -251,11 +251,11 @@ def shown_columns(page: RecordPage) -> list[str]:
     return [name for name in record_columns(page.table, page.figure) if name != "record_id"]
 
 
-def record_table(page: RecordPage, standing: Standing) -> DisplayTable:
+def record_table(page: RecordPage, status_line: StatusLine) -> DisplayTable:
     """Return a page of records as a table; its last row is what all of them make."""
     columns, kind = shown_columns(page), kind_of_unit(page.figure.unit)
     called = [_CALLED.get(kind, name) if name == CONTRIBUTION else name for name in columns]
-    chosen = attach(page.table.select(columns).rename_columns(called), standing)
+    chosen = attach(page.table.select(columns).rename_columns(called), status_line)
     exact = display_table(chosen, exact=True, label_of=_label)
     both = exact.rows, display_table(chosen, label_of=_label).rows
     rows = [

@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from svc_analytics.formatting.cells import ROUNDED, USD_PLACES
 from svc_analytics.formatting.display import DisplayTable, display_table, lined_up
-from svc_analytics.formatting.standing import Standing, attach, standing_of
+from svc_analytics.formatting.status_line import StatusLine, attach, status_line_of
 from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, joined
 from svc_analytics.periods import Period, month
-from svc_analytics.render.face import ALL_COINS
 from svc_analytics.render.figures import FigureCells, figures_table, meaning, unknown_reason
+from svc_analytics.render.summary_page import ALL_COINS
 from svc_analytics.render.tables import StatementTables
 from svc_analytics.statements.balance_assertions import Assertion, read_assertions
 from svc_analytics.statements.explain import (
@@ -290,9 +290,9 @@ def statement_tables(statement: Statement) -> Iterator[StatementTable]:
     """Yield the summed tables of a statement, those without a row left out."""
     if not len(statement.tables["summary"]):
         return
-    tables, period = StatementTables(statement, _standing(statement)), statement.period
-    shown = figures_table(statement, "Figures", standing=tables.standing, has_total=False)
-    groups = FigureCells(statement, tables.standing.scales).groups
+    tables, period = StatementTables(statement, _status_line(statement)), statement.period
+    shown = figures_table(statement, "Figures", status_line=tables.status_line, has_total=False)
+    groups = FigureCells(statement, tables.status_line.scales).groups
     yield _of_figures(shown, [name for names in groups.values() for name in names])
     yield from (_of_figures(table, table.names) for table in tables.more_figures())
     makers: dict[str, tuple[str, WantedOf]] = {
@@ -306,8 +306,8 @@ def statement_tables(statement: Statement) -> Iterator[StatementTable]:
             yield _of_rows(statement, name, title, wanted_of)
 
 
-def _standing(statement: Statement) -> Standing:
-    return standing_of(statement.tables["summary"])
+def _status_line(statement: Statement) -> StatusLine:
+    return status_line_of(statement.tables["summary"])
 
 
 def _of_figures(table: DisplayTable, names: Sequence[str]) -> StatementTable:
@@ -331,7 +331,7 @@ def _of_rows(statement: Statement, name: str, title: str, wanted_of: WantedOf) -
         table = table.sort_by([("currency", "ascending"), ("day", "ascending")])
     rows, why = table.to_pylist(), unknown_reason(statement)
     shown = display_table(
-        attach(table, _standing(statement)), title, why=why, most=len(rows), label_of=label_of
+        attach(table, _status_line(statement)), title, why=why, most=len(rows), label_of=label_of
     )
     columns = table.column_names
     shown = replace(shown, meanings=[meaning(name, column) for column in columns])

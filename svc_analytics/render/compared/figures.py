@@ -14,7 +14,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.cells import is_divided
 from svc_analytics.formatting.display import select_known
 from svc_analytics.instants import DAY
-from svc_analytics.messages import KEPT, Message, clauses, json_of, translated
+from svc_analytics.messages import MESSAGE_COLUMN, Message, clauses, json_of, translated
 from svc_analytics.money import (
     EXACT,
     PERCENT_SCALE,
@@ -52,7 +52,7 @@ class Side:
 
     name: str
     status: str
-    standing: str  # its period, zone and status, in one line
+    status_line: str  # its period, zone and status, in one line
     read_to: str  # an instant as text
     reasons: Sequence[Reason]
     unknown: Sequence[Unknown]
@@ -82,7 +82,7 @@ class Side:
         return {
             "month": self.name,
             "status": self.status,
-            "standing": self.standing,
+            "status_line": self.status_line,
             "reasons": [reason.text for reason in self.reasons],
             "is_running": self.is_running,
             "read_to": self.read_to,
@@ -219,7 +219,7 @@ def with_messages(table: pa.Table, old: Side, new: Side) -> pa.Table:
     rows, figures = table.select(["figure", "currency"]).to_pylist(), comparable_figures()
     notes = [_note(old, new, figures[row["figure"]], row["currency"]) for row in rows]
     texts = [json_of(note) if note else None for note in notes]
-    return table.append_column(KEPT, pa.array(texts, pa.string()))
+    return table.append_column(MESSAGE_COLUMN, pa.array(texts, pa.string()))
 
 
 def _note(old: Side, new: Side, figure: Figure, coin: str) -> Message | None:

@@ -12,11 +12,11 @@ import pyarrow as pa
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import restore_folders
 from svc_analytics.formatting.display import Display, label
-from svc_analytics.formatting.standing import standing_of
+from svc_analytics.formatting.status_line import status_line_of
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.messages import KEPT
+from svc_analytics.messages import MESSAGE_COLUMN
 from svc_analytics.render.compared.side_by_side import MovedTables
 from svc_analytics.render.folder import write_csv
 from svc_analytics.storage import open_storage
@@ -73,7 +73,7 @@ def _renamed(table: pa.Table, name: str, change: Callable[[str], str]) -> pa.Tab
 
 def _write_tables(compared: Compared, folder: Path) -> None:
     for name, table in compared.tables.items():
-        plain = table.select([each for each in table.column_names if each != KEPT])
+        plain = table.select([each for each in table.column_names if each != MESSAGE_COLUMN])
         write_csv(plain, folder / f"{name}.csv")
 
 
@@ -104,12 +104,12 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
         workbook.set_properties({"title": title, "created": made_at})
         pen = CellWriter(workbook, compared.language)
         pen.running = f"{pen.spoken.text(compared.shown.title)} · {compared.names}"
-        standing = standing_of(compared.sheets[NAME])
-        write_sides(pen, compared.shown, compared.names, compared.change, standing)
+        status_line = status_line_of(compared.sheets[NAME])
+        write_sides(pen, compared.shown, compared.names, compared.change, status_line)
         if compared.moved:
-            write_moved(pen, compared.shown.title, compared.moved, standing)
+            write_moved(pen, compared.shown.title, compared.moved, status_line)
         for name, table in compared.sheets.items():
-            write_table(pen, label(name), table, standing, compared.zone)
+            write_table(pen, label(name), table, status_line, compared.zone)
 
 
 _FORMS: dict[str, Callable[[Compared, Path], None]] = {

@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics import charts
-from svc_analytics.charts.bridge import CHANGE, UNKNOWN, change_steps, told_of_change
+from svc_analytics.charts.bridge import CHANGE, UNKNOWN, change_steps, sentence_of_change
 from svc_analytics.formatting.display import Display, DisplayTable
-from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.status_line import StatusLine
 from svc_analytics.formatting.texts import escape_invisible, single_line
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.compared.side_by_side import MovedTables
@@ -71,7 +71,7 @@ def _look(change: pa.Table, language: Language) -> Look:
 
 
 def write_sides(
-    pen: CellWriter, shown: Display, names: str, change: pa.Table | None, standing: Standing
+    pen: CellWriter, shown: Display, names: str, change: pa.Table | None, status_line: StatusLine
 ) -> None:
     """Write the sheet of both periods side by side."""
     page = TableSheet(pen, pen.sheet(SHEET), shown.tables)
@@ -79,10 +79,10 @@ def write_sides(
     if change is not None:
         row = _insert_picture(pen, page.sheet, row, change)
     page.write_tables(row, _difference)
-    page.set_up(standing)
+    page.set_up(status_line)
 
 
-def write_moved(pen: CellWriter, title: str, moved: MovedTables, standing: Standing) -> None:
+def write_moved(pen: CellWriter, title: str, moved: MovedTables, status_line: StatusLine) -> None:
     """Write the parts of what moved, and the sentences on it."""
     for name, tables, line in (
         (MOVED, moved.bridges, moved.line),
@@ -91,7 +91,7 @@ def write_moved(pen: CellWriter, title: str, moved: MovedTables, standing: Stand
         page = TableSheet(pen, pen.sheet(name), tables)
         row = page.write_head(name, [title, *filter(None, [line])]) + 1
         page.write_tables(row, _last)
-        page.set_up(standing)
+        page.set_up(status_line)
 
 
 def _insert_picture(pen: CellWriter, sheet: Any, row: int, change: pa.Table) -> int:
@@ -99,7 +99,7 @@ def _insert_picture(pen: CellWriter, sheet: Any, row: int, change: pa.Table) -> 
     picture, look = BytesIO(), _look(change, pen.language)
     draw = partial(charts.usd_change, table=change)
     save_picture(picture, "png", draw, look, dpi=_DPI)
-    sentence = told_of_change(change_steps(change.to_pylist())) or UNKNOWN
+    sentence = sentence_of_change(change_steps(change.to_pylist())) or UNKNOWN
     description = "\n".join(map(pen.spoken.text, (CHANGE, sentence)))
     options = {"image_data": picture, "description": description}
     sheet.insert_image(row, 0, "change.png", options)

@@ -27,20 +27,20 @@ from svc_analytics.formatting.cells import (
     unknown_cell,
 )
 from svc_analytics.formatting.display import DisplayTable, display_table, lined_up
-from svc_analytics.formatting.standing import running, standing_of
+from svc_analytics.formatting.status_line import running, status_line_of
 from svc_analytics.instants import DAY
-from svc_analytics.messages import KEPT, Message, stored_text, translated
+from svc_analytics.messages import MESSAGE_COLUMN, Message, stored_text, translated
 from svc_analytics.money import EXACT
 from svc_analytics.render.compared.figures import Side, change_of, is_to_date
-from svc_analytics.render.face import (
+from svc_analytics.render.figures import UNDEFINED, more_on
+from svc_analytics.render.summary_page import (
     ALL_COINS,
     IN_USD,
     TOTALS,
     UNPRICED_LABEL,
     AllCoins,
-    face_names,
+    summary_names,
 )
-from svc_analytics.render.figures import UNDEFINED, more_on
 from svc_analytics.warehouse.figures import figure_groups, in_sentence, label_of, read_figures
 
 _NOT_MEANINGFUL = "n/m"
@@ -58,11 +58,11 @@ def head_lines(old: Side, new: Side, *, has_percentage: bool = True) -> list[str
         if side.is_running
     ]
     meaning = Message("comparison.meaning", old=old.name, new=new.name)
-    standing = standings(old.standing, new.standing)
-    return [*standing, *unfinished, *([meaning] if has_percentage else [])]
+    status_line = status_lines(old.status_line, new.status_line)
+    return [*status_line, *unfinished, *([meaning] if has_percentage else [])]
 
 
-def standings(old: str, new: str) -> tuple[Message, Message]:
+def status_lines(old: str, new: str) -> tuple[Message, Message]:
     """Say of which side each standing is."""
     return Message("comparison.old", standing=translated(old)), Message(
         "comparison.new", standing=translated(new)
@@ -93,7 +93,7 @@ def comparison_tables(
     percentage.
     """
     rows, has_cause = table.to_pylist(), "cause" in table.column_names
-    maker = _Maker(standing_of(table).scales, is_exact)
+    maker = _Maker(status_line_of(table).scales, is_exact)
     names = [running(side.name) if side.is_running else side.name for side in (old, new)]
     heads = [*names, "difference", "cause" if has_cause else "%"]
     if is_narrowed:
@@ -102,14 +102,14 @@ def comparison_tables(
         table = _table(["coin", *heads], lined_up(cells), titles, rows)
         return [replace(table, totals=frozenset())]
     shown = rows if has_cause else [row for row in rows if read_figures()[row["figure"]].column]
-    face = _StatementOrder.of(old, new)
-    shown.sort(key=face.place)
+    summary_page = _StatementOrder.of(old, new)
+    shown.sort(key=summary_page.place)
     coins = sorted({row["currency"] for row in shown})
-    of_face = {row["figure"] for row in shown if row["figure"] in face.groups}
+    of_face = {row["figure"] for row in shown if row["figure"] in summary_page.groups}
     is_whole = not has_cause and {*coins} == {*old.figures, *new.figures}
     first = [*_all_coins(heads, maker, old, new, of_face)] if is_whole else []
     return first + [
-        _block(coin, heads, maker, face, [row for row in shown if row["currency"] == coin])
+        _block(coin, heads, maker, summary_page, [row for row in shown if row["currency"] == coin])
         for coin in coins
     ]
 
@@ -123,8 +123,8 @@ class _StatementOrder:
     @classmethod
     def of(cls, *sides: Side) -> _StatementOrder:
         """Return the order of statements side by side."""
-        on_face = face_names([row for side in sides for row in side.figures.values()])
-        return cls({name: title for title, names in on_face.items() for name in names})
+        on_summary_page = summary_names([row for side in sides for row in side.figures.values()])
+        return cls({name: title for title, names in on_summary_page.items() for name in names})
 
     def place(self, row: Row) -> tuple[bool, int]:
         """Return where a figure stands; those of one place keep their order."""
@@ -140,10 +140,10 @@ class _StatementOrder:
 
 
 def _block(
-    coin: str, heads: list[str], maker: _Maker, face: _StatementOrder, rows: Sequence[Row]
+    coin: str, heads: list[str], maker: _Maker, summary_page: _StatementOrder, rows: Sequence[Row]
 ) -> DisplayTable:
     cells = [[Cell(_titled(row), is_fixed=True), *maker.cells(row)] for row in rows]
-    return _table([coin, *heads], cells, list(map(face.heading, rows)), rows)
+    return _table([coin, *heads], cells, list(map(summary_page.heading, rows)), rows)
 
 
 def _all_coins(
@@ -240,7 +240,7 @@ class _Maker:
 
 
 def _note(row: Row) -> str:
-    return stored_text(row["note"], row.get(KEPT))
+    return stored_text(row["note"], row.get(MESSAGE_COLUMN))
 
 
 def _signed(cell: Cell, value: Decimal | None, kind: str = "") -> Cell:

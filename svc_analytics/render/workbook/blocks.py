@@ -17,7 +17,7 @@ from xlsxwriter.utility import xl_rowcol_to_cell
 
 from svc_analytics.formatting.cells import COIN, RATIO, Cell, Number
 from svc_analytics.formatting.display import DisplayTable
-from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.status_line import StatusLine
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import is_number
 from svc_analytics.messages import Message, translated
@@ -97,9 +97,9 @@ class TableSheet:
         self.sheet.print_area(0, 0, end - 1, self.width - 1)
         return heads
 
-    def set_up(self, standing: Standing) -> None:
+    def set_up(self, status_line: StatusLine) -> None:
         """Print it one page wide."""
-        set_up_print(self.pen, self.sheet, standing, is_wide=self._is_wide)
+        set_up_print(self.pen, self.sheet, status_line, is_wide=self._is_wide)
 
     @property
     def _span(self) -> tuple[int, float]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.formatting.cells import COIN, PERIODS, kind_in_row, kind_of, scale_of
 from svc_analytics.formatting.display import head_of
-from svc_analytics.formatting.standing import RUNNING, Standing, running
+from svc_analytics.formatting.status_line import RUNNING, StatusLine, running
 from svc_analytics.formatting.texts import FORMULA
 from svc_analytics.formatting.values import (
     BATCH,
@@ -26,7 +26,7 @@ from svc_analytics.formatting.values import (
     value_text,
 )
 from svc_analytics.language.catalogue import WORDED, Language, isolate, isolate_right_to_left
-from svc_analytics.messages import KEPT, TEXTS, Message, stored_text, translated
+from svc_analytics.messages import MESSAGE_COLUMN, TEXTS, Message, stored_text, translated
 from svc_analytics.render.workbook.cells import (
     DAY_FORMAT,
     EXACT_DIGITS,
@@ -57,7 +57,7 @@ class _ColumnLayout:
     head: str
     width: float
     has_exact: bool
-    is_told: bool = False  # whether its head tells that its numbers are rounded
+    is_marked: bool = False  # whether its head tells that its numbers are rounded
     is_jalali: bool = False  # the Jalali days of the column before it
     look: dict[str, Any] = field_of(default_factory=dict)  # of its texts
 
@@ -66,19 +66,19 @@ def write_table(
     pen: CellWriter,
     name: str,
     table: pa.Table,
-    standing: Standing,
+    status_line: StatusLine,
     zone: str,
     *,
     printed: int | None = None,
 ) -> None:
     """Write a table as a sheet, its first `printed` columns one page wide."""
     sheet = pen.sheet(name)
-    fields = [field for field in table.schema if field.name != KEPT]
-    whole = SheetRows(pen, sheet, table, standing, _longest(table))
+    fields = [field for field in table.schema if field.name != MESSAGE_COLUMN]
+    whole = SheetRows(pen, sheet, table, status_line, _longest(table))
     columns = [column for field in fields for column in _lay_out(whole, field, zone)]
     columns = [_look(pen, *pair) for pair in zip(columns, [None, *columns], strict=False)]
     behind = [place for place, column in enumerate(columns) if column.has_exact]
-    title = ": ".join(map(pen.spoken.text, (name, standing.text)))
+    title = ": ".join(map(pen.spoken.text, (name, status_line.text)))
     pen.text(sheet, 0, 0, title, **pen.own | {"bold": True})
     _write_heads(pen, sheet, columns, behind)
     row = HEAD + 1
@@ -91,7 +91,7 @@ def write_table(
                 write(index, row + index, place)
         row += rows.num_rows
     _set_up(sheet, table, columns, table.column_names[:printed])
-    set_up_print(pen, sheet, standing, is_wide=True)
+    set_up_print(pen, sheet, status_line, is_wide=True)
     sheet.repeat_rows(0, HEAD)
 
 
@@ -120,7 +120,7 @@ def _lay_out(whole: SheetRows, field: pa.Field, zone: str) -> list[_ColumnLayout
 def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
     """Return a column's head and width, and whether a value has more digits than a cell keeps."""
     texts, language = chunked_texts(whole.rows[field.name], field), whole.pen.language
-    is_told = is_told_by_head(whole, field, texts)
+    is_marked = is_told_by_head(whole, field, texts)
     head = head_of(field, label_of)
     if pa.types.is_timestamp(field.type):
         head = Message(
@@ -137,7 +137,7 @@ def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
         texts = pa.chunked_array([words_of(whole.rows, field, language)])
     width = _width(field, _most_letters(texts, field), has_exact=has_exact)
     width = max(width, min(len(head) + 3, 24), NARROWEST)
-    return _ColumnLayout(field, head, width, has_exact, is_told)
+    return _ColumnLayout(field, head, width, has_exact, is_marked)
 
 
 def _most_letters(texts: pa.ChunkedArray, field: pa.Field) -> int:
@@ -169,7 +169,7 @@ def _write_heads(
         align = "right" if is_exact_number(column.field) else pen.start
         own = {"align": align} | ({"indent": 1} if "indent" in column.look else {})
         sheet.set_column(place, place, column.width)
-        head = marked(column.head) if column.is_told else column.head
+        head = marked(column.head) if column.is_marked else column.head
         pen.words(sheet, HEAD, place, head, **own, **look)
     for place, source in enumerate(behind, len(columns)):
         sheet.set_column(place, place, 32, None, {"level": 1, "hidden": True})
@@ -215,7 +215,7 @@ def _set_up(
         sheet.print_area(0, 0, HEAD + rows, last)
 
 
-def set_up_print(pen: CellWriter, sheet: Any, standing: Standing, *, is_wide: bool) -> None:
+def set_up_print(pen: CellWriter, sheet: Any, status_line: StatusLine, *, is_wide: bool) -> None:
     """Print a sheet on A4, one page wide: whose it is above, status and page number below."""
     if is_wide:
         sheet.set_landscape()
@@ -225,7 +225,7 @@ def set_up_print(pen: CellWriter, sheet: Any, standing: Standing, *, is_wide: bo
     if pen.running:
         sheet.set_header(f"&L&8 {_printed(pen, pen.running)}")
     pages = "&P of &N" if pen.language.is_english else "&P / &N"
-    sheet.set_footer(f"&L&8 {_printed(pen, pen.spoken.text(standing.text))}&R&8 &A, {pages}")
+    sheet.set_footer(f"&L&8 {_printed(pen, pen.spoken.text(status_line.text))}&R&8 &A, {pages}")
 
 
 def _printed(pen: CellWriter, text: str) -> str:
@@ -254,7 +254,7 @@ class SheetRows:
     pen: CellWriter
     sheet: Any
     rows: pa.Table | pa.RecordBatch
-    standing: Standing
+    status_line: StatusLine
     longest: dict[str, int]  # how many digits the amounts of a coin have before the point
     lines: dict[int, int] = field(default_factory=dict)  # of the rows that are higher than one
 
@@ -273,7 +273,7 @@ class SheetRows:
         if layout.is_jalali:
             return self._jalali_writer(python_values(values, column.name))
         if is_exact_number(column):
-            return _Numbers(self, column, values, is_told=layout.is_told).write
+            return _Numbers(self, column, values, is_marked=layout.is_marked).write
         if pa.types.is_string(column.type) and column.name not in PERIODS:
             if not self.pen.language.is_english and column.name in {*WORDED, "currency"}:
                 words = words_of(self.rows, column, self.pen.spoken)
@@ -284,7 +284,7 @@ class SheetRows:
 
     def shown(self, column: pa.Field, coin: str, unit: str) -> tuple[str, int]:
         """Return the kind of the numbers of a coin and unit, and how many places they show."""
-        kind, scale = kind_in_row({"unit": unit}, column), scale_of(self.standing.scales, coin)
+        kind, scale = kind_in_row({"unit": unit}, column), scale_of(self.status_line.scales, coin)
         return kind, shown_places(kind, scale, self.longest.get(coin, 1))
 
     def exact_writer(self, column: pa.Field) -> WriteCell:
@@ -360,9 +360,9 @@ class _Numbers:
     """Numbers with 15 digits, each in the format of its kind and its coin."""
 
     def __init__(
-        self, part: SheetRows, column: pa.Field, values: pa.Array, *, is_told: bool
+        self, part: SheetRows, column: pa.Field, values: pa.Array, *, is_marked: bool
     ) -> None:
-        self._part, self._column, self._is_told = part, column, is_told
+        self._part, self._column, self._is_told = part, column, is_marked
         self._values = python_values(values, column.name)
         texts = column_texts(values, column)
         self._digits = significant_digits(texts).to_pylist()
@@ -415,7 +415,7 @@ class _Others:
             pen.text(sheet, row, place, text, **pen.left_to_right)
 
     def _is_running(self, value: Any) -> bool:
-        return bool(self._name) and self._part.standing.is_running(value, self._name)
+        return bool(self._name) and self._part.status_line.is_running(value, self._name)
 
 
 def words_of(rows: pa.Table | pa.RecordBatch, column: pa.Field, language: Language) -> pa.Array:
@@ -427,8 +427,8 @@ def words_of(rows: pa.Table | pa.RecordBatch, column: pa.Field, language: Langua
     """
     texts = rows[column.name]
     messages: dict[str, str] = {}
-    if column.name in TEXTS and KEPT in rows.schema.names:
-        messages = dict(zip(texts.to_pylist(), rows[KEPT].to_pylist(), strict=True))
+    if column.name in TEXTS and MESSAGE_COLUMN in rows.schema.names:
+        messages = dict(zip(texts.to_pylist(), rows[MESSAGE_COLUMN].to_pylist(), strict=True))
     return _mapped(
         texts, lambda text: _word(stored_text(text, messages.get(text)), column.name, language)
     )

@@ -17,7 +17,7 @@ import xlsxwriter
 
 from svc_analytics.formatting.cells import USD, Cell
 from svc_analytics.formatting.display import DisplayTable, label, names_of
-from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.status_line import StatusLine
 from svc_analytics.formatting.texts import single_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import from_micros
@@ -25,15 +25,15 @@ from svc_analytics.language.catalogue import ENGLISH, Language, is_number, name_
 from svc_analytics.messages import Message, translated
 from svc_analytics.render.document import (
     Document,
-    document_standing,
+    document_status_line,
     proof_statuses,
     status_note,
     status_word,
     unknown_lines,
 )
-from svc_analytics.render.face import ALL_COINS, describe_pricing
 from svc_analytics.render.findings import CHECKS, shown_findings
 from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
+from svc_analytics.render.summary_page import ALL_COINS, describe_pricing
 from svc_analytics.render.tables import TITLE, StatementTables
 from svc_analytics.render.workbook.blocks import Place, TableSheet
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
@@ -57,7 +57,7 @@ def write_workbook(
 ) -> None:
     """Write the workbook; the same statement gives the same bytes."""
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    standing = document_standing(statement, language)
+    status_line = document_status_line(statement, language)
     statuses = {each.name: each.text for each in proof_statuses(statement)}
     facts = facts | {"status": status_word(statement), "statuses": statuses}
     with xlsxwriter.Workbook(str(path), options) as workbook:
@@ -66,25 +66,25 @@ def write_workbook(
         workbook.set_properties({"title": title, "created": made_at})
         pen = CellWriter(workbook, language)
         pen.running = running_head(statement, pen.spoken)
-        own = StatementTables(statement, standing)
+        own = StatementTables(statement, status_line)
         _write_statement(pen, statement, facts, own)
         _write_parts(pen, statement, own)
-        _write_tables(pen, statement, list(_FIRST), standing)
-        _write_definitions(pen, standing)
-        _write_provenance(pen, facts, standing)
+        _write_tables(pen, statement, list(_FIRST), status_line)
+        _write_definitions(pen, status_line)
+        _write_provenance(pen, facts, status_line)
         others = [name for name in statement.tables if name not in (*_FIRST, "summary")]
-        _write_tables(pen, statement, others, standing)
+        _write_tables(pen, statement, others, status_line)
 
 
 def _write_tables(
-    pen: CellWriter, statement: Document, names: list[str], standing: Standing
+    pen: CellWriter, statement: Document, names: list[str], status_line: StatusLine
 ) -> None:
     for name in names:
         table, printed = _in_order(name, statement.tables[name])
         for number, start in enumerate(range(0, max(table.num_rows, 1), SHEET_ROWS), 1):
             sheet = sheet_name(_FIRST.get(name, label(name)), number)
             part = table.slice(start, SHEET_ROWS)
-            write_table(pen, sheet, part, standing, statement.period.zone, printed=printed)
+            write_table(pen, sheet, part, status_line, statement.period.zone, printed=printed)
 
 
 def _in_order(name: str, table: pa.Table) -> tuple[pa.Table, int | None]:
@@ -108,7 +108,7 @@ def sheet_name(title: str, number: int) -> str:
     return cleaned[:28] if number == 1 else f"{cleaned[:24]} {number}"
 
 
-def _write_definitions(pen: CellWriter, standing: Standing) -> None:
+def _write_definitions(pen: CellWriter, status_line: StatusLine) -> None:
     """Write what each figure means, one figure a row."""
     sheet = pen.sheet("Definitions")
     for place, (name, width) in enumerate(zip(_DEFINITIONS, _WIDTHS, strict=True)):
@@ -121,10 +121,10 @@ def _write_definitions(pen: CellWriter, standing: Standing) -> None:
             pen.text(sheet, row, place, text, **pen.own | {"text_wrap": True, "valign": "top"})
     sheet.freeze_panes(1, 1)
     sheet.repeat_rows(0)
-    set_up_print(pen, sheet, standing, is_wide=True)
+    set_up_print(pen, sheet, status_line, is_wide=True)
 
 
-def _write_provenance(pen: CellWriter, facts: dict[str, Any], standing: Standing) -> None:
+def _write_provenance(pen: CellWriter, facts: dict[str, Any], status_line: StatusLine) -> None:
     sheet = pen.sheet("Provenance")
     sheet.set_column(0, 0, 24)
     sheet.set_column(1, 1, 100)
@@ -132,7 +132,7 @@ def _write_provenance(pen: CellWriter, facts: dict[str, Any], standing: Standing
         pen.words(sheet, row, 0, name, bold=True, valign="top")
         look = {"text_wrap": True, "valign": "top", "align": pen.start}
         pen.words(sheet, row, 1, _fact(text, pen.language), **look)
-    set_up_print(pen, sheet, standing, is_wide=True)
+    set_up_print(pen, sheet, status_line, is_wide=True)
 
 
 def _fact(text: str, language: Language) -> str:
@@ -186,8 +186,8 @@ def _write_statement(
     pen: CellWriter, statement: Document, facts: dict[str, Any], own: StatementTables
 ) -> None:
     """Write the statement as a person reads it, and every exact text behind it."""
-    band = Band(own.face, own.standing.is_running(statement.period.label))
-    tables = [_headline(band), own.whole()] if own.face.coins.rows else []
+    band = Band(own.summary_page, own.status_line.is_running(statement.period.label))
+    tables = [_headline(band), own.whole()] if own.summary_page.coins.rows else []
     page = TableSheet(pen, pen.sheet(SHEET), tables)
     names = single_line(names_of(statement.merchant, own=pen.language.code))
     read = Message(
@@ -204,7 +204,7 @@ def _write_statement(
     if tables:
         page.sheet.freeze_panes(heads + 1, 1)
         page.sheet.repeat_rows(heads)
-    page.set_up(own.standing)
+    page.set_up(own.status_line)
 
 
 def _adds(table: DisplayTable, place: Place) -> Iterator[tuple[str, Place]]:
@@ -237,7 +237,7 @@ def _notes(tile: Tile, band: Band) -> Iterator[Message]:
             "{amount} {CURRENCY}, external rates", amount=amount, currency=translated(band.currency)
         )
     if tile.change == NOT_MEANINGFUL:
-        before = band.face.statement.period.shift(-1).title
+        before = band.summary_page.statement.period.shift(-1).title
         yield Message("n/m on {MONTH}", month=translated(before))
     elif tile.before:
         yield Message("{change} on {MONTH}", change=tile.change, month=translated(tile.before))
@@ -250,21 +250,21 @@ def _write_parts(pen: CellWriter, statement: Document, own: StatementTables) -> 
     if external := own.external():
         title = Message("In {CURRENCY}, by external rates", currency=translated(external.currency))
         rates = replace(external.rates, title="Rates used")
-        _write_part(pen, ("External rates", title), [external.figures, rates], own.standing)
+        _write_part(pen, ("External rates", title), [external.figures, rates], own.status_line)
     sentences, unread = own.sentences(), statement.unread_sentences
     if sentences or unread:
         tables = [sentences] if sentences else []
-        _write_part(pen, (TITLE, TITLE), tables, own.standing, unread)
+        _write_part(pen, (TITLE, TITLE), tables, own.status_line, unread)
 
 
 def _write_part(
     pen: CellWriter,
     titles: tuple[str, str],
     tables: Sequence[DisplayTable],
-    standing: Standing,
+    status_line: StatusLine,
     lines: Sequence[str] = (),
 ) -> None:
     """Write a sheet of tables; its titles are what it is called, and what stands above them."""
     page = TableSheet(pen, pen.sheet(titles[0]), tables)
-    page.write_tables(page.write_head(titles[1], [standing.text, *lines]) + 1)
-    page.set_up(standing)
+    page.write_tables(page.write_head(titles[1], [status_line.text, *lines]) + 1)
+    page.set_up(status_line)

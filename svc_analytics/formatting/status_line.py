@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.language.catalogue import Language
-from svc_analytics.messages import KEPT, Message, json_of, stored_text
+from svc_analytics.messages import MESSAGE_COLUMN, Message, json_of, stored_text
 from svc_analytics.periods import GREGORIAN
 
 KEY = "svc_standing"
@@ -26,7 +26,7 @@ _DAY_OR_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?")  # no other text is
 
 
 @dataclass(frozen=True)
-class Standing:
+class StatusLine:
     """A table's period, zone and status in one line, and which of its days are not over."""
 
     text: str = ""
@@ -56,7 +56,7 @@ class Standing:
         return bool(first) and text[: len(first)] >= first
 
 
-NOWHERE = Standing()
+NOWHERE = StatusLine()
 
 
 def running(text: str) -> Message:
@@ -68,10 +68,10 @@ def running(text: str) -> Message:
     return Message("{month} (running)", month=text)
 
 
-def attach(table: pa.Table, standing: Standing) -> pa.Table:
+def attach(table: pa.Table, status_line: StatusLine) -> pa.Table:
     """Return the table with its standing in the schema's metadata."""
     known = dict(table.schema.metadata or {})
-    facts = asdict(standing) | {KEPT: json_of(standing.text)}
+    facts = asdict(status_line) | {MESSAGE_COLUMN: json_of(status_line.text)}
     text = json.dumps(facts, ensure_ascii=False)
     return table.replace_schema_metadata(known | {KEY.encode(): text.encode()})
 
@@ -89,7 +89,7 @@ def detach(table: pa.Table) -> pa.Table:
     return table.replace_schema_metadata(known or None)
 
 
-def standing_of(table: Any) -> Standing:
+def status_line_of(table: Any) -> StatusLine:
     """Return the standing of an Arrow table or a frame; an empty one where it has none."""
     if isinstance(table, pa.Table):
         text = (table.schema.metadata or {}).get(KEY.encode())
@@ -98,4 +98,4 @@ def standing_of(table: Any) -> Standing:
     if not text:
         return NOWHERE
     facts = json.loads(text)
-    return Standing(stored_text(facts.pop("text"), facts.pop(KEPT, None)), **facts)
+    return StatusLine(stored_text(facts.pop("text"), facts.pop(MESSAGE_COLUMN, None)), **facts)

@@ -211,7 +211,7 @@ class _Row:
     unless: str = ""  # it is left out where every coin's is the same as this one, or zero
 
 
-_FACE = {
+_SUMMARY = {
     "Sales": (
         _Row("payments_count"),
         _Row("gross_sales", usd="usd_gross"),
@@ -243,7 +243,7 @@ _FACE = {
         _Row(UNPRICED),
     ),
 }
-_ROWS = {row.name: row for rows in _FACE.values() for row in rows}
+_ROWS = {row.name: row for rows in _SUMMARY.values() for row in rows}
 _OPENING = "opening_position"
 TOTALS = frozenset(row.name for row in _ROWS.values() if row.weight == "sum")
 # The figures in USD of all coins beside those of a coin, in the order of a statement.
@@ -254,7 +254,7 @@ _COUNTS = ("payments_count", "refunds_count", "payouts_count", UNPRICED)
 
 
 @dataclass(frozen=True)
-class FaceRow:
+class SummaryRow:
     """A row of the face: a value for each coin, signed, and that of all coins together."""
 
     name: str
@@ -267,7 +267,7 @@ class FaceRow:
 
 
 @dataclass(frozen=True)
-class Face:
+class SummaryPage:
     """The rows of a statement's face, in its groups."""
 
     statement: Document
@@ -277,18 +277,18 @@ class Face:
         object.__setattr__(self, "coins", AllCoins.of(self.statement))  # the class is frozen
 
     @cached_property
-    def groups(self) -> dict[str, list[FaceRow]]:
+    def groups(self) -> dict[str, list[SummaryRow]]:
         """The rows by group; none where the statement has no coin."""
         if not self.coins.rows:
             return {}
-        return {title: list(self._rows(rows)) for title, rows in _FACE.items()}
+        return {title: list(self._rows(rows)) for title, rows in _SUMMARY.items()}
 
     @property
     def names(self) -> list[str]:
         """The figures of the face, in its order."""
         return [row.name for rows in self.groups.values() for row in rows]
 
-    def _rows(self, rows: Sequence[_Row]) -> Iterator[FaceRow]:
+    def _rows(self, rows: Sequence[_Row]) -> Iterator[SummaryRow]:
         for row in rows:
             if _is_left_out(row, self.coins.rows):
                 continue
@@ -298,7 +298,7 @@ class Face:
             total = _signed(self._total(row), sign)
             has_total = bool(self.usd_name(row.name)) or _is_count(row)
             external = _signed(self._external(row), sign)
-            yield FaceRow(row.name, row.weight, values, total, has_total, row.usd, external)
+            yield SummaryRow(row.name, row.weight, values, total, has_total, row.usd, external)
 
     def usd_name(self, name: str) -> str:
         """Return the figure in USD of all coins beside a figure: of one in USD, itself."""
@@ -352,11 +352,11 @@ class Face:
         return self.usd(row.name) if self.usd_name(row.name) else None
 
 
-def face_names(coins: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+def summary_names(coins: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Return the figures of the face by group, in its order, as these rows of coins have them."""
     return {
         title: [row.name for row in rows if row.name != UNPRICED and not _is_left_out(row, coins)]
-        for title, rows in _FACE.items()
+        for title, rows in _SUMMARY.items()
     }
 
 
