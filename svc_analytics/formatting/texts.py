@@ -5,7 +5,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from svc_analytics.messages import Message
+from svc_analytics.messages import Label, Message, translated
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -39,11 +39,13 @@ def visible(text: str) -> str:
         return text
     if not isinstance(text, Message):
         return shown
-    texts = {
-        name: visible(value if isinstance(value, str) else str(value))
-        for name, value in text.values.items()
-    }
+    texts = {name: _visible_value(value) for name, value in text.values.items()}
     return Message(text.code, **texts)
+
+
+def _visible_value(value: object) -> str:
+    shown = visible(value if isinstance(value, str) else str(value))
+    return translated(shown) if isinstance(value, Label) else shown
 
 
 def single_line(text: str) -> str:

@@ -40,12 +40,10 @@ class Behaviour:
         counts = (self.empty_pages, self.cursor_lifetime, self.unknown_status)
         are_counts = all(0 <= n <= _MOST for n in (*counts, self.unknown_kind, self.fail_every))
         is_in_time = 0 <= self.latency <= _MOST_SECONDS
-        is_materialized = (
-            0 <= self.visible_after <= _MOST_MICROSECONDS and 1 <= least <= most <= _MOST
-        )
+        is_within = 0 <= self.visible_after <= _MOST_MICROSECONDS and 1 <= least <= most <= _MOST
         is_text = bool(_HEADER.match(self.retry_after))
         has_failures = bool(self.failures) or not self.fail_every
-        if not (are_counts and is_in_time and is_materialized and is_text and has_failures):
+        if not (are_counts and is_in_time and is_within and is_text and has_failures):
             message = "a fault is out of range, retry_after is no header, or failures are missing"
             raise ValueError(message)
 

@@ -20,7 +20,6 @@ from svc_analytics.errors import (
     Unavailable,
     WrongKeyClass,
 )
-from tests.simulation.oracle import Broken
 from tests.support.fake_service import (
     BASE_URL,
     CHECKOUT_KEY,
@@ -31,6 +30,7 @@ from tests.support.fake_service import (
     payment,
     refusal,
 )
+from tests.support.hostile_answers import Broken
 from tests.support.unit_material import Hours, both_keys, client_of
 
 UUID = "0f4b7d5e-6a1c-4d0e-9b7a-2c3d4e5f6071"

@@ -197,7 +197,7 @@ def test_the_desk_refuses_it_too(changed, monkeypatch):
     panel = Panel(svc.desk(Lakehouse(changed))._months, lambda: None)
     panel.choose("2026-10")
     panel.books.look.click()
-    assert "first restate it" in panel.books.shown.value and panel.books.write.disabled
+    assert "first restate it" in panel.books.message.value and panel.books.write.disabled
 
 
 def test_only_a_seal_can_be_booked(run, books_lake, monkeypatch):

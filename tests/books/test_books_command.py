@@ -242,10 +242,10 @@ def test_entries_are_shown_with_a_balance_of_zero_before_they_are_written(panel,
     assert books.write.disabled
     books.look.click()
     assert books.entries.value.count("balance 0.00") == 4
-    assert "entries: 4; records without a price, which none holds: 1" in books.shown.value
+    assert "entries: 4; records without a price, which none holds: 1" in books.message.value
     assert not books.write.disabled and not file.exists()
     books.write.click()
-    assert str(file) in books.shown.value and "turn account numbers off" in books.shown.value
+    assert str(file) in books.message.value and "turn account numbers off" in books.message.value
     assert file.exists()
 
 
@@ -253,7 +253,7 @@ def test_a_lake_without_a_chart_of_accounts_says_how_to_begin_one(panel, books_l
     """Nothing is written."""
     (books_lake / "books.toml").unlink()
     panel.books.look.click()
-    assert "svc-analytics books --init" in panel.books.shown.value and panel.books.write.disabled
+    assert "svc-analytics books --init" in panel.books.message.value and panel.books.write.disabled
 
 
 def test_a_month_that_is_not_sealed_has_no_books_at_the_desk(panel):

@@ -122,10 +122,10 @@ def test_a_file_of_the_copy_that_was_changed_or_lost_is_read_again(machines):
 
 
 @pytest.mark.parametrize(
-    ("key", "is_kept"),
+    ("key", "is_left"),
     [(MONTH, False), ("acknowledgements.csv", True), ("changes/payments/2026-10.parquet", True)],
 )
-def test_a_copy_forgets_nothing_that_cannot_be_read_again(machines, key, is_materialized):
+def test_a_copy_forgets_nothing_that_cannot_be_read_again(machines, key, is_left):
     """What the bucket lost lies aside, out of sight of the lake; a newer one takes its place."""
     ann, bob = machines.open("ann"), machines.open("bob")
     for text in ("one", "two"):
@@ -136,8 +136,8 @@ def test_a_copy_forgets_nothing_that_cannot_be_read_again(machines, key, is_mate
         for each in (ann, bob):
             each.refresh()
             aside = each.folder / ".gone" / key
-            assert not (each.folder / key).exists() and aside.exists() == is_materialized
-            assert not is_materialized or aside.read_text() == text
+            assert not (each.folder / key).exists() and aside.exists() == is_left
+            assert not is_left or aside.read_text() == text
 
 
 def test_an_object_that_is_gone_goes_from_the_copy(machines):

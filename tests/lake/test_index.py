@@ -220,10 +220,8 @@ def test_what_is_looked_up_is_found_and_what_is_shared_is_listed_whatever_is_los
         for what in chance.sample(CHANGES, 3):
             change(what, held.service, chance)
         monkeypatch.setattr(month_index, "MOST", chance.choice([5, 4_000_000]))
-        is_materialized = chance.random() < 0.6
-        monkeypatch.setattr(
-            writer, "refresh_parents", refresh if is_materialized else lambda lake: None
-        )
+        refreshes = chance.random() < 0.6
+        monkeypatch.setattr(writer, "refresh_parents", refresh if refreshes else lambda lake: None)
         with suppress(Killed):
             held.extract(workers=1, rereads=True)
         spoil(held, chance)

@@ -181,8 +181,8 @@ class Oracle:
         for record_id, number in sorted(required):
             facts = entries[record_id].versions[number].facts
             assert facts is not None
-            is_materialized = (record_id, facts["amount"]) in held
-            require(is_materialized, "an older version was not kept", facts)
+            is_held = (record_id, facts["amount"]) in held
+            require(is_held, "an older version was not kept", facts)
 
     def _may_move(self, stream: Stream, record_id: str) -> bool:
         """While a record moves to another month, it may be in none: its time is a gap then."""

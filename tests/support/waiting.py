@@ -79,7 +79,7 @@ def small_portions() -> Iterator[None]:
         patch.object(publisher, "LARGE_MONTH", -1),
         patch.object(waiting, "GROUP_ROWS", 2),
         patch.object(month_merge, "SLICE_ROWS", 3),
-        patch.object(month_merge, "KEPT_VERSIONS", 1),
+        patch.object(month_merge, "MOST_VERSIONS", 1),
         patch.object(hashes, "BLOCK", 2),
         patch.object(hashes, "PORTION", 3),
     ):

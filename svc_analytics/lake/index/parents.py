@@ -206,7 +206,7 @@ class Parents:
         target.unlink(missing_ok=True)
         return False
 
-    def _open_kept(self, label: str) -> pq.ParquetFile | None:
+    def _open_noted(self, label: str) -> pq.ParquetFile | None:
         """Open what was kept of a file, true or not; nothing if it is not what was noted."""
         file, path = self.sources.files.get(label), self.path(label)
         with suppress(*DAMAGE):
@@ -216,7 +216,7 @@ class Parents:
 
     def _make(self, label: str, counts: _Found) -> Iterator[pa.Table]:
         """Yield a file's parents, piece by piece; note what is found of them."""
-        file = self._open_kept(label)
+        file = self._open_noted(label)
         with file or nullcontext():
             for named in self._named(label):
                 wanted = named["payment_id"].unique()
@@ -235,17 +235,17 @@ class Parents:
         tables = [before.filter(pa.array(stays))]
         sought = SoughtTexts.of(pa.chunked_array([wanted])).without(tables[0]["payment_id"])
         months = self._nearest(label)
-        if self._knows_missing(label, is_materialized=file is not None):
+        if self._knows_missing(label, has_file=file is not None):
             # What was not found before can only be where something changed.
             never = sought.without(before["payment_id"])
             tables += self._look_for(never, [month for month in months if month in self._changed])
             sought = sought.among(before["payment_id"])
         return [*tables, *self._look_for(sought, months)]
 
-    def _knows_missing(self, label: str, *, is_materialized: bool) -> bool:
+    def _knows_missing(self, label: str, *, has_file: bool) -> bool:
         """Tell whether it is noted which payments of this version of a file were not found."""
         file = self.sources.files.get(label)
-        has_noted = file is not None and (is_materialized or not file.signature)
+        has_noted = file is not None and (has_file or not file.signature)
         return has_noted and self.sources.files[label].of == self.named_in[label]
 
     @cached_property
