@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import PurePath
@@ -85,26 +84,37 @@ def judged_months(
 
 
 def judge_open(
-    lake: Lake, states: Iterable[MonthState], clock: int, contents: LakeContents, note: Note
-) -> None:
-    """Find out together what keeps those months from a seal that are over and have none.
+    lake: Lake,
+    states: Iterable[MonthState],
+    clock: int,
+    contents: LakeContents,
+    note: Note = lambda text: None,
+) -> list[MonthState]:
+    """Return the states of those months that are over and have no seal, judged all together.
 
-    The first one behind a sealed month is left to `judged`, which compares their positions.
+    The first one behind a sealed month is left to `judged`, which compares their positions, and
+    so is a single one. `note` is told which months are looked at.
     """
     waiting = [
-        state.period
+        state
         for state in states
         if not (state.kind == "running" or state.versions or is_judged(contents, state))
         and _sealed_before(lake, state.period) is None
     ]
     if len(waiting) < 2:
-        return
-    note(f"looking at {waiting[-1].label} .. {waiting[0].label}")
-    with suppress(SvcError):  # what hinders it is said of each month
-        reasons = reasons_of_months(lake, waiting, clock)
-        moments = (contents, LakeContents.read(lake))
-        for period, why in zip(waiting, reasons, strict=True):
-            cache_judgement(moments, period, None, Judgement(tuple(each.text for each in why)))
+        return []
+    waiting.sort(key=lambda state: state.period.start)
+    note(f"looking at {waiting[0].label} .. {waiting[-1].label}")
+    try:
+        reasons = reasons_of_months(lake, [state.period for state in waiting], clock)
+    except SvcError:  # `judged` says of each month what hinders it
+        return []
+    texts = (tuple(each.text for each in why) for why in reasons)
+    answers = [*zip(waiting, map(Judgement, texts), strict=True)]
+    moments = (contents, LakeContents.read(lake))
+    for state, answer in answers:
+        cache_judgement(moments, state.period, None, answer)
+    return [_as_judged(state, answer, clock) for state, answer in answers]
 
 
 def state_of(lake: Lake, period: Period, clock: int, contents: LakeContents) -> MonthState:

@@ -2,12 +2,15 @@
 
 import pytest
 
+from svc_analytics.closing.month_states import LakeContents, judge_open, judged, month_states
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.open_months import reasons_of_months
 from svc_analytics.statements.reading import Basis
 from svc_analytics.statements.statement import prepare
 from tests.support.rings import rings
 from tests.support.seeded_lakes import Seeded, make_seeded_lake
+
+SEVERAL_MONTHS = 3  # the seed of a lake with records in several months
 
 
 def reasons_of_statements(seeded: Seeded, periods):
@@ -23,3 +26,17 @@ def test_each_waits_for_what_its_statement_says(tmp_path, seed):
     periods = [each for each in (*seeded.months, *seeded.asked) if each.end <= seeded.now]
     together = reasons_of_months(seeded.lake, periods, seeded.now)
     assert together == reasons_of_statements(seeded, periods)
+
+
+def test_those_without_a_sealed_month_before_them_are_judged_together(tmp_path, monkeypatch):
+    """Each has the state that it has when it is looked at alone, and the next look asks nothing."""
+    seeded = make_seeded_lake(tmp_path / "data", SEVERAL_MONTHS)
+    lake, contents = seeded.lake, LakeContents.read(seeded.lake)
+    states = month_states(lake, seeded.now, "UTC", "gregorian", contents)
+    together = judge_open(lake, states, seeded.now, contents)
+    over = [state for state in reversed(states) if state.kind != "running"]
+    assert len(together) == len(over) > 2
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("SVC_CACHE_DIR", str(tmp_path / "empty"))
+        assert together == [judged(lake, state, seeded.now, contents) for state in over]
+    assert judge_open(lake, states, seeded.now, contents) == []

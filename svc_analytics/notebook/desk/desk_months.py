@@ -23,6 +23,7 @@ from svc_analytics.closing.job import JobOptions
 from svc_analytics.closing.month_states import (
     LakeContents,
     is_judged,
+    judge_open,
     judged,
     keep_open,
     month_states,
@@ -186,6 +187,8 @@ class DeskMonths:
     def judge_next(self) -> bool:
         """Compare one more month with the lake, the newest first; False when all of them are.
 
+        Those that are over and have no seal come first, all of them together.
+
         It waits while a person reads the lake, gives way to one who wants to, and ends at a close.
         """
         self._is_free.wait()
@@ -199,11 +202,15 @@ class DeskMonths:
             return True
 
     def _judge_one(self) -> bool:
-        left = (tile for tile in self.tiles if tile.label not in self._judged)
-        contents = LakeContents.read(self.lake)
+        left = [tile for tile in self.tiles if tile.label not in self._judged]
+        contents, clock = LakeContents.read(self.lake), now()
+        if together := judge_open(self.lake, left, clock, contents):
+            for each in together:
+                self._place(each)
+            return True
         state = next((tile for tile in left if not is_judged(contents, tile)), None)
         if state is not None:
-            self._place(judged(self.lake, state, now(), contents))
+            self._place(judged(self.lake, state, clock, contents))
         return state is not None
 
     def _place(self, state: MonthState) -> None:
