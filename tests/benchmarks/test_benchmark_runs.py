@@ -11,7 +11,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.receipts.lake_months import read_verdicts
 from svc_analytics.schema import PAYMENTS, STREAMS
-from tests.benchmarks import growth_work as work
+from tests.benchmarks import budget, growth_work as work
 from tests.benchmarks.bare_server import payment_id, serve
 from tests.benchmarks.child_cost import Cost, cost_of
 from tests.benchmarks.extract_benchmark import extract_all, fetch_all
@@ -154,3 +154,15 @@ def test_growth_is_told_as_a_power_of_the_size():
     """Ten times the lake at ten times the seconds, the same memory and a hundredfold of bytes."""
     found = {1_000: Cost(1, 50, 2, 0), 10_000: Cost(10, 50, 200, 0)}
     assert line("sql", found).split()[-3:] == ["1.00", "0.00", "2.00"]
+
+
+def test_a_command_that_costs_a_third_more_than_in_the_last_release_is_over_its_budget():
+    """A new command has no budget yet; each of those that are measured has one."""
+    now = {"sql": 4.01, "status": 3.99, "new": 50.0}
+    over = [
+        bound.measure
+        for bound in budget.compared(now, {"sql": 3.0, "status": 3.0})
+        if not bound.holds
+    ]
+    assert over == ["sql"]
+    assert budget.read_costs().keys() == budget.COMMANDS.keys()
