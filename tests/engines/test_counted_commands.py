@@ -45,11 +45,14 @@ def digests(lakes: tuple[Lakehouse, Lakehouse], label: str, zone: str, now: int)
 
 
 @pytest.mark.thorough
-def test_a_longer_period_asks_for_all_its_months_at_once(engine, lakes, seeded):
-    """A year asks for no more than a quarter, and nothing twice."""
+def test_a_longer_period_asks_for_all_its_months_at_once(
+    engine, lakes, seeded, tmp_path, monkeypatch
+):
+    """A year asks for no more than a quarter, and nothing twice; neither has a cached trend."""
     counts = {}
     for label in ("2026-Q4", "2026"):
         engine.asked.clear()
+        monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / label))
         here, there = digests(lakes, label, "UTC", seeded.now)
         assert here == there and len(engine.asked) == len(set(engine.asked))
         counts[label] = len(engine.asked)

@@ -82,7 +82,7 @@ class Side:
         return {
             "month": self.name,
             "status": self.status,
-            "status_line": self.status_line,
+            "standing": self.status_line,
             "reasons": [reason.text for reason in self.reasons],
             "is_running": self.is_running,
             "read_to": self.read_to,
