@@ -55,7 +55,7 @@ def test_what_waited_on_disk_comes_to_be_as_if_published_at_once(first, tmp_path
         assert sum(end - start for start, end in lost) <= seed % 2 * 25, seed
         assert not difference(spilled.coverage.read, told.coverage.read), seed
         assert not [*(tmp_path / f"{seed} spilled").glob(".runs*")], seed
-    assert found > 1
+    assert found > 1 or first  # a short story may have nothing that waits; the first ones have
 
 
 def _find_none(stream: Stream, *of: object) -> Dropped:
