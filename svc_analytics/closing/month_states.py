@@ -176,8 +176,8 @@ def with_state(lake: Lake, statement: Statement, clock: int) -> Statement:
     """
     contents = LakeContents.read(lake)
     state = state_of(lake, statement.period, clock, contents)
-    said = stored_sentences(lake.path / seals.STATEMENTS, statement.period.folder)
-    statement = replace(statement, sentences=said.sentences, unread_sentences=said.unread)
+    stored = stored_sentences(lake.path / seals.STATEMENTS, statement.period.folder)
+    statement = replace(statement, sentences=stored.sentences, unread_sentences=stored.unread)
     if state.is_sealed:
         return replace(statement, state=with_statuses(judged(lake, state, clock, contents)))
     if state.kind == "running":

@@ -35,12 +35,12 @@ class Answer:
     """The answer of an engine to one line."""
 
     line: ProbeLine
-    said: str  # its answer, or the first words of its error
+    text: str  # its answer, or the first words of its error
 
     @property
     def is_right(self) -> bool:
         """Whether it is the known one."""
-        return self.said.startswith(RAISES) if self.line.raises else self.said == self.line.answer
+        return self.text.startswith(RAISES) if self.line.raises else self.text == self.line.answer
 
 
 def require_exact(engine: Engine) -> int:
@@ -49,7 +49,7 @@ def require_exact(engine: Engine) -> int:
     for fault in ask(engine):
         if not fault.is_right:
             wanted = "an error" if fault.line.raises else fault.line.answer
-            message = f"{engine.name} is refused: {fault.line.says}; it answers {fault.said}, not "
+            message = f"{engine.name} is refused: {fault.line.says}; it answers {fault.text}, not "
             raise EngineRefused(f"{message}{wanted}")
         count += 1
     return count
@@ -61,7 +61,7 @@ def ask(engine: Engine) -> Iterator[Answer]:
     engine.put(name, probe_rows())
     try:
         for line in LINES:
-            yield Answer(line, _said(engine, line, name))
+            yield Answer(line, _answer_of(engine, line, name))
     finally:
         engine.forget([name])
 
@@ -82,7 +82,7 @@ def probe_rows() -> pa.Table:
     return pa.Table.from_pylist(rows, _SCHEMA)
 
 
-def _said(engine: Engine, line: ProbeLine, name: str) -> str:
+def _answer_of(engine: Engine, line: ProbeLine, name: str) -> str:
     tree = parse(line.sql)
     for table in tables(tree):
         if table.name == "probe":

@@ -323,7 +323,7 @@ def few_spans(spans: Spans) -> Spans:
 
 def _is_accepted(name: str, records: Sequence[Unlisted], marks: Iterable[Acknowledgement]) -> bool:
     """Whether a person accepted these records, as the rule states them: by one digest of all."""
-    facts = (fact for each in records for fact in (each.id, each.content, each.said))
+    facts = (fact for each in records for fact in (each.id, each.content, each.reply))
     seen_at = from_micros(max(each.noticed_at for each in records))
     finding = {"content": content_of(*facts), "seen_at": seen_at}
     named = (mark for mark in marks if (mark.check, mark.record_id) == (MANY, name))

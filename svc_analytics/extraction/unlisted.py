@@ -109,7 +109,7 @@ class MissingRecords:
 
         def tells(record_id: str) -> int:
             known = noted.get(record_id)
-            return 0 if known is None else (known.state != NOT_ASKED) + (known.said != NOT_ASKED)
+            return 0 if known is None else (known.state != NOT_ASKED) + (known.reply != NOT_ASKED)
 
         untold = sum(tells(each.id) < 2 for each in missing)
         asked = sorted(missing, key=lambda each: (tells(each.id), each.at))
@@ -223,7 +223,7 @@ class MissingRecords:
         rows = self._files.rows(month, states) if states else self._stream.no_rows
         for new in Unlisted.each(self._stream, rows, states, self._files.now):
             old = before.get(new.id)
-            if old and old.state != NOT_ASKED and new.said == NOT_ASKED:
+            if old and old.state != NOT_ASKED and new.reply == NOT_ASKED:
                 new = replace(new, state=old.state)  # nothing new was said
             now[new.id] = old if old and old.is_same(new) else new
         self._files.note_unlisted(month, tuple(now[each] for each in sorted(now)))

@@ -46,7 +46,7 @@ class Unlisted:
     content: str  # a digest of what the lake holds of it
 
     @property
-    def said(self) -> str:
+    def reply(self) -> str:
         """What the service says of its id: gone, known, or nothing, which is not asked."""
         return self.state.partition(":")[0]
 

@@ -94,7 +94,7 @@ def unknown_figures(tables: Mapping[str, pa.Table], omissions: list[Row]) -> tup
         (figures, coins, omission["check_name"], omission["stream"], omission)
         for omission in omissions
         for figures, coins in [_broken(omission, cells)]
-        if figures and not _is_told(omission)
+        if figures and not _is_listed(omission)
     ]
     unknown.sort(key=lambda item: (*item[:4], str(item[4]["omitted_from"]), item[4]["record_id"]))
     causes: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Message]] = {}
@@ -194,7 +194,7 @@ def _values(tables: Mapping[str, pa.Table]) -> Values:
     return values | {(row["name"], row["currency"]): row["value"] for row in others}
 
 
-def _is_told(omission: Row) -> bool:
+def _is_listed(omission: Row) -> bool:
     is_of_period = omission["lacks_payments"] or omission["lacks_payouts"]
     return bool(omission["check_name"] == _READING and is_of_period)
 

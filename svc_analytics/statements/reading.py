@@ -62,6 +62,7 @@ class Basis:
     has_trend: bool = True  # whether the months before are wanted beside the period's own tables
     now: int | None = None  # what replaces this machine's clock for what people accepted
     sealed: Sealed = frozenset()  # what the statement that is made again says was accepted
+    may_be_cached: bool = False  # whether a cached trend will do; what is sealed is counted anew
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ def read_period(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
         return reading
     trend = reading.tables.get(TREND)
     if trend is None:
-        trend = read_trend(lake, period, reading.as_of, reading.clock, acceptances)
+        at, is_anew = (reading.as_of, reading.clock), not basis.may_be_cached
+        trend = read_trend(lake, period, *at, acceptances, is_anew=is_anew)
     own = with_own_month(trend, period, reading.tables)
     return replace(reading, tables=reading.tables | {TREND: own})
 

@@ -332,7 +332,8 @@ def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> St
     as_of = None if as_of is None else as_instant("as_of", as_of)
     zone = lake_zone(lake, options["zone"])
     period = parse_period(month, clock, zone, options["calendar"])
-    basis = Basis(clock, read_assertions(lake.path), names, as_of, now=clock)
+    seen = read_assertions(lake.path)
+    basis = Basis(clock, seen, names, as_of, now=clock, may_be_cached=True)
     return prepare(lake, period, basis, options["webhooks"], options["webhook_secrets"])
 
 

@@ -104,6 +104,8 @@ def read_trend(
     clock: int,
     acceptances: Acceptances,
     warehouse: Warehouse | None = None,
+    *,
+    is_anew: bool = False,
 ) -> pa.Table:
     """Return a row per coin and each of at most 24 months that end with a statement's last.
 
@@ -111,7 +113,8 @@ def read_trend(
     longer period, are counted as a statement of each would be, to the instant that it is as of. A
     figure is NULL where it is unknown. A `warehouse` that holds them all is asked, if there is one,
     before anything of a single period is kept in it. Without one the trend is cached, for as long
-    as the lake stays as it is: it takes a third of a statement's time.
+    as the lake stays as it is, for it takes a third of a statement's time; `is_anew` counts it all
+    the same, as a seal and its verification must.
     """
     months = _other_months(lake, period, clock)
     if not months:
@@ -124,21 +127,23 @@ def read_trend(
     known_to = [known_until(month, as_of, clock) for month in months]
     facts = [lake.place, lake.engine, *months, as_of, known_to, accepted.to_pylist()]
     made_of = "\n".join(map(str, [program_digest(), *facts]))
-    return _cached(lake, months, made_of, partial(count, lake, used, work))
+    span = (months[0].start, months[-1].end)
+    ask = partial(count, lake, used, work, period=span)
+    return _cached(lake, span, made_of, ask, is_anew=is_anew)
 
 
 def _cached(
-    lake: Lake, months: Sequence[Period], made_of: str, ask: Callable[..., pa.Table]
+    lake: Lake, span: Span, made_of: str, ask: Callable[[], pa.Table], *, is_anew: bool
 ) -> pa.Table:
-    """Return the trend of these months that was cached, of files that are whole; or ask for it."""
-    span = (months[0].start, months[-1].end)
+    """Return the trend of a span that was cached, of files that are whole; or ask for it."""
     records = _records(lake)
-    if content := read_cached(_KIND, f"{made_of}\n{records}"):
+    content = None if is_anew else read_cached(_KIND, f"{made_of}\n{records}")
+    if content:
         labels = {ORIGIN, *(month.label for month in utc_months(*span))}
         for path in filter(lambda path: PurePath(path).stem in labels, records):
             require_whole(lake.path / path)
         return pa.ipc.open_stream(content).read_all()
-    table = ask(period=span).cast(_schema())
+    table = ask().cast(_schema())
     if records == _records(lake):
         write_cached(_KIND, f"{made_of}\n{records}", lambda: _as_bytes(table))
     return table

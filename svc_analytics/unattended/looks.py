@@ -48,7 +48,7 @@ from svc_analytics.warehouse.connection import MOST_MEMORY
 
 State = Literal["well", "note", "wrong"]
 _NOT_OWNER = stat.S_IRWXG | stat.S_IRWXO
-_TELLS = "it tells of runs: see the page Schedule the close, Be told of it"
+_TELLS = "it tells of runs: see the page Schedule the close, Be notified"
 _IF_WANTED = "where they are to be sealed: svc-analytics close --all-due"
 _FOLDERS = (*STREAMS, *SIDE_STREAMS, VERDICTS_FOLDER)
 _LOOK = "see what it printed, in the log of its timer"

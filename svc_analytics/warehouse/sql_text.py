@@ -43,7 +43,7 @@ def quote(text: str) -> str:
 
 
 _CODE = re.compile(r"'(\w+\.\w+)'")
-_MATERIALIZED = re.compile(r"\b(\w+)_message\b")  # beside a value, the message that it was made of
+_MESSAGE = re.compile(r"\b(\w+)_message\b")  # beside a value, the message that it was made of
 _COLUMNS: Mapping[str, str] = MappingProxyType({})  # each value is the column of its name
 
 Write = Callable[[str, Mapping[str, str]], str]
@@ -66,7 +66,7 @@ def message_of(sql: str, values: Mapping[str, str] = _COLUMNS) -> str:
     >>> message_of("select 'finding.amount' as code, amount")
     '\\'{"code": "finding.amount", "values": {"amount": \\' || json_text(amount) || \\'}}\\''
     """
-    return _by_code(sql, values, partial(_message, columns=frozenset(_MATERIALIZED.findall(sql))))
+    return _by_code(sql, values, partial(_message, columns=frozenset(_MESSAGE.findall(sql))))
 
 
 def _by_code(sql: str, values: Mapping[str, str], write: Write) -> str:

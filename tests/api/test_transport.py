@@ -22,7 +22,7 @@ from svc_analytics.api.responses import RetryableError
 from svc_analytics.api.transport import _TROUBLES, MAX_BODY, PIECE, DeadlineBackend, inflate
 from svc_analytics.errors import ApiError, ConfigError, ProtocolError, TooLarge, Unavailable
 from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, FakeService, payment
-from tests.support.hostile_wire import MESSAGE_COLUMN, RawServer, Sent, answer, length, written
+from tests.support.hostile_wire import OPEN, RawServer, Sent, answer, length, written
 from tests.support.loopback import HEAD, PROFILE, Answer, Answering, Loopback, answering, whole
 from tests.support.rings import sample
 from tests.support.unit_material import Hours, both_keys
@@ -224,7 +224,7 @@ def test_what_follows_an_answer_is_never_taken_for_the_next(behind):
     def respond(request: httpx.Request) -> Sent:
         tries.append(request.url.path)
         head, body = written(service.handle(request))
-        return Sent(head + body + behind, MESSAGE_COLUMN)
+        return Sent(head + body + behind, OPEN)
 
     server, hours = RawServer(respond), Hours()
     with asking(server, hours) as client:
@@ -238,9 +238,7 @@ def test_what_follows_an_answer_is_never_taken_for_the_next(behind):
 def test_a_connection_is_used_again_after_a_whole_answer():
     """Else the test above proves little: opening connections takes most of a page's time."""
     service, ports = FakeService(), list[int]()
-    server = RawServer(
-        lambda request: Sent(b"".join(written(service.handle(request))), MESSAGE_COLUMN)
-    )
+    server = RawServer(lambda request: Sent(b"".join(written(service.handle(request))), OPEN))
     server.on_open = ports.append
     with asking(server) as client:
         for _ in range(5):

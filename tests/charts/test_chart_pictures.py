@@ -26,7 +26,7 @@ from svc_analytics import charts
 from svc_analytics.formatting.status_line import StatusLine, attach
 from svc_analytics.render.picture import STYLE, Look, save_picture
 
-MESSAGE_COLUMN = Path(__file__).parent / "pictures"
+PICTURES = Path(__file__).parent / "pictures"
 # Root mean square over all pixels, of 255. Drawn by matplotlib 3.9 with FreeType 2.6 rather
 # than by 3.11 with 2.14, these differ by up to 6; the wrong ones below by 15 and more.
 TOLERANCE = 10.0
@@ -190,7 +190,7 @@ def difference(kept: str, drawn: Path) -> Any:
     Four by four pixels become one, so that letters count less than what is drawn.
     """
     paths = [drawn.with_name("kept-coarse.png"), drawn.with_name("drawn-coarse.png")]
-    for path, source in zip(paths, (MESSAGE_COLUMN / f"{kept}.png", drawn), strict=True):
+    for path, source in zip(paths, (PICTURES / f"{kept}.png", drawn), strict=True):
         Image.open(source).convert("RGB").reduce(4).save(path)
     return compare_images(*map(str, paths), TOLERANCE)
 
@@ -200,14 +200,14 @@ def test_a_chart_looks_as_it_did_when_it_was_found_good(name, tmp_path):
     """Another version of the drawing library may set a letter a little differently."""
     drawn = picture(tmp_path, DRAWN[name])
     if os.environ.get("SVC_NEW_PICTURES") == "1":
-        shutil.copy(drawn, MESSAGE_COLUMN / f"{name}.png")
+        shutil.copy(drawn, PICTURES / f"{name}.png")
     assert difference(name, drawn) is None
 
 
 def test_every_chart_has_its_picture():
     """A new chart is looked at, too."""
     own = {name for name in charts.__all__ if name != "percent"}
-    assert own == set(DRAWN) == {path.stem for path in MESSAGE_COLUMN.glob("*.png")}
+    assert own == set(DRAWN) == {path.stem for path in PICTURES.glob("*.png")}
 
 
 def changed(table: pa.Table, name: str, values: pa.Array) -> pa.Table:

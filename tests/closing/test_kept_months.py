@@ -32,7 +32,7 @@ from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, payment
 from tests.support.loopback import on_a_socket
 from tests.support.other_release import run
-from tests.support.sealed_months import COMMITS, MESSAGE_COLUMN, MONTHS, service_of_kept, unpack
+from tests.support.sealed_months import COMMITS, MONTHS, SEALED_BEFORE, service_of_kept, unpack
 
 LATER = datetime(2026, 12, 5, 12, tzinfo=UTC)
 FOLDERS = ("2026-09", "2026-10", "1405-07@Asia-Tehran")
@@ -114,8 +114,8 @@ def test_a_signature_is_told_as_that_of_its_key(tmp_path):
 
 def test_no_kept_lake_is_made_again():
     """Whoever makes one again, to be rid of a difference, must change its hash too."""
-    sums = (MESSAGE_COLUMN / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
-    kept = {path.name: hash_file(path) for path in MESSAGE_COLUMN.glob("*.xz")}
+    sums = (SEALED_BEFORE / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    kept = {path.name: hash_file(path) for path in SEALED_BEFORE.glob("*.xz")}
     assert dict(reversed(line.split()) for line in sums) == kept
     assert kept.keys() == {f"{commit}.tar.xz" for commit in COMMITS}
 

@@ -11,7 +11,7 @@ from tests.support.engines import DuckEngine, spark_with
 
 def test_duckdb_answers_every_line():
     """The known answers are those of the engine that our figures are proven on."""
-    wrong = {found.line.says: found.shown for found in ask(DuckEngine()) if not found.is_right}
+    wrong = {found.line.says: found.text for found in ask(DuckEngine()) if not found.is_right}
     assert not wrong and len(LINES) >= 40
 
 

@@ -24,7 +24,7 @@ from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.statement import statement
 from tests.conftest import is_thorough
 from tests.extraction.test_lookups import EVER, look_up
-from tests.receipts.test_verify_lake import MESSAGE_COLUMN, receipted
+from tests.receipts.test_verify_lake import SETTINGS, receipted
 from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import binding, payment, payout, refund, session
@@ -106,7 +106,7 @@ def held(desk: Desk) -> Answer:
 
 
 def verified(desk: Desk) -> Answer:
-    verify_lake(desk.lake, MESSAGE_COLUMN)
+    verify_lake(desk.lake, SETTINGS)
     return asked("select payment_id, verdict, reason from receipt_status order by all")(desk)
 
 
@@ -156,7 +156,7 @@ def build(folder: Path) -> Desk:
     service.payments[3] |= {"metadata": {"noted": "later"}}
     desk.extract(rereads=True)
     look_up(desk, sessions_of=EVER, customers=["C-1"])
-    verify_lake(desk.lake, MESSAGE_COLUMN)
+    verify_lake(desk.lake, SETTINGS)
     for name, text in TYPED.items():
         (desk.lake.path / name).write_text(text)
     return desk

@@ -52,7 +52,7 @@ from tests.support.fake_service import (
     spread,
 )
 from tests.support.hostile_answers import AROUND, BOMB_SIZE, CHANGING, ENDLESS, SPOILERS, drawn
-from tests.support.hostile_wire import MESSAGE_COLUMN, WIRE, RawServer, Sent, written
+from tests.support.hostile_wire import OPEN, WIRE, RawServer, Sent, written
 from tests.support.receipt_material import FACTS, RING, signed
 from tests.support.rings import rings, sample
 from tests.support.sandboxes import check_all
@@ -324,9 +324,7 @@ def test_whatever_bytes_a_service_sends_no_page_is_another_one(name, draws):
     right = written(httpx.Response(200, json={"data": [PAID], "next_cursor": None}))
     for draw in range(draws):
         sent = iter([WIRE[name](*right, random.Random(draw))])
-        server = RawServer(
-            lambda request, sent=sent: next(sent, Sent(b"".join(right), MESSAGE_COLUMN))
-        )
+        server = RawServer(lambda request, sent=sent: next(sent, Sent(b"".join(right), OPEN)))
         with Client(replace(SETTINGS, base_url=server.base_url), limiter=patient()) as client:
             try:
                 assert paid_on(client) == [PAID]

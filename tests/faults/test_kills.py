@@ -39,7 +39,7 @@ from tests.support.rings import rings
 from tests.support.sandboxes import NOW, check_all, check_claims, stocked
 
 OCTOBER = ("--month", "2026-10")
-MESSAGE_COLUMN = {
+HIDDEN = {
     *(".lock", ".close.lock", ".receipts.lock", ".views.lock", ".lookups.lock"),
     *(".ids", ".parents", ".views.json"),
 }
@@ -213,7 +213,7 @@ class Bench:
         assert not left
 
     def hidden(self) -> list[Path]:
-        found = (path for path in self.beside.rglob(".*") if path.name not in MESSAGE_COLUMN)
+        found = (path for path in self.beside.rglob(".*") if path.name not in HIDDEN)
         return [*found, *self.beside.rglob("*.wal")]
 
     def _statements(self) -> list[Path]:

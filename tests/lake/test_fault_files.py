@@ -27,7 +27,7 @@ from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import INSTANT, PAYMENTS, PAYOUT_RECORDS, STREAMS, Column
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.warehouse import open_warehouse
-from tests.receipts.test_verify_lake import MESSAGE_COLUMN
+from tests.receipts.test_verify_lake import SETTINGS
 from tests.support.altered import flip
 from tests.support.closings import Closer, findings_of
 from tests.support.desks import Desk
@@ -262,7 +262,7 @@ def test_a_lost_file_beside_the_months_is_missed(filled):
     """J5: findings must not vanish with the file that they rest on; made again, it counts."""
     (filled.service.payments[0])["metadata"] = {"noted": "later"}
     filled.extract(rereads=True)
-    verify_lake(filled.lake, MESSAGE_COLUMN)
+    verify_lake(filled.lake, SETTINGS)
     verdicts = filled.lake.path / "receipt_verdicts" / "2026-09.parquet"
     (version,) = (filled.lake.path / "changes" / "payments").glob("2026*.parquet")
     verdicts.unlink()
@@ -277,7 +277,7 @@ def test_a_lost_file_beside_the_months_is_missed(filled):
     ]
     reasons = [reason.text for reason in statement(filled.lake, "2026-10").reasons]
     assert reasons == ["2 files that the lake kept are gone (kept_files_are_there)"]
-    verify_lake(filled.lake, MESSAGE_COLUMN)
+    verify_lake(filled.lake, SETTINGS)
     assert list(filled.lake.sql(query)["file_label"]) == lost[:1]
 
 

@@ -16,7 +16,7 @@ from svc_analytics.lake.month_file import read_groups
 from svc_analytics.receipts.helpers import map_shared
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
-from tests.receipts.test_verify_lake import MESSAGE_COLUMN, receipted
+from tests.receipts.test_verify_lake import SETTINGS, receipted
 from tests.support.altered import flip
 
 
@@ -26,11 +26,11 @@ def test_a_large_month_is_shared_by_its_row_groups(desk, monkeypatch, workers):
     monkeypatch.setattr("svc_analytics.lake.month_file.ROW_GROUP", 1)
     desk.service.payments = [receipted(n, f"2026-10-{n:02}T08:00:00Z") for n in range(1, 8)]
     desk.extract()
-    assert verify_lake(desk.lake, MESSAGE_COLUMN, workers=workers).checked == 7
+    assert verify_lake(desk.lake, SETTINGS, workers=workers).checked == 7
     desk.service.payments[3] = receipted(4, "2026-10-04T08:00:00Z", amount="11")
     desk.service.payments.append(receipted(8, "2026-10-08T08:00:00Z"))
     desk.extract(rereads=True)
-    done = verify_lake(desk.lake, MESSAGE_COLUMN, workers=workers)
+    done = verify_lake(desk.lake, SETTINGS, workers=workers)
     rows = pq.read_table(desk.lake.path / "receipt_verdicts" / "2026-10.parquet")
     assert (done.checked, done.unchanged) == (2, 6)
     assert rows["payment_id"].to_pylist() == [record["id"] for record in desk.service.payments]

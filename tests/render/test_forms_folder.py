@@ -64,15 +64,15 @@ def test_without_its_printer_pdf_is_refused_before_anything_is_made(make, tmp_pa
 # ---------- a manifest keeps English and codes
 
 
-MESSAGE_COLUMN = "payout_records before 2026-10-01T00:00:00Z were not read"
+BECAUSE = "payout_records before 2026-10-01T00:00:00Z were not read"
 ODD = {"code": "text.clauses", "values": {"FIRST": {"code": "{0}"}, "REST": ""}}
-FACTS = {"figures": ["opening_position"], "coins": ["usdt"], "because": MESSAGE_COLUMN}
+FACTS = {"figures": ["opening_position"], "coins": ["usdt"], "because": BECAUSE}
 
 
 def test_a_code_that_this_release_does_not_know_leaves_the_english():
     """So does one whose places are others now, or that is no message at all."""
     for message in ({"code": "unknown.gone"}, {"code": "text.clauses"}, {"code": 5}, ["text"], ODD):
-        assert Unknown.from_json(FACTS | {"message": message}).because == MESSAGE_COLUMN
+        assert Unknown.from_json(FACTS | {"message": message}).because == BECAUSE
 
 
 def test_an_earlier_release_is_told_in_its_own_words():

@@ -22,7 +22,7 @@ from svc_analytics.instants import to_micros
 from tests.support.fake_service import NOW
 from tests.support.prepared import once
 
-MESSAGE_COLUMN = Path(__file__).with_name("golden")
+GOLDEN = Path(__file__).with_name("golden")
 FORMS = ("csv", "html", "xlsx", "journal")
 ROWS = 4  # of each sheet behind the first: another test compares every cell with its table
 IN_EUR = "in EUR, statement.html"
@@ -109,7 +109,7 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_a_form_says_what_it_said(texts, name):
     """To the last character; the difference is shown line by line."""
-    kept, text = MESSAGE_COLUMN / WORDS.get(name, name), texts[name]
+    kept, text = GOLDEN / WORDS.get(name, name), texts[name]
     if os.environ.get("SVC_GOLDEN") == "write":
         kept.write_text(text, encoding="utf-8")
     before = kept.read_text("utf-8").splitlines()

@@ -4,6 +4,7 @@ import pytest
 
 from svc_analytics.errors import LakeError
 from svc_analytics.statements import trend
+from svc_analytics.statements.reading import Basis
 from svc_analytics.warehouse.acknowledgements import Acceptances
 from tests.support.seeded_lakes import LAST, Seeded, make_seeded_lake
 
@@ -24,15 +25,21 @@ def asked(monkeypatch) -> list[object]:
     return questions
 
 
-def trend_of(seeded: Seeded):
+def trend_of(seeded: Seeded, *, is_anew: bool = False):
     acceptances = Acceptances.of(seeded.lake, seeded.now)
-    return trend.read_trend(seeded.lake, LAST, LAST.end, seeded.now, acceptances)
+    return trend.read_trend(seeded.lake, LAST, LAST.end, seeded.now, acceptances, is_anew=is_anew)
 
 
 def test_the_same_lake_is_asked_once(seeded, asked):
     """Every digit and type of it is what was counted."""
     first, second = trend_of(seeded), trend_of(seeded)
     assert len(asked) == 1 and first.num_rows and first.equals(second)
+
+
+def test_what_is_sealed_or_verified_is_counted_though_the_trend_is_known(seeded, asked):
+    """By default the basis of a statement takes nothing from the cache."""
+    assert trend_of(seeded).equals(trend_of(seeded, is_anew=True)) and len(asked) == 2
+    assert not Basis(seeded.now, ()).may_be_cached
 
 
 def test_a_lake_that_changed_is_asked_again(seeded, asked):

@@ -67,7 +67,7 @@ LEDGER = """
  payment  eth       7       0.07  2026-10-07T10:00
  refund   eth       1             2026-10-08T10:00  14
 """
-MESSAGE_COLUMN, NOBODY = "customers of both periods", "no customer named"
+RETURNING, NOBODY = "customers of both periods", "no customer named"
 
 Explain = Callable[..., Change]
 PartTexts = dict[tuple[str, str], str | None]
@@ -114,10 +114,10 @@ def test_a_settlement_in_usd_is_split(why):
         ("lost_customers", ""): "-396",
         ("new_customers", ""): "594",
         ("refunds_of_earlier_sales", ""): "-240",
-        ("volume", MESSAGE_COLUMN): "990",
-        ("fee_tier", MESSAGE_COLUMN): "-20",
-        ("refunds_of_own_sales", MESSAGE_COLUMN): "-200",
-        ("price", MESSAGE_COLUMN): "332",
+        ("volume", RETURNING): "990",
+        ("fee_tier", RETURNING): "-20",
+        ("refunds_of_own_sales", RETURNING): "-200",
+        ("price", RETURNING): "332",
         ("unpriced", ""): None,
     }
     assert change(found, "net_settlement", "USD")["difference"] == Decimal(1060)
@@ -128,19 +128,19 @@ def test_fees_are_split_into_volume_tier_and_price(why):
     found = why()
     own = {("lost_customers", ""): "-0.04", ("new_customers", ""): "0.05"}
     own |= {
-        ("volume", MESSAGE_COLUMN): "0.1",
-        ("fee_tier", MESSAGE_COLUMN): "0.2",
+        ("volume", RETURNING): "0.1",
+        ("fee_tier", RETURNING): "0.2",
         ("volume", NOBODY): "0.06",
     }
     assert parts(found, "payment_fees") == own
     usd = {
         ("lost_customers", ""): "-4",
         ("new_customers", ""): "6",
-        ("volume", MESSAGE_COLUMN): "10",
+        ("volume", RETURNING): "10",
     }
     usd |= {
-        ("fee_tier", MESSAGE_COLUMN): "20",
-        ("price", MESSAGE_COLUMN): "8",
+        ("fee_tier", RETURNING): "20",
+        ("price", RETURNING): "8",
         ("unpriced", ""): None,
     }
     assert parts(found, "payment_fees", "USD") == usd
@@ -149,10 +149,10 @@ def test_fees_are_split_into_volume_tier_and_price(why):
 def test_refunds_are_split_by_the_time_of_their_sale(why):
     """Two are of September's sale; two more than before are of the month's own."""
     found = why()
-    timing, own = ("refunds_of_earlier_sales", ""), ("refunds_of_own_sales", MESSAGE_COLUMN)
+    timing, own = ("refunds_of_earlier_sales", ""), ("refunds_of_own_sales", RETURNING)
     assert parts(found, "refunds_paid") == {timing: "2", own: "2"}
     usd = parts(found, "refunds_paid", "USD")
-    assert usd == {timing: "240", own: "200", ("price", MESSAGE_COLUMN): "60"}
+    assert usd == {timing: "240", own: "200", ("price", RETURNING): "60"}
 
 
 def test_a_position_in_usd_is_split_by_what_moved_it(why):
@@ -194,7 +194,7 @@ def test_each_part_names_the_records_that_add_most_to_it(why):
     tier = [row for row in rows if row["part"] == "fee_tier" and row["effect"]]
     assert {row["period"] for row in tier} == {"2026-10"}
     named = [row for row in rows if (row["figure"], row["unit"]) == ("net_settlement", "coin")]
-    volume = [row for row in named if (row["part"], row["of"]) == ("volume", MESSAGE_COLUMN)]
+    volume = [row for row in named if (row["part"], row["of"]) == ("volume", RETURNING)]
     assert [(row["customer"], format_amount(row["effect"])) for row in volume] == [
         ("ann", "19.8"),
         ("ann", "-9.9"),

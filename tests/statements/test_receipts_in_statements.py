@@ -9,7 +9,7 @@ import pytest
 from svc_analytics.instants import format_instant, now
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.statement import Statement, statement
-from tests.receipts.test_verify_lake import MESSAGE_COLUMN, PAYMENTS, receipted
+from tests.receipts.test_verify_lake import PAYMENTS, SETTINGS, receipted
 from tests.support.prepared import prepared
 
 # October: six payments of 10 usdt, of which the receipts of two hold.
@@ -26,7 +26,7 @@ def made(desk) -> Statement:
 
     def make() -> Statement:
         desk.extract()
-        verify_lake(desk.lake, MESSAGE_COLUMN)
+        verify_lake(desk.lake, SETTINGS)
         return statement(desk.lake, "2026-10")
 
     desk.service.payments = OCTOBER
@@ -78,7 +78,7 @@ def test_receipts_beside_a_payment_that_was_set_aside_are_unknown_for_that_reaso
     odd = receipted(8, "2026-10-08T08:00:00Z") | {"amount": 5}
     desk.service.payments = [*OCTOBER, odd]
     desk.extract()
-    verify_lake(desk.lake, MESSAGE_COLUMN)
+    verify_lake(desk.lake, SETTINGS)
     found = statement(desk.lake, "2026-10")
     assert row(found.tables["summary"], currency="usdt")["receipts_checked"] is None
     [told] = [each for each in found.unknown if "receipts_checked" in each.figures]

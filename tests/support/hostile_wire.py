@@ -15,7 +15,7 @@ import httpx
 from tests.support.fake_service import CHECKOUT_KEY
 from tests.support.loopback import Loopback
 
-MESSAGE_COLUMN, CLOSED, RESET = "kept", "closed", "reset"
+OPEN, CLOSED, RESET = "kept", "closed", "reset"
 
 
 @dataclass(frozen=True)
@@ -108,32 +108,30 @@ WIRE: dict[str, WireSpoiler] = {
         answer(body + b"x" * chance.randint(1, 500), length(len(body)))
     ),
     "a body longer than said, kept": lambda head, body, chance: Sent(
-        answer(body + b"x" * chance.randint(1, 500), length(len(body))), MESSAGE_COLUMN
+        answer(body + b"x" * chance.randint(1, 500), length(len(body))), OPEN
     ),
     "another answer behind it": lambda head, body, chance: Sent(
-        head + body + answer(EMPTY_PAGE, length(len(EMPTY_PAGE))), MESSAGE_COLUMN
+        head + body + answer(EMPTY_PAGE, length(len(EMPTY_PAGE))), OPEN
     ),
-    "the same answer behind it": lambda head, body, chance: Sent((head + body) * 2, MESSAGE_COLUMN),
+    "the same answer behind it": lambda head, body, chance: Sent((head + body) * 2, OPEN),
     "chunks, cut": _cut_chunks,
     "chunks, never ended": lambda head, body, chance: Sent(answer(chunks(body)[:-5], CHUNKED)),
     "chunks of odd sizes": sized(b"-1", b"0x10", b"zz", b"", b"1" * 40, b"ffffffff", b"7;x=y"),
     "chunks with extensions": lambda head, body, chance: Sent(
         answer(b"%x;a=b;c\r\n%s\r\n0;last\r\nX-Trailer: 1\r\n\r\n" % (len(body), body), CHUNKED)
     ),
-    "chunks of one byte": lambda head, body, chance: Sent(
-        answer(chunks(body, 1), CHUNKED), MESSAGE_COLUMN
-    ),
+    "chunks of one byte": lambda head, body, chance: Sent(answer(chunks(body, 1), CHUNKED), OPEN),
     "both a length and chunks": lambda head, body, chance: Sent(
-        answer(chunks(body), CHUNKED, length(len(body))), chance.choice([MESSAGE_COLUMN, CLOSED])
+        answer(chunks(body), CHUNKED, length(len(body))), chance.choice([OPEN, CLOSED])
     ),
     "chunks, and a length behind": lambda head, body, chance: Sent(
-        answer(chunks(body), length(len(chunks(body))), CHUNKED), MESSAGE_COLUMN
+        answer(chunks(body), length(len(chunks(body))), CHUNKED), OPEN
     ),
     "two lengths": lambda head, body, chance: Sent(
         answer(body, length(len(body)), length(chance.randint(0, len(body))))
     ),
     "one length twice": lambda head, body, chance: Sent(
-        answer(body, length(len(body)), length(len(body))), MESSAGE_COLUMN
+        answer(body, length(len(body)), length(len(body))), OPEN
     ),
     "odd lengths": measured(
         *(b"+5", b"0x10", b"-1", b"", b"5, 6", b"1e3", b"9" * 30, b"\xb2", b"5 5")
@@ -143,11 +141,11 @@ WIRE: dict[str, WireSpoiler] = {
     "a flood of headers": headed(FLOOD[:-2]),
     "one long header": headed(b"X-Long: " + b"y" * 300_000),
     "a header without a colon": headed(b"nonsense"),
-    "a header of bytes": headed(b"X-Odd: \xff\xfe\x80", end=MESSAGE_COLUMN),
+    "a header of bytes": headed(b"X-Odd: \xff\xfe\x80", end=OPEN),
     "a header with a zero": headed(b"X-Zero: a\0b"),
-    "a folded header": headed(b"X-Folded: a\r\n b\r\n\tc", end=MESSAGE_COLUMN),
+    "a folded header": headed(b"X-Folded: a\r\n b\r\n\tc", end=OPEN),
     "a header without a name": headed(b": x"),
-    "a key in a header": headed(b"Set-Cookie: " + CHECKOUT_KEY.encode(), end=MESSAGE_COLUMN),
+    "a key in a header": headed(b"Set-Cookie: " + CHECKOUT_KEY.encode(), end=OPEN),
     "a type that is a key": headed(b"Content-Type: text/" + CHECKOUT_KEY.encode()),
     "bare line feeds": lambda head, body, chance: Sent(
         (head[:-2].replace(b"\r\n", b"\n") + b"\n") + body
@@ -166,14 +164,12 @@ WIRE: dict[str, WireSpoiler] = {
     "a page without a head": lambda head, body, chance: Sent(body),
     "an empty line first": lambda head, body, chance: Sent(b"\r\n" + head + body),
     "go on, and the answer": lambda head, body, chance: Sent(
-        b"HTTP/1.1 100 Continue\r\n\r\n" * chance.choice([1, 3, 300]) + head + body, MESSAGE_COLUMN
+        b"HTTP/1.1 100 Continue\r\n\r\n" * chance.choice([1, 3, 300]) + head + body, OPEN
     ),
     "hints, and the answer": lambda head, body, chance: Sent(
-        b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 20 + head + body, MESSAGE_COLUMN
+        b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 20 + head + body, OPEN
     ),
-    "another protocol from here on": only(
-        b"HTTP/1.1 101 Switching Protocols\r\n\r\n", MESSAGE_COLUMN
-    ),
+    "another protocol from here on": only(b"HTTP/1.1 101 Switching Protocols\r\n\r\n", OPEN),
     "until it is closed": lambda head, body, chance: Sent(
         answer(body, first=b"HTTP/1.0 200 OK\r\n")
     ),
@@ -194,7 +190,7 @@ class RawServer(Loopback):
             connection.sendall(sent.data)
             if sent.end == RESET:
                 connection.setsockopt(SOL_SOCKET, SO_LINGER, pack("ii", 1, 0))
-            if sent.end != MESSAGE_COLUMN:
+            if sent.end != OPEN:
                 return
 
 

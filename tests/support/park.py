@@ -29,7 +29,7 @@ from tests.support.fake_service import NOW, FakeService, payment, payout, refund
 from tests.support.ledgers import read_ledger
 from tests.support.seeded_lakes import make_seeded_lake
 
-MESSAGE_COLUMN = Path(__file__).parents[1] / "park"
+PARK = Path(__file__).parents[1] / "park"
 ASKED, STATED = "asked.json", "stated.csv"
 SEEDS = range(1, 14)
 OF_EACH_SEED = 3  # of the periods that a seeded lake is made to be asked for
@@ -239,7 +239,7 @@ def read_stated(folder: Path) -> Stated:
 
 
 def archives() -> list[Path]:
-    return sorted(MESSAGE_COLUMN.glob("*.tar.xz"))
+    return sorted(PARK.glob("*.tar.xz"))
 
 
 def kept_names() -> list[str]:
@@ -255,7 +255,7 @@ def kept_names() -> list[str]:
 def unpack(name: str, folder: Path) -> Path:
     """Put a kept lake into a folder, and return where it lies."""
     release, _, kind = name.partition("/")
-    with tarfile.open(MESSAGE_COLUMN / f"{release}.tar.xz") as file:
+    with tarfile.open(PARK / f"{release}.tar.xz") as file:
         members = [each for each in file if Path(each.name).parts[0] == kind]
         file.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 has none
         file.extractall(folder, members)
@@ -286,7 +286,7 @@ def _finish(folder: Path, now: int, as_of: int | None, periods: Any) -> None:
 
 
 def main() -> None:
-    target = MESSAGE_COLUMN / f"{tool_version()}.tar.xz"
+    target = PARK / f"{tool_version()}.tar.xz"
     if target.exists():
         raise SystemExit(f"{target} is kept as it is: a lake of the park is never made again")
     with TemporaryDirectory() as place:

@@ -26,7 +26,7 @@ from tests.support.loopback import on_a_socket
 from tests.support.receipt_material import FACTS, SECRET, signed
 from tests.support.signers import make_key
 
-MESSAGE_COLUMN = Path(__file__).parents[1] / "closing" / "sealed_months"
+SEALED_BEFORE = Path(__file__).parents[1] / "closing" / "sealed_months"
 COMMITS = ("e830cbc", "26661a7c")
 MONTHS = ("2026-09", "2026-10")
 FORMS = ("csv", "parquet", "html", "xlsx", "json", "journal")
@@ -78,7 +78,7 @@ def make(lake: Path, formats: Sequence[str] = FORMS) -> None:
 
 def unpack(commit: str, folder: Path) -> Path:
     """Put the lake that a commit wrote into a folder; return where it lies."""
-    with tarfile.open(MESSAGE_COLUMN / f"{commit}.tar.xz") as file:
+    with tarfile.open(SEALED_BEFORE / f"{commit}.tar.xz") as file:
         file.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.3 has none
         file.extractall(folder)
     return folder / "data"
@@ -136,13 +136,13 @@ def write_kept(program: str, folder: Path) -> None:
 
 def main() -> None:
     commit, program = sys.argv[1:]
-    target = MESSAGE_COLUMN / f"{commit}.tar.xz"
+    target = SEALED_BEFORE / f"{commit}.tar.xz"
     if target.exists():
         raise SystemExit(f"{target} is kept as it is: a sealed month is never made again")
     with TemporaryDirectory() as place:
         write_kept(str(Path(program).absolute()), Path(place))
         (Path(place) / "data" / "analytics.duckdb").unlink()
-        MESSAGE_COLUMN.mkdir(exist_ok=True)
+        SEALED_BEFORE.mkdir(exist_ok=True)
         with tarfile.open(target, "w:xz", preset=9 | lzma.PRESET_EXTREME) as file:
             file.add(Path(place) / "data", "data")
 

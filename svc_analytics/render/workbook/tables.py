@@ -120,7 +120,7 @@ def _lay_out(whole: SheetRows, field: pa.Field, zone: str) -> list[_ColumnLayout
 def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
     """Return a column's head and width, and whether a value has more digits than a cell keeps."""
     texts, language = chunked_texts(whole.rows[field.name], field), whole.pen.language
-    is_marked = is_told_by_head(whole, field, texts)
+    is_marked = is_marked_by_head(whole, field, texts)
     head = head_of(field, label_of)
     if pa.types.is_timestamp(field.type):
         head = Message(
@@ -311,7 +311,7 @@ def texts_or_empty(rows: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
     return pc.fill_null(rows.column(name).cast(pa.string()), "")
 
 
-def is_told_by_head(part: SheetRows, column: pa.Field, texts: pa.ChunkedArray) -> bool:
+def is_marked_by_head(part: SheetRows, column: pa.Field, texts: pa.ChunkedArray) -> bool:
     """Whether the head of a column says that its numbers are rounded, so that no cell has to."""
     if not (is_exact_number(column) and pa.types.is_decimal(column.type)):
         return False
@@ -362,7 +362,7 @@ class _Numbers:
     def __init__(
         self, part: SheetRows, column: pa.Field, values: pa.Array, *, is_marked: bool
     ) -> None:
-        self._part, self._column, self._is_told = part, column, is_marked
+        self._part, self._column, self._is_marked = part, column, is_marked
         self._values = python_values(values, column.name)
         texts = column_texts(values, column)
         self._digits = significant_digits(texts).to_pylist()
@@ -378,7 +378,7 @@ class _Numbers:
             return
         kind, places = self._form(self._coins[index], self._units[index])
         is_cut = self._digits[index] > EXACT_DIGITS or self._places[index] > places
-        form = format_of(kind, places, is_cut=is_cut and not self._is_told)
+        form = format_of(kind, places, is_cut=is_cut and not self._is_marked)
         self._part.pen.number(self._part.sheet, row, place, value, form)
 
     def _form(self, coin: str, unit: str) -> tuple[str, int]:
