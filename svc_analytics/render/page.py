@@ -1,6 +1,6 @@
 """A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -248,18 +248,25 @@ def _spans(spans: Sequence[tuple[str, str, str]]) -> str:
 # ---------- The templates of pages, which escape every text
 
 
-@cache
-def load_template(name: str) -> Template:
-    """Return a page's template, which escapes every text."""
+def template_environment(finalize: Callable[[object], object], **syntax: Any) -> Environment:
+    """Make what loads the templates of documents; `finalize` makes a text of each value in them."""
     environment = Environment(
         loader=PackageLoader("svc_analytics.render"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_visible,
+        finalize=finalize,
+        **syntax,
     )
     environment.filters |= {"instant": instant_text, "translated": translated}
+    return environment
+
+
+@cache
+def load_template(name: str) -> Template:
+    """Return a page's template, which escapes every text."""
+    environment = template_environment(_visible)
     environment.globals["families"] = css_families()
     environment.globals["narrow_families"] = css_families("DejaVu Sans Condensed")
     environment.globals["dark_charts"] = dark_styles("figure svg")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import matplotlib as mpl
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Template
 
 from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.texts import escape_invisible
@@ -29,10 +29,10 @@ from svc_analytics.language.catalogue import (
     Language,
     without_marks,
 )
-from svc_analytics.messages import Message, translated
+from svc_analytics.messages import Message
 from svc_analytics.render.document import Document
 from svc_analytics.render.front import foot_text, running_head
-from svc_analytics.render.page import instant_text, page_blocks
+from svc_analytics.render.page import page_blocks, template_environment
 from svc_analytics.render.summary_page import ALL_COINS
 from svc_analytics.render.words import PageWords
 
@@ -245,22 +245,10 @@ def _of_language(statement: Document, facts: dict[str, Any], language: Language)
 
 @cache
 def _template() -> Template:
-    environment = Environment(
-        loader=PackageLoader("svc_analytics.render"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=in_typst,
-        comment_start_string="<#",
-        comment_end_string="#>",
-    )
-    environment.filters |= {
-        "translated": translated,
-        "instant": instant_text,
-        "as_string": as_string,
-        "as_code": lambda value: Typst(str(value)),
-    }
+    syntax = {"comment_start_string": "<#", "comment_end_string": "#>"}
+    environment = template_environment(in_typst, **syntax)
+    environment.filters["as_string"] = as_string
+    environment.filters["as_code"] = lambda value: Typst(str(value))
     return environment.get_template("statement.typ")
 
 
