@@ -72,8 +72,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if is_roomy(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
-    os.environ["SVC_STATE_DIR"] = state = mkdtemp(prefix="svc-state-")  # none writes a real one
-    config.add_cleanup(partial(shutil.rmtree, state, ignore_errors=True))
+    for name in ("SVC_STATE_DIR", "SVC_CACHE_DIR"):  # none reads or writes those of a person
+        os.environ[name] = folder = mkdtemp(prefix=f"{name.lower()}-")
+        config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell began the tests behind itself
         signal.signal(signal.SIGINT, signal.default_int_handler)  # commands of tests hear Ctrl-C
     hypothesis_settings.load_profile("thorough" if is_thorough(config) else "usual")

@@ -30,6 +30,7 @@ def test_each_waits_for_what_its_statement_says(tmp_path, seed):
 
 def test_those_without_a_sealed_month_before_them_are_judged_together(tmp_path, monkeypatch):
     """Each has the state that it has when it is looked at alone, and the next look asks nothing."""
+    monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "cache"))
     seeded = make_seeded_lake(tmp_path / "data", SEVERAL_MONTHS)
     lake, contents = seeded.lake, LakeContents.read(seeded.lake)
     states = month_states(lake, seeded.now, "UTC", "gregorian", contents)

@@ -12,7 +12,9 @@ MANY_MONTHS = 1  # the seed of a lake with records in several months
 
 
 @pytest.fixture
-def seeded(tmp_path) -> Seeded:
+def seeded(tmp_path, monkeypatch) -> Seeded:
+    """A lake of which nothing is cached, whatever tests came before."""
+    monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "cache"))
     return make_seeded_lake(tmp_path / "data", MANY_MONTHS)
 
 

@@ -60,7 +60,7 @@ def copied(name: Hashable, folder: Path, make: Callable[[], T]) -> T:
         return make()
     if name in _made:
         place, found = _made[name]
-        shutil.copytree(place, folder)
+        shutil.copytree(place, folder, dirs_exist_ok=True)
         return cast("T", found)
     found, place = make(), Path(mkdtemp(dir=_shelf[-1]))
     shutil.copytree(folder, place, dirs_exist_ok=True)
