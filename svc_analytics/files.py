@@ -66,7 +66,6 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 @cache
-@cache
 def program_digest() -> str:
     """Return one hash over the program's own files: what has the same one writes the same files."""
     package = Path(__file__).parent

@@ -87,7 +87,8 @@ class EngineWarehouse(Warehouse):
 
     def __init__(self, here: Warehouse, engine: Engine, places: Places, mark: str = "") -> None:
         super().__init__(here._connection, here._lake, here.sources, is_small=False)
-        self.is_large = False  # the engine has memory of its own, and is asked as seldom as can be
+        # The engine has memory of its own, and is asked as seldom as can be.
+        self.is_held = self.is_large = False
         self._engine = engine
         self._row_counts: dict[str, int] = {}  # of kept models, whatever they are of
         self._calls: dict[str, str] = {}  # how each counted model was called

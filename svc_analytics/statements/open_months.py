@@ -18,6 +18,7 @@ from svc_analytics.periods import Period, known_until
 from svc_analytics.render.document import Reason
 from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.statements.finality import find_reasons, read_until
+from svc_analytics.statements.rules import hold_shared
 from svc_analytics.statements.tables import materialize_accepted
 from svc_analytics.warehouse.acknowledgements import Acceptances
 from svc_analytics.warehouse.counting import count
@@ -62,6 +63,8 @@ def _read(
 def _read_findings(warehouse: Warehouse, bounds: Span) -> pa.Table:
     """Read what breaks a blocking rule; of many records one rule after another, in less memory."""
     places = dict(zip(("starts_at", "ends_at"), map(instant_literal, bounds), strict=True))
+    if warehouse.is_held:
+        hold_shared(warehouse, _models())
     queries = [fill(findings_of(rule), places) for rule in _blocking_rules()]
     if not warehouse.is_large:
         queries = [" union all ".join(queries)]

@@ -1,7 +1,7 @@
 """Apply the rules over records and files: to few records together, to many one rule at a time.
 
-One query of all rules takes less time to plan. Of a month of ten million lines it needs more memory
-at once than a query gets; no rule alone does.
+One query of all rules takes less time to plan, and few records are read once for all of them. Of a
+month of ten million lines it needs more memory at once than a query gets; no rule alone does.
 """
 
 from collections import Counter
@@ -20,7 +20,12 @@ from svc_analytics.warehouse.warehouse import Warehouse
 STRETCH = 5_000_000  # records, at least, of the months that a rule about a period is applied to
 _ALWAYS = ("'0001-01-02'", "'9999-12-30'")
 # What several rules read of all records: the sums of each file, and the fee tiers of each day.
-_SHARED = {"stg_contents", "int_fee_rates_within"}
+_SHARED = ("stg_contents", "int_fee_rates_within")
+# What many rules read, in the order in which it is made of one another.
+_HELD = (
+    *("payments", "payout_records", "stg_files", "stg_kept_files", "stg_parents", "stg_spans"),
+    *("stg_quarantine", "int_coverage_gaps", "int_omissions", "int_too_large", *_SHARED),
+)
 _EXCEPTIONS = """
     select check_name, severity, record_id, month, currency, detail, content, seen_at, message
     from {source}
@@ -30,7 +35,9 @@ _EXCEPTIONS = """
 
 def find_exceptions(warehouse: Warehouse, rules: Collection[str] = ()) -> pa.Table:
     """Return the rows of a lake that break a rule, or one of these `rules`, over all time."""
-    if warehouse.is_large and not rules:
+    if warehouse.is_held and not rules:
+        hold_shared(warehouse)
+    elif warehouse.is_large and not rules:
         keep_all_findings(warehouse)
     chosen = [
         fill(findings_within(each), _places(_ALWAYS))
@@ -43,10 +50,21 @@ def find_exceptions(warehouse: Warehouse, rules: Collection[str] = ()) -> pa.Tab
 
 def keep_all_findings(warehouse: Warehouse) -> None:
     """Apply the rules of statements one after another, over all time, for `exceptions` to read."""
-    for model in filter(lambda model: model.name in _SHARED, read_all_models()):
-        query = fill(f"from {model.name}{model.signature}", _places(_ALWAYS))
-        warehouse.keep(model.name, query, {}, model.signature)
+    _hold(warehouse, _SHARED)
     keep_findings(warehouse, [_ALWAYS[0], *_cuts(warehouse), _ALWAYS[1]])
+
+
+def hold_shared(warehouse: Warehouse, models: Collection[str] | None = None) -> None:
+    """Read once what many rules read, as far as it is among these models; None means all."""
+    _hold(warehouse, [name for name in _HELD if models is None or name in models])
+
+
+def _hold(warehouse: Warehouse, names: Sequence[str]) -> None:
+    """Read once what these models yield over all time."""
+    signatures = {model.name: model.signature for model in read_all_models()}
+    for name in names:
+        query = fill(f"from {name}{signatures[name]}", _places(_ALWAYS))
+        warehouse.keep(name, query, {}, signatures[name])
 
 
 def keep_findings(warehouse: Warehouse, bounds: Sequence[str]) -> None:

@@ -48,6 +48,7 @@ from svc_analytics.warehouse.view_builder import (
 )
 
 _SPILLS = "where queries put aside what they have no memory for"
+FEW = 100_000  # records that may be held in memory, once read: at most some hundred MB
 MOST_IN_MEMORY = 500_000  # records of which long answers are in memory: half a gigabyte
 FEW_MODELS = 5  # to make more than so many takes longer than to copy all
 _BATCH = 50_000  # rows of longer ones that are in memory at a time
@@ -79,6 +80,7 @@ class Warehouse:
         self._folder = sources.folder
         self.sources = sources
         self.is_small = is_small  # whether all records fit in little memory
+        self.is_held = sources.rows <= FEW  # whether what is read twice may be held in memory
         # Whether all rules together may need more memory than a query gets.
         self.is_large = sources.rows > MOST_IN_MEMORY
         self.read_to = sources.read_to  # the end of the newest read in UTC microseconds, if any
