@@ -184,6 +184,16 @@ def mutants() -> str:
     return f"{drawn}\n\nOf these {all_rows}, the code of this page still gives {same}."
 
 
+def costs() -> str:
+    """What whole commands cost, in loops of plain Python: now, and in the release before."""
+    now, before = (tested.costs()[name] for name in ("loops", "before"))
+    rows = (
+        (code(name), f"{loops:.1f}", f"{before[name]:.1f}", f"{loops / before[name]:.2f}")
+        for name, loops in now.items()
+    )
+    return table(["command", "now", "before", "now / before"], rows)
+
+
 def table(head: list[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table of cells that are Markdown already."""
     lines = [head, ["---"] * len(head), *([" ".join(cell.split()) for cell in row] for row in rows)]
@@ -205,6 +215,7 @@ def escape(text: str) -> str:
 MAKERS: dict[str, Callable[[], str]] = {
     "checks": checks,
     "commands": commands,
+    "costs": costs,
     "errors": errors,
     "figures": figures,
     "json_output": json_output,

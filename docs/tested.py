@@ -8,6 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.benchmarks import budget  # noqa: E402
 from tests.conftest import EXAMPLES  # noqa: E402
 from tests.faults import test_flips, test_kills  # noqa: E402
 from tests.lake import test_crash_points  # noqa: E402
@@ -55,6 +56,11 @@ def mutants_of_now() -> tuple[int, int]:
         for each in ring.draw(len(rows), 1)
     ]
     return sum(row in now for row in rows), len(rows)
+
+
+def costs() -> dict[str, dict[str, float]]:
+    """Return what whole commands cost, by release and command."""
+    return budget.read_costs()
 
 
 def _functions() -> Counter[str]:

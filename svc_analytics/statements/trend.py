@@ -125,7 +125,7 @@ def read_trend(
     if warehouse:
         return work(warehouse).cast(_schema())
     known_to = [known_until(month, as_of, clock) for month in months]
-    facts = [lake.place, lake.engine, *months, as_of, known_to, accepted.to_pylist()]
+    facts = [lake.merchant_id, lake.engine, *months, as_of, known_to, accepted.to_pylist()]
     made_of = "\n".join(map(str, [program_digest(), *facts]))
     span = (months[0].start, months[-1].end)
     ask = partial(count, lake, used, work, period=span)

@@ -1,19 +1,22 @@
 """What whole commands cost, beside what they cost in the last release.
 
-    python -m tests.benchmarks.budget [--write]
+    python -m tests.benchmarks.budget [--quick] [--beside PYTHON] [--write]
 
 Each figure is the least processor time of three runs, over that of a loop of plain Python in the
 same run: a ratio, which another machine shares roughly. Exits 1 where one has grown by a third.
-`--write` writes `budget.csv` anew, once a release is made.
+`--quick` measures the half that CI does. `--beside` names the Python of an environment that holds
+an older release, which is measured in the same run. `--write` writes `budget.csv` anew, once a
+release is made; a page of the docs shows it.
 """
 
 import csv
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,20 +27,21 @@ from tests.benchmarks.bounds import Bound, tell
 LAST_RELEASE = Path(__file__).with_name("budget.csv")
 RUNS, MOST = 3, 4 / 3  # times what it was
 _LOOP = 5_000_000  # additions: about a third of a second
-_MERCHANT = ("demo", "--months", "12", "--payments", "2000")
-_STATEMENT = ("statement", "2026-10", "--out", "{folder}/forms", "--format")
+_DEMO = "demo, 2,000 payments"
+_STATEMENT = ("statement", "--month", "2026-10", "--out", "{folder}/forms", "--format")
 # In their order: the first one makes the lake that the others read.
 COMMANDS = {
-    "demo, 2,000 payments": _MERCHANT,
+    _DEMO: ("demo", "--months", "12", "--payments", "2000"),
     "--help": ("--help",),
     "sql": ("sql", "select 1"),
     "status": ("status",),
-    "check": ("check",),
     "statement, csv": (*_STATEMENT, "csv"),
+    "check": ("check",),
     "statement, html": (*_STATEMENT, "html"),
     "statement, xlsx": (*_STATEMENT, "xlsx"),
     "statement, pdf": (*_STATEMENT, "pdf"),
 }
+QUICK = [*COMMANDS][:5]
 
 
 def plain_loop() -> float:
@@ -47,12 +51,12 @@ def plain_loop() -> float:
     return time.process_time() - begun
 
 
-def cost(words: tuple[str, ...], folder: Path, environ: Mapping[str, str]) -> float:
+def cost(python: str, words: tuple[str, ...], folder: Path, environ: Mapping[str, str]) -> float:
     """Return the processor time of one command, its children counted, on the lake of a folder."""
     filled = [word.format(folder=folder) for word in words]
     lake = [] if words == ("--help",) else ["--data-dir", str(folder / "lake")]
     before = _of_children()
-    run = [sys.executable, "-m", "svc_analytics", *filled, *lake]
+    run = [python, "-m", "svc_analytics", *filled, *lake]
     subprocess.run(run, env=environ, check=True, capture_output=True)
     return _of_children() - before
 
@@ -73,17 +77,23 @@ def _environment(folder: Path) -> dict[str, str]:
     return own | {name: str(folder / place) for name, place in places.items()}
 
 
-def measure(folder: Path) -> dict[str, float]:
-    """Return what each command costs, in loops; a run before them compiles the modules."""
+def measure(folder: Path, names: Sequence[str], python: str = sys.executable) -> dict[str, float]:
+    """Return what each of these commands costs, in loops; a run before them compiles modules."""
     environ = _environment(folder)
-    for words in COMMANDS.values():
-        cost(words, folder / "first", environ)
+    for name in names:
+        cost(python, COMMANDS[name], folder / "first", environ)
     costs = {}
-    for name, words in COMMANDS.items():
-        runs = 1 if words == _MERCHANT else RUNS
+    for name in names:
         loop = min(plain_loop() for _ in range(RUNS))
-        costs[name] = min(cost(words, folder, environ) for _ in range(runs)) / loop
+        costs[name] = min(_costs(python, name, folder, environ)) / loop
     return costs
+
+
+def _costs(python: str, name: str, folder: Path, environ: Mapping[str, str]) -> Iterator[float]:
+    for _ in range(RUNS):
+        if name == _DEMO:
+            shutil.rmtree(folder / "lake", ignore_errors=True)
+        yield cost(python, COMMANDS[name], folder, environ)
 
 
 def compared(costs: Mapping[str, float], before: Mapping[str, float]) -> list[Bound]:
@@ -94,29 +104,42 @@ def compared(costs: Mapping[str, float], before: Mapping[str, float]) -> list[Bo
     ]
 
 
-def read_costs() -> dict[str, float]:
-    """Read what each command cost in the last release, in loops."""
+def read_costs() -> dict[str, dict[str, float]]:
+    """Read what each command costs in loops, by column: now, and in older releases."""
     with LAST_RELEASE.open(newline="", encoding="utf-8") as file:
-        return {row["command"]: float(row["loops"]) for row in csv.DictReader(file)}
+        rows = [*csv.DictReader(file)]
+    columns = [name for name in rows[0] if name != "command"]
+    return {
+        name: {row["command"]: float(row[name]) for row in rows if row[name]} for name in columns
+    }
 
 
-def write_costs(costs: Mapping[str, float]) -> None:
-    """Write what each command costs, for the next release."""
+def write_costs(costs: Mapping[str, Mapping[str, float]]) -> None:
+    """Write what each command costs, for the next release and for the page."""
     with LAST_RELEASE.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["command", "loops"])
-        writer.writerows([name, f"{figure:.2f}"] for name, figure in costs.items())
+        writer.writerow(["command", *costs])
+        for name in COMMANDS:
+            writer.writerow(
+                [name, *(f"{of[name]:.2f}" if name in of else "" for of in costs.values())]
+            )
 
 
 @click.command()
+@click.option("--quick", "is_quick", is_flag=True, help="Measure the half that CI does.")
+@click.option("--beside", metavar="PYTHON", help="Of an environment that holds an older release.")
 @click.option("--write", "is_written", is_flag=True, help="Write budget.csv anew.")
-def main(*, is_written: bool) -> None:
+def main(*, is_quick: bool, beside: str | None, is_written: bool) -> None:
     """Tell what each command costs beside the last release."""
+    before = read_costs()
+    names = QUICK if is_quick else [*COMMANDS]
     with TemporaryDirectory() as folder:
-        costs = measure(Path(folder))
+        costs = {"loops": measure(Path(folder) / "own", names)}
+        if beside:
+            costs["before"] = measure(Path(folder) / "beside", names, beside)
     if is_written:
-        write_costs(costs)
-    tell(compared(costs, read_costs()))
+        write_costs(before | costs)
+    tell(compared(costs["loops"], before["loops"]))
 
 
 if __name__ == "__main__":
