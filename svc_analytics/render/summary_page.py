@@ -41,7 +41,6 @@ _MADE_OF = {
 }
 _WORTH = "usd_exposure"
 _NET = ("usd_net_settlement", "usd_rail_movement")  # the first of its parts, less the others
-_OF_TRENDS = tuple(name for name in _MADE_OF if read_figures()[name].column)
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,9 @@ def _added(coin: str, rows: Sequence[Row]) -> dict[str, Any]:
     own = [row for row in rows if row["currency"] == coin]
     counts = {name: [row.get(name) for row in own] for pair in PRICED for name in pair}
     sums = {
-        name: [row.get(name) for row in own if not _is_unpriced(row, name)] for name in _OF_TRENDS
+        name: [row.get(name) for row in own if not _is_unpriced(row, name)]
+        for name in _MADE_OF
+        if read_figures()[name].column
     }
     added = {name: _sum(values, operator.add) for name, values in counts.items()}
     return {"currency": coin} | added | {name: _sum(sums[name], EXACT.add) for name in sums}

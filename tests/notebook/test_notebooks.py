@@ -4,7 +4,6 @@ The lab opens copies, never files of a clone.
 """
 
 import ast
-import asyncio
 import json
 import re
 import shutil
@@ -25,6 +24,7 @@ from svc_analytics.notebook import runner
 from svc_analytics.notebook.runner import working_folder
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
+from tests.support.loops import LoopApart
 from tests.support.prepared import extracted
 from tests.support.rings import rings
 
@@ -114,8 +114,9 @@ def test_a_notebook_runs_inside_a_running_event_loop(tmp_path):
     async def run() -> None:
         runner.run_notebook(path, {"DATA_DIR": str(tmp_path / "none")})
 
-    with pytest.raises(runner.NotebookFailed, match="failed: NoLake: no lake in"):
-        asyncio.run(run())
+    failure = pytest.raises(runner.NotebookFailed, match="failed: NoLake: no lake in")
+    with LoopApart() as loop, failure:
+        loop.run(run())
 
 
 def test_a_notebook_of_no_month_takes_none(desk):

@@ -1,6 +1,5 @@
 """A small merchant of one test's own, to write to, and what most tests do with it."""
 
-import asyncio
 import html
 import json
 import re
@@ -8,6 +7,7 @@ import re
 import httpx
 
 from svc_analytics.sandbox import Clock, Console, Refusal, Scenario, Service, seed
+from tests.support.loops import LoopApart
 
 
 def refused(operation, *arguments, **named):
@@ -107,13 +107,13 @@ class InProcess(httpx.BaseTransport):
 
     def __init__(self, app):
         self._app = httpx.ASGITransport(app, raise_app_exceptions=False)
-        self._runner = asyncio.Runner()
+        self._loop = LoopApart()
 
     def handle_request(self, request):
-        return self._runner.run(self._send(request))
+        return self._loop.run(self._send(request))
 
     def close(self):
-        self._runner.close()
+        self._loop.close()
 
     async def _send(self, request):
         answer = await self._app.handle_async_request(request)

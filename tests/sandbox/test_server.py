@@ -1,6 +1,5 @@
 """The service over HTTP: routes, envelopes, faults on demand, and its very bytes."""
 
-import asyncio
 import json
 import re
 import socket
@@ -15,6 +14,7 @@ from svc_analytics.sandbox import Behaviour, Service, serve, write_env_file
 from svc_analytics.sandbox.app import MAX_BODY, create_app
 from svc_analytics.sandbox.routes import PREFIX, ROUTES
 from tests.sandbox.shop import answered
+from tests.support.loops import LoopApart
 
 NO_KEY = {"authorization": "none"}
 
@@ -134,7 +134,8 @@ def test_server_runs_beside_an_event_loop(service):
         with serve(service) as running:
             return httpx.get(f"{running.base_url}{PREFIX}/me", headers=NO_KEY).status_code
 
-    assert asyncio.run(cell()) == 401
+    with LoopApart() as loop:
+        assert loop.run(cell()) == 401
 
 
 def test_port_in_use_is_told(live, service):

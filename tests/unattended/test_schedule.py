@@ -242,7 +242,8 @@ def test_without_systemd_a_line_of_a_crontab_is_printed(folder, systemd, run, mo
     """cron ends a command at a percent sign, and has none of this environment."""
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", SECRET)
-    monkeypatch.delenv("SVC_STATE_DIR")
+    for name in ("SVC_STATE_DIR", "SVC_CACHE_DIR"):
+        monkeypatch.delenv(name)
     done = run("schedule", "install")
     assert done.code == 3 and "put into .env what this one has: SVC_RECEIPT_SECRETS" in done.err
     times, _, command = done.out.partition("  ")
