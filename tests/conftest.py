@@ -72,6 +72,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if is_roomy(MEMORY):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    # As users have it: else each command that tests start compiles the package anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     for name in ("SVC_STATE_DIR", "SVC_CACHE_DIR"):  # none reads or writes those of a person
         os.environ[name] = folder = mkdtemp(prefix=f"{name.lower()}-")
         config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
