@@ -2,9 +2,9 @@
 
 Tables are Arrow tables or the frames that `lake.sql` returns. A float is a position in
 the picture and nothing else: numbers that are read as text are written from decimals.
-Texts of percentages and of USD are rounded half up to 2 places. Every scale of amounts
-holds its zero, amounts of two coins have two axes, and what differs in colour differs in hatching,
-lightness or marker too, so that a grey print can be read.
+Texts of percentages and of USD are rounded half up to 2 places, of coins to six digits. Every
+scale of amounts holds its zero, amounts of two coins have two axes, and what differs in colour
+differs in hatching, lightness or marker too, so that a grey print can be read.
 """
 
 from svc_analytics.charts.bridge import usd_bridge, usd_change

@@ -31,11 +31,10 @@ from svc_analytics.charts.axes import (
     signed_bars,
 )
 from svc_analytics.charts.palette import INK, PAPER, SERIES, shade
-from svc_analytics.charts.words import apart, in_line, percent, period_name, sentences
+from svc_analytics.charts.words import apart, in_line, percent, period_name, sentences, six_digits
 from svc_analytics.formatting.status_line import RUNNING, status_line_of
 from svc_analytics.instants import to_micros
 from svc_analytics.messages import Message, translated
-from svc_analytics.money import format_amount, group_digits
 from svc_analytics.periods import clock_of
 from svc_analytics.warehouse.figures import label_of
 
@@ -81,7 +80,7 @@ def _moved(rows: list[Row], currency: str) -> str:
     closing = rows[-1]["closing"] if rows else None
     if opening is None or closing is None:
         return ""
-    texts = [group_digits(format_amount(value)) for value in (opening, closing)]
+    texts = [six_digits(value) for value in (opening, closing)]
     return Message("chart.position_moved", opening=texts[0], closing=texts[1], coin=currency)
 
 
@@ -118,11 +117,10 @@ def _best(known: list[tuple[int, Decimal]], currency: str) -> str:
     if len(known) < 2:
         return ""
     day, value = max(known, key=lambda pair: pair[1])
-    amount = group_digits(format_amount(value))
-    names = {"day": f"{date.fromordinal(day):%Y-%m-%d}", "amount": amount, "coin": currency}
+    names = {"day": f"{date.fromordinal(day):%Y-%m-%d}", "coin": currency}
     below = sum(value < 0 for _, value in known)
     return sentences(
-        Message("chart.best_day", count=len(known), **names),
+        Message("chart.best_day", count=len(known), amount=six_digits(value), **names),
         Message("chart.days_below", count=below) if below else "",
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from svc_analytics.errors import ConfigError
 from svc_analytics.language.catalogue import ENGLISH, Language, isolate
 from svc_analytics.messages import joined
-from svc_analytics.money import group_digits
+from svc_analytics.money import format_amount, group_digits
 from svc_analytics.periods import CALENDARS, GREGORIAN, JALALI, read_label
 
 if TYPE_CHECKING:
@@ -67,6 +67,17 @@ def cents(value: Decimal) -> str:
     '70,251.36'
     """
     return group_digits(format(value.quantize(Decimal("0.01"), context=ROUNDED), "f"))
+
+
+def six_digits(amount: Decimal) -> str:
+    """Write an amount of a coin in six digits, or its whole part, rounded half up.
+
+    >>> six_digits(Decimal("0.627379542862185491")), six_digits(Decimal("350651612.7279"))
+    ('0.62738', '350,651,613')
+    """
+    places = min(max(5 - amount.adjusted(), 0), 18)
+    rounded = amount.quantize(Decimal(1).scaleb(-places), context=ROUNDED)
+    return group_digits(format_amount(rounded))
 
 
 def tick_text(text: str, language: Language, between: str) -> str:

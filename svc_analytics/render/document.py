@@ -23,6 +23,7 @@ from svc_analytics.warehouse.figures import in_sentence
 Hashes = Mapping[str, str]  # of tables that were just written as CSV, by name
 
 UNFINISHED = "reason.unfinished"  # the code of a period that is running
+NOT_CLOSED = "not closed"
 
 
 @dataclass(frozen=True)
@@ -205,10 +206,17 @@ def status_word(statement: Document) -> str:
     return statement.state.word if statement.state else statement.status
 
 
+def status_badge(statement: Document) -> str:
+    """Return the status as the head of a form has it: what is due or late is not closed."""
+    is_waiting = statement.state and statement.state.kind in ("due", "late")
+    return NOT_CLOSED if is_waiting else status_word(statement)
+
+
 def status_look(statement: Document) -> str:
-    """Return how the status looks on a page: sealed, changed, provisional or final."""
-    state = sealed_state(statement)
-    return state.kind if state else statement.status
+    """Return how the status looks on a page: sealed, changed, open, or final if it has no state."""
+    if not statement.state:
+        return "open" if statement.reasons else statement.status
+    return statement.state.kind if statement.state.is_sealed else "open"
 
 
 def status_text(statement: Document) -> Message:

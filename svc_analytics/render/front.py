@@ -114,6 +114,10 @@ def page_symbols(language: Language) -> str:
 
 
 NOT_MEANINGFUL = "n/m"
+UNCLEAR = (
+    "n/m: no meaningful change, for some records have no USD value, or the figure before is zero "
+    "or of the other sign."
+)
 # What stands in the band, with what it is called there.
 TILES = {
     "usd_net_sales": "Sales after fees",
@@ -141,6 +145,11 @@ class Tile:
     lines: Sequence[str]  # the points of its line, in pieces where a month is unknown
     end: tuple[str, str] | None  # the last point
     external: Cell | None = None  # the same in another currency, where it was asked for
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether its change has no meaning."""
+        return self.change == NOT_MEANINGFUL
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -21,14 +21,15 @@ from svc_analytics.render.document import (
     document_status_line,
     proof_statuses,
     sealed_state,
+    status_badge,
     status_look,
     status_note,
-    status_word,
     unknown_lines,
 )
 from svc_analytics.render.figures import definition_groups, meaning
 from svc_analytics.render.findings import CHECKS, describe_balances, shown_findings
 from svc_analytics.render.front import (
+    UNCLEAR,
     Band,
     foot_of,
     front_lines,
@@ -44,6 +45,9 @@ from svc_analytics.warehouse.figures import in_sentence
 from svc_analytics.webhooks.reconcile import describe
 
 MOST_CHARTED = 8  # coins
+ACROSS = (
+    9.0  # inches that charts as wide as the text are drawn for, wider than a sheet, less a page
+)
 MOST_REASONS = 3  # in the head; the others are told further below
 LINE_COLUMNS = (
     *("line_no", "occurred_at_local", "kind", "reference_id", "receipt_no", "currency"),
@@ -64,10 +68,10 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class ChartSvg:
-    """A chart as an `<svg>` element, its width in inches, and its name for who does not see it."""
+    """A chart as an `<svg>`, its share of the width of the text, and its name in words."""
 
     svg: str
-    width: float
+    share: float
     title: str
 
 
@@ -94,7 +98,9 @@ def page_blocks(
         "status_line": status_line.text,
         "head": _head(statement, facts, language),
         "band": Band(tables.summary_page, status_line.is_running(statement.period.label)),
-        "charts": _charts(tables, language),
+        "unclear": UNCLEAR,
+        "charts": [*_charts_of_all(tables, language)],
+        "daily_charts": [*_daily_charts(tables, language)],
         "charted": MOST_CHARTED,
         "coins": statement.tables["summary"].num_rows,
         "cohorts": list(tables.cohorts()),
@@ -143,7 +149,7 @@ def _head(statement: Document, facts: dict[str, Any], language: Language) -> dic
         "title": period.title,
         "bounds": period.local_bounds,
         "is_local": (period.zone, period.calendar) != ("UTC", GREGORIAN),
-        "status": status_word(statement),
+        "status": status_badge(statement),
         "look": status_look(statement),
         "rests": "" if reasons and not state else status_note(statement),
         "is_settled": bool(state and state.kind == "sealed" and not reasons),
@@ -191,28 +197,29 @@ def _open_part(tables: StatementTables) -> str:
     return "" if is_whole else tables.why
 
 
-def _charts(tables: StatementTables, language: Language) -> list[tuple[str, list[ChartSvg]]]:
-    """Return the charts of all coins together, then the days of each coin."""
+def _charts_of_all(tables: StatementTables, language: Language) -> Iterator[ChartSvg]:
+    """Yield the charts of all coins together."""
     known = tables.statement.tables
-    currencies = [str(coin) for coin in known["summary"]["currency"].to_pylist()]
-    if not currencies:
-        return []
-    height = 0.9 + 0.25 * len(currencies)
-    exposure = partial(charts.usd_exposure, table=tables.source("summary"))
-    together = [_chart(tables, "exposure", exposure, (7.2, height), language)]
+    if not (coins := known["summary"].num_rows):
+        return
     if name := year_name(known):
         year = partial(charts.usd_year, table=tables.source(name))
-        width = 4.3 if TREND in known else 7.2  # the bridge stands beside it
-        together.insert(0, _chart(tables, "year", year, (width, 2.6), language))
+        width = 0.6 * ACROSS if TREND in known else ACROSS  # the bridge stands beside it
+        yield _chart(tables, "year", year, (width, 2.8), language)
     if TREND in known:
         bridge = partial(charts.usd_bridge, table=bridge_table(known, tables.statement.period))
-        together.insert(1, _chart(tables, "bridge", bridge, (2.9, 2.6), language))
+        yield _chart(tables, "bridge", bridge, (0.4 * ACROSS, 2.8), language)
+    exposure = partial(charts.usd_exposure, table=tables.source("summary"))
+    yield _chart(tables, "exposure", exposure, (ACROSS, 0.9 + 0.25 * coins), language)
+
+
+def _daily_charts(tables: StatementTables, language: Language) -> Iterator[ChartSvg]:
+    """Yield a chart of the days of each coin, two beside each other."""
     daily = partial(charts.net_settlement_daily, table=tables.source("daily"))
-    days = [
-        _chart(tables, f"c{place}", partial(daily, currency=coin), (3.55, 2.1), language, coin)
-        for place, coin in enumerate(currencies[:MOST_CHARTED])
-    ]
-    return [("All coins", together), ("Each coin by day", days)]
+    coins = map(str, tables.statement.tables["summary"]["currency"].to_pylist()[:MOST_CHARTED])
+    for place, coin in enumerate(coins):
+        of_coin = partial(daily, currency=coin)
+        yield _chart(tables, f"c{place}", of_coin, (0.5 * ACROSS, 2.2), language, coin)
 
 
 def _chart(
@@ -228,7 +235,7 @@ def _chart(
     chart = Message(_TITLES.get(name, "{FIGURE} by day, {coin}"), **figure)
     caption = Message("part.chart", chart=chart, standing=translated(tables.status_line.text))
     drawn = draw_svg(name, draw, caption, Look(size, language=language))
-    return ChartSvg(drawn, size[0], language.text(caption))
+    return ChartSvg(drawn, size[0] / ACROSS, language.text(caption))
 
 
 def _spans(spans: Sequence[tuple[str, str, str]]) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 
 from jinja2.filters import do_forceescape as escape, do_mark_safe as as_html
 
@@ -32,10 +33,12 @@ _FOREIGN = re.compile(r"([+-]?[A-Za-z0-9_](?:[A-Za-z0-9_ .,:/%&'@#+*=-]*[A-Za-z0
 _OWN_NUMBER = re.compile(
     rf"[{LEFT_TO_RIGHT}{RIGHT_TO_LEFT}][^{END}]*{END}|(?<![\w.,-])(?P<own>[0-9]+)(?![\w.,-]*\w)"
 )
-_GAP, _WHOLE = re.compile(r"(?<=\d) (?=\d)"), "\N{NO-BREAK SPACE}"  # a day and its time: one line
+# In one line: a day and its time, and a day and the same one of the other calendar.
+_GAP, _WHOLE, _BEHIND = re.compile(r"(?<=\d) (?=\d)"), "\N{NO-BREAK SPACE}", " ("
 _LINE = 60  # letters: of a longer text in two languages, the second stands below
 _AND = as_html(f'<span class="and">{BETWEEN}</span>')  # not shown where the second stands below
 _ISOLATED = as_html('<bdi dir="ltr">{}</bdi>')
+_UNBROKEN = as_html('<bdi dir="ltr" class="number">')  # a day that breaks within is read backwards
 _FOREIGN_NAME = as_html("<bdi>{}</bdi>")
 
 
@@ -138,13 +141,17 @@ class PageWords:
     def _elements(self, text: str) -> str:
         """Return a text as HTML: its marks as elements, what runs to the right isolated."""
         html, depth = as_html(""), [self.language.direction == "rtl"]
-        for piece in _MARKS.split(text):
+        pieces = _MARKS.split(text)
+        for piece, behind in zip_longest(pieces, pieces[1:], fillvalue=""):
             if piece in self._marks:
-                html += self._marks[piece]
+                is_whole = piece == LEFT_TO_RIGHT and is_number(behind)
+                html += _UNBROKEN if is_whole else self._marks[piece]
                 if piece == END:
                     depth.pop()
                 else:
                     depth.append(piece == RIGHT_TO_LEFT)
+            elif piece == _BEHIND:
+                html += escape(_BEHIND.replace(" ", _WHOLE))
             else:
                 html += self._within(piece) if depth[-1] else escape(_GAP.sub(_WHOLE, piece))
         return html

@@ -116,6 +116,12 @@ def test_each_sheet_names_the_merchant_and_the_month_on_paper(book):
     assert book["Statement"].print_title_rows and book["Statement"].print_area
 
 
+def test_paper_has_what_people_read_and_no_list_of_single_records(book):
+    """Nor is there a sheet of a table without a row: here of receipts' findings."""
+    assert book["Days"].print_area and not book["Movements"].print_area
+    assert "Findings" not in book.sheetnames and all(sheet.max_row > 2 for sheet in book)
+
+
 @pytest.mark.parametrize(
     ("value", "kind", "is_marked"),
     [

@@ -109,7 +109,7 @@ def _write_workbook(compared: Compared, folder: Path) -> None:
         if compared.moved:
             write_moved(pen, compared.shown.title, compared.moved, status_line)
         for name, table in compared.sheets.items():
-            write_table(pen, label(name), table, status_line, compared.zone)
+            write_table(pen, label(name), table, status_line, compared.zone, is_printed=True)
 
 
 _FORMS: dict[str, Callable[[Compared, Path], None]] = {

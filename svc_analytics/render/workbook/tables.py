@@ -69,9 +69,9 @@ def write_table(
     status_line: StatusLine,
     zone: str,
     *,
-    printed: int | None = None,
+    is_printed: bool,
 ) -> None:
-    """Write a table as a sheet, its first `printed` columns one page wide."""
+    """Write a table as a sheet; one that `is_printed` is one page wide on paper."""
     sheet = pen.sheet(name)
     fields = [field for field in table.schema if field.name != MESSAGE_COLUMN]
     whole = SheetRows(pen, sheet, table, status_line, _longest(table))
@@ -90,7 +90,7 @@ def write_table(
             for place, write in enumerate(writers):
                 write(index, row + index, place)
         row += rows.num_rows
-    _set_up(sheet, table, columns, table.column_names[:printed])
+    _set_up(sheet, table.num_rows, columns, is_printed=is_printed)
     set_up_print(pen, sheet, status_line, is_wide=True)
     sheet.repeat_rows(0, HEAD)
 
@@ -202,17 +202,14 @@ def _longest(table: pa.Table) -> dict[str, int]:
     return longest
 
 
-def _set_up(
-    sheet: Any, table: pa.Table, columns: Sequence[_ColumnLayout], printed: Sequence[str]
-) -> None:
-    """Freeze the head, filter by it, and print some columns."""
-    rows, names = table.num_rows, [column.field.name for column in columns]
+def _set_up(sheet: Any, rows: int, columns: Sequence[_ColumnLayout], *, is_printed: bool) -> None:
+    """Freeze the head, filter by it, and print the sheet, or leave it out on paper."""
+    names = [column.field.name for column in columns]
     first = [place for place, name in enumerate(names[:3]) if name == "currency"]
     sheet.freeze_panes(HEAD + 1, first[0] + 1 if first else 1)
-    if names:
-        last = max(place for place, name in enumerate(names) if name in printed)
-        sheet.autofilter(HEAD, 0, max(HEAD + rows, HEAD + 1), len(names) - 1)
-        sheet.print_area(0, 0, HEAD + rows, last)
+    sheet.autofilter(HEAD, 0, max(HEAD + rows, HEAD + 1), len(names) - 1)
+    if is_printed:
+        sheet.print_area(0, 0, HEAD + rows, len(names) - 1)
 
 
 def set_up_print(pen: CellWriter, sheet: Any, status_line: StatusLine, *, is_wide: bool) -> None:

@@ -27,6 +27,7 @@ from svc_analytics.render.document import (
     Document,
     document_status_line,
     proof_statuses,
+    status_badge,
     status_note,
     status_word,
     unknown_lines,
@@ -43,8 +44,9 @@ from svc_analytics.warehouse.figures import definitions_table, label_of
 SHEET_ROWS = 1_048_574  # below the caption and the head
 # The tables that a reader wants first, by the names of their sheets.
 _FIRST = {CHECKS: "Findings", "daily": "Days", "lines": "Movements"}
-# What of a movement is printed; its other columns stand behind.
-_PRINTED = (
+_IN_PRINT = (CHECKS, "daily")  # not the lists of single records, which take a hundred sheets
+# What of a movement is read first; its other columns stand behind.
+_FIRST_OF_LINES = (
     *("line_no", "occurred_at_local", "kind", "reference_id", "receipt_no", "currency"),
     *("gross", "fee", "net", "running_position", "flags"),
 )
@@ -80,22 +82,23 @@ def _write_tables(
     pen: CellWriter, statement: Document, names: list[str], status_line: StatusLine
 ) -> None:
     for name in names:
-        table, printed = _in_order(name, statement.tables[name])
-        for number, start in enumerate(range(0, max(table.num_rows, 1), SHEET_ROWS), 1):
+        table = _in_order(name, statement.tables[name])
+        for number, start in enumerate(range(0, table.num_rows, SHEET_ROWS), 1):
             sheet = sheet_name(_FIRST.get(name, label(name)), number)
             part = table.slice(start, SHEET_ROWS)
-            write_table(pen, sheet, part, status_line, statement.period.zone, printed=printed)
+            is_printed, zone = name in _IN_PRINT, statement.period.zone
+            write_table(pen, sheet, part, status_line, zone, is_printed=is_printed)
 
 
-def _in_order(name: str, table: pa.Table) -> tuple[pa.Table, int | None]:
-    """Return a table with the columns to print first, and how many these are."""
+def _in_order(name: str, table: pa.Table) -> pa.Table:
+    """Return a table with the columns to read first before the others."""
     if name == CHECKS:
-        return shown_findings(table), None
+        return shown_findings(table)
     if name != "lines":
-        return table, None
-    first = [column for column in _PRINTED if column in table.column_names]
+        return table
+    first = [column for column in _FIRST_OF_LINES if column in table.column_names]
     others = [column for column in table.column_names if column not in first]
-    return table.select([*first, *others]), len(first)
+    return table.select([*first, *others])
 
 
 def sheet_name(title: str, number: int) -> str:
@@ -197,7 +200,7 @@ def _write_statement(
     )
     title = Message("Statement {PERIOD}", period=translated(statement.period.title))
     row = page.write_head(title, [names, read])
-    row = page.write_lines(row, [status_word(statement)], bold=True, font_size=14)
+    row = page.write_lines(row, [status_badge(statement)], bold=True, font_size=14)
     lines = [status_note(statement), *unknown_lines(facts), *describe_pricing(statement.tables)]
     row = page.write_lines(row, [*lines, *front_lines(statement)]) + 1
     heads = page.write_tables(row, _adds, [_MEANINGS])
