@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from svc_analytics.arguments import check, check_path
 from svc_analytics.closing.close import close
-from svc_analytics.closing.month_states import LakeContents, keep_results
+from svc_analytics.closing.month_states import LakeContents, keep_results, with_state
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import STATEMENTS
 from svc_analytics.closing.stated import statement
@@ -22,6 +22,7 @@ from svc_analytics.extraction.plan import OnPage
 from svc_analytics.extraction.update import page_bar
 from svc_analytics.files import PRIVATE, make_folder
 from svc_analytics.formatting.texts import counted
+from svc_analytics.instants import now
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month_of
@@ -82,7 +83,9 @@ def run_demo(
     # What the close found holds where its lake lies now: no byte of it is another.
     moved, contents = replace(closed, folder=folder), {closed.label: LakeContents.read(lake)}
     keep_results(lake, contents, [moved])
-    return statement(lake, closed.label), folder
+    made = closed.statement
+    new = with_state(lake, made, now()) if made else statement(lake, closed.label)
+    return new, folder
 
 
 def _play(

@@ -137,6 +137,8 @@ def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResul
         closed = neighbours.say_unmet(_close(job, period, doubts), job.places(period), lake)
         keep_results(lake, job.contents, [closed])
         keep_chain(lake)
+        if sealed := job.shown.get(closed.seal or ""):
+            closed = replace(closed, statement=sealed.statement)
         closed = _marked(job, closed, Signer(lake, options["sign"]), Stamper(lake.storage))
         return closed.with_notes([*job.notes, *unchecked(job.settings, closed)]).logged()
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from svc_analytics.config import Settings
+    from svc_analytics.statements.statement import Statement
 
 State = Literal["sealed", "unchanged", "unproven", "restated", "provisional", "waiting"]
 _OUTCOMES: dict[State, str] = {
@@ -60,6 +61,8 @@ class CloseResult(Displayable):
     signed_by: str | None = None  # the fingerprint of the key, where it was to be signed
     is_stamped: bool = False  # by the authority that the settings name
     doubt: Message | None = None  # its lake is not the one that this machine knew
+    # What was just sealed of a single month, for who shows it next: it need not be made again.
+    statement: Statement | None = field(default=None, repr=False, compare=False)
 
     @property
     def needs_attention(self) -> bool:
