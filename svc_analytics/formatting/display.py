@@ -41,7 +41,7 @@ from svc_analytics.messages import Message, translated
 
 MOST_ROWS = 50
 _TO_OPEN = "These tables open in a notebook, and on the page that --out writes."
-_HIDES_DIGITS = f"{ROUNDED} rounded for display; every digit:"
+_HIDES_DIGITS = f"{ROUNDED} rounded, so a sum may miss by its last digit; every digit:"
 POINTED = f"{_HIDES_DIGITS} point at it, or exact=True"
 _TYPED = f"{_HIDES_DIGITS} --exact, in Python exact=True"  # a terminal has nothing to point at
 
@@ -150,17 +150,20 @@ def _unbroken(text: str) -> int:
     return max(min(len(text), _LINE), *map(len, text.split() or [""]))
 
 
-def table_text(table: DisplayTable) -> str:
+def table_text(table: DisplayTable, *, is_wide: bool = False) -> str:
     """Write a table for a terminal, its title and caption above, its notes below.
 
-    Where the terminal is narrow long texts are broken, and then columns stand in blocks.
+    Unless it may be wide, long texts are broken where the terminal is narrow, and then columns
+    stand in blocks.
     """
     above = map(wrapped, filter(None, [table.title, single_line(table.caption)]))
-    blocks = "\n\n".join(_block(table, *each) for each in _blocks(table))
+    blocks = "\n\n".join(
+        _block(table, *each) for each in _blocks(table, None if is_wide else terminal_width())
+    )
     return "\n".join([*above, blocks, *map(wrapped, table.notes(_TYPED))])
 
 
-def _blocks(table: DisplayTable) -> list[tuple[list[int], list[int]]]:
+def _blocks(table: DisplayTable, room: int | None) -> list[tuple[list[int], list[int]]]:
     """Return the columns of each block, and how wide they are: all in one, if there is room.
 
     The first column stands in each: it says what the others are of.
@@ -168,7 +171,6 @@ def _blocks(table: DisplayTable) -> list[tuple[list[int], list[int]]]:
     columns = list(zip(table.header, *table.rows, strict=True))
     widths = [max(map(len, map(_plain_text, column))) for column in columns]
     least = [max(_unbroken(head), *map(_least, cells), 1) for head, *cells in columns]
-    room = terminal_width()
     if room is None:
         return [([*range(len(widths))], widths)]
     while _width(widths) > room and (gives := max(map(int.__sub__, widths, least))) > 0:
