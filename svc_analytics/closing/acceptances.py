@@ -40,6 +40,7 @@ _WEIGHTS = {True: "blocks the close", False: "note"}
 _LEFT_OUT = (
     "This {RECORD} of {AMOUNT} {COIN} will not be counted. Accept only if it is not your money."
 )
+_IS_LEFT_OUT = "Accepted. This {RECORD} of {AMOUNT} {COIN} is not counted."
 _NO_FIGURE = (
     "No figure changes by it: the finding stays listed, as accepted, and no longer keeps a month "
     "from being final."
@@ -87,13 +88,22 @@ class Finding:
     @property
     def effect(self) -> Message:
         """What accepting it does to the money: its record is left out, or nothing changes."""
-        if self.check not in LEFT_OUT:
-            return Message(_NO_FIGURE)
+        return self._of_record(_LEFT_OUT) if self.check in LEFT_OUT else Message(_NO_FIGURE)
+
+    @property
+    def outcome(self) -> Message:
+        """What became of it when a person accepted it."""
+        if self.check in LEFT_OUT:
+            return self._of_record(_IS_LEFT_OUT)
+        return Message("Accepted. It no longer keeps a month from being final.")
+
+    def _of_record(self, sentence: str) -> Message:
+        """Say it of its record: which, how much, in what coin."""
         known = getattr(without_remark(self.detail), "values", {})
         record, amount, coin = (
             translated(single_line(str(known.get(place, text)))) for place, text in _UNKNOWN.items()
         )
-        return Message(_LEFT_OUT, record=record, amount=amount, coin=coin)
+        return Message(sentence, record=record, amount=amount, coin=coin)
 
     @property
     def cells(self) -> list[str]:

@@ -30,7 +30,7 @@ _OUTCOMES: dict[State, str] = {
     "unchanged": "{label} was sealed before and is unchanged, as {seal}: {folder}",
     "unproven": "{label} was sealed before as {seal}, and not all of it is proven: {folder}",
     "restated": "{label} restated as version {version}, sealed as {seal}: {folder}",
-    "provisional": "{label} is provisional and not sealed: {folder}",
+    "provisional": "{label} was not closed; its figures so far: {folder}",
     "waiting": "{label} is not closed",
 }
 _UNCHECKED_RECEIPTS = (

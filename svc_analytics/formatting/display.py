@@ -43,7 +43,7 @@ MOST_ROWS = 50
 _TO_OPEN = "These tables open in a notebook, and on the page that --out writes."
 _HIDES_DIGITS = f"{ROUNDED} rounded, so a sum may miss by its last digit; every digit:"
 POINTED = f"{_HIDES_DIGITS} point at it, or exact=True"
-_TYPED = f"{_HIDES_DIGITS} --exact, in Python exact=True"  # a terminal has nothing to point at
+_EVERY_DIGIT = "--exact, in Python exact=True"  # a terminal has nothing to point at
 
 _GAP = 2  # letters between columns
 _LINE = 24  # letters of a text that is broken into lines, if it is long
@@ -150,7 +150,9 @@ def _unbroken(text: str) -> int:
     return max(min(len(text), _LINE), *map(len, text.split() or [""]))
 
 
-def table_text(table: DisplayTable, *, is_wide: bool = False) -> str:
+def table_text(
+    table: DisplayTable, *, is_wide: bool = False, every_digit: str = _EVERY_DIGIT
+) -> str:
     """Write a table for a terminal, its title and caption above, its notes below.
 
     Unless it may be wide, long texts are broken where the terminal is narrow, and then columns
@@ -160,7 +162,7 @@ def table_text(table: DisplayTable, *, is_wide: bool = False) -> str:
     blocks = "\n\n".join(
         _block(table, *each) for each in _blocks(table, None if is_wide else terminal_width())
     )
-    return "\n".join([*above, blocks, *map(wrapped, table.notes(_TYPED))])
+    return "\n".join([*above, blocks, *map(wrapped, table.notes(f"{_HIDES_DIGITS} {every_digit}"))])
 
 
 def _blocks(table: DisplayTable, room: int | None) -> list[tuple[list[int], list[int]]]:

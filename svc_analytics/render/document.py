@@ -15,7 +15,7 @@ from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message, clauses, listed, stored_text, translated
 from svc_analytics.periods import GREGORIAN, Period, month_of
-from svc_analytics.proofs.statuses import Status
+from svc_analytics.proofs.statuses import LACKING, Status
 from svc_analytics.render.external import ExternalFigures
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.warehouse.figures import in_sentence
@@ -192,12 +192,19 @@ def proof_statuses(statement: Document) -> tuple[Status, ...]:
 
 
 def proof_lines(statement: Document) -> list[Message]:
-    """Return the four statuses of a sealed statement as lines; none of any other."""
+    """Return the four statuses of a sealed statement as lines; none of any other.
+
+    What is neither signed nor stamped says so in one line.
+    """
     statuses = proof_statuses(statement)
-    return [
+    lacking = [each for each in statuses if getattr(each.text, "code", "") in LACKING]
+    is_bare = len(lacking) == len(LACKING)
+    lines = [
         Message("proof.line", name=translated(each.name), text=translated(each.text))
         for each in statuses
+        if not (is_bare and each in lacking)
     ]
+    return [*lines[:1], *[Message("proof.neither")] * is_bare, *lines[1:]]
 
 
 def status_word(statement: Document) -> str:
@@ -208,7 +215,7 @@ def status_word(statement: Document) -> str:
 def status_look(statement: Document) -> str:
     """Return how the status looks on a page: sealed, changed, provisional or final."""
     state = sealed_state(statement)
-    return state.kind if state else statement.status
+    return state.kind if state else "provisional"  # what is not sealed can still change
 
 
 def status_text(statement: Document) -> Message:
@@ -270,6 +277,9 @@ def _status_note(statement: Document) -> Message:
             code, period=translated(period.noun), reasons=translated(reasons), version=version
         )
     if period.is_longer:
-        code = "standing.longer_sealed" if state else "standing.longer_final"
-        return Message(code, period=translated(period.noun), version=version)
-    return Message("standing.sealed" if state else "standing.final", version=version)
+        code = "standing.longer_sealed" if state else "standing.final"
+    else:
+        code = "standing.sealed" if state else "standing.final"
+    if state is None:
+        return Message(code, title=translated(period.title))
+    return Message(code, version=version, next=version + 1)

@@ -238,5 +238,5 @@ def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:
     if figure and figure.denominator and row.get(figure.denominator) == 0:
         return Message("unknown.zero_below", figure=translated(in_sentence(figure.denominator)))
     if figure and figure.unstated and is_read:
-        return Message("unknown.because", reasons=translated(figure.unstated))
+        return Message("unknown.no_usd", coin=row["currency"])
     return unknown_reason(statement)

@@ -15,7 +15,7 @@ from svc_analytics.closing.acceptances import Finding, acknowledge, find, find_a
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.cells import paddings, plain_spaces
-from svc_analytics.formatting.texts import single_line
+from svc_analytics.formatting.texts import single_line, wrapped
 from svc_analytics.instants import format_instant, now, parse_bound
 from svc_analytics.money import format_amount
 from svc_analytics.periods import GREGORIAN, clock_of
@@ -137,15 +137,16 @@ def accept(
         click.echo(tables.to_json(facts))
         return
     for each in findings:
-        done = f"was accepted before: {each.detail}" if each.accepted else f"accepted by {name}"
-        click.echo(single_line(f"{_named(each)}: {done}"))
+        text = f"Accepted before: {each.detail}" if each.accepted else each.outcome
+        click.echo(wrapped(single_line(f"{each.record_id}: {text}")))
 
 
 def _announce(findings: list[Finding], *, is_agreed: bool) -> None:
     """Say what accepting findings does to the money, and ask whether to, unless it is agreed."""
     for effect, those in groupby(findings, key=lambda each: each.effect):
         for each in those:
-            echo_note(f"{_named(each)}: {each.detail}", "finding", check=each.check)
+            named = f"{each.record_id}: {each.detail}"
+            echo_note(named, "finding", check=each.check)
         echo_note(effect, "finding", check=each.check)
     if is_agreed or not findings:
         return
@@ -155,10 +156,6 @@ def _announce(findings: list[Finding], *, is_agreed: bool) -> None:
     if not click.confirm(asked, err=True):
         echo_note("nothing was accepted", "not_accepted")
         raise SystemExit(1)
-
-
-def _named(finding: Finding) -> str:
-    return f"{finding.check}, {finding.record_id}"
 
 
 def _account() -> str:

@@ -20,7 +20,8 @@ from svc_analytics.extraction import clock
 from svc_analytics.extraction.plan import Request
 from svc_analytics.formatting.display import table_text
 from svc_analytics.formatting.tables import to_json
-from svc_analytics.instants import HOUR
+from svc_analytics.formatting.texts import wrapped
+from svc_analytics.instants import HOUR, in_words
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
@@ -219,7 +220,7 @@ def _echo_result(result: CloseResult, *, is_wide: bool, as_json: bool) -> None:
     if result.state == "waiting" or as_json:
         return
     differences = [] if result.table is None else ["", differences_text(result.table, is_wide)]
-    click.echo("\n".join(result.describe() + differences))
+    click.echo("\n".join([*map(wrapped, map(in_words, result.describe())), *differences]))
 
 
 def _result_document(result: CloseResult) -> dict[str, Any]:
@@ -243,4 +244,5 @@ def differences_text(table: pa.Table, is_wide: bool) -> str:
     """Write what differs between two versions of a month, and how to see what is not shown."""
     shown = differences_table(main_differences(table), columns=_SHOWN)
     more = [f"all {table.num_rows:,}, of each table: --json"] * (shown.total < table.num_rows)
-    return "\n".join([table_text(shown, is_wide=is_wide), *more])
+    text = table_text(shown, is_wide=is_wide, every_digit="--json")
+    return "\n".join([text, *more])

@@ -30,7 +30,7 @@ from svc_analytics.formatting.tables import (
     write_rows,
 )
 from svc_analytics.formatting.texts import single_line, wrapped
-from svc_analytics.instants import format_instant
+from svc_analytics.instants import format_instant, in_words
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.lakes import GroupStatement
 from svc_analytics.language.catalogue import Language
@@ -220,6 +220,7 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
     period = new.period
     name = single_line(str(new.merchant.get("display_name") or new.merchant["id"]))
     log = new.options.get("webhooks")
+    as_of = format_instant(new.as_of)
     remarks = [
         *(f"{new.status} because {reason.text}" for reason in new.reasons),
         *([status_note(new)] if sealed_state(new) or not new.reasons else []),
@@ -232,9 +233,9 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
     ]
     head = [
         f"Statement {period.folder} of {name}",
-        wrapped(f"{period.title}: {period.local_bounds}; data as of {format_instant(new.as_of)}"),
+        wrapped(in_words(f"{period.title}: {period.local_bounds}; data as of {as_of}")),
         f"status: {status_word(new)}",
-        *(wrapped(single_line(text), "  ") for text in remarks),
+        *(wrapped(in_words(single_line(text)), "  ") for text in remarks),
         *([wrapped(f"webhooks: {single_line(describe(log))}")] if log else []),
     ]
     findings = folded_table(new.tables[CHECKS], "Findings")

@@ -84,9 +84,7 @@ def age_line(old: Side, new: Side, table: pa.Table) -> str:
         return ""
     days = (aged.age or 0) // DAY
     other = new if aged is old else old
-    code = "comparison.one_day" if days == 1 else "comparison.days"
-    values = {"name": aged.name, "until": aged.counted_to, "days": days, "other": other.name}
-    return Message(code, **values)
+    return Message("comparison.days", name=aged.name, days=days, other=other.name)
 
 
 def comparison_tables(
