@@ -71,6 +71,13 @@ def parse_instant(text: str) -> tuple[int, bool]:
     return micros, not is_leap and not (fraction or "")[6:].strip("0")
 
 
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAY_OR_INSTANT = re.compile(
+    r"(?<![\w/-])([0-9]{4})-(0[1-9]|1[0-2])-([0-3][0-9])"
+    r"(?:[T ]([0-9]{2}:[0-9]{2})(?::[0-9]{2}(?:\.[0-9]+)?)?(Z)?)?(?![\w-])"
+)
+
+
 def format_instant(micros: int) -> str:
     """Write an instant as RFC 3339 in UTC, with a fraction only when there is one.
 
@@ -90,6 +97,21 @@ def readable_instant(at: datetime) -> str:
     text = local.isoformat(sep=" ")
     text = text.rstrip("0") if local.microsecond else text.removesuffix(":00")
     return f"{text}Z" if at.tzinfo else text
+
+
+def in_words(text: str) -> str:
+    """Return a text with its days as people say them, and its instants to the minute.
+
+    >>> in_words("read up to 2026-11-20T12:00:00.004Z, since 2026-06-01")
+    'read up to 20 Nov 2026 12:00Z, since 1 Jun 2026'
+    """
+
+    def words(match: re.Match[str]) -> str:
+        year, month, day, time, zone = match.groups()
+        at = f" {time}{zone or ''}" if time else ""
+        return f"{int(day)} {_MONTHS[int(month) - 1]} {year}{at}"
+
+    return _DAY_OR_INSTANT.sub(words, text)
 
 
 def parse_bound(text: str) -> int:

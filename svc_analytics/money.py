@@ -53,7 +53,7 @@ def _why_refused(text: object) -> Message:
         return Message("amount.not_plain", text=shown)
     places = len(plain["places"] or "")
     if places > SCALE:
-        return Message("amount.too_precise", count=f"{places:,}", most=SCALE, text=shown)
+        return Message("amount.too_precise", count=f"{places:,}", most=SCALE)
     return Message("amount.too_large", count=f"{len(plain['whole']):,}", text=shown)
 
 

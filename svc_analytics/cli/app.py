@@ -29,6 +29,7 @@ from svc_analytics.cli.console import (
     echo_usage_error,
     echo_warning,
     notes_of,
+    progress_that_passes,
     stderr_in_form,
 )
 from svc_analytics.commands import COMMANDS
@@ -165,7 +166,7 @@ _ON_STDERR = _OnStderr(logging.WARNING)  # one, however often a process runs a c
 
 def main() -> None:
     """Run the command line and exit with the documented code."""
-    with stderr_in_form(sys.argv[1:], here()):
+    with stderr_in_form(sys.argv[1:], here()), progress_that_passes():
         code = _run()
     sys.exit(code)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr, suppress
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 import click
 
@@ -41,9 +42,55 @@ def echo_warning(text: str) -> None:
 
 
 def echo_progress(text: str) -> None:
-    """Print on a terminal what is being done now; a timer's log needs no such line."""
-    if sys.stderr.isatty():
+    """Print on a terminal what is being done now, until the next line; a timer's log needs none."""
+    if isinstance(sys.stderr, Terminal):
+        sys.stderr.show(hide_keys_in(single_line(f"svc-analytics: {text}")))
+    elif sys.stderr.isatty():
         echo_note(text, "progress")
+
+
+class Terminal:
+    """A stream of a terminal, on which a line of progress is gone when anything else is written."""
+
+    _pending: list[TextIO] = []  # noqa: RUF012 - of both streams: where such a line stands now
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def show(self, text: str) -> None:
+        """Write a line of progress in the place of the one before."""
+        self.write(text[: shutil.get_terminal_size().columns - 1])
+        self._out.flush()
+        self._pending.append(self._out)
+
+    def write(self, text: str) -> int:
+        """Write a text where the line of progress stood."""
+        self.erase()
+        return self._out.write(text)
+
+    def erase(self) -> None:
+        """Take the line of progress away, if there is one."""
+        while self._pending:
+            out = self._pending.pop()
+            out.write("\r\x1b[K")
+            out.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._out, name)
+
+
+@contextmanager
+def progress_that_passes() -> Iterator[None]:
+    """Let nothing stay of lines of progress on a terminal, until the block ends."""
+    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+        yield
+        return
+    out, err = (cast("TextIO", Terminal(stream)) for stream in (sys.stdout, sys.stderr))
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            yield
+        finally:
+            err.write("")
 
 
 def echo_error(text: str, code: int, error: BaseException | None = None) -> int:

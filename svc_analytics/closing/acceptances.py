@@ -19,6 +19,7 @@ from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.lake.typed_files import append_row, line_ahead
 from svc_analytics.messages import MESSAGE_COLUMN, Message, stored_text, translated
+from svc_analytics.render.findings import readable
 from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS, read_assertions
 from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.warehouse.acknowledgements import (
@@ -39,9 +40,18 @@ _WEIGHTS = {True: "blocks the close", False: "note"}
 _LEFT_OUT = (
     "This {RECORD} of {AMOUNT} {COIN} will not be counted. Accept only if it is not your money."
 )
+_IS_LEFT_OUT = "Accepted. This {RECORD} of {AMOUNT} {COIN} is not counted."
 _NO_FIGURE = (
     "No figure changes by it: the finding stays listed, as accepted, and no longer keeps a month "
     "from being final."
+)
+# What breaks one of these may be forged or damaged: each is looked at by itself.
+ONE_BY_ONE = frozenset(
+    {
+        *("receipt_proves_its_payment", "listed_records_remain", "kept_files_are_there"),
+        *("month_file_matches_its_footer", "month_file_matches_its_totals"),
+        *("set_aside_records_are_on_file", "looked_up_objects_are_on_file"),
+    }
 )
 _UNKNOWN = {"RECORD": "record", "AMOUNT": "an unknown amount of", "COIN": "(unknown coin)"}
 _BY_RECEIPT = "select payment_id from payments where receipt_no = $record"
@@ -78,13 +88,22 @@ class Finding:
     @property
     def effect(self) -> Message:
         """What accepting it does to the money: its record is left out, or nothing changes."""
-        if self.check not in LEFT_OUT:
-            return Message(_NO_FIGURE)
+        return self._of_record(_LEFT_OUT) if self.check in LEFT_OUT else Message(_NO_FIGURE)
+
+    @property
+    def outcome(self) -> Message:
+        """What became of it when a person accepted it."""
+        if self.check in LEFT_OUT:
+            return self._of_record(_IS_LEFT_OUT)
+        return Message("Accepted. It no longer keeps a month from being final.")
+
+    def _of_record(self, sentence: str) -> Message:
+        """Say it of its record: which, how much, in what coin."""
         known = getattr(without_remark(self.detail), "values", {})
         record, amount, coin = (
             translated(single_line(str(known.get(place, text)))) for place, text in _UNKNOWN.items()
         )
-        return Message(_LEFT_OUT, record=record, amount=amount, coin=coin)
+        return Message(sentence, record=record, amount=amount, coin=coin)
 
     @property
     def cells(self) -> list[str]:
@@ -103,7 +122,7 @@ def _finding(row: dict[str, Any]) -> Finding:
     reason, by = row["acknowledged_reason"], row["acknowledged_by"]
     accepted = single_line(f"{reason} ({by})") if by else ""
     is_blocking = row["severity"] == "blocking"
-    text = stored_text(str(row["detail"] or ""), row.get(MESSAGE_COLUMN))
+    text = readable(stored_text(str(row["detail"] or ""), row.get(MESSAGE_COLUMN)))
     key, content = row["record_id"] or "", row["content"] or ""
     return Finding(row["check_name"], key, is_blocking, text, accepted, content)
 
@@ -136,17 +155,34 @@ def find(lake: Lake, rule: str, record: str) -> list[Finding]:
 
     Raises `ConfigError` for a rule that there is none of, and where there is no such finding.
     """
-    rules = [each.name for each in read_checks()]
-    if rule not in rules:
-        what = f"no finding of {rule!r:.60} can be accepted"
-        raise ConfigError(f"{what}{_near(rule, rules)}; svc-analytics check lists what can be")
-    findings = [each for each in findings_in(breaches(lake, rule)) if each.content]
+    findings = _of_rule(lake, rule)
     names = {record, canonical_id(record), *_of_receipt(lake, record)}
     if chosen := [each for each in findings if each.record_id in names]:
         return chosen
     near = _near(record, [each.record_id for each in findings])
     what = f"{rule} finds nothing wrong with {record!r:.60}"
-    raise ConfigError(f"{what}{near}; svc-analytics check lists what it finds")
+    raise ConfigError(f"{what}{near}; svc-analytics check --all lists what it finds")
+
+
+def find_all(lake: Lake, rule: str) -> list[Finding]:
+    """Return all findings of a rule, where they may be accepted in one act.
+
+    Raises `ConfigError` for any other rule, and where there is no finding.
+    """
+    findings = _of_rule(lake, rule)
+    if rule in ONE_BY_ONE:
+        raise ConfigError(f"what {rule} finds is looked at one by one: name the RECORD")
+    if not findings:
+        raise ConfigError(f"{rule} finds nothing wrong")
+    return findings
+
+
+def _of_rule(lake: Lake, rule: str) -> list[Finding]:
+    rules = [each.name for each in read_checks()]
+    if rule not in rules:
+        what = f"no finding of {rule!r:.60} can be accepted"
+        raise ConfigError(f"{what}{_near(rule, rules)}; svc-analytics check --all lists what can")
+    return [each for each in findings_in(breaches(lake, rule)) if each.content]
 
 
 def _near(word: str, known: list[str]) -> str:

@@ -32,7 +32,12 @@ from svc_analytics.closing.job import (
     waiting_for_a_list,
     with_rates,
 )
-from svc_analytics.closing.month_states import LakeContents, keep_results, with_state
+from svc_analytics.closing.month_states import (
+    LakeContents,
+    judged_months,
+    keep_results,
+    with_state,
+)
 from svc_analytics.closing.rederive import balance_notes, rederive, restatement
 from svc_analytics.closing.result import CloseResult, State, unchecked
 from svc_analytics.closing.verification.derived_forms import Sealed as SealedStatement
@@ -40,7 +45,7 @@ from svc_analytics.closing.verification.proof import require_same, require_unalt
 from svc_analytics.errors import ConfigError, NoService, Unavailable
 from svc_analytics.extraction.plan import Request, Seen
 from svc_analytics.lake.lake import Lake
-from svc_analytics.messages import Message
+from svc_analytics.messages import Message, translated
 from svc_analytics.periods import Period, parse_period, utc_months
 from svc_analytics.proofs.sealed_zones import bound_notes, lake_zone
 from svc_analytics.receipts.verify_lake import verify_month
@@ -174,6 +179,7 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
             *waiting_for_a_list(job, months, zone, calendar),
         ]
         results: dict[str, CloseResult] = {}
+        _verify_receipts(job, months)
         keep_chain(lake)
         signer, stamper = Signer(lake, options["sign"]), Stamper(lake.storage)
         for closed in chain(_close_all(job, months, kinds), waiting):
@@ -183,6 +189,15 @@ def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseR
             options["on_closed"](results[closed.label])
     keep_results(lake, job.contents, results.values())
     return [*results.values()]
+
+
+def _verify_receipts(job: Job, months: Sequence[Period]) -> None:
+    """Verify the receipts of all months without a seal: all that blocks one is known in one run."""
+    due = [month for month in months if not seals.versions(job.folder(month))]
+    if due and job.settings and job.settings.receipt_secrets:
+        span = {"first": due[0].folder, "last": due[-1].folder}
+        job.note(Message("verifying receipts of {first} to {last}", **span))
+        verify_month(job.lake, job.settings, due[0].start, due[-1].end)
 
 
 def _marked(job: Job, closed: CloseResult, signer: Signer, stamper: Stamper) -> CloseResult:
@@ -200,8 +215,22 @@ def _notes(
     if not any(unchecked(job.settings, each) for each in done.values()):
         notes += unchecked(job.settings, closed)
     if closed.state == "provisional":
-        notes += due.name_untried(months, {*done, closed.label})
+        tried = {*done, closed.label}
+        notes += [*due.name_untried(months, tried), *_blocked_too(job, months, tried)]
     return notes
+
+
+def _blocked_too(job: Job, months: Sequence[Period], tried: Collection[str]) -> Iterator[Message]:
+    """Say of the months that were not tried what blocks them, so that all can be mended at once."""
+    untried = {month for month in months if month.folder not in tried}
+    if not untried:
+        return
+    reckoning = (str(months[0].zone), months[0].calendar)
+    for state in judged_months(job.lake, job.clock, job.note, reckoning):
+        if state.kind == "blocked" and state.period in untried:
+            yield Message(
+                "{label} is blocked too: {NOTE}", label=state.label, note=translated(state.note)
+            )
 
 
 def _close_all(job: Job, months: Sequence[Period], kinds: Collection[str]) -> Iterator[CloseResult]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
-from svc_analytics.formatting.display import Display, display_table
+from svc_analytics.formatting.display import Display
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.formatting.texts import single_line
@@ -17,6 +17,7 @@ from svc_analytics.log import log_lines
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.periods import noun_of
 from svc_analytics.render.document import UNCHECKED, Reason, ReceiptsState, Unknown
+from svc_analytics.render.tables import differences_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ _OUTCOMES: dict[State, str] = {
     "unchanged": "{label} was sealed before and is unchanged, as {seal}: {folder}",
     "unproven": "{label} was sealed before as {seal}, and not all of it is proven: {folder}",
     "restated": "{label} restated as version {version}, sealed as {seal}: {folder}",
-    "provisional": "{label} is provisional and not sealed: {folder}",
+    "provisional": "{label} was not closed; its figures so far: {folder}",
     "waiting": "{label} is not closed",
 }
 _UNCHECKED_RECEIPTS = (
@@ -115,7 +116,7 @@ class CloseResult(Displayable):
 
     def _display(self) -> Display:
         title = "differences from the version before"
-        tables = [] if self.table is None else [display_table(self.table, title)]
+        tables = [] if self.table is None else [differences_table(self.table, title)]
         kind = noun_of(self.label).title()
         return Display(f"{kind} {self.label}", self.describe(), tables)
 

@@ -342,10 +342,7 @@ def lake_around(folder: Path) -> Lake | None:
 
 
 _SEALED_BEFORE = "{label} was sealed before as {seal}: find out what became of it"
-_SEALED_FIRST = (
-    "{label} was sealed first, so its seal does not name this {NOUN}'s: "
-    "close {NOUN}s oldest first, as --all-due does, to chain them"
-)
+_SEALED_FIRST = "{label} was closed before {earlier}. Next time close the oldest {NOUN} first"
 
 
 def broken_chain(
@@ -406,7 +403,7 @@ def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, Message]:
     }
     if after := _first_after(period, folder):
         warnings[after["seal"]] = Message(
-            _SEALED_FIRST, label=after["label"], noun=translated(period.noun)
+            _SEALED_FIRST, label=after["label"], earlier=period.folder, noun=translated(period.noun)
         )
     return warnings
 

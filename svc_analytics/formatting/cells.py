@@ -99,14 +99,26 @@ def readable_text(value: Decimal | int, kind: str = COIN, scale: int | None = No
     >>> readable_text(Decimal("93942.935"), USD), readable_text(Decimal("0.5"), COIN, 8)
     ('≈93,942.94', '0.50000000')
     """
+    shown = rounded(value, kind, scale)
+    if isinstance(value, int) or shown is None:
+        return exact_text(value, kind)
+    mark = ROUNDED if shown != value else ""
+    number = shown.scaleb(2, EXACT) if kind == RATIO else shown
+    text = format(number if number else abs(number), "f")  # no minus sign before a zero
+    return f"{mark}{group_digits(text)}{'%' if kind == RATIO else ''}"
+
+
+def rounded(value: Decimal | int, kind: str, scale: int | None = None) -> Decimal | None:
+    """Return a number as it is read, rounded half up; None where every digit is shown.
+
+    >>> rounded(Decimal("0.061149"), RATIO), rounded(Decimal("93942.935"), USD)
+    (Decimal('0.0611'), Decimal('93942.94'))
+    """
     places = scale if kind == COIN else _PLACES.get(kind)
     if isinstance(value, int) or places is None:
-        return exact_text(value, kind)
-    number = value.scaleb(2, EXACT) if kind == RATIO else value
-    shown = number.quantize(Decimal(1).scaleb(-places), context=_HALF_UP)
-    mark = ROUNDED if shown != number else ""
-    text = format(shown if shown else abs(shown), "f")  # no minus sign before a zero
-    return f"{mark}{group_digits(text)}{'%' if kind == RATIO else ''}"
+        return None
+    places += 2 if kind == RATIO else 0
+    return value.quantize(Decimal(1).scaleb(-places), context=_HALF_UP)
 
 
 def coin_scales(tables: Iterable[pa.Table]) -> dict[str, int]:

@@ -8,7 +8,8 @@ stand the period, zone and status of what the table is made of.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from html import escape
-from itertools import accumulate
+from itertools import accumulate, chain, zip_longest
+from textwrap import wrap
 from typing import Any
 
 import pyarrow as pa
@@ -28,16 +29,21 @@ from svc_analytics.formatting.cells import (
 )
 from svc_analytics.formatting.status_line import attach, status_line_of
 from svc_analytics.formatting.tables import align
-from svc_analytics.formatting.texts import escape_invisible, single_line
+from svc_analytics.formatting.texts import (
+    escape_invisible,
+    single_line,
+    terminal_width,
+    wrapped,
+)
 from svc_analytics.formatting.values import is_exact_number, rows_of
 from svc_analytics.language.catalogue import merchant_names
 from svc_analytics.messages import Message, translated
 
 MOST_ROWS = 50
 _TO_OPEN = "These tables open in a notebook, and on the page that --out writes."
-_HIDES_DIGITS = f"{ROUNDED} rounded for display; every digit:"
+_HIDES_DIGITS = f"{ROUNDED} rounded, so a sum may miss by its last digit; every digit:"
 POINTED = f"{_HIDES_DIGITS} point at it, or exact=True"
-_TYPED = f"{_HIDES_DIGITS} --exact, in Python exact=True"  # a terminal has nothing to point at
+_EVERY_DIGIT = "--exact, in Python exact=True"  # a terminal has nothing to point at
 
 _GAP = 2  # letters between columns
 _LINE = 24  # letters of a text that is broken into lines, if it is long
@@ -73,14 +79,8 @@ class DisplayTable:
 
     @property
     def heads(self) -> list[str]:
-        """The heads of its columns, with a mark where digits of a number are hidden."""
-        columns = zip(self.header, *self.rows, strict=True)
-        return [
-            Message("{MARK} {COLUMN}", mark=translated(ROUNDED), column=translated(head))
-            if any(c.exact for c in cells)
-            else head
-            for head, *cells in columns
-        ]
+        """The heads of its columns: that numbers are rounded stands once, in a note."""
+        return self.header
 
     @property
     def rights(self) -> list[bool]:
@@ -92,7 +92,7 @@ class DisplayTable:
         """How many letters it is wide at least, so that paper can have smaller ones."""
         columns = [
             [_unbroken(name), *map(_least, cells)]
-            for name, *cells in zip(self.heads, *self.rows, strict=True)
+            for name, *cells in zip(self.header, *self.rows, strict=True)
         ]
         return sum(max(column) + _GAP for column in columns)
 
@@ -150,14 +150,69 @@ def _unbroken(text: str) -> int:
     return max(min(len(text), _LINE), *map(len, text.split() or [""]))
 
 
-def table_text(table: DisplayTable) -> str:
-    """Write a table for a terminal, its title and caption above, its notes below."""
-    rows = [[plain_spaces(cell_text(cell)) for cell in row] for row in table.rows]
-    header, rule, *body = align(table.heads, rows, table.rights).splitlines()
-    for place in sorted(table.headings, reverse=True):
-        body.insert(place, table.headings[place])
-    above = filter(None, [table.title, single_line(table.caption)])
-    return "\n".join([*above, header, rule, *body, *table.notes(_TYPED)])
+def table_text(
+    table: DisplayTable, *, is_wide: bool = False, every_digit: str = _EVERY_DIGIT
+) -> str:
+    """Write a table for a terminal, its title and caption above, its notes below.
+
+    Unless it may be wide, long texts are broken where the terminal is narrow, and then columns
+    stand in blocks.
+    """
+    above = map(wrapped, filter(None, [table.title, single_line(table.caption)]))
+    blocks = "\n\n".join(
+        _block(table, *each) for each in _blocks(table, None if is_wide else terminal_width())
+    )
+    return "\n".join([*above, blocks, *map(wrapped, table.notes(f"{_HIDES_DIGITS} {every_digit}"))])
+
+
+def _blocks(table: DisplayTable, room: int | None) -> list[tuple[list[int], list[int]]]:
+    """Return the columns of each block, and how wide they are: all in one, if there is room.
+
+    The first column stands in each: it says what the others are of.
+    """
+    columns = list(zip(table.header, *table.rows, strict=True))
+    widths = [max(map(len, map(_plain_text, column))) for column in columns]
+    least = [max(_unbroken(head), *map(_least, cells), 1) for head, *cells in columns]
+    if room is None:
+        return [([*range(len(widths))], widths)]
+    while _width(widths) > room and (gives := max(map(int.__sub__, widths, least))) > 0:
+        widths[[*map(int.__sub__, widths, least)].index(gives)] -= 1
+    blocks = [[0]]
+    for place in range(1, len(widths)):
+        if len(blocks[-1]) > 1 and _width([widths[each] for each in (*blocks[-1], place)]) > room:
+            blocks.append([0])
+        blocks[-1].append(place)
+    return [(block, [widths[place] for place in block]) for block in blocks]
+
+
+def _width(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _plain_text(cell: Cell | str) -> str:
+    return single_line(cell) if isinstance(cell, str) else plain_spaces(cell_text(cell))
+
+
+def _block(table: DisplayTable, places: Sequence[int], widths: Sequence[int]) -> str:
+    """Write some columns of a table, long texts broken to their widths."""
+
+    def lines(cells: Sequence[Cell | str]) -> list[list[str]]:
+        texts = [_plain_text(cells[place]) for place in places]
+        pairs = zip(texts, widths, strict=True)
+        broken = [wrap(text, width) if len(text) > width else [text] for text, width in pairs]
+        return [list(line) for line in zip_longest(*broken, fillvalue="")]
+
+    rights = [table.rights[place] for place in places]
+    head, rows = lines(table.header), list(map(lines, table.rows))
+    header, *texts = align(head[0], [*head[1:], *chain(*rows)], rights, widths).splitlines()
+    rule, more = texts[0], texts[1 : len(head)]
+    body, at = texts[len(head) :], 0
+    shown = [header, *more, rule]
+    for number, row in enumerate(rows):
+        shown += [table.headings[number]] if number in table.headings else []
+        shown += body[at : at + len(row)]
+        at += len(row)
+    return "\n".join(shown)
 
 
 @dataclass(frozen=True)
@@ -170,7 +225,7 @@ class Display:
     folded: list[DisplayTable] = field(default_factory=list)  # to open; in print, their titles
 
     def __repr__(self) -> str:
-        parts = [*filter(None, [self.title]), *map(single_line, self.lines)]
+        parts = map(wrapped, [*filter(None, [self.title]), *map(single_line, self.lines)])
         titles = [table.title for table in self.folded]
         titles += [_TO_OPEN] * bool(titles)
         return escape_invisible("\n".join([*parts, *map(table_text, self.tables), *titles]))
@@ -355,7 +410,7 @@ def table_html(table: DisplayTable, words: TableWords = _PLAIN) -> str:
     header = "".join(
         f'<th style="{look}{_STICKY * (not place)}"{_title(meaning, words)}>{name}</th>'
         for place, (name, look, meaning) in enumerate(
-            zip(map(words.shown, table.heads), looks, meanings, strict=True)
+            zip(map(words.shown, table.header), looks, meanings, strict=True)
         )
     )
     rows = "".join(_rows_html(table, looks, words))

@@ -6,7 +6,7 @@ import json
 import operator
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
@@ -141,10 +141,16 @@ def to_text(table: pa.Table, longest: int | None = LONGEST_CELL) -> str:
     return align(table.column_names, list(map(list, zip(*columns, strict=True))), rights)
 
 
-def align(header: list[str], rows: list[list[str]], rights: list[bool]) -> str:
-    """Write rows in columns under their header, some columns aligned to the right."""
+def align(
+    header: list[str], rows: list[list[str]], rights: list[bool], least: Sequence[int] = ()
+) -> str:
+    """Write rows in columns under their header, some columns aligned to the right.
+
+    `least` is how wide each column is, also where its texts are shorter.
+    """
     header = list(map(single_line, header))
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    columns = zip(least or [0] * len(header), zip(header, *rows, strict=True), strict=True)
+    widths = [max(width, *map(len, column)) for width, column in columns]
     rule = ["-" * width for width in widths]
     lines = [
         "  ".join(

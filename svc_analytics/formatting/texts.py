@@ -1,8 +1,11 @@
 """Texts: counts with their nouns, ids, escapes for what other people wrote, and templates."""
 
 import re
+import shutil
+import sys
 from collections.abc import Callable
 from importlib.resources import files
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from svc_analytics.messages import Label, Message, translated
@@ -51,6 +54,29 @@ def _visible_value(value: object) -> str:
 def single_line(text: str) -> str:
     """Return a text as one line in which every character is visible."""
     return escape_invisible(" ".join(text.split()))
+
+
+def terminal_width() -> int | None:
+    """Return how many letters wide the terminal is; None where there is none to fit."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Return a line that fits the terminal: the lines behind its first are indented further."""
+    width = terminal_width()
+    behind = indent + " " * 4
+    return (
+        indent + text
+        if width is None
+        else fill(
+            text,
+            max(width, 40),
+            initial_indent=indent,
+            subsequent_indent=behind,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
 
 
 def escape_formula(text: str) -> str:

@@ -36,7 +36,7 @@ from svc_analytics.render.document import status_text
 from svc_analytics.statements.comparison import side_of
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.counting import of_one_snapshot
-from svc_analytics.warehouse.figures import Figure, read_figures
+from svc_analytics.warehouse.figures import Figure, as_moved, read_figures
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.several_lakes import open_views
 from svc_analytics.warehouse.sources import open_sources
@@ -265,7 +265,7 @@ class GroupStatement(Displayable):
         """Return a coin's figures: figures down, merchants and their sum across."""
         columns = [*self.statements, TOTAL]
         cells = {
-            (row["figure"], row["merchant_id"]): _text(row["value"])
+            (row["figure"], row["merchant_id"]): _text(as_moved(row["figure"], row["value"]))
             for row in self.table.to_pylist()
             if row["currency"] == coin
         }

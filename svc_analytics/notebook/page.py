@@ -21,7 +21,7 @@ from svc_analytics.instants import format_instant
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.desk.panel import Desk
 from svc_analytics.notebook.show import is_statement
-from svc_analytics.render.document import status_badge, status_look
+from svc_analytics.render.document import status_look, status_word
 
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 # Scripts for diagrams, which the template would fetch; our notebooks have no diagrams.
@@ -150,7 +150,7 @@ def _of_statement(names: Mapping[str, Any]) -> dict[str, str]:
     return {
         "merchant": names_of(statement.merchant),
         "period": statement.period.label,
-        "status": status_badge(statement),
+        "status": status_word(statement),
         "look": status_look(statement),
         "standing": status_line_of(statement.tables["summary"]).text,
         "read_to": format_instant(statement.as_of),

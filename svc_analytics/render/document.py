@@ -15,7 +15,7 @@ from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.messages import Message, clauses, listed, stored_text, translated
 from svc_analytics.periods import GREGORIAN, Period, month_of
-from svc_analytics.proofs.statuses import Status
+from svc_analytics.proofs.statuses import LACKING, Status
 from svc_analytics.render.external import ExternalFigures
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.warehouse.figures import in_sentence
@@ -23,7 +23,6 @@ from svc_analytics.warehouse.figures import in_sentence
 Hashes = Mapping[str, str]  # of tables that were just written as CSV, by name
 
 UNFINISHED = "reason.unfinished"  # the code of a period that is running
-NOT_CLOSED = "not closed"
 
 
 @dataclass(frozen=True)
@@ -193,12 +192,19 @@ def proof_statuses(statement: Document) -> tuple[Status, ...]:
 
 
 def proof_lines(statement: Document) -> list[Message]:
-    """Return the four statuses of a sealed statement as lines; none of any other."""
+    """Return the four statuses of a sealed statement as lines; none of any other.
+
+    What is neither signed nor stamped says so in one line.
+    """
     statuses = proof_statuses(statement)
-    return [
+    lacking = [each for each in statuses if getattr(each.text, "code", "") in LACKING]
+    is_bare = len(lacking) == len(LACKING)
+    lines = [
         Message("proof.line", name=translated(each.name), text=translated(each.text))
         for each in statuses
+        if not (is_bare and each in lacking)
     ]
+    return [*lines[:1], *[Message("proof.neither")] * is_bare, *lines[1:]]
 
 
 def status_word(statement: Document) -> str:
@@ -206,17 +212,10 @@ def status_word(statement: Document) -> str:
     return statement.state.word if statement.state else statement.status
 
 
-def status_badge(statement: Document) -> str:
-    """Return the status as the head of a form has it: what is due or late is not closed."""
-    is_waiting = statement.state and statement.state.kind in ("due", "late")
-    return NOT_CLOSED if is_waiting else status_word(statement)
-
-
 def status_look(statement: Document) -> str:
-    """Return how the status looks on a page: sealed, changed, open, or final if it has no state."""
-    if not statement.state:
-        return "open" if statement.reasons else statement.status
-    return statement.state.kind if statement.state.is_sealed else "open"
+    """Return how the status looks on a page: sealed, changed or provisional."""
+    state = sealed_state(statement)
+    return state.kind if state else "provisional"  # what is not sealed can still change
 
 
 def status_text(statement: Document) -> Message:
@@ -278,6 +277,9 @@ def _status_note(statement: Document) -> Message:
             code, period=translated(period.noun), reasons=translated(reasons), version=version
         )
     if period.is_longer:
-        code = "standing.longer_sealed" if state else "standing.longer_final"
-        return Message(code, period=translated(period.noun), version=version)
-    return Message("standing.sealed" if state else "standing.final", version=version)
+        code = "standing.longer_sealed" if state else "standing.final"
+    else:
+        code = "standing.sealed" if state else "standing.final"
+    if state is None:
+        return Message(code, title=translated(period.title))
+    return Message(code, version=version, next=version + 1)

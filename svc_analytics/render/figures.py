@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from svc_analytics.formatting.cells import USD, Cell, CellMaker, kind_of, number_cell
+from svc_analytics.formatting.cells import COUNT, USD, Cell, CellMaker, kind_of, number_cell
 from svc_analytics.formatting.display import (
     DisplayTable,
     head_of,
@@ -17,8 +17,15 @@ from svc_analytics.formatting.status_line import StatusLine, status_line_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.render.document import Document, Open
-from svc_analytics.render.summary_page import ALL_COINS, TOTALS, SummaryPage, parts_of
+from svc_analytics.render.summary_page import (
+    TOTALS,
+    UNPRICED,
+    UNPRICED_LABEL,
+    SummaryPage,
+    parts_of,
+)
 from svc_analytics.warehouse.figures import (
+    as_moved,
     describe,
     figure_groups,
     grouped_figures,
@@ -52,16 +59,20 @@ def figures_table(
     status_line = status_line or status_line_of(statement.tables["summary"])
     maker = FigureCells(statement, status_line.scales, is_exact=exact)
     rows = [row for row in maker.rows if coins is None or row["currency"] in coins]
-    groups = maker.groups if rows else {}
+    has_total = has_total and coins is None and len(rows) > 1
+    groups = (maker.priced_groups if has_total else maker.groups) if rows else {}
     names = [name for group in groups.values() for name in group]
     headings = headings_of(groups)
     if only is not None:
         names, headings = select_known(only, names) if rows else [], {}
-    has_total = has_total and coins is None and len(rows) > 1
     has_total = has_total and any(map(maker.summary_page.usd_name, names))
     return DisplayTable(
         title,
-        ["figure", *(str(row["currency"]) for row in rows), *[ALL_COINS] * has_total],
+        [
+            "figure",
+            *(str(row["currency"]) for row in rows),
+            *[maker.summary_page.coins.head] * has_total,
+        ],
         lined_up([maker.row(rows, name, has_total=has_total) for name in names]),
         len(names),
         headings,
@@ -151,6 +162,14 @@ class FigureCells:
             for title, names in rest.items()
         }
 
+    @property
+    def priced_groups(self) -> dict[str, list[str]]:
+        """The same, with how many records have no USD value, where any has none."""
+        groups = self.groups
+        if self.summary_page.coins.unpriced() == 0:
+            return groups
+        return groups | {"Position": [*groups["Position"], UNPRICED]}
+
     def head(self, name: str) -> Cell:
         """Return a figure's label, with its unit where that is not the coin."""
         field = self.statement.tables["summary"].schema.field(name)
@@ -160,17 +179,27 @@ class FigureCells:
         self, coins: Sequence[Mapping[str, Any]], name: str, *, has_total: bool = False
     ) -> list[Cell]:
         """Return a figure of these coins below its label, and of all of them together."""
+        if name == UNPRICED:
+            return self._unpriced()
         cells = [self.head(name), *(self.cell(coin, name) for coin in coins)]
         return [*cells, *[self.total(name)] * has_total]
 
     def cell(self, row: Mapping[str, Any], name: str) -> Cell:
         """Return a coin's figure; an unknown one says why."""
-        field, value = self.statement.tables["summary"].schema.field(name), row[name]
+        field = self.statement.tables["summary"].schema.field(name)
+        value = as_moved(name, row[name])
         if value is None or not is_exact_number(field):
             why = why_unknown(self.statement, row, name)
             return CellMaker(self.statement.tables["summary"].schema, why).cell(row, field)
         scale = self.scales.get(str(row["currency"]))
         return number_cell(value, kind_of(field), scale, is_exact=self.is_exact)
+
+    def _unpriced(self) -> list[Cell]:
+        """Return how many records of each coin have no USD value, and of all of them."""
+        rows = (row for group in self.summary_page.groups.values() for row in group)
+        row = next(row for row in rows if row.name == UNPRICED)
+        cells = [number_cell(value, COUNT, why=UNDEFINED) for value in (*row.values, row.total)]
+        return [Cell(UNPRICED_LABEL, is_fixed=True), *cells]
 
     @cached_property
     def summary_page(self) -> SummaryPage:
@@ -182,7 +211,7 @@ class FigureCells:
         usd = self.summary_page.usd_name(name)
         if not usd:
             return _EMPTY
-        value = self.summary_page.usd(name)
+        value = as_moved(usd, self.summary_page.usd(name))
         why = self.why_no_total(usd) if value is None else ""
         return number_cell(value, USD, is_exact=self.is_exact, why=why)
 
@@ -209,5 +238,5 @@ def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:
     if figure and figure.denominator and row.get(figure.denominator) == 0:
         return Message("unknown.zero_below", figure=translated(in_sentence(figure.denominator)))
     if figure and figure.unstated and is_read:
-        return Message("unknown.because", reasons=translated(figure.unstated))
+        return Message("unknown.no_usd", coin=row["currency"])
     return unknown_reason(statement)

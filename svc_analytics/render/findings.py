@@ -1,17 +1,30 @@
 """Findings and asserted balances of a statement, as people read them.
 
-An accepted finding stands as accepted; a balance stands beside what the records explain of it.
+Findings are folded by rule, those that hold up a close first. An accepted one stands as accepted;
+a balance stands beside what the records explain of it.
 """
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.messages import MESSAGE_COLUMN, Message, json_of, stored_text, translated
+from svc_analytics.formatting.cells import RATIO, Cell, exact_text
+from svc_analytics.formatting.display import DisplayTable
+from svc_analytics.messages import (
+    MESSAGE_COLUMN,
+    Label,
+    Message,
+    json_of,
+    stored_text,
+    translated,
+)
 from svc_analytics.money import EXACT, format_amount
 from svc_analytics.warehouse.acknowledgements import LEFT_OUT, REMARKS, accepted_detail
-from svc_analytics.warehouse.models import count_findings
+from svc_analytics.warehouse.models import CountedText, count_findings, say_findings
 from svc_analytics.webhooks.reconcile import COUNTED_TEXTS
 
 CHECKS = "checks"  # the table of findings
@@ -19,17 +32,15 @@ MOST = 20  # findings of which a line says what people did with them
 
 
 def shown_findings(checks: pa.Table) -> pa.Table:
-    """Return findings with `accepted` as the severity of those that a person accepted.
+    """Return findings as people read them: `accepted` is the severity of accepted ones.
 
     An earlier release sealed them without a word in `detail` of who did, and why.
     """
-    if checks["acknowledged_by"].null_count == len(checks):
-        return checks
     rows = checks.to_pylist()
     for row in rows:
-        if row["acknowledged_by"]:
-            detail = _detail(row)
-            row |= {"severity": "accepted", "detail": detail, MESSAGE_COLUMN: json_of(detail)}
+        row["severity"] = "accepted" if row["acknowledged_by"] else row["severity"]
+        row["detail"] = readable(_detail(row))
+        row[MESSAGE_COLUMN] = json_of(row["detail"])
     return pa.Table.from_pylist(rows, checks.schema)
 
 
@@ -43,7 +54,7 @@ def describe_accepted(tables: Mapping[str, pa.Table], *, is_short: bool = False)
             "{FINDING}, {record}: {DETAIL}",
             finding=translated(count_findings(row["check_name"], 1, COUNTED_TEXTS)),
             record=row["record_id"] or "-",
-            detail=translated(_detail(row)),
+            detail=translated(readable(_detail(row))),
         )
         for row in tables[CHECKS].to_pylist()
         if _is_left_out(row) or (not is_short and _has_remark(row))
@@ -67,6 +78,154 @@ def _detail(row: dict[str, Any]) -> str:
     if not row["acknowledged_by"] or getattr(detail, "code", "") in REMARKS:
         return detail
     return accepted_detail(row, row["acknowledged_by"], row["acknowledged_reason"])
+
+
+# ---------- Folded by rule
+
+
+# Of rules that are no file of the warehouse: what breaks one, and what breaks it in many rows.
+_SAID = COUNTED_TEXTS | {
+    "balance_is_of_a_coin_that_moved": CountedText(
+        "asserted balance is of a coin that never moved",
+        "asserted balances are of coins that never moved",
+    ),
+    "sealed_months_meet": CountedText(
+        "sealed month does not open with what the month before closed with",
+        "sealed months do not open with what the months before closed with",
+    ),
+    "typed_line_is_of_the_past": CountedText(
+        "typed line lies ahead of the clock, and does not count",
+        "typed lines lie ahead of the clock, and do not count",
+    ),
+    "statement_is_that_of_all_rows": CountedText(
+        "month has other figures when they are made from every record",
+        "months have other figures when they are made from every record",
+    ),
+}
+FOLDED_HEADS = ("finding", "coins", "months", "holds up")
+
+
+@dataclass(frozen=True)
+class RuleFindings:
+    """All that breaks one rule: its rows are those of `checks`, as people read them."""
+
+    rule: str
+    rows: tuple[dict[str, Any], ...]
+
+    @property
+    def open_blocks(self) -> list[dict[str, Any]]:
+        """The rows that keep a month from being closed: nobody has accepted them."""
+        return [row for row in self.rows if row["severity"] == "blocking"]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its rows are shown unasked: they hold up a close, or are of money not counted.
+
+        So are rows of no record, such as a line that a person typed: they are few.
+        """
+        is_left_out = self.rule in LEFT_OUT  # by now, if it holds nothing up
+        return is_left_out or bool(self.open_blocks) or not any(r["record_id"] for r in self.rows)
+
+    @property
+    def text(self) -> Message:
+        """What is wrong, and how often."""
+        count = len(self.rows)
+        said = say_findings(self.rule, count, _SAID)
+        return said or count_findings(self.rule, count)
+
+    @property
+    def coins(self) -> list[str]:
+        """The coins that it is of."""
+        return sorted({row["currency"] for row in self.rows if row["currency"]})
+
+    @property
+    def months(self) -> list[str]:
+        """The UTC months that it is of, oldest first."""
+        return sorted({row["month"] for row in self.rows if row["month"]})
+
+    @property
+    def holds_up(self) -> Message | Label:
+        """What cannot be done before somebody mends or accepts it."""
+        blocks, accepted = self.open_blocks, sum(row["severity"] == "accepted" for row in self.rows)
+        months = sorted({row["month"] for row in blocks if row["month"]})
+        if not blocks:
+            left_out = accepted and self.rule in LEFT_OUT
+            text = "nothing: accepted, and not counted" if left_out else "nothing: accepted"
+            return Message(text if accepted == len(self.rows) else "nothing")
+        return (
+            Message("the close of {MONTHS}", months=translated(_span(months)))
+            if months
+            else translated("every close")
+        )
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Its row in a table: `FOLDED_HEADS` are the heads."""
+        months = Cell(_span(self.months), is_fixed=True)
+        return [Cell(self.text), Cell(", ".join(self.coins)), months, Cell(self.holds_up)]
+
+
+def _span(labels: list[str]) -> str:
+    """Write months in a row by the first and the last of them.
+
+    >>> _span(["2026-11", "2026-12", "2027-01"]), _span(["2026-08", "2026-10"])
+    ('2026-11 to 2027-01', '2026-08, 2026-10')
+    """
+    months = [label for label in labels if label[5:].isdigit()]  # others are quarters and years
+    places = [int(label[:4]) * 12 + int(label[5:]) for label in months]
+    if len(labels) < 3 or months != labels or places[-1] - places[0] >= len(labels):
+        return ", ".join(labels)
+    return Message("{first} to {last}", first=labels[0], last=labels[-1])
+
+
+def folded_findings(checks: pa.Table) -> list[RuleFindings]:
+    """Return findings by rule: those that hold up a close first, then those of most rows."""
+    by_rule: dict[str, list[dict[str, Any]]] = {}
+    for row in shown_findings(checks).to_pylist():
+        row["detail"] = stored_text(row["detail"], row.get(MESSAGE_COLUMN))
+        by_rule.setdefault(row["check_name"], []).append(row)
+    folded = [RuleFindings(rule, tuple(rows)) for rule, rows in by_rule.items()]
+    return sorted(folded, key=lambda each: (not each.open_blocks, -len(each.rows), each.rule))
+
+
+def folded_table(checks: pa.Table, title: str = "") -> DisplayTable:
+    """Return findings as a table of a row for each rule."""
+    folded = folded_findings(checks)
+    rows, names = [each.cells for each in folded], [each.rule for each in folded]
+    return DisplayTable(title, [*FOLDED_HEADS], rows, len(rows), names=names)
+
+
+# ---------- The words of a finding: files keep theirs, with all digits of a column
+
+
+_AS_READ = {
+    "finding.fee_of_day": "found.fee_of_day",
+    "finding.fee_of_payments": "found.fee_of_payments",
+}
+_PADDED = re.compile(r"-?[0-9]+\.[0-9]*0")
+_SCALES = (8, 18)  # the digits that columns of rates and of amounts have behind the point
+
+
+def readable(text: str) -> str:
+    """Return the text of a finding without zeros behind its amounts, its rates as percentages."""
+    if not isinstance(text, Message):
+        return text
+    values = {name: _readable_value(value) for name, value in text.values.items()}
+    code = _AS_READ.get(text.code, text.code)
+    if code == text.code:
+        return Message(code, **values)
+    fee, amount, rate = (Decimal(str(text.values[each])) for each in ("fee", "amount", "rate"))
+    own = exact_text(round(fee / amount, _SCALES[0]), RATIO) if amount else "-"
+    return Message(code, **values | {"own": own, "rate": exact_text(rate, RATIO)})
+
+
+def _readable_value(value: object) -> object:
+    if isinstance(value, Message):
+        return readable(value)
+    text = str(value)
+    is_padded = _PADDED.fullmatch(text) and len(text.partition(".")[2]) in _SCALES
+    shown = format_amount(Decimal(text)) if is_padded else text
+    return translated(shown) if isinstance(value, Label) else shown
 
 
 # ---------- Balances that people read in the console

@@ -19,6 +19,7 @@ from svc_analytics.money import percent_change
 from svc_analytics.render.document import Document, status_word
 from svc_analytics.render.findings import describe_accepted
 from svc_analytics.render.summary_page import SummaryPage
+from svc_analytics.warehouse.figures import as_moved
 
 SEVERITIES = ("blocking", "advisory")
 _LONGEST_NAME = 40
@@ -174,7 +175,7 @@ class Band:
         return Tile(
             name,
             label,
-            number_cell(value, USD),
+            number_cell(as_moved(name, value), USD),
             change,
             before,
             self.summary_page.coins.unpriced_behind(name),
@@ -193,7 +194,7 @@ class Band:
         external, coins = self.summary_page.statement.external, self.summary_page.in_currency
         if not (external and coins):
             return None
-        return number_cell(coins.usd(name), COIN, external.rates.places)
+        return number_cell(as_moved(name, coins.usd(name)), COIN, external.rates.places)
 
     def _change(self, name: str, value: Decimal | None) -> str:
         """Word the change on the period before; a dash where there is none to compare with."""

@@ -21,9 +21,9 @@ from svc_analytics.render.document import (
     document_status_line,
     proof_statuses,
     sealed_state,
-    status_badge,
     status_look,
     status_note,
+    status_word,
     unknown_lines,
 )
 from svc_analytics.render.figures import definition_groups, meaning
@@ -149,7 +149,7 @@ def _head(statement: Document, facts: dict[str, Any], language: Language) -> dic
         "title": period.title,
         "bounds": period.local_bounds,
         "is_local": (period.zone, period.calendar) != ("UTC", GREGORIAN),
-        "status": status_badge(statement),
+        "status": status_word(statement),
         "look": status_look(statement),
         "rests": "" if reasons and not state else status_note(statement),
         "is_settled": bool(state and state.kind == "sealed" and not reasons),

@@ -19,9 +19,10 @@ from svc_analytics.messages import Message, translated
 from svc_analytics.money import EXACT
 from svc_analytics.render.bridge import TREND, month_before
 from svc_analytics.render.document import Document
-from svc_analytics.warehouse.figures import label_of, read_figures
+from svc_analytics.warehouse.figures import as_moved, label_of, read_figures
 
 ALL_COINS = Message("All coins, USD")
+_SOME_COINS = "USD of {count} of {total} coins"
 Row = Mapping[str, Any]
 _PAYMENTS = ("payments_count", "usd_gross_priced_count")
 _REFUNDS = ("refunds_count", "usd_refunds_priced_count")
@@ -62,6 +63,15 @@ class AllCoins:
                 is_count = name in counts and value is not None
                 rows[row["currency"]][name] = int(value) if is_count else value
         return cls(list(rows.values()))
+
+    @property
+    def head(self) -> Message:
+        """The head of their sums in USD: of how many coins, where one has no USD value at all."""
+        unpriced = [row for row in self.rows if any(_is_unpriced(row, name) for name in _MADE_OF)]
+        if not unpriced:
+            return ALL_COINS
+        total = len(self.rows)
+        return Message(_SOME_COINS, count=total - len(unpriced), total=total)
 
     def has(self, name: str) -> bool:
         """Whether a figure in USD is stated: an older release did not state them all."""
@@ -114,6 +124,11 @@ class AllCoins:
             return Decimal()  # nothing is worth nothing at any rate
         value: Decimal | None = row.get(name)
         return value
+
+
+def is_of_all_coins(head: str) -> bool:
+    """Whether a column is headed as the sums in USD of all coins are."""
+    return isinstance(head, Message) and head.code in (ALL_COINS.code, _SOME_COINS)
 
 
 def _added(coin: str, rows: Sequence[Row]) -> dict[str, Any]:
@@ -294,11 +309,10 @@ class SummaryPage:
             if _is_left_out(row, self.coins.rows):
                 continue
             by_coin = [_value(coin, row.name) for coin in self.coins.rows]
-            sign = _sign(row.name)
-            values = [_signed(value, sign) for value in by_coin]
-            total = _signed(self._total(row), sign)
+            values = [as_moved(row.name, value) for value in by_coin]
+            total = as_moved(row.name, self._total(row))
             has_total = bool(self.usd_name(row.name)) or _is_count(row)
-            external = _signed(self._external(row), sign)
+            external = as_moved(row.name, self._external(row))
             yield SummaryRow(row.name, row.weight, values, total, has_total, row.usd, external)
 
     def usd_name(self, name: str) -> str:
@@ -374,14 +388,3 @@ def _value(coin: Mapping[str, Any], name: str) -> Value:
 
 def _is_count(row: _Row) -> bool:
     return row.name in _COUNTS
-
-
-def _sign(name: str) -> int:
-    figure = read_figures().get(name)
-    return -1 if figure and figure.sign == "out" else 1
-
-
-def _signed(value: Value, sign: int) -> Value:
-    """Return an amount with a minus if it leaves the wallet; nothing has no sign."""
-    # The minus operator would round to the 28 digits of the default context.
-    return value.copy_negate() if sign < 0 and isinstance(value, Decimal) and value else value

@@ -21,6 +21,7 @@ from svc_analytics.formatting.cells import (
     Cell,
     CellMaker,
     kind_of,
+    kind_of_unit,
     number_cell,
     unknown_cell,
 )
@@ -28,7 +29,7 @@ from svc_analytics.formatting.display import DisplayTable, head_of, headings_of,
 from svc_analytics.formatting.status_line import RUNNING, StatusLine, attach, running
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.messages import MESSAGE_COLUMN, Message, stored_text, translated
-from svc_analytics.money import as_decimal, format_amount, group_digits, is_plain
+from svc_analytics.money import as_decimal, format_amount, is_plain
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import Document
 from svc_analytics.render.external import FIGURES, ExternalFigures
@@ -42,14 +43,13 @@ from svc_analytics.render.figures import (
 )
 from svc_analytics.render.findings import CHECKS, shown_findings
 from svc_analytics.render.summary_page import (
-    ALL_COINS,
     EXTERNAL,
     UNPRICED,
     UNPRICED_LABEL,
     SummaryPage,
     SummaryRow,
 )
-from svc_analytics.warehouse.figures import label_of, read_figures
+from svc_analytics.warehouse.figures import as_moved, label_of, moved_table, read_figures
 
 MOST_ROWS = 200  # of one table; the rest is in the other forms
 _DAYS = ("day", "occurred_at_local")
@@ -92,14 +92,14 @@ class StatementTables:
     def table(self, name: str, only: Sequence[str] = ()) -> DisplayTable:
         """Return one of the statement's tables, or some of its columns."""
         table = self.statement.tables[name]
-        table = shown_findings(table) if name == CHECKS else table
+        table = shown_findings(table) if name == CHECKS else moved_table(table)
         columns = [each for each in only if each in table.column_names] or table.column_names
         columns = [each for each in columns if each != MESSAGE_COLUMN]
         return self._of_rows(name, table, label(name), columns)
 
     def more_figures(self) -> Iterator[DisplayTable]:
         """Yield the figures that the summary has not, figures down too, if there are any."""
-        table = self.statement.tables["figures"]
+        table = moved_table(self.statement.tables["figures"])
         rows = {(row["name"], row["currency"]): row for row in table.to_pylist()}
         coins = list(dict.fromkeys(currency for _, currency in rows))
         groups = _grouped([name for name, _ in rows])
@@ -122,23 +122,16 @@ class StatementTables:
 
     def restated(self) -> DisplayTable:
         """Return the differences from the version before: records, then the figures they moved."""
-        table, columns = self.statement.tables[RESTATEMENT], ("table_name", *SHOWN)
-        rows = records_first(table, MOST_ROWS).to_pylist()
-        return DisplayTable(
-            label(RESTATEMENT),
-            list(map(label, columns)),
-            lined_up([[difference_cell(row, each) for each in columns] for row in rows]),
-            table.num_rows,
-            meanings=[meaning(RESTATEMENT, each) for each in columns],
-            caption=self.status_line.text,
-            names=columns,
-        )
+        columns = ("table_name", *SHOWN)
+        shown = differences_table(self.statement.tables[RESTATEMENT], label(RESTATEMENT), columns)
+        meanings = [meaning(RESTATEMENT, each) for each in columns]
+        return replace(shown, meanings=meanings, caption=self.status_line.text)
 
     def days(self) -> Iterator[DisplayTable]:
         """Yield a table of days for each coin, with the summary's own figures as its footer."""
-        daily = self.statement.tables["daily"]
+        daily = moved_table(self.statement.tables["daily"])
         columns = [name for name in daily.column_names if name != "currency"]
-        for row in self.statement.tables["summary"].to_pylist():
+        for row in moved_table(self.statement.tables["summary"]).to_pylist():
             currency = str(row["currency"])
             own = daily.filter(pc.equal(daily["currency"], currency))
             if own.num_rows:
@@ -329,7 +322,7 @@ class StatementTables:
         cells, coins = list(rows), [str(row["currency"]) for row in self._cells.rows]
         return DisplayTable(
             title,
-            ["figure", *coins, ALL_COINS, *self._external_head()],
+            ["figure", *coins, self.summary_page.coins.head, *self._external_head()],
             cells,
             len(cells),
             headings_of(groups),
@@ -374,7 +367,7 @@ class StatementTables:
             return usd
         if name not in FIGURES:
             return [*usd, _EMPTY]
-        return [*usd, self._in_currency(external, coins.usd(name), usd[-1].note)]
+        return [*usd, self._in_currency(external, as_moved(name, coins.usd(name)), usd[-1].note)]
 
     def _in_both(self, external: ExternalFigures) -> DisplayTable:
         """Return each figure in USD, and below it the same in another currency."""
@@ -390,6 +383,7 @@ class StatementTables:
         usd, coins = self._usd_row(name), self.summary_page.in_currency
         values = [external.amounts.get((str(row["currency"]), name)) for row in self._cells.rows]
         values.append(coins.usd(name) if coins else None)
+        values = [as_moved(name, value) for value in values]
         notes = [cell.note for cell in usd[1:]]
         head = Cell(
             Message("in {CURRENCY}, external rates", currency=translated(external.rates.name))
@@ -472,13 +466,33 @@ def records_first(table: pa.Table, most: int) -> pa.Table:
     return pa.concat_tables(parts).slice(0, most)
 
 
+def main_differences(table: pa.Table) -> pa.Table:
+    """Return the differences of records, and of the figures that are numbers, each once."""
+    numbers = [name for name, figure in read_figures().items() if figure.is_number]
+    is_number = pc.is_in(table["name"], value_set=pa.array(numbers, pa.string()))
+    is_figure = pc.is_in(table["table_name"], value_set=pa.array(["summary", "figures"]))
+    is_record = pc.equal(table["table_name"], RECORDS)
+    return table.filter(pc.or_(is_record, pc.and_(is_figure, is_number)))
+
+
+def differences_table(
+    table: pa.Table, title: str = "", columns: Sequence[str] = SHOWN
+) -> DisplayTable:
+    """Return differences to display: those of records, then the figures they moved."""
+    rows = records_first(table, MOST_ROWS).to_pylist()
+    cells = lined_up([[difference_cell(row, each) for each in columns] for row in rows])
+    return DisplayTable(title, [*map(label, columns)], cells, table.num_rows, names=columns)
+
+
 def difference_cell(row: Mapping[str, str | None], column: str) -> Cell:
-    """Return a text of a difference as a cell: a number with all its digits, or a name."""
+    """Return a text of a difference as a cell: a number, or a name."""
     text = row[column] or ""
     if column == "name":
         return Cell(text if row["table_name"] == RECORDS else label_of(text), is_fixed=True)
     if column == "table_name":
         return Cell(label(text))
     if column in _VALUES and is_plain(text):
-        return Cell(group_digits(text), is_number=True)
+        figure = read_figures().get(row["name"] or "")
+        value = as_moved(row["name"] or "", Decimal(text))
+        return number_cell(value, kind_of_unit(figure.unit) if figure else COIN)
     return Cell(text)

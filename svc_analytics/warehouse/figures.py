@@ -21,12 +21,15 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from typing import TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
@@ -76,6 +79,11 @@ class Figure:
     def is_stated(self) -> bool:
         """Whether a statement shows it: in its summary, or in its table `figures`."""
         return self.group != "none"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it has a difference: an instant and the id of a record have none."""
+        return self.unit not in ("instant", "id")
 
     @property
     def definition(self) -> str:
@@ -273,6 +281,40 @@ def label_of(name: str) -> str:
     """
     figure = read_figures().get(name)
     return figure.label if figure and figure.label else label(name)
+
+
+# ---------- The sign of what people read
+# Files, frames and SQL have amounts as the service states them.
+
+
+Value = TypeVar("Value")
+
+
+def as_moved(name: str, value: Value) -> Value:
+    """Return a figure as people read it: a minus leaves the wallet; nothing has no sign.
+
+    >>> as_moved("payment_fees", Decimal("1.50")), as_moved("gross_sales", Decimal(3))
+    (Decimal('-1.50'), Decimal('3'))
+    """
+    figure = read_figures().get(name)
+    is_out = figure is not None and figure.sign == "out" and isinstance(value, Decimal) and value
+    # The minus operator would round to the 28 digits of the default context.
+    return value.copy_negate() if is_out else value  # type: ignore[attr-defined]
+
+
+def moved_table(table: pa.Table) -> pa.Table:
+    """Return a table with its figures as people read them: columns of them, or a row for each."""
+    for place, field in enumerate(table.schema):
+        values = table[field.name]
+        if not pa.types.is_decimal(field.type):
+            continue
+        if field.name == "value" and "name" in table.column_names:
+            pairs = zip(table["name"].to_pylist(), values.to_pylist(), strict=True)
+            values = pa.chunked_array([[as_moved(*pair) for pair in pairs]], field.type)
+        elif as_moved(field.name, Decimal(1)) < 0:
+            values = pc.negate(values)
+        table = table.set_column(place, field, values)
+    return table
 
 
 def labels_of(name: str) -> tuple[str, ...]:

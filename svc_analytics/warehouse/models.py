@@ -174,18 +174,26 @@ def _counted_texts() -> dict[str, CountedText]:
     return {rule.name: rule.says for rule in (*read_checks(), *read_footings())}
 
 
+def say_findings(
+    name: str, count: int, others: Mapping[str, CountedText] | None = None
+) -> Message | None:
+    """Say in words how many rows break a rule; None of a rule that nobody put into words.
+
+    `others` are the rules that are no file here.
+    """
+    says = _counted_texts().get(name) or (others or {}).get(name)
+    return says.of(count) if says else None
+
+
 def count_findings(
     name: str, count: int, others: Mapping[str, CountedText] | None = None
 ) -> Message:
-    """Say in words how many rows break a rule, and name the rule so that it can be found.
-
-    `others` are the rules that are no file here. One that nobody put into words is named.
-    """
-    says = _counted_texts().get(name) or (others or {}).get(name)
-    if says is None:
+    """Say it, and name the rule so that it can be found."""
+    said = say_findings(name, count, others)
+    if said is None:
         code = "reason.finding_of" if count == 1 else "reason.findings_of"
         return Message(code, count=f"{count:,}", name=name)
-    return Message("reason.finding", finding=says.of(count), rule=name)
+    return Message("reason.finding", finding=said, rule=name)
 
 
 def models_used_by(*queries: str) -> frozenset[str] | None:

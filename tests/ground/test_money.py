@@ -45,8 +45,8 @@ REFUSED = {
     "NUL": "1\0",
 }
 TOO_WIDE = {
-    "19 decimals": ("0." + "0" * 18 + "1", "has 19 places after the point"),
-    "19 decimals, the last a zero": ("1." + "0" * 19, "has 19 places after the point"),
+    "19 decimals": ("0." + "0" * 18 + "1", "has 19 decimals"),
+    "19 decimals, the last a zero": ("1." + "0" * 19, "has 19 decimals"),
     "21 digits": ("1" + "0" * 20, "too large: 21 digits before the point"),
     "a million digits": ("9" * 1_000_000, "too large: 1,000,000 digits before the point"),
 }
@@ -218,8 +218,8 @@ def test_the_largest_change_keeps_every_digit():
     ("text", "said"),
     [
         ("1" * 21 + "." + "1" * 18, "too large: 21 digits before the point"),
-        ("0." + "1" * 19, "too precise: it has 19 places"),
-        ("1" * 21 + "." + "1" * 19, "too precise: it has 19 places"),
+        ("0." + "1" * 19, "it has 19 decimals"),
+        ("1" * 21 + "." + "1" * 19, "it has 19 decimals"),
     ],
 )
 def test_an_amount_that_cannot_be_held_says_what_is_too_much(text, said):

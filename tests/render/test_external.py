@@ -238,7 +238,7 @@ def test_the_workbook_has_both_currencies_below_each_other(make, rates, tmp_path
     folder = make().in_currency("EUR", rates).save(tmp_path / "out", ["xlsx"])
     book = openpyxl.load_workbook(folder / "statement.xlsx")
     head = [cell.value for row in book["Statement"].iter_rows() for cell in row]
-    assert "22,400.00 EUR, external rates" in head
+    assert "-22,400.00 EUR, external rates" in head
     sheet = book["External rates"]
     rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
     place = next(n for n, row in enumerate(rows) if row[0] == "USD sales after fees")

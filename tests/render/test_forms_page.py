@@ -109,7 +109,7 @@ def test_what_is_unknown_is_a_dash_with_its_reason(make, desk, tmp_path):
     assert re.search(rf'<td class="n unknown" title="{reason}[^"]*">{DASH}</td>', text)
     assert re.search(rf'<p class="note">{DASH} {reason}', text)
     assert "No refund of a known payment. This covers only what was read; the rest is" in text
-    assert '<div class="badge open">provisional</div>' in text
+    assert '<div class="badge provisional">provisional</div>' in text
     assert "no part of the period was read" in text
     words = (" balance ", "opening:", "complete", "month")
     assert "; because " in journal and not any(word in journal for word in words)

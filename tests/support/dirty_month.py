@@ -3,9 +3,9 @@
 Of every month: seven coins, of which pepe has no USD value, many notes, and refunds. Beside that
 
 - June: sealed, then a payment of it came late, so that its next close restates it;
-- July: two receipts whose facts are not those of their payments;
+- July and September: receipts whose facts are not those of their payments;
 - August: two amounts of 19 decimals, and a payment whose status nobody knows;
-- September: payouts of its last days that settled in October;
+- September: payouts of its last days that settled in October, too;
 - October: nothing that blocks a close but the months before it.
 
     python -m tests.support.dirty_month FOLDER
@@ -119,9 +119,12 @@ def _payout_records(label: str, first: int, paid: list[Record]) -> Iterator[Reco
 
 
 def _spoil(service: FakeService) -> None:
-    """Forge two receipts of July; put two records that cannot be held, and one odd, in August."""
-    forged = [each for each in service.payments if each["paid_at"].startswith(FORGED)][:2]
-    for each in forged:
+    """Forge two receipts of July and one of September; put odd records in August."""
+    of_july, of_september = (
+        [each for each in service.payments if each["paid_at"].startswith(label)]
+        for label in (FORGED, LATE)
+    )
+    for each in (*of_july[:2], of_september[0]):
         each["receipt"] = _with_receipt(each | {"amount": "1"})["receipt"]
     service.payments += [
         payment(9100 + place, f"{UNREAD}-1{place}T09:00:00Z", currency=coin) | {"amount": amount}

@@ -4,17 +4,18 @@ import re
 import sys
 from datetime import date
 from getpass import getuser
+from itertools import groupby
 from typing import Any
 
 import click
 
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import open_lake, shared_options, zone_option
-from svc_analytics.closing.acceptances import Finding, acknowledge, find
+from svc_analytics.closing.acceptances import Finding, acknowledge, find, find_all
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.cells import paddings, plain_spaces
-from svc_analytics.formatting.texts import single_line
+from svc_analytics.formatting.texts import single_line, wrapped
 from svc_analytics.instants import format_instant, now, parse_bound
 from svc_analytics.money import format_amount
 from svc_analytics.periods import GREGORIAN, clock_of
@@ -95,7 +96,8 @@ def _as_object(wallet: WalletBalance) -> dict[str, Any]:
 
 @click.command()
 @click.argument("rule")
-@click.argument("record")
+@click.argument("record", required=False)
+@click.option("--all", "is_all", is_flag=True, help="Accept all that RULE finds, for one reason.")
 @click.option("--reason", required=True, help="Why it is accepted; the statement prints it.")
 @click.option("--by", help="Who accepts it; the statement prints it.  [default: your account]")
 @click.option("--yes", "is_agreed", is_flag=True, help="Accept it without asking.")
@@ -103,7 +105,8 @@ def _as_object(wallet: WalletBalance) -> dict[str, Any]:
 def accept(
     *,
     rule: str,
-    record: str,
+    record: str | None,
+    is_all: bool,
     reason: str,
     by: str | None,
     is_agreed: bool,
@@ -112,15 +115,19 @@ def accept(
 ) -> None:
     """Accept a finding, with a reason and a name.
 
-    RULE and RECORD are as check prints them; a payment may be named by its receipt number.
-    Says first what accepting it does to the money, and asks. The finding then no longer keeps
-    a month from being final: until its record changes, or another one comes under its id.
+    RULE and RECORD are as check --all prints them; a payment may be named by its receipt number.
+    With --all in the place of RECORD, all that a rule finds is accepted, each record by its id;
+    receipts and files are looked at one by one. Says first what accepting it does to the money,
+    and asks. The finding then no longer keeps a month from being final: until its record
+    changes, or another one comes under its id.
 
     \b
     svc-analytics accept status_is_known 5b1f8f0e-0000-4000-8000-000000000000 --reason "a test"
     """
+    if (record is None) != is_all:
+        raise ConfigError("name the RECORD, or give --all for all that the rule finds")
     lake, name = open_lake(data_dir), _account() if by is None else by
-    findings = find(lake, rule, record)
+    findings = find(lake, rule, record) if record else find_all(lake, rule)
     _announce([each for each in findings if not each.accepted], is_agreed=is_agreed)
     for each in findings:
         if not each.accepted:
@@ -130,26 +137,25 @@ def accept(
         click.echo(tables.to_json(facts))
         return
     for each in findings:
-        done = f"was accepted before: {each.detail}" if each.accepted else f"accepted by {name}"
-        click.echo(single_line(f"{_named(each)}: {done}"))
+        text = f"Accepted before: {each.detail}" if each.accepted else each.outcome
+        click.echo(wrapped(single_line(f"{each.record_id}: {text}")))
 
 
 def _announce(findings: list[Finding], *, is_agreed: bool) -> None:
     """Say what accepting findings does to the money, and ask whether to, unless it is agreed."""
-    for each in findings:
-        echo_note(f"{_named(each)}: {each.detail}", "finding", check=each.check)
-        echo_note(each.effect, "finding", check=each.check)
+    for effect, those in groupby(findings, key=lambda each: each.effect):
+        for each in those:
+            named = f"{each.record_id}: {each.detail}"
+            echo_note(named, "finding", check=each.check)
+        echo_note(effect, "finding", check=each.check)
     if is_agreed or not findings:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise ConfigError("nobody is at a terminal to be asked: with --yes it is accepted as it is")
-    if not click.confirm("Accept it?", err=True):
+    asked = "Accept it?" if len(findings) == 1 else f"Accept all {len(findings):,}?"
+    if not click.confirm(asked, err=True):
         echo_note("nothing was accepted", "not_accepted")
         raise SystemExit(1)
-
-
-def _named(finding: Finding) -> str:
-    return f"{finding.check}, {finding.record_id}"
 
 
 def _account() -> str:

@@ -7,7 +7,7 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import options
-from svc_analytics.cli.console import echo_note, echo_progress, table_text
+from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.cli.runs import dry_run, plan_months, watched
 from svc_analytics.closing import close as closing, due
 from svc_analytics.closing.due import GRACE_HOURS
@@ -18,16 +18,20 @@ from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import EXIT_ATTENTION, ConfigError
 from svc_analytics.extraction import clock
 from svc_analytics.extraction.plan import Request
+from svc_analytics.formatting.display import table_text
 from svc_analytics.formatting.tables import to_json
-from svc_analytics.instants import HOUR
+from svc_analytics.formatting.texts import wrapped
+from svc_analytics.instants import HOUR, in_words
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import GREGORIAN, QUARTER, YEAR, parse_period
 from svc_analytics.proofs.sealed_zones import lake_zone
+from svc_analytics.render.tables import differences_table, main_differences
 from svc_analytics.unattended.watch import Watch
 
-MOST_ROWS = 40
+_SHOWN = ("name", "currency", "cause", "old_value", "new_value", "delta", "detail")
+
 _OTHERS = ", --last-month and --all-due"
 
 
@@ -216,7 +220,7 @@ def _echo_result(result: CloseResult, *, is_wide: bool, as_json: bool) -> None:
     if result.state == "waiting" or as_json:
         return
     differences = [] if result.table is None else ["", differences_text(result.table, is_wide)]
-    click.echo("\n".join(result.describe() + differences))
+    click.echo("\n".join([*map(wrapped, map(in_words, result.describe())), *differences]))
 
 
 def _result_document(result: CloseResult) -> dict[str, Any]:
@@ -237,7 +241,8 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
 
 
 def differences_text(table: pa.Table, is_wide: bool) -> str:
-    columns = [name for name in table.column_names if name != "subject"]
-    text = table_text(table.slice(0, MOST_ROWS).select(columns), is_wide=is_wide)
-    hidden = table.num_rows - MOST_ROWS
-    return text if hidden <= 0 else f"{text}\n... and {hidden} more: see --json"
+    """Write what differs between two versions of a month, and how to see what is not shown."""
+    shown = differences_table(main_differences(table), columns=_SHOWN)
+    more = [f"all {table.num_rows:,}, of each table: --json"] * (shown.total < table.num_rows)
+    text = table_text(shown, is_wide=is_wide, every_digit="--json")
+    return "\n".join([text, *more])

@@ -18,8 +18,8 @@ from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult, Request, missing_key_class
 from svc_analytics.extraction.segments import FEWEST
 from svc_analytics.formatting import tables
-from svc_analytics.formatting.texts import counted
-from svc_analytics.instants import BEGINNING, HOUR, format_instant, parse_bound
+from svc_analytics.formatting.texts import counted, wrapped
+from svc_analytics.instants import BEGINNING, HOUR, format_instant, in_words, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
 
@@ -147,7 +147,7 @@ def extraction_text(
     for each in lookups:
         lines.append(f"{each.stream}: {each.fetched:,} fetched, {_not_found(each.not_found)}")
         lines += [f"{each.stream}: {id_!r:.60}: {reason}" for id_, reason in each.rejected.items()]
-    return "\n".join(lines)
+    return "\n".join(wrapped(in_words(line)) for line in lines)
 
 
 def _not_found(ids: Sequence[str]) -> str:

@@ -1,21 +1,24 @@
 """`check`, `bundle`: findings of a lake, and its views given away."""
 
+from collections.abc import Iterator, Sequence
+
 import click
 import pyarrow as pa
 
 from svc_analytics.cli import options
-from svc_analytics.cli.console import echo_note, echo_progress, table_text
+from svc_analytics.cli.console import echo_note, echo_progress
 from svc_analytics.closing.acceptances import ahead_findings
 from svc_analytics.closing.handover.bundle import write_bundle
 from svc_analytics.closing.neighbours import unmet_findings
 from svc_analytics.config import read_engine
 from svc_analytics.errors import EXIT_ATTENTION
 from svc_analytics.formatting import tables
-from svc_analytics.formatting.tables import to_json
-from svc_analytics.formatting.texts import counted
+from svc_analytics.formatting.display import DisplayTable, table_text
+from svc_analytics.formatting.tables import to_json, to_safe_csv
+from svc_analytics.formatting.texts import counted, single_line, wrapped
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.messages import MESSAGE_COLUMN
-from svc_analytics.render.findings import shown_findings
+from svc_analytics.render.findings import FOLDED_HEADS, RuleFindings, folded_findings
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.warehouse.acknowledgements import Acceptances, blocking_findings
@@ -23,7 +26,7 @@ from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import read_checks
 from svc_analytics.warehouse.several_lakes import beside
 
-_ACCEPTED = ("acknowledged_reason", "acknowledged_by")
+_OPEN = 10  # rows of a rule that holds up a close, so that all rules fit a screen
 
 
 @click.command()
@@ -35,41 +38,76 @@ _ACCEPTED = ("acknowledged_reason", "acknowledged_by")
     "and runs on this machine, whatever --engine names.",
 )
 @options.engine_options
-@options.wide_option
+@click.option("--all", "has_all", is_flag=True, help="List every row that breaks a rule.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print every row as CSV.")
 @options.several_lakes_options
 def check(
     *,
     is_deep: bool,
     engine: str | None,
     engine_data: tuple[str, ...],
-    is_wide: bool,
+    has_all: bool,
+    as_csv: bool,
     data_dir: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Check the lake against every rule.
 
-    Lists each row that breaks a rule. A blocking finding keeps a statement from being
-    final, unless a person accepted it; an advisory one informs. A statement reads the rows
+    Counts the rows that break each rule, and lists those that keep a statement from being
+    final: until a person accepts them. The others are notes. A statement reads the rows
     of its month and the totals of all others; --deep makes every month's figures from all
     rows too, and compares. Of sealed months in a row, each must open with what the one
     before closed with. With --data-dir several times, it lists the findings of each merchant.
     """
+    options.check_one_form(as_csv=as_csv, as_json=as_json)
     opened = options.open_each(data_dir, read_engine(engine, engine_data))
-    findings = beside(opened, [_findings(lake, is_deep) for lake in opened])
+    tables_of = [_findings(lake, is_deep) for lake in opened]
+    findings = beside(opened, tables_of)
     if as_json:
         objects = tables.to_objects(findings.drop_columns([MESSAGE_COLUMN]))
         click.echo(tables.to_json({"findings": objects}))
-    elif len(findings):
-        shown = shown_findings(findings).drop_columns([MESSAGE_COLUMN, *_ACCEPTED])
-        click.echo(table_text(shown, is_wide=is_wide))
+    elif as_csv:
+        click.echo(to_safe_csv(findings.drop_columns([MESSAGE_COLUMN])), nl=False)
     else:
-        click.echo("every rule holds")
+        for lake, own in zip(opened, tables_of, strict=True):
+            click.echo("\n".join([lake.merchant_id] * (len(opened) > 1) + _text(own, has_all)))
     blocking = len(blocking_findings(findings))
     rules = len(read_checks()) + 2 + is_deep  # of sealed statements, and of what was accepted
     line = f"{rules} rules, {counted(len(findings), 'finding')}, {blocking} of them blocking"
     echo_note(line, "rules", rules=rules, findings=len(findings), blocking=blocking)
     if blocking:
         raise SystemExit(EXIT_ATTENTION)
+
+
+def _text(findings: pa.Table, has_all: bool) -> list[str]:
+    """Write findings for people: what holds up a close row by row, and the notes counted."""
+    folded = folded_findings(findings)
+    opened = [each for each in folded if each.is_open or has_all]
+    lines = [line for each in opened for line in _opened(each, has_all)]
+    if closed := [each for each in folded if each not in opened]:
+        lines += [_notes_text(closed), "", wrapped("every row of these: --all, or --csv")]
+    return lines or ["every rule holds"]
+
+
+def _opened(rule: RuleFindings, has_all: bool) -> Iterator[str]:
+    """Yield a rule with its rows, each whole: what it is of, and what is wrong with it."""
+    held_up = f", which holds up {rule.holds_up}" if rule.open_blocks else ""
+    yield wrapped(f"{rule.text}{held_up}")
+    rows = rule.rows if has_all else rule.open_blocks or [*rule.rows]
+    for row in rows if has_all else rows[:_OPEN]:
+        named = (row["month"], row["currency"], row["record_id"])
+        yield wrapped("  ".join([*filter(None, named), single_line(row["detail"])]), "  ")
+    if not has_all and len(rows) > _OPEN:
+        yield wrapped(f"… and {len(rows) - _OPEN:,} more: --all lists them", "  ")
+    if (rule.open_blocks or has_all) and rows[0]["content"]:
+        yield wrapped(f"accept one: svc-analytics accept {rule.rule} RECORD --reason TEXT", "  ")
+    yield ""
+
+
+def _notes_text(rules: Sequence[RuleFindings]) -> str:
+    """Write the rules that hold nothing up, a line each."""
+    rows = [each.cells[:3] for each in rules]
+    return table_text(DisplayTable("", ["note", *FOLDED_HEADS[1:3]], rows, len(rows)))
 
 
 def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:

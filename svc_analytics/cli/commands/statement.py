@@ -29,8 +29,8 @@ from svc_analytics.formatting.tables import (
     to_safe_csv,
     write_rows,
 )
-from svc_analytics.formatting.texts import single_line
-from svc_analytics.instants import format_instant
+from svc_analytics.formatting.texts import single_line, wrapped
+from svc_analytics.instants import format_instant, in_words
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.lakes import GroupStatement
 from svc_analytics.language.catalogue import Language
@@ -42,7 +42,7 @@ from svc_analytics.render.document import (
     status_word,
 )
 from svc_analytics.render.figures import figures_table
-from svc_analytics.render.findings import describe_accepted, describe_balances
+from svc_analytics.render.findings import CHECKS, describe_accepted, describe_balances, folded_table
 from svc_analytics.render.folder import FORMATS, MANIFEST, Output, check_currency, write_folder
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.explain import Explanation
@@ -220,21 +220,27 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
     period = new.period
     name = single_line(str(new.merchant.get("display_name") or new.merchant["id"]))
     log = new.options.get("webhooks")
+    as_of = format_instant(new.as_of)
+    remarks = [
+        *(f"{new.status} because {reason.text}" for reason in new.reasons),
+        *([status_note(new)] if sealed_state(new) or not new.reasons else []),
+        *proof_lines(new),
+        *(unknown.text for unknown in new.unknown),
+        *new.unread_sentences,
+        *_readings(new),
+        *describe_accepted(new.tables),
+        *describe_balances(new.tables),
+    ]
     head = [
         f"Statement {period.folder} of {name}",
-        f"{period.title}: {period.local_bounds}; data as of {format_instant(new.as_of)}",
+        wrapped(in_words(f"{period.title}: {period.local_bounds}; data as of {as_of}")),
         f"status: {status_word(new)}",
-        *(f"  {new.status} because {single_line(reason.text)}" for reason in new.reasons),
-        *([f"  {status_note(new)}"] if sealed_state(new) or not new.reasons else []),
-        *(f"  {single_line(line)}" for line in proof_lines(new)),
-        *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
-        *(f"  {single_line(text)}" for text in new.unread_sentences),
-        *_readings(new),
-        *(f"  {single_line(text)}" for text in describe_accepted(new.tables)),
-        *(f"  {single_line(text)}" for text in describe_balances(new.tables)),
-        *([f"webhooks: {single_line(describe(log))}"] if log else []),
+        *(wrapped(in_words(single_line(text)), "  ") for text in remarks),
+        *([wrapped(f"webhooks: {single_line(describe(log))}")] if log else []),
     ]
-    return "\n".join([*head, "", _figures(new, exact=exact), "", f"files: {folder}"])
+    findings = folded_table(new.tables[CHECKS], "Findings")
+    shown = [_figures(new, exact=exact), *[table_text(findings)] * bool(findings.rows)]
+    return "\n".join([*head, *(f"\n{part}" for part in shown), f"\nfiles: {folder}"])
 
 
 def _readings(new: Statement) -> list[str]:
@@ -242,7 +248,7 @@ def _readings(new: Statement) -> list[str]:
     rows = new.tables["reading"].to_pylist()
     single = [STREAMS[row["stream"]].words for row in rows if row["reading"] == "single"]
     text = "were read only once: closing reads them again and compares"
-    return [f"  {' and '.join(single)} {text}"] if single else []
+    return [f"{' and '.join(single)} {text}"] if single else []
 
 
 def _figures(new: Statement, *, exact: bool) -> str:

@@ -15,10 +15,10 @@ from svc_analytics.closing.month_states import LAST, judged_months
 from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.texts import counted, single_line
-from svc_analytics.instants import ago, duration, format_instant, now
+from svc_analytics.formatting.texts import counted, single_line, wrapped
+from svc_analytics.instants import ago, duration, format_instant, in_words, now
 from svc_analytics.lake.status import LakeStatus, StreamStatus, lake_status
-from svc_analytics.proofs.statuses import LACKING, Status
+from svc_analytics.proofs.statuses import LACKING
 from svc_analytics.render.month_state import MonthState
 from svc_analytics.unattended.notices import scheduled_months
 
@@ -74,7 +74,7 @@ def status_text(
     lines += [] if months else ["", "months", "  none"]
     if unsigned:
         lines.append(_UNSIGNED.format(counted(len(unsigned), "sealed month"), ", ".join(unsigned)))
-    return "\n".join(lines)
+    return "\n".join([lines[0], *(wrapped(in_words(line)) for line in lines[1:])])
 
 
 def _by_reckoning(months: Sequence[MonthState]) -> list[tuple[str, list[MonthState]]]:
@@ -102,14 +102,14 @@ def _is_done(state: MonthState) -> bool:
 def _month_line(state: MonthState) -> str:
     is_all = _is_done(state) and not state.reasons
     line = str(state.word) if is_all else f"{state.word}: {single_line(state.note)}"
-    statuses = "; ".join(f"{each.name}: {_brief(each)}" for each in state.statuses)
+    # What is not there is not told, nor is of a changed month what its own word tells.
+    statuses = "; ".join(
+        f"{each.name}: {each.outcome}"
+        for each in state.statuses
+        if getattr(each.text, "code", "") not in LACKING
+        and (state.kind, each.name) != ("changed", "proven")
+    )
     return f"{line} ({statuses})" if statuses else line
-
-
-def _brief(status: Status) -> str:
-    """Word a status in a line of several: what is not there, else how its check came out."""
-    is_lacking = getattr(status.text, "code", "") in LACKING
-    return str(status.text) if is_lacking else status.outcome
 
 
 def _clock_lines(status: LakeStatus) -> list[str]:

@@ -27,7 +27,6 @@ from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import why_unknown
 from svc_analytics.warehouse.figures import Figure, find_figures, stated_figures
 
-_NO_NUMBER = ("instant", "id")
 # What a coin without a payment and a refund in the period needs nothing of.
 _OF_NONE = {"parents", "parents_within", "refunds_to_date", "verdicts"}
 _OF_THE_PERIOD = {"payments", "payouts"}
@@ -137,7 +136,7 @@ def _number(value: Any) -> Decimal | None:
 @cache
 def comparable_figures() -> dict[str, Figure]:
     """Return the figures of a statement that are numbers, in its order."""
-    return {each.name: each for each in stated_figures() if each.unit not in _NO_NUMBER}
+    return {each.name: each for each in stated_figures() if each.is_number}
 
 
 def chosen_figures(names: Sequence[str]) -> list[Figure]:

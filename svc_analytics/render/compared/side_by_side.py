@@ -23,6 +23,7 @@ from svc_analytics.formatting.cells import (
     Cell,
     kind_of_unit,
     number_cell,
+    rounded,
     unit_name,
     unknown_cell,
 )
@@ -41,7 +42,13 @@ from svc_analytics.render.summary_page import (
     AllCoins,
     summary_names,
 )
-from svc_analytics.warehouse.figures import figure_groups, in_sentence, label_of, read_figures
+from svc_analytics.warehouse.figures import (
+    as_moved,
+    figure_groups,
+    in_sentence,
+    label_of,
+    read_figures,
+)
 
 _NOT_MEANINGFUL = "n/m"
 
@@ -77,9 +84,7 @@ def age_line(old: Side, new: Side, table: pa.Table) -> str:
         return ""
     days = (aged.age or 0) // DAY
     other = new if aged is old else old
-    code = "comparison.one_day" if days == 1 else "comparison.days"
-    values = {"name": aged.name, "until": aged.counted_to, "days": days, "other": other.name}
-    return Message(code, **values)
+    return Message("comparison.days", name=aged.name, days=days, other=other.name)
 
 
 def comparison_tables(
@@ -167,7 +172,8 @@ def _all_coins(
     cells.append(
         [Cell(UNPRICED_LABEL, is_fixed=True), *maker.cells(unpriced | {"unit": "records"})]
     )
-    yield _table([ALL_COINS, *heads], cells, [], rows)
+    some = [side.head for side in reversed(sides) if side.head != ALL_COINS]
+    yield _table([*some, ALL_COINS][:1] + heads, cells, [], rows)
 
 
 def _change(name: str, old: Decimal | None, new: Decimal | None) -> dict[str, Any]:
@@ -221,10 +227,24 @@ class _Maker:
             self._cell(row, row[name], kind) for name in ("old", "new", "difference")
         )
         last = Cell(row["cause"] or "") if "cause" in row else self._percent(row)
-        return [old, new, _signed(difference, row["difference"], kind), last]
+        change = as_moved(row["figure"], row["difference"])
+        return [old, new, _signed(self._as_read(difference, row, kind), change, kind), last]
+
+    def _as_read(self, difference: Cell, row: Row, kind: str) -> Cell:
+        """Return a difference as that of the two numbers beside it, so that they foot as read."""
+        scale = self.scales.get(row["currency"])
+        if self.is_exact or None in (row["old"], row["new"], row["difference"]):
+            return difference
+        new, old = (rounded(row[each], kind, scale) for each in ("new", "old"))
+        if new is None or old is None:
+            return difference
+        shown = as_moved(row["figure"], EXACT.subtract(new, old))
+        text = number_cell(shown, kind, scale).text
+        return replace(difference, text=text, exact=difference.exact or difference.text)
 
     def _cell(self, row: Row, value: Decimal | None, kind: str) -> Cell:
-        number = int(value) if value is not None and kind == COUNT else value
+        moved = as_moved(row["figure"], value)
+        number = int(moved) if moved is not None and kind == COUNT else moved
         scale = self.scales.get(row["currency"])
         return number_cell(number, kind, scale, is_exact=self.is_exact, why=_note(row))
 
@@ -334,7 +354,8 @@ class Bridges:
     def _cell(self, row: Row, name: str, why: str) -> Cell:
         kind = COIN if row["unit"] == "coin" else USD
         scale = self.scales.get(row["currency"])
-        return number_cell(row[name], kind, scale, is_exact=self.is_exact, why=why)
+        value = as_moved(row["figure"], row[name])
+        return number_cell(value, kind, scale, is_exact=self.is_exact, why=why)
 
 
 def _of(rows: Sequence[Row], figure: str, unit: str) -> list[Row]:

@@ -27,19 +27,18 @@ from svc_analytics.render.document import (
     Document,
     document_status_line,
     proof_statuses,
-    status_badge,
     status_note,
     status_word,
     unknown_lines,
 )
 from svc_analytics.render.findings import CHECKS, shown_findings
 from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
-from svc_analytics.render.summary_page import ALL_COINS, describe_pricing
+from svc_analytics.render.summary_page import describe_pricing, is_of_all_coins
 from svc_analytics.render.tables import TITLE, StatementTables
 from svc_analytics.render.workbook.blocks import Place, TableSheet
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
 from svc_analytics.render.workbook.tables import set_up_print, write_table
-from svc_analytics.warehouse.figures import definitions_table, label_of
+from svc_analytics.warehouse.figures import definitions_table, label_of, moved_table
 
 SHEET_ROWS = 1_048_574  # below the caption and the head
 # The tables that a reader wants first, by the names of their sheets.
@@ -95,7 +94,7 @@ def _in_order(name: str, table: pa.Table) -> pa.Table:
     if name == CHECKS:
         return shown_findings(table)
     if name != "lines":
-        return table
+        return moved_table(table)
     first = [column for column in _FIRST_OF_LINES if column in table.column_names]
     others = [column for column in table.column_names if column not in first]
     return table.select([*first, *others])
@@ -200,7 +199,7 @@ def _write_statement(
     )
     title = Message("Statement {PERIOD}", period=translated(statement.period.title))
     row = page.write_head(title, [names, read])
-    row = page.write_lines(row, [status_badge(statement)], bold=True, font_size=14)
+    row = page.write_lines(row, [status_word(statement)], bold=True, font_size=14)
     lines = [status_note(statement), *unknown_lines(facts), *describe_pricing(statement.tables)]
     row = page.write_lines(row, [*lines, *front_lines(statement)]) + 1
     heads = page.write_tables(row, _adds, [_MEANINGS])
@@ -216,7 +215,7 @@ def _adds(table: DisplayTable, place: Place) -> Iterator[tuple[str, Place]]:
     names = list(table.names)
     above = [name for name in _ADDED.get(names[row], ()) if name in names] if names else []
     yield from (("", (names.index(name), column)) for name in above)
-    if names and not above and table.header[column] == ALL_COINS:
+    if names and not above and is_of_all_coins(table.header[column]):
         yield from (("", (row, coin)) for coin in range(1, column))
 
 
@@ -229,7 +228,7 @@ def _headline(band: Band) -> DisplayTable:
         + [Cell(note) for note in (*notes, *[""] * (most - len(notes)))]
         for tile, notes in tiles
     ]
-    return DisplayTable("", [ALL_COINS, USD, *[""] * most], rows, len(rows))
+    return DisplayTable("", [band.summary_page.coins.head, USD, *[""] * most], rows, len(rows))
 
 
 def _notes(tile: Tile, band: Band) -> Iterator[Message]:

@@ -1,0 +1,73 @@
+"""The terminal on a bad day: findings by rule, tables that fit, all that blocks at once."""
+
+import csv
+import io
+import json
+import sys
+
+import pytest
+
+from tests.support.desks import runner
+from tests.support.dirty_month import make_dirty_lake
+
+HELD = "record_could_be_held"
+WIDTHS = (80, 100, 140)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Runs a command on the dirty lake; with a width, on a terminal so wide."""
+    make_dirty_lake(tmp_path / "data")
+    monkeypatch.chdir(tmp_path)
+    said = runner(monkeypatch, capsys)
+
+    def run(*words, width=0):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: bool(width))
+        monkeypatch.setenv("COLUMNS", str(width))
+        return said(*words)
+
+    return run
+
+
+def test_check_counts_by_rule_and_lists_what_holds_up_a_close(run):
+    """What is wrong with each blocking record stands whole; notes are one line a rule."""
+    done = run("check")
+    assert done.code == 3 and "350 findings, 3 of them blocking" in done.err
+    assert "2 records could not be read exactly, which holds up the close of 2026-08\n" in done.out
+    assert done.out.count("at most 18 can be kept exactly") == 2
+    [note] = [line for line in done.out.splitlines() if line.startswith("175 payments do not")]
+    assert note.endswith("btc, doge, eth, pepe, sol, trx, usdt  2026-06 to 2026-10")
+    assert "fee_bearer_is_known" not in done.out and "blocking" not in done.out
+
+
+def test_all_rows_and_their_csv_are_a_word_away(run):
+    """Amounts have no zeros behind them; a CSV has the rows of the JSON."""
+    rows = run("check", "--all").out
+    assert rows.count("that day's rate is 1%") == 105 and "fee 6.196301112 is 0.8% of" in rows
+    listed = list(csv.DictReader(io.StringIO(run("check", "--csv").out)))
+    found = json.loads(run("check", "--json").out)["findings"]
+    assert len(listed) == len(found) == 350
+    assert [row["record_id"] for row in listed] == [row["record_id"] for row in found]
+
+
+def test_all_that_a_rule_finds_is_accepted_in_one_act(run, tmp_path):
+    """With one reason; each record stays named, with what becomes of its money."""
+    done = run("accept", HELD, "--all", "--reason", "not ours", "--by", "Mina", "--yes")
+    assert done.out.count(": accepted by Mina") == 2
+    assert "This payment of 12.0000000000000000001 trx will not be counted." in done.err
+    with (tmp_path / "data" / "acknowledgements.csv").open() as file:
+        written = list(csv.DictReader(file))
+    assert len({row["record_id"] for row in written}) == 2
+    assert {row["reason"] for row in written} == {"not ours"}
+    assert "1 of them blocking" in run("check").err
+    alone = run("accept", "receipt_proves_its_payment", "--all", "--reason", "x", "--yes")
+    assert alone.code == 2 and "looked at one by one" in alone.err
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("words", ["check", "statement 2026-09"])
+def test_no_line_is_wider_than_the_terminal(run, words, width):
+    """Columns that have no room stand in a block of their own."""
+    done = run(*words.split(), width=width)
+    lines = [line for line in done.out.splitlines() if not line.startswith("files: ")]
+    assert [line for line in lines if len(line) > width] == []
