@@ -190,9 +190,8 @@ def folded_findings(checks: pa.Table) -> list[RuleFindings]:
 
 def folded_table(checks: pa.Table, title: str = "") -> DisplayTable:
     """Return findings as a table of a row for each rule."""
-    folded = folded_findings(checks)
-    rows, names = [each.cells for each in folded], [each.rule for each in folded]
-    return DisplayTable(title, [*FOLDED_HEADS], rows, len(rows), names=names)
+    rows = [each.cells for each in folded_findings(checks)]
+    return DisplayTable(title, [*FOLDED_HEADS], rows, len(rows))
 
 
 # ---------- The words of a finding: files keep theirs, with all digits of a column

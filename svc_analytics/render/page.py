@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+import pyarrow.compute as pc
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics import charts
 from svc_analytics.charts.palette import dark_styles
+from svc_analytics.formatting.display import DisplayTable
 from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language, merchant_names
@@ -27,7 +29,14 @@ from svc_analytics.render.document import (
     unknown_lines,
 )
 from svc_analytics.render.figures import definition_groups, meaning
-from svc_analytics.render.findings import CHECKS, describe_balances, shown_findings
+from svc_analytics.render.findings import (
+    CHECKS,
+    RuleFindings,
+    describe_balances,
+    folded_findings,
+    folded_table,
+    shown_findings,
+)
 from svc_analytics.render.front import (
     UNCLEAR,
     Band,
@@ -53,7 +62,7 @@ LINE_COLUMNS = (
     *("line_no", "occurred_at_local", "kind", "reference_id", "receipt_no", "currency"),
     *("gross", "fee", "net", "running_position", "comment"),
 )
-FINDING_COLUMNS = ("severity", "check_name", "record_id", "currency", "detail")
+FINDING_COLUMNS = ("record_id", "currency", "detail")
 MONTH_COLUMNS = (
     *("month", "currency", "payments_count", "net_sales", "refunds_debited", "payouts_debited"),
     *("net_settlement", "rail_movement", "opening_position", "closing_position"),
@@ -92,6 +101,8 @@ def page_blocks(
     tables = StatementTables(statement, status_line)
     parts = _tables(tables)
     shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
+    findings = [*_findings(tables)]
+    shown_rows += sum(len(table.rows) for _, table in findings)
     figures = parts["figures"] + parts["details"] + parts["more"]
     blocks = {
         "facts": facts,
@@ -99,6 +110,9 @@ def page_blocks(
         "head": _head(statement, facts, language),
         "band": Band(tables.summary_page, status_line.is_running(statement.period.label)),
         "unclear": UNCLEAR,
+        "usd_head": tables.summary_page.coins.head,
+        "findings": findings,
+        "folded": folded_table(statement.tables[CHECKS]),
         "charts": [*_charts_of_all(tables, language)],
         "daily_charts": [*_daily_charts(tables, language)],
         "charted": MOST_CHARTED,
@@ -184,10 +198,17 @@ def _tables(tables: StatementTables) -> dict[str, list[Any]]:
             for name in FURTHER
             if name in known and known[name].num_rows
         ],
-        "findings": [tables.table(CHECKS, FINDING_COLUMNS)],
         "lines": [tables.table("lines", LINE_COLUMNS)],
         "reading": [tables.table("reading")],
     }
+
+
+def _findings(tables: StatementTables) -> Iterator[tuple[RuleFindings, DisplayTable]]:
+    """Yield what breaks each rule, and its records: those that hold up a close first."""
+    checks = shown_findings(tables.statement.tables[CHECKS])
+    for of_rule in folded_findings(tables.statement.tables[CHECKS]):
+        rows = checks.filter(pc.equal(checks["check_name"], of_rule.rule))
+        yield of_rule, tables.of_rows(CHECKS, rows, "", FINDING_COLUMNS)
 
 
 def _open_part(tables: StatementTables) -> str:

@@ -95,7 +95,7 @@ class StatementTables:
         table = shown_findings(table) if name == CHECKS else moved_table(table)
         columns = [each for each in only if each in table.column_names] or table.column_names
         columns = [each for each in columns if each != MESSAGE_COLUMN]
-        return self._of_rows(name, table, label(name), columns)
+        return self.of_rows(name, table, label(name), columns)
 
     def more_figures(self) -> Iterator[DisplayTable]:
         """Yield the figures that the summary has not, figures down too, if there are any."""
@@ -135,9 +135,9 @@ class StatementTables:
             currency = str(row["currency"])
             own = daily.filter(pc.equal(daily["currency"], currency))
             if own.num_rows:
-                yield self._of_rows("daily", own, currency, columns, row)
+                yield self.of_rows("daily", own, currency, columns, row)
 
-    def _of_rows(
+    def of_rows(
         self,
         name: str,
         table: pa.Table,

@@ -97,7 +97,8 @@ def displayed() -> Iterator[str]:
     yield from map(label_of, COMPARISON.names)
     yield from filter(None, (*LABELS.values(), *OF.values()))
     yield from (label(name) for table in (CHANGES, PARTS, RECORDS) for name in table.names)
-    yield from map(label, (*page.FINDING_COLUMNS, "acknowledged_reason", "acknowledged_by"))
+    yield from map(label, (*page.FINDING_COLUMNS, "severity", "check_name"))
+    yield from map(label, ("acknowledged_reason", "acknowledged_by"))
     for table, name in columns():
         yield label_of(name)
         if table in ("daily", *page.FURTHER, "reading") or (

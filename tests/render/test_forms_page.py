@@ -240,7 +240,7 @@ def test_a_sealed_statement_says_so(make, tmp_path, text):
     assert '<div class="badge sealed">sealed, version 2</div>' in page
     assert "Version 2 replaces the version with the seal" in page and "b" * 64 in page
     assert "2026-10, UTC · sealed" in page and "· final" not in page
-    assert '<div class="badge final">final</div>' in text
+    assert '<div class="badge provisional">final</div>' in text
     assert "A late record can still change these figures" in text
 
 

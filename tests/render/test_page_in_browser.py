@@ -102,6 +102,7 @@ def test_every_table_and_picture_says_what_it_is_worth(browser, make, tmp_path, 
     page = opened(browser, made, tmp_path)
     said = status_text(made)
     assert ("the month is not over" in said) == (month == "2026-11")
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     for element, child in (("table", "caption"), ("figure", "figcaption")):
         found = page.locator(f"{element} > {child}").all_inner_texts()
         assert len(found) == page.locator(element).count() > 1 and set(found) == {said}

@@ -31,7 +31,7 @@ from svc_analytics.render.document import (
     status_word,
     unknown_lines,
 )
-from svc_analytics.render.findings import CHECKS, shown_findings
+from svc_analytics.render.findings import CHECKS, folded_table, shown_findings
 from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
 from svc_analytics.render.summary_page import describe_pricing, is_of_all_coins
 from svc_analytics.render.tables import TITLE, StatementTables
@@ -42,8 +42,8 @@ from svc_analytics.warehouse.figures import definitions_table, label_of, moved_t
 
 SHEET_ROWS = 1_048_574  # below the caption and the head
 # The tables that a reader wants first, by the names of their sheets.
-_FIRST = {CHECKS: "Findings", "daily": "Days", "lines": "Movements"}
-_IN_PRINT = (CHECKS, "daily")  # not the lists of single records, which take a hundred sheets
+_FIRST = {"daily": "Days", "lines": "Movements"}
+_IN_PRINT = ("daily",)  # not the lists of single records, which take a hundred sheets
 # What of a movement is read first; its other columns stand behind.
 _FIRST_OF_LINES = (
     *("line_no", "occurred_at_local", "kind", "reference_id", "receipt_no", "currency"),
@@ -248,7 +248,10 @@ def _notes(tile: Tile, band: Band) -> Iterator[Message]:
 
 
 def _write_parts(pen: CellWriter, statement: Document, own: StatementTables) -> None:
-    """Write a sheet of another currency and one of sentences, where the page has these parts."""
+    """Write sheets of findings by rule, of another currency and of sentences, where any are."""
+    if statement.tables[CHECKS].num_rows:
+        folded = folded_table(statement.tables[CHECKS])
+        _write_part(pen, ("Findings", "Findings"), [folded], own.status_line)
     if external := own.external():
         title = Message("In {CURRENCY}, by external rates", currency=translated(external.currency))
         rates = replace(external.rates, title="Rates used")
