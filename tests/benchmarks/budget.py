@@ -8,10 +8,6 @@ same run: a ratio, which another machine shares roughly. Exits 1 where one has g
 """
 
 import csv
-import os
-import resource
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +16,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from tests.benchmarks.bounds import Bound, tell
+from tests.benchmarks.children import environment, times_of_command
 
 LAST_RELEASE = Path(__file__).with_name("budget.csv")
 RUNS, MOST = 3, 4 / 3  # times what it was
@@ -51,31 +48,12 @@ def cost(words: tuple[str, ...], folder: Path, environ: Mapping[str, str]) -> fl
     """Return the processor time of one command, its children counted, on the lake of a folder."""
     filled = [word.format(folder=folder) for word in words]
     lake = [] if words == ("--help",) else ["--data-dir", str(folder / "lake")]
-    before = _of_children()
-    run = [sys.executable, "-m", "svc_analytics", *filled, *lake]
-    subprocess.run(run, env=environ, check=True, capture_output=True)
-    return _of_children() - before
-
-
-def _of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    """Return variables under which bytecode is compiled once, and nothing of the user's is read."""
-    own = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("SVC_") and name != "PYTHONDONTWRITEBYTECODE"
-    }
-    places = {"PYTHONPYCACHEPREFIX": "bytecode", "SVC_CACHE_DIR": "cache", "SVC_STATE_DIR": "state"}
-    return own | {name: str(folder / place) for name, place in places.items()}
+    return times_of_command(["svc_analytics", *filled, *lake], environ)[1]
 
 
 def measure(folder: Path) -> dict[str, float]:
     """Return what each command costs, in loops; a run before them compiles the modules."""
-    environ = _environment(folder)
+    environ = environment(folder)
     for words in COMMANDS.values():
         cost(words, folder / "first", environ)
     costs = {}
