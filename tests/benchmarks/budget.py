@@ -53,7 +53,7 @@ def cost(words: tuple[str, ...], folder: Path, environ: Mapping[str, str]) -> fl
 
 def measure(folder: Path) -> dict[str, float]:
     """Return what each command costs, in loops; a run before them compiles the modules."""
-    environ = environment(folder)
+    environ = environment()
     for words in COMMANDS.values():
         cost(words, folder / "first", environ)
     costs = {}

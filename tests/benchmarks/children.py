@@ -28,10 +28,10 @@ def bytecode() -> str:
     return folder
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """Return variables for a command: it reads nothing of the user's, and writes into a folder."""
+def environment() -> dict[str, str]:
+    """Return variables for a command: it finds its own cache, and nothing of the user's."""
     own = {name: text for name, text in os.environ.items() if not name.startswith("SVC_")}
-    places = {"SVC_CACHE_DIR": str(folder / "cache"), "SVC_STATE_DIR": str(folder / "state")}
+    places = {"SVC_CACHE_DIR": f"{bytecode()}/cache", "SVC_STATE_DIR": f"{bytecode()}/state"}
     return _with_bytecode(bytecode(), own) | places
 
 

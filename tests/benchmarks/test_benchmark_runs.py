@@ -65,10 +65,10 @@ def test_the_script_writes_every_payment(base_url, tmp_path):
 
 
 @pytest.mark.thorough
-def test_a_command_that_is_measured_finds_bytecode(tmp_path, monkeypatch):
+def test_a_command_that_is_measured_finds_bytecode(monkeypatch):
     """As users' commands do, also where the caller's own write none."""
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    given = environment(tmp_path)
+    given = environment()
     assert "PYTHONDONTWRITEBYTECODE" not in given
     assert [*Path(given["PYTHONPYCACHEPREFIX"]).rglob("svc_analytics/config.*.pyc")]
 
