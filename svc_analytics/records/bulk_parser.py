@@ -159,7 +159,8 @@ def _texts_by_member(stream: Stream, rows: list[Any]) -> dict[str, Sequence[Any]
 
 def _split_columns(values: pa.Array, names: Sequence[str]) -> dict[str, pa.Array]:
     """Split an array that holds several columns, one after another."""
-    return {name: _column(values, names, name) for name in names}
+    rows = len(values) // len(names)
+    return {name: values.slice(place * rows, rows) for place, name in enumerate(names)}
 
 
 def _column(values: pa.Array, names: Sequence[str], name: str) -> pa.Array:
