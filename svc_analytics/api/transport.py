@@ -17,7 +17,7 @@ from functools import partial
 from queue import LifoQueue
 from threading import Lock
 from time import monotonic
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 from urllib.parse import urlsplit
 from weakref import WeakSet
 
@@ -52,8 +52,8 @@ _TROUBLES = (
 class PooledTransport(httpx.BaseTransport):
     """At most `most` connections to the service, kept open between calls.
 
-    Each is a pool of its own: one pool of many looks at all others, again and again, before it
-    gives one away, and at every look another thread may take its turn.
+    Each is kept apart: a pool looks at all others, again and again, before it gives one away, and
+    at every look another thread may take its turn.
 
     An exchange that takes longer than `longest` seconds times out. Raises `ValueError` or
     `httpx.InvalidURL` for a wrong `proxy`. `trusted` are the authorities to trust, by default
@@ -69,16 +69,14 @@ class PooledTransport(httpx.BaseTransport):
     ) -> None:
         self._backend = DeadlineBackend(longest)
         options: dict[str, Any] = {
-            "max_connections": 1,
-            "max_keepalive_connections": 1,
             "keepalive_expiry": _IDLE,
             "ssl_context": trusted or _usual(),
             "network_backend": self._backend,
         }
-        self._pools = [_make_pool(proxy, options) for _ in range(most)]
-        self._free: LifoQueue[httpcore.ConnectionPool] = LifoQueue()  # the one used last first
-        for pool in self._pools:
-            self._free.put(pool)
+        self._lines = [_make_line(proxy, options) for _ in range(most)]
+        self._free: LifoQueue[_Line] = LifoQueue()  # the one used last first
+        for line in self._lines:
+            self._free.put(line)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request and wait for the head of its response; raises httpx's errors."""
@@ -89,28 +87,51 @@ class PooledTransport(httpx.BaseTransport):
             content=request.content or None,
             extensions=request.extensions,
         )
-        pool = self._free.get()
+        line = self._free.get()
         try:
-            response = pool.handle_request(inner)
+            response = line.handle_request(inner)
         except BaseException as error:
-            self._free.put(pool)
+            self._free.put(line)
             if isinstance(error, _TROUBLES):
                 raise _to_httpx_error(error) from error
             raise
-        release = partial(self._free.put, pool)
+        release = partial(self._free.put, line)
         stream = _Body(response.stream, response.extensions["network_stream"], release)
         return httpx.Response(response.status, headers=response.headers, stream=stream)
 
     def close(self) -> None:
         """Close the connections."""
-        for pool in self._pools:
-            pool.close()
+        for line in self._lines:
+            line.close()
         self._backend.close()
 
 
-def _make_pool(address: str, options: dict[str, Any]) -> httpcore.ConnectionPool:
+class _DirectLine:
+    """A connection to the service, opened anew where it was closed; a pool takes a third longer."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+        self._connection: httpcore.HTTPConnection | None = None
+
+    def handle_request(self, request: httpcore.Request) -> httpcore.Response:
+        held = self._connection
+        if held is None or not held.is_available() or held.has_expired():
+            self.close()
+            held = httpcore.HTTPConnection(request.url.origin, **self._options)
+            self._connection = held
+        return held.handle_request(request)
+
+    def close(self) -> None:
+        if self._connection:
+            self._connection.close()
+
+
+_Line: TypeAlias = _DirectLine | httpcore.ConnectionPool
+
+
+def _make_line(address: str, options: dict[str, Any]) -> _Line:
     if not address:
-        return httpcore.ConnectionPool(**options)
+        return _DirectLine(options)
     proxy = httpx.Proxy(address)
     if proxy.url.scheme not in ("http", "https"):
         raise ValueError(proxy.url.scheme)
@@ -119,6 +140,7 @@ def _make_pool(address: str, options: dict[str, Any]) -> httpcore.ConnectionPool
         proxy_auth=proxy.raw_auth,
         proxy_headers=proxy.headers.raw,
         proxy_ssl_context=options["ssl_context"] if proxy.url.scheme == "https" else None,
+        max_connections=1,
         **options,
     )
 
@@ -189,7 +211,7 @@ class _Body(httpx.SyncByteStream):
     def close(self) -> None:
         try:
             if _is_followed(self._inner):
-                self._connection.close()  # the pool finds it closed, and opens another
+                self._connection.close()  # it is found closed, and another is opened
             self._inner.close()
         finally:
             release, self._release = self._release, None  # once, however often it is closed
@@ -200,10 +222,11 @@ class _Body(httpx.SyncByteStream):
 def _is_followed(stream: Any) -> bool:
     """Tell whether more came in than one answer: it would be taken for the next one's.
 
-    What is sent later is found by the pool.
+    What is sent later is found before the connection is used again.
     """
     try:
-        return bool(stream._stream._connection._h11_state.trailing_data[0])
+        inner = getattr(stream, "_stream", stream)  # a pool wraps it
+        return bool(inner._connection._h11_state.trailing_data[0])
     except AttributeError:
         return True  # a version of httpcore that hides it elsewhere: use no connection twice
 

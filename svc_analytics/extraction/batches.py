@@ -258,9 +258,12 @@ class Reading:
         return is_among(self._in_order(name), hash_texts(ids))
 
     def _cover(self, name: str, progress: Progress) -> None:
-        remaining = difference(self.covered(name), progress.retracted)
-        self._covered[name] = union(remaining, progress.covered)
-        self._doubtful[name] = union(self._doubtful.get(name, ()), progress.doubtful)
+        covered = self.covered(name)
+        if progress.retracted:
+            covered = difference(covered, progress.retracted)
+        self._covered[name] = union(covered, progress.covered)
+        if progress.doubtful:
+            self._doubtful[name] = union(self._doubtful.get(name, ()), progress.doubtful)
 
     def _in_order(self, name: str) -> Hashes:
         """Return the hashes of what was seen of a stream, in order, each once."""

@@ -156,7 +156,8 @@ class Sweep:
         self._pages.append(scanned)
         self._progress.append(progress)
         if not is_last:
-            self._stall.note(named_keys(scanned), has_moved=self._segment.end < end_before)
+            has_moved = self._segment.end < end_before
+            self._stall.note(() if has_moved else named_keys(scanned), has_moved=has_moved)
 
     def _is_time_to_deliver(self, now: float) -> bool:
         """Tell whether to deliver; not while the writer publishes, for this worker would wait."""
@@ -219,7 +220,7 @@ def record_keys(page: ScannedPage) -> list[int]:
 
     Of a rejected one, which may have none, a hash of its bytes.
     """
-    keys = [hash(record_id) for record_id in page.ids.to_pylist()]
+    keys = [*map(hash, page.ids.to_pylist())]
     for item in reversed(_rejected(page)):
         keys.insert(item.place, hash(item.body))
     return keys
@@ -259,7 +260,7 @@ class Seam:
         """Return which rows came before too; note a list that has moved, or may have."""
         known = self._recent.find(keys)
         places = [item.place + number for number, item in enumerate(_rejected(page))]
-        is_repeat = np.delete(known, places)
+        is_repeat = np.delete(known, places) if places else known
         if self._keys and keys and self._segment.is_bounded:
             self._judge(int(known.sum()), page.instants[~is_repeat])
         if keys:  # a page without records is no seam
@@ -319,6 +320,8 @@ class _RecentKeys:
 
     def find(self, keys: list[int]) -> Marks:
         """Tell of each key whether it is remembered."""
+        if self._newer.isdisjoint(keys) and self._older.isdisjoint(keys):
+            return np.zeros(len(keys), np.bool_)  # as nearly always
         return np.array([key in self._newer or key in self._older for key in keys], np.bool_)
 
 

@@ -129,7 +129,8 @@ class WorkerPool:
             self._retract(batch.stream, progress)
             for span in progress.covered:
                 buffer.cover(span)
-            buffer.doubt(progress.doubtful)
+            if progress.doubtful:
+                buffer.doubt(progress.doubtful)
 
     def _retract(self, stream: Stream, progress: Progress) -> None:
         """Retract coverage of this run; what an earlier run proved stays covered."""

@@ -18,6 +18,7 @@ from svc_analytics.money import PRECISION, RATIO_SCALE, SCALE
 from svc_analytics.schema import MONEY, Stream
 
 _MOST_UNITS = 10**PRECISION - 1  # that a decimal holds
+_MASK = 2**128 - 1  # of its bits
 
 _Mask = npt.NDArray[np.bool_]
 _Units = Mapping[str, list[int]]  # by the column of an amount
@@ -102,7 +103,7 @@ def _divide(quotient: _Quotient, units: _Units) -> list[int]:
     other = quotient.other
     factors = repeat(other) if isinstance(other, int) else units[other]
     rows = zip(units[quotient.factor], factors, units[quotient.divisor], strict=False)
-    return [(2 * a * b + c) // (2 * c) for a, b, c in rows]
+    return [(a * b + (c >> 1)) // c for a, b, c in rows]
 
 
 def _divide_signed(quotient: _Quotient, units: _Units) -> list[int]:
@@ -127,10 +128,13 @@ def _units(column: pa.ChunkedArray) -> list[int]:
 
 def _decimals(units: list[int], is_known: _Mask, kind: pa.DataType) -> pa.Array:
     """Return a column of these units; NULL where they are not known or too many."""
-    if max(map(abs, units), default=0) > _MOST_UNITS:
+    least, most = min(units, default=0), max(units, default=0)
+    if max(most, -least) > _MOST_UNITS:
         fits = [abs(each) <= _MOST_UNITS for each in units]
         is_known = is_known & np.array(fits, np.bool_)
         units = [each if is_small else 0 for each, is_small in zip(units, fits, strict=True)]
-    content = b"".join([each.to_bytes(16, "little", signed=True) for each in units])
+    if least < 0:  # as two's complement
+        units = [each & _MASK for each in units]
+    content = b"".join(map(int.to_bytes, units, repeat(16), repeat("little")))
     known = None if is_known.all() else pa.array(is_known).buffers()[1]
     return pa.Array.from_buffers(kind, len(units), [known, pa.py_buffer(content)])

@@ -3,13 +3,13 @@
 import re
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+
+from tests.benchmarks.children import in_child
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,7 @@ def peak_memory() -> float:
 
 def weighed(work: Callable[..., Any], *arguments: object) -> tuple[Any, float]:
     """Return what work returns in a process of its own, and the most memory that this had."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(_weigh, work, *arguments).result()
+    return in_child(_weigh, work, *arguments)
 
 
 def _weigh(work: Callable[..., Any], *arguments: object) -> tuple[Any, float]:

@@ -10,10 +10,7 @@ release is made; a page of the docs shows it.
 """
 
 import csv
-import os
-import resource
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,6 +20,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from tests.benchmarks.bounds import Bound, tell
+from tests.benchmarks.children import environment, times_of_command
 
 LAST_RELEASE = Path(__file__).with_name("budget.csv")
 RUNS, MOST = 3, 4 / 3  # times what it was
@@ -55,33 +53,14 @@ def cost(python: str, words: tuple[str, ...], folder: Path, environ: Mapping[str
     """Return the processor time of one command, its children counted, on the lake of a folder."""
     filled = [word.format(folder=folder) for word in words]
     lake = [] if words == ("--help",) else ["--data-dir", str(folder / "lake")]
-    before = _of_children()
-    run = [python, "-m", "svc_analytics", *filled, *lake]
-    done = subprocess.run(run, env=environ, check=False, capture_output=True, text=True)
-    if done.returncode not in (0, 3):  # 3: a person should look, as after `check`
-        raise click.ClickException(f"{' '.join(words)} ended with {done.returncode}: {done.stderr}")
-    return _of_children() - before
-
-
-def _of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    """Return variables under which bytecode is compiled once, and nothing of the user's is read."""
-    own = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith("SVC_") and name != "PYTHONDONTWRITEBYTECODE"
-    }
-    places = {"PYTHONPYCACHEPREFIX": "bytecode", "SVC_CACHE_DIR": "cache", "SVC_STATE_DIR": "state"}
-    return own | {name: str(folder / place) for name, place in places.items()}
+    words = ["svc_analytics", *filled, *lake]
+    return times_of_command(words, environ, python, folder)[1]
 
 
 def measure(folder: Path, names: Sequence[str], python: str = sys.executable) -> dict[str, float]:
     """Return what each of these commands costs, in loops; a run before them compiles modules."""
-    environ = _environment(folder)
+    environ = environment()
+    (folder / "first").mkdir(parents=True)
     for name in names:
         cost(python, COMMANDS[name], folder / "first", environ)
     costs = {}

@@ -6,14 +6,13 @@ import resource
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 
 from tests.benchmarks.bounds import peak_memory
+from tests.benchmarks.children import in_child
 
 LIBRARIES = ("numpy", "pyarrow.parquet", "pyarrow.compute", "duckdb", "pandas", "jinja2")
 MEGABYTE = 1_000_000
@@ -35,8 +34,7 @@ def cost_of(work: Callable[..., float | None], lake: Path, *arguments: object) -
     Work that returns a number says itself how many of the processor's seconds were its own.
     """
     forget(lake)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(_pay, work, lake, *arguments).result()
+    return in_child(_pay, work, lake, *arguments)
 
 
 def forget(lake: Path) -> None:

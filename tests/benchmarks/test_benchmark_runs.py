@@ -14,11 +14,14 @@ from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.benchmarks import budget, growth_work as work
 from tests.benchmarks.bare_server import payment_id, serve
 from tests.benchmarks.child_cost import Cost, cost_of
+from tests.benchmarks.children import environment
 from tests.benchmarks.extract_benchmark import extract_all, fetch_all
 from tests.benchmarks.growth_benchmark import line
 from tests.benchmarks.growth_lakes import NEWEST, Shape, batches, make_lake, parts
+from tests.benchmarks.plain_script import download
 from tests.benchmarks.proofs_benchmark import hash_plainly, prove_middle, sealed_beside
 from tests.benchmarks.receipts_work import is_proven, rows_of, verify_all, verify_plainly
+from tests.support.fake_service import CHECKOUT_KEY
 from tests.support.packages import row, seal_rows
 
 COUNT = 500
@@ -52,6 +55,22 @@ def test_the_benchmark_extracts_exactly_the_payments_served(lake):
 def test_the_floor_fetches_every_page(base_url):
     """The floor is the same work on the wire: every page of the list, and not one more."""
     assert fetch_all(base_url) == COUNT / 100
+
+
+def test_the_script_writes_every_payment(base_url, tmp_path):
+    """What an extraction is compared with has all payments too, each once."""
+    assert download(base_url, CHECKOUT_KEY, str(tmp_path / "payments")) == COUNT
+    held = duckdb.sql("select id from read_parquet(?)", params=[str(tmp_path / "payments")])
+    assert sorted(row[0] for row in held.fetchall()) == sorted(map(payment_id, range(COUNT)))
+
+
+@pytest.mark.thorough
+def test_a_command_that_is_measured_finds_bytecode(monkeypatch):
+    """As users' commands do, also where the caller's own write none."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    given = environment()
+    assert "PYTHONDONTWRITEBYTECODE" not in given
+    assert [*Path(given["PYTHONPYCACHEPREFIX"]).rglob("svc_analytics/config.*.pyc")]
 
 
 def test_the_benchmark_verifies_every_token(lake):
