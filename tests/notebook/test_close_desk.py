@@ -209,7 +209,7 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(service, served, desk):
         assert "say why" in findings.answer.value or "name" in findings.answer.value
         assert "Error" not in findings.answer.value
     findings.name.value = "Mina"
-    while not findings.accept.disabled:  # the next one is chosen when one is accepted
+    while findings.chosen:  # the next one is chosen when one is accepted
         findings.reason.value = "a correction, see ticket 7"
         findings.accept.click()
     assert states(panel)[OCTOBER] == "due"
@@ -231,8 +231,32 @@ def test_the_form_says_what_accepting_does_to_the_money(service, served, desk):
     assert findings.reason.placeholder == "why this may be left out of the figures"
     findings.reason.value, findings.name.value = "a test", "Mina"
     findings.accept.click()
-    [shown] = [each for each in panel.months._desk.findings if each.accepted]
-    assert f"payment of 12.50x {coin}" in shown.detail and "it is not counted" in shown.detail
+    assert f"This payment of 12.50x {coin} is not counted." in findings.answer.value
+
+
+def test_notes_are_a_line_a_rule_and_accepted_together(service, served, desk):
+    """Closed, behind those that block; one act and one reason accepts all of a kind.
+
+    A record that would leave the figures is accepted alone.
+    """
+    service.payments[0] |= {"paid_at": "2026-10-04T09:00:00Z", "amount": "12.50x"}
+    for each in service.payments[1:]:
+        each["fee_bearer"] = "customer"
+    extracted(desk)
+    panel = Panel(svc.desk(desk.lake, settings=served)._months, lambda: None)
+    panel.months.tiles[OCTOBER].click()
+    findings = panel.findings
+    *_, note = findings.table.content["rows"]
+    assert [cell["text"] for cell in note["cells"]] == [
+        *("▸ 3 payments do not name the merchant as fee bearer", "btc, usdt", "nothing")
+    ]
+    assert findings.all.layout.display == "none"
+    findings.table.press(note["place"], 0)
+    assert findings.all.description == "accept all 3 of this kind"
+    findings.reason.value, findings.name.value = "agreed in the contract", "Mina"
+    findings.all.click()
+    assert "accepted: 3 payments do not name the merchant" in findings.answer.value
+    assert sum(bool(each.accepted) for each in panel._desk.findings) == 3
 
 
 def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(october):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 from svc_analytics.errors import SvcError, class_name
 from svc_analytics.formatting.cells import Cell
@@ -106,9 +106,23 @@ class Looks:
 
     def html(self, text: str) -> str:
         """Return words of ours as HTML; those of other people are isolated within them."""
+        text = without_rules(text)
         if self.language.is_english:
             return escape(escape_invisible(single_line(text)))
         return self._words.shown(text if isinstance(text, Message) else single_line(text))
+
+
+def without_rules(text: str) -> str:
+    """Return a text of ours without the names that programs know rules by."""
+    if not isinstance(text, Message):
+        return text
+    if text.code == "reason.finding":
+        return cast(str, text.values["FINDING"])
+    parts = {
+        name: without_rules(value) if isinstance(value, Message) else value
+        for name, value in text.values.items()
+    }
+    return Message(text.code, **parts) if "reason.finding" in text.codes() else text
 
 
 def _kit() -> Any:

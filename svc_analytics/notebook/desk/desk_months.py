@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -157,9 +157,9 @@ class DeskMonths:
         """The findings of the month that is shown."""
         return [] if self.statement is None else findings_in(self.statement.tables["checks"])
 
-    def accept(self, finding: Finding, reason: str, by: str) -> None:
-        """Accept a finding of the month that is shown, which is then judged again."""
-        acknowledge(self.lake, finding, reason, by)
+    def accept(self, findings: Sequence[Finding], reason: str, by: str) -> None:
+        """Accept findings of the month that is shown, which is then judged again."""
+        acknowledge(self.lake, findings, reason, by)
         self.choose(self.tile.label)
 
     @contextmanager

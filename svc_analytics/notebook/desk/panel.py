@@ -8,7 +8,6 @@ from threading import Lock, Thread
 from typing import Any
 
 from svc_analytics.arguments import check
-from svc_analytics.closing.acceptances import COLUMNS_SHOWN
 from svc_analytics.config import Settings
 from svc_analytics.errors import install
 from svc_analytics.formatting.display import Display, text_table
@@ -21,7 +20,7 @@ from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.close_box import BooksBox, CloseBox, HandOver
 from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.finding_box import FindingBox
+from svc_analytics.notebook.desk.finding_box import FindingBox, summary_table
 from svc_analytics.notebook.desk.record_box import RecordBox
 from svc_analytics.notebook.desk.records import StatementTable, Wanted, statement_tables
 from svc_analytics.notebook.errors import ipython_shell
@@ -31,7 +30,6 @@ from svc_analytics.render.document import proof_lines
 from svc_analytics.render.month_state import SIGNS, MonthState
 from svc_analytics.statements.statement import Statement
 
-MOST_FINDINGS = 50  # on the page without a kernel
 LACK = "the buttons of this desk need ipywidgets and anywidget: "
 
 
@@ -152,10 +150,8 @@ class Desk:
         rows = [[tile.period.title, tile.word, tile.note] for tile in self._months.tiles]
         months = text_table("months", ["month", "state", "note"], rows)
         title = Message("Close desk of {names}", names=self._months.names)
-        cells = [each.cells for each in self._months.findings]
-        tables = [months]
-        if cells:
-            tables.append(text_table("findings", COLUMNS_SHOWN, cells[:MOST_FINDINGS]))
+        findings = self._months.findings
+        tables = [months, *[summary_table(findings)] * bool(findings)]
         chosen = self._months.statement
         shown = [] if chosen is None else chosen._display().tables
         lines = [self._lack, self._months.problem, *self._proof(chosen), self._months.agreement]

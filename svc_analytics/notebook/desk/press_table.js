@@ -52,7 +52,9 @@ function rowOf(row, content) {
     if (row.title) line.title = row.title;
     if (row.press) {
         line.className = "svc-press";
-        line.ariaSelected = String(row.isChosen);
+        if (row.look) line.classList.add(row.look);
+        if (row.isOpen === undefined) line.ariaSelected = String(row.isChosen);
+        else line.ariaExpanded = String(row.isOpen);
         Object.assign(line.dataset, { row: row.place, column: 0 });
     }
     line.append(...row.cells.map((cell, n) => cellOf(cell, row.place, n, content.head[n])));
@@ -61,7 +63,7 @@ function rowOf(row, content) {
 
 function tableOf(content) {
     const table = document.createElement("table");
-    table.setAttribute("role", "grid");
+    table.setAttribute("role", content.rows.some((row) => "isOpen" in row) ? "treegrid" : "grid");
     table.ariaLabel = content.label;
     table.dir = content.dir;
     if (content.count) table.ariaRowCount = content.count;
@@ -110,7 +112,8 @@ function render({ model, el }) {
         el.querySelectorAll(".svc-press").forEach((each) => (each.tabIndex = -1));
         if (order !== undefined) el.querySelector(`[data-order="${order}"]`)?.focus();
         const same = el.querySelector(`[data-row="${row}"][data-column="${column}"]`);
-        come(same ?? lines()[0]?.[0], held && order === undefined);
+        const chosen = el.querySelector('.svc-press[aria-selected="true"]');
+        come(same ?? chosen ?? lines()[0]?.[0], held && order === undefined);
     }
 
     function press(element) {
