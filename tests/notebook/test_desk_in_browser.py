@@ -143,12 +143,11 @@ def look_into(page: Page, panel: Locator) -> None:
         expect(row).to_have_count(1)
     with timed("from a record to its receipt"):
         press(page, "Enter")
-        expect(panel).to_contain_text("its receipt")
-    expect(panel).to_contain_text("Verdict")
+        expect(panel.locator(".svc-card")).to_contain_text("Verdict")
     press(page, "Shift+Tab")
     with timed("all records in another order"):
         press(page, "Enter")
-        expect(panel.locator("th[aria-sort=ascending]")).to_contain_text("USD value")
+        expect(panel.locator("th[aria-sort=ascending]")).to_contain_text("USD")
     press(page, "Tab", "Escape")
     expect(panel.locator(".svc-figures button:focus")).to_have_count(1)
 
@@ -182,7 +181,7 @@ def test_records_are_found_and_saved(page, demo_address):
     head = panel.locator(".svc-records h4").text_content() or ""
     figure = head.partition(": ")[2].removesuffix(" usdt")
     expect(panel.locator("tfoot")).to_contain_text(figure)
-    number = panel.locator(ROW).nth(3).locator("td").nth(3).text_content() or ""
+    number = panel.locator(ROW).nth(3).locator("td").nth(1).text_content() or ""
     panel.get_by_role("textbox", name="find").press_sequentially(number)
     expect(panel.get_by_text("records 1 to 1 of 1")).to_be_visible()
     panel.locator(ROW).first.click()

@@ -104,6 +104,11 @@ class Looks:
             f'<div dir="{self.language.direction}">{self.heading(shown.title)}{lines}{tables}</div>'
         )
 
+    def foreign(self, text: str) -> str:
+        """Return a text of other people, or a number, isolated as HTML."""
+        shown = text if self.language.is_english else self.language.number(text)
+        return f"<bdi>{escape(escape_invisible(shown if is_number(text) else text))}</bdi>"
+
     def html(self, text: str) -> str:
         """Return words of ours as HTML; those of other people are isolated within them."""
         text = without_rules(text)
@@ -263,7 +268,7 @@ def content_of(
     column `ascending`, `descending` or `none`, and nothing where it cannot order the rows.
     """
     blank = [""] * len(table.header)
-    heads = zip(table.heads, table.meanings or blank, table.rights, orders or blank, strict=True)
+    heads = zip(table.header, table.meanings or blank, table.rights, orders or blank, strict=True)
     return {
         "label": looks.text(label),
         "dir": looks.language.direction,
@@ -295,6 +300,7 @@ def _rows(
     yield {
         "place": place,
         "title": looks.text(visible(table.hints.get(place, ""))),
+        "look": "svc-sum" if place in table.totals else "svc-sub" * (place in table.subtotals),
         "press": names is None,
         "isChosen": is_chosen,
         "cells": [

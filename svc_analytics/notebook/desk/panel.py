@@ -15,7 +15,7 @@ from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.log import LOG
-from svc_analytics.messages import Message, translated
+from svc_analytics.messages import Message, joined, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.close_box import BooksBox, CloseBox, HandOver
 from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
@@ -26,7 +26,7 @@ from svc_analytics.notebook.desk.records import StatementTable, Wanted, statemen
 from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.picked import Claim, display, heading
 from svc_analytics.periods import GREGORIAN
-from svc_analytics.render.document import proof_lines
+from svc_analytics.render.document import proof_lines, status_word
 from svc_analytics.render.month_state import SIGNS, MonthState
 from svc_analytics.statements.statement import Statement
 
@@ -322,17 +322,22 @@ def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:
 _CHANGED = "What changed from version {old} to version {new}"
 
 
+def _rests_on(statement: Statement, bounds: str, agreement: str) -> str:
+    """Return the line that what the figures rest on is folded under."""
+    facts = (bounds, status_word(statement), agreement)
+    texts: list[str] = [translated(each) for each in facts if each]
+    return joined("list.comma", texts)
+
+
 class FigureBox:
     """The tables of a statement, one at a time; buttons choose which."""
 
     def __init__(self, desk: DeskMonths, drill: Callable[[Wanted], object]) -> None:
-        import ipywidgets  # an optional extra
-
         self._desk, self._drill, self._looks = desk, drill, desk.looks
         self._tables: dict[str, StatementTable] = {}
         self.head, self.table = controls.html(), PressTable(self._press)
         self.table.box.add_class("svc-figures")
-        self.which = ipywidgets.ToggleButtons(style={"button_width": "auto"})
+        self.which = controls.choice(desk.looks.text("show"), {})
         self.which.observe(lambda _: self._show_table(), "value")
         self.box = controls.column(self.head, self.which, self.table.box)
         self.show()
@@ -346,9 +351,10 @@ class FigureBox:
         if statement is None:
             self.head.value = self._looks.line(self._desk.problem, is_announced=True)
         else:
-            texts = [*heading(statement).lines, self._desk.notes, self._desk.agreement]
-            lines = "".join(map(self._looks.line, texts))
-            self.head.value = f'<div class="svc-quiet">{lines}</div>{self._changes()}'
+            first, *others = heading(statement).lines
+            lines = "".join(map(self._looks.line, [*others, self._desk.notes]))
+            folded = self._looks.folded(_rests_on(statement, first, self._desk.agreement), lines)
+            self.head.value = f'<div class="svc-quiet">{folded}</div>{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)
         if [title for _, title in self.which.options] != titles:
             self.which.options = [(self._looks.text(title), title) for title in titles]

@@ -52,11 +52,11 @@ function rowOf(row, content) {
     if (row.title) line.title = row.title;
     if (row.press) {
         line.className = "svc-press";
-        if (row.look) line.classList.add(row.look);
         if (row.isOpen === undefined) line.ariaSelected = String(row.isChosen);
         else line.ariaExpanded = String(row.isOpen);
         Object.assign(line.dataset, { row: row.place, column: 0 });
     }
+    if (row.look) line.classList.add(row.look);
     line.append(...row.cells.map((cell, n) => cellOf(cell, row.place, n, content.head[n])));
     return line;
 }
@@ -117,6 +117,8 @@ function render({ model, el }) {
     }
 
     function press(element) {
+        el.querySelector(".svc-cell")?.classList.remove("svc-cell");
+        element.closest("td")?.classList.add("svc-cell");
         const { row, column, order } = element.dataset;
         if (order !== undefined) model.send({ does: "order", column: Number(order) });
         else model.send({ does: "press", row: Number(row), column: Number(column) });
