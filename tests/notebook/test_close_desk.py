@@ -185,6 +185,18 @@ def test_a_restated_month_shows_what_changed(service, panel):
     assert "What changed from version 1 to version 2" in shown and "Gross sales" in shown
 
 
+def test_a_tile_takes_the_answer_of_its_own_close(service, panel):
+    """A month that a close refused is blocked at once, before any month is compared again."""
+    service.payments[0]["amount"] = "12.50x"
+    panel.judging.wait(60)
+    panel.judging.start = lambda: None
+    assert "not sealed" in press_close(panel)
+    panel._desk._judged.clear()
+    panel.months.tiles[OCTOBER].click()
+    tile = panel.months.tiles["2026-09"].description
+    assert tile == "Sep 2026\n\N{WARNING SIGN} blocked\n1 reason"
+
+
 @pytest.mark.thorough
 def test_all_due_months_are_closed_by_one_press(panel):
     """Oldest first, each told when it is sealed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event, RLock, Thread
@@ -29,6 +30,7 @@ from svc_analytics.closing.month_states import (
     month_states,
 )
 from svc_analytics.closing.rederive import balance_notes, read_until
+from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.stated import statement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
@@ -83,6 +85,7 @@ class DeskMonths:
         self._claims: dict[str, Claim] = {}
         self.agreement = ""  # whether the figures are what their claims say
         self.chosen_later = ""  # the month to show once a close is over
+        self._told: dict[str, dict[str, Any]] = {}  # what the last close answered, by month
         self.tiles = self._read_tiles()
         self.tile = _first_to_close(self.tiles)
         self.choose(self.tile.label)
@@ -128,7 +131,7 @@ class DeskMonths:
         settings.require_service()
         with self._at_once():
             self._close_records()
-            self._is_closing = True
+            self._is_closing, self._told = True, {}
         return CloseRun(self.lake, label, self.zone, self.calendar, settings, tell)
 
     def check(self, claims: dict[str, Claim]) -> str:
@@ -275,9 +278,21 @@ class DeskMonths:
         before, newest = self.tile.versions[-2:]
         return diff_statements(before, newest)
 
+    def take(self, result: CloseResult) -> None:
+        """Show at once what a close answered of a month, before it is compared with the lake."""
+        reasons = tuple(each.text for each in result.reasons)
+        told = {"kind": "sealed", "version": result.version} if result.seal else {"kind": "blocked"}
+        self._told[result.label.partition("@")[0]] = told | {"reasons": reasons}
+        self.tiles = [*map(self._as_told, self.tiles)]
+
+    def _as_told(self, tile: MonthState) -> MonthState:
+        is_known = tile.is_sealed or tile.label not in self._told
+        return tile if is_known else replace(tile, **self._told[tile.label])
+
     def _read_tiles(self) -> list[MonthState]:
         self._judged.clear()
-        return month_states(self.lake, now(), self.zone, self.calendar)
+        states = month_states(self.lake, now(), self.zone, self.calendar)
+        return [*map(self._as_told, states)]
 
     def _close_records(self) -> None:
         if self._records is not None:

@@ -9,13 +9,14 @@ from typing import Any
 
 from svc_analytics.arguments import check
 from svc_analytics.config import Settings
-from svc_analytics.errors import install
+from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.display import Display, text_table
+from svc_analytics.instants import now
 from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.log import LOG
-from svc_analytics.messages import Message, joined, translated
+from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.close_box import BooksBox, CloseBox, HandOver
 from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
@@ -25,8 +26,8 @@ from svc_analytics.notebook.desk.record_box import RecordBox
 from svc_analytics.notebook.desk.records import StatementTable, Wanted, statement_tables
 from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.picked import Claim, display, heading
-from svc_analytics.periods import GREGORIAN
-from svc_analytics.render.document import proof_lines, status_word
+from svc_analytics.periods import GREGORIAN, parse_month
+from svc_analytics.render.document import proof_lines
 from svc_analytics.render.month_state import SIGNS, MonthState
 from svc_analytics.statements.statement import Statement
 
@@ -62,6 +63,7 @@ class Judging:
 def desk(
     lake: Lakehouse,
     *,
+    month: str | None = None,
     zone: str = "UTC",
     calendar: str | None = None,
     lang: str = "en",
@@ -71,7 +73,8 @@ def desk(
     """Return the close desk: the months of a lake as tiles, and what there is to do with each.
 
     In a running notebook with ipywidgets, its buttons close a month, accept a finding, and lead
-    from a figure to its records and their receipts. Elsewhere it is a page to read. `zone` and
+    from a figure to its records and their receipts. Elsewhere it is a page to read. It opens on
+    `month`, or on the one to close next. `zone` and
     `calendar` are as in `svc.statement`, `lang` and `digits` as in its `save`: the desk, and the
     forms that it hands over, are in that language. `settings` are those of the environment unless
     given, and needed only to close.
@@ -89,7 +92,14 @@ def desk(
     """
     check_lake(lake)
     check("settings", settings, (Settings, type(None)), "what svc.read_settings gives, or nothing")
-    return Desk(DeskMonths(lake, zone, calendar, settings, Language(lang, digits)))
+    chosen = None if month is None else parse_month(month, now(), zone, calendar)
+    calendar = chosen.calendar if chosen else calendar
+    months = DeskMonths(lake, zone, calendar, settings, Language(lang, digits))
+    if chosen and chosen.label not in [tile.label for tile in months.tiles]:
+        raise ConfigError(f"the lake has nothing of {chosen.label}")
+    if chosen:
+        months.choose(chosen.label)
+    return Desk(months)
 
 
 class Desk:
@@ -177,6 +187,7 @@ class Panel:
         self.head = controls.html("", "svc-quiet")
         self.months = MonthTiles(desk, self.choose)
         self.judging = Judging(desk, self._show_months)
+        self.closing.moved = self._show_months
         self.records.leave = self.figures.table.focus
         row = controls.row(self.figures.box, self.records.box)
         row.add_class("svc-split")
@@ -322,11 +333,9 @@ def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:
 _CHANGED = "What changed from version {old} to version {new}"
 
 
-def _rests_on(statement: Statement, bounds: str, agreement: str) -> str:
+def _rests_on(state: str, agreement: str) -> str:
     """Return the line that what the figures rest on is folded under."""
-    facts = (bounds, status_word(statement), agreement)
-    texts: list[str] = [translated(each) for each in facts if each]
-    return joined("list.comma", texts)
+    return clauses(*filter(None, (state, agreement)))
 
 
 class FigureBox:
@@ -353,7 +362,7 @@ class FigureBox:
         else:
             first, *others = heading(statement).lines
             lines = "".join(map(self._looks.line, [*others, self._desk.notes]))
-            folded = self._looks.folded(_rests_on(statement, first, self._desk.agreement), lines)
+            folded = self._looks.folded(_rests_on(first, self._desk.agreement), lines)
             self.head.value = f'<div class="svc-quiet">{folded}</div>{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)
         if [title for _, title in self.which.options] != titles:
