@@ -52,6 +52,7 @@ class CloseBox:
         quiet = controls.row(self.check, self.all_due, self.again)
         lines = (self.later, self.outcome, handover.below, books.box)
         self.box = controls.column(top, main, *lines, quiet)
+        self.run = desk.running(self._tell)
         self.show()
 
     @property

@@ -173,6 +173,17 @@ class Desk:
         return [chosen.period.title, *proof] if chosen and proof else []
 
 
+# What the desk says when it lost Python, in the browser, which alone is left then.
+_WORDS = {
+    "lost": "Python was restarted or has ended, so this desk is no longer connected. The lake is "
+    "sound, and what you typed is kept.",
+    "away": "The connection is lost. It is tried again by itself; what you typed is kept.",
+    "again": "Run the desk again",
+    "running": "The desk is run again. If it stays so, choose Run All Cells in the menu Run.",
+}
+_CHANGED_ELSEWHERE = "The lake was changed elsewhere; this is what it holds now."
+
+
 class Panel:
     """The widgets of the desk; whatever is done, all of them follow."""
 
@@ -188,11 +199,15 @@ class Panel:
         self.months = MonthTiles(desk, self.choose)
         self.judging = Judging(desk, self._show_months)
         self.closing.moved = self._show_months
+        words = {name: desk.looks.text(text) for name, text in _WORDS.items()}
+        self.keeper = controls.scripted("keeper.js")(content=words)
+        self.keeper.on_msg(lambda *_: self.look())
         self.records.leave = self.figures.table.focus
         row = controls.row(self.figures.box, self.records.box)
         row.add_class("svc-split")
         parts = [part.box for part in (self.months, self.closing, self.findings)]
-        self.box = controls.column(controls.html(controls.STYLE), self.head, *parts, row)
+        style = controls.html(controls.STYLE)
+        self.box = controls.column(style, self.keeper, self.head, *parts, row)
         self.box.add_class("svc-desk")
         self.box.add_class(f"svc-{desk.looks.language.direction}")
         self._show_head()
@@ -222,6 +237,13 @@ class Panel:
             part.show()
         self._keep()
         self.judging.start()
+
+    def look(self) -> None:
+        """Show what the lake holds now, if others have changed it: another tab, or a timer."""
+        if not self.closing.is_running and self._desk.is_outdated:
+            self._desk.refresh()
+            self.follow()
+            self.closing.note(Message(_CHANGED_ELSEWHERE))
 
     def _show_head(self) -> None:
         desk = self._desk
