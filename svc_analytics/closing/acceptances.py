@@ -5,6 +5,7 @@ The desk and the command do the same: the line that they write names the digest 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -13,11 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.display import label
 from svc_analytics.formatting.texts import canonical_id, single_line
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake, check_lake
-from svc_analytics.lake.typed_files import append_row, line_ahead
+from svc_analytics.lake.typed_files import append_rows, line_ahead
 from svc_analytics.messages import MESSAGE_COLUMN, Message, stored_text, translated
 from svc_analytics.render.findings import readable
 from svc_analytics.statements.balance_assertions import FILE as ASSERTIONS, read_assertions
@@ -34,9 +34,7 @@ from svc_analytics.warehouse.acknowledgements import (
 from svc_analytics.warehouse.counting import count
 from svc_analytics.warehouse.models import models_used_by, read_checks
 
-COLUMNS_SHOWN = ["state", "rule", "record", "finding"]
 AHEAD = "typed_line_is_of_the_past"  # the rule that a line breaks whose time has not come
-_WEIGHTS = {True: "blocks the close", False: "note"}
 _LEFT_OUT = (
     "This {RECORD} of {AMOUNT} {COIN} will not be counted. Accept only if it is not your money."
 )
@@ -73,12 +71,7 @@ class Finding:
     detail: str
     accepted: str = ""  # why and by whom; empty while nobody accepted it
     content: str = ""  # the digest of what it is about, which accepting it names
-
-    @property
-    def state(self) -> str:
-        """Whether it blocks the close, is only a note, or was accepted, why and by whom."""
-        accepted = Message("accepted: {why}", why=self.accepted)
-        return accepted if self.accepted else Message(_WEIGHTS[self.is_blocking])
+    coin: str = ""
 
     @property
     def is_open_block(self) -> bool:
@@ -105,12 +98,6 @@ class Finding:
         )
         return Message(sentence, record=record, amount=amount, coin=coin)
 
-    @property
-    def cells(self) -> list[str]:
-        """Its row in a table: `COLUMNS_SHOWN` are the columns."""
-        texts = (self.state, Message(label(self.check)), self.record_id, self.detail)
-        return [text if isinstance(text, Message) else single_line(text) for text in texts]
-
 
 def findings_in(checks: pa.Table) -> list[Finding]:
     """Return the findings of a table: those that block a close first, accepted ones last."""
@@ -124,7 +111,8 @@ def _finding(row: dict[str, Any]) -> Finding:
     is_blocking = row["severity"] == "blocking"
     text = readable(stored_text(str(row["detail"] or ""), row.get(MESSAGE_COLUMN)))
     key, content = row["record_id"] or "", row["content"] or ""
-    return Finding(row["check_name"], key, is_blocking, text, accepted, content)
+    coin = row.get("currency") or ""
+    return Finding(row["check_name"], key, is_blocking, text, accepted, content, coin)
 
 
 def left_out(lake: Lake) -> list[Finding]:
@@ -225,25 +213,29 @@ def accept(lake: Lake, rule: str, record: str, *, reason: str, by: str) -> list[
     """
     check_lake(lake)
     findings = find(lake, rule, record)
-    for each in findings:
-        if not each.accepted:
-            acknowledge(lake, each, reason, by)
+    acknowledge(lake, [each for each in findings if not each.accepted], reason, by)
     return findings
 
 
-def acknowledge(lake: Lake, finding: Finding, reason: str, by: str) -> None:
-    """Write down that a person accepts a finding, and why.
+def acknowledge(lake: Lake, findings: Sequence[Finding], reason: str, by: str) -> None:
+    """Write down that a person accepts findings, and why.
 
     Raises `ConfigError` without a reason or a name; then nothing is written.
     """
     reason, by = single_line(reason).strip(), single_line(by).strip()
+    if not findings:
+        return
     if not reason:
         raise ConfigError("say why it is accepted: the statement prints it")
     if not by:
         raise ConfigError("write your name: the statement prints who accepted it")
     read_acknowledgements(lake.path)  # a line that is wrong is told before another is added
-    cells = (finding.check, finding.record_id, reason, by, format_instant(now()), finding.content)
-    append_row(lake.storage, FILE, COLUMNS, dict(zip(COLUMNS, cells, strict=True)), OPTIONAL)
+    at = format_instant(now())
+    rows = [
+        dict(zip(COLUMNS, (each.check, each.record_id, reason, by, at, each.content), strict=True))
+        for each in findings
+    ]
+    append_rows(lake.storage, FILE, COLUMNS, rows, OPTIONAL)
 
 
 def last_name(lake: Lake) -> str:

@@ -122,29 +122,29 @@ def fault_of(error: ConfigError) -> Message:
     return fault
 
 
-def append_row(
+def append_rows(
     storage: Storage,
     name: str,
     columns: Sequence[str],
-    row: Mapping[str, str],
+    rows: Sequence[Mapping[str, str]],
     optional: Collection[str] = (),
 ) -> None:
-    """Add a row to a typed file of a lake.
+    """Add rows to a typed file of a lake, all at once.
 
     A file without a first line gets one with these `columns`. What people typed stays as it is,
-    but for a column that the row needs and the file lacks. Raises `ConfigError` for a file that
+    but for a column that a row needs and the file lacks. Raises `ConfigError` for a file that
     `read_rows` refuses.
     """
     path = storage.folder / name
     with locked(path.with_name(f".{name}.lock"), Message("busy.file", path=path)):
-        merge_into(storage, partial(_append_row, storage, path, columns, row, optional))
+        merge_into(storage, partial(_append_rows, storage, path, columns, rows, optional))
 
 
-def _append_row(
+def _append_rows(
     storage: Storage,
     path: Path,
     columns: Sequence[str],
-    row: Mapping[str, str],
+    rows: Sequence[Mapping[str, str]],
     optional: Collection[str],
 ) -> None:
     read_rows(path, columns, optional)
@@ -154,10 +154,12 @@ def _append_row(
     separator = _separator(old)
     first = _CsvRecord(1, _line([*columns], separator, ""), [*columns])
     head, *records = _read(path, old, columns, optional) or [first]
-    new = [name for name in columns if row.get(name) and name not in head.cells]
+    needed = {name for row in rows for name in row if row[name]}
+    new = [name for name in columns if name in needed and name not in head.cells]
     lines = [_widened(head, new, separator, end)]
     lines += [_widened(each, [""] * len(new), separator, end) for each in records]
-    lines.append(_line([row.get(name, "") for name in head.cells + new], separator, end))
+    names = head.cells + new
+    lines += [_line([row.get(name, "") for name in names], separator, end) for row in rows]
     with storage.write(path) as temporary:
         temporary.write_bytes((mark + "".join(lines)).encode())
 

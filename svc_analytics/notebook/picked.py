@@ -14,14 +14,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.formatting.display import Display, arrow_of, display_table, names_of
-from svc_analytics.formatting.texts import escape_invisible
+from svc_analytics.formatting.display import Display, arrow_of, display_table, names_of, titled_html
+from svc_analytics.formatting.texts import escape_invisible, single_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import now
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.errors import ipython_shell, sentence_of
 from svc_analytics.periods import GREGORIAN, month, month_of
-from svc_analytics.render.document import proof_lines, status_note
+from svc_analytics.render.document import proof_lines, status_note, status_word
 from svc_analytics.statements.explain import record_columns
 from svc_analytics.warehouse.figures import find_figure
 
@@ -273,13 +273,23 @@ def running_cell() -> tuple[str | None, int]:
     return parent.get("metadata", {}).get("cellId"), getattr(shell, "execution_count", 0)
 
 
+class Heading(Display):
+    """A title and a line; what stands behind it is folded in a notebook."""
+
+    def _repr_html_(self) -> str:
+        first, *others = self.lines
+        folded = f"<summary>{escape(single_line(first))}</summary>{titled_html('', others, [])}"
+        return titled_html(self.title, [], [f'<details class="svc-rests">{folded}</details>'])
+
+
 def heading(statement: Statement, mistake: str = "") -> Display:
-    """Return merchant, month, local bounds and statuses of a statement; first, what is wrong."""
+    """Return merchant, month, bounds and state; folded, what they rest on; first, what is wrong."""
     period = statement.period
     unknown = [each.text for each in statement.unknown]
     title = f"{period.title} · {names_of(statement.merchant)}"
-    lines = [period.local_bounds, status_note(statement), *proof_lines(statement), *unknown]
-    return Display(title, [mistake, *lines] if mistake else lines)
+    first = Message("{BOUNDS} · {STATE}", bounds=period.local_bounds, state=status_word(statement))
+    lines: list[str] = [first, status_note(statement), *proof_lines(statement), *unknown]
+    return Display(title, [mistake, *lines]) if mistake else Heading(title, lines)
 
 
 def explained(lake: Lakehouse, statement: Statement, figure: str, coin: str | None) -> Any:

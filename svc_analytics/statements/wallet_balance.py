@@ -6,7 +6,7 @@ from decimal import Decimal
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.instants import DAY, format_instant, now
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.typed_files import append_row
+from svc_analytics.lake.typed_files import append_rows
 from svc_analytics.money import EXACT, format_amount, parse_amount
 from svc_analytics.statements.balance_assertions import (
     COLUMNS,
@@ -65,7 +65,7 @@ def assert_balance(
             f"it knows {known}; nothing was written"
         )
     row = {"at": format_instant(at), "currency": currency, "balance": format_amount(amount)}
-    append_row(lake.storage, FILE, COLUMNS, row | {"note": note}, OPTIONAL)
+    append_rows(lake.storage, FILE, COLUMNS, [row | {"note": note}], OPTIONAL)
     return WalletBalance(at, currency, amount, positions[currency])
 
 

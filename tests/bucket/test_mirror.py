@@ -10,7 +10,7 @@ from svc_analytics.bucket.store import Version
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import LakeBusy, LakeChanged, StoreError
 from svc_analytics.files import write_json
-from svc_analytics.lake.typed_files import append_row
+from svc_analytics.lake.typed_files import append_rows
 from svc_analytics.storage import merge_into
 from tests.support.buckets import MemoryStore
 
@@ -64,7 +64,7 @@ def test_who_loses_reads_again_and_merges_again(machines):
     def add() -> None:
         before = paths[1].read_text() if paths[1].exists() else "check,by\n"
         if not raced:
-            raced.append(append_row(ann, paths[0].name, COLUMNS, {"check": "a", "by": "Ann"}))
+            raced.append(append_rows(ann, paths[0].name, COLUMNS, [{"check": "a", "by": "Ann"}]))
         with bob.write(paths[1]) as temporary:
             temporary.write_text(f"{before}b,Bob\n")
 

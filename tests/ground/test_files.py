@@ -15,7 +15,7 @@ from svc_analytics.files import (
     write_cached,
     write_json,
 )
-from svc_analytics.lake.typed_files import append_row, read_rows
+from svc_analytics.lake.typed_files import append_rows, read_rows
 from svc_analytics.storage import LocalStorage
 from tests.simulation.disk import Disk
 
@@ -232,7 +232,7 @@ def test_what_could_mean_two_things_is_refused(tmp_path, content, told):
     with pytest.raises(ConfigError, match=rf"typed\.csv, {told}"):
         read_rows(path, COLUMNS)
     with pytest.raises(ConfigError, match=rf"typed\.csv, {told}"):
-        append_row(LocalStorage(tmp_path), path.name, COLUMNS, ROW)
+        append_rows(LocalStorage(tmp_path), path.name, COLUMNS, [ROW])
     assert path.read_bytes() == before
 
 
@@ -252,20 +252,20 @@ def test_a_row_is_added_and_all_else_stays(tmp_path, before, after):
     path = tmp_path / "typed.csv"
     if before is not None:
         path.write_bytes(before.encode())
-    append_row(LocalStorage(tmp_path), path.name, COLUMNS, ROW)
+    append_rows(LocalStorage(tmp_path), path.name, COLUMNS, [ROW])
     assert path.read_bytes().decode() == after
 
 
 def test_a_column_is_added_before_the_empty_cells_that_a_spreadsheet_left(tmp_path):
     path = typed(tmp_path, b"at;coin;;\n1;eth;;\n")
-    append_row(LocalStorage(tmp_path), path.name, COLUMNS, ROW, {"note"})
+    append_rows(LocalStorage(tmp_path), path.name, COLUMNS, [ROW], {"note"})
     assert path.read_text() == "at;coin;note\n1;eth;\n2026-11-01;btc;seen, by Sara\n"
 
 
 def test_a_column_that_a_row_needs_is_added(tmp_path):
     """Rows of more lines than one, and blank lines, stay what they were."""
     path = typed(tmp_path, b'at,coin\r\n1,"b\ntc"\r\n\r\n2,eth')
-    append_row(LocalStorage(tmp_path), path.name, COLUMNS, ROW, {"note"})
+    append_rows(LocalStorage(tmp_path), path.name, COLUMNS, [ROW], {"note"})
     said = f'at,coin,note\r\n1,"b\ntc",\r\n\r\n2,eth,\r\n{ADDED}\r\n'
     assert path.read_bytes().decode() == said
     assert [row.cells["coin"] for row in read_rows(path, COLUMNS)] == ["b\ntc", "eth", "btc"]

@@ -105,12 +105,14 @@ def states(panel: Panel) -> dict[str, str]:
 
 
 def press_figure(panel: Panel, name: str) -> None:
-    """Press the figure that is called so."""
-    for row in panel.figures.table.content["rows"]:
-        for column, cell in enumerate(row.get("cells", ())):
-            if cell.get("label", "").startswith(f"{name}: "):
-                panel.figures.table.press(row["place"], column)
-                return
+    """Press the figure that is called so, in whichever table it stands."""
+    for _, title in panel.figures.which.options:
+        panel.figures.which.value = title
+        for row in panel.figures.table.content["rows"]:
+            for column, cell in enumerate(row.get("cells", ())):
+                if cell.get("label", "").startswith(f"{name}: "):
+                    panel.figures.table.press(row["place"], column)
+                    return
     pytest.fail(f"no figure {name}")
 
 
@@ -183,6 +185,18 @@ def test_a_restated_month_shows_what_changed(service, panel):
     assert "What changed from version 1 to version 2" in shown and "Gross sales" in shown
 
 
+def test_a_tile_takes_the_answer_of_its_own_close(service, panel):
+    """A month that a close refused is blocked at once, before any month is compared again."""
+    service.payments[0]["amount"] = "12.50x"
+    panel.judging.wait(60)
+    panel.judging.start = lambda: None
+    assert "not sealed" in press_close(panel)
+    panel._desk._judged.clear()
+    panel.months.tiles[OCTOBER].click()
+    tile = panel.months.tiles["2026-09"].description
+    assert tile == "Sep 2026\n\N{WARNING SIGN} blocked\n1 reason"
+
+
 @pytest.mark.thorough
 def test_all_due_months_are_closed_by_one_press(panel):
     """Oldest first, each told when it is sealed."""
@@ -209,7 +223,7 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(service, served, desk):
         assert "say why" in findings.answer.value or "name" in findings.answer.value
         assert "Error" not in findings.answer.value
     findings.name.value = "Mina"
-    while not findings.accept.disabled:  # the next one is chosen when one is accepted
+    while findings.chosen:  # the next one is chosen when one is accepted
         findings.reason.value = "a correction, see ticket 7"
         findings.accept.click()
     assert states(panel)[OCTOBER] == "due"
@@ -231,8 +245,32 @@ def test_the_form_says_what_accepting_does_to_the_money(service, served, desk):
     assert findings.reason.placeholder == "why this may be left out of the figures"
     findings.reason.value, findings.name.value = "a test", "Mina"
     findings.accept.click()
-    [shown] = [each for each in panel.months._desk.findings if each.accepted]
-    assert f"payment of 12.50x {coin}" in shown.detail and "it is not counted" in shown.detail
+    assert f"This payment of 12.50x {coin} is not counted." in findings.answer.value
+
+
+def test_notes_are_a_line_a_rule_and_accepted_together(service, served, desk):
+    """Closed, behind those that block; one act and one reason accepts all of a kind.
+
+    A record that would leave the figures is accepted alone.
+    """
+    service.payments[0] |= {"paid_at": "2026-10-04T09:00:00Z", "amount": "12.50x"}
+    for each in service.payments[1:]:
+        each["fee_bearer"] = "customer"
+    extracted(desk)
+    panel = Panel(svc.desk(desk.lake, settings=served)._months, lambda: None)
+    panel.months.tiles[OCTOBER].click()
+    findings = panel.findings
+    *_, note = findings.table.content["rows"]
+    assert [cell["text"] for cell in note["cells"]] == [
+        *("▸ 3 payments do not name the merchant as fee bearer", "btc, usdt", "nothing")
+    ]
+    assert findings.all.layout.display == "none"
+    findings.table.press(note["place"], 0)
+    assert findings.all.description == "accept all 3 of this kind"
+    findings.reason.value, findings.name.value = "agreed in the contract", "Mina"
+    findings.all.click()
+    assert "accepted: 3 payments do not name the merchant" in findings.answer.value
+    assert sum(bool(each.accepted) for each in panel._desk.findings) == 3
 
 
 def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(october):
@@ -244,22 +282,21 @@ def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(october):
     head = october.records.head.value
     assert "Sales after fees, btc: 11.88 btc" in head and "<pre>" in head
     assert "records 1 to 2 of 2" in october.records._count.value
-    assert [cell["text"].strip() for cell in october.records.table.content["foot"]][:6] == [
-        *("Total", "", "", "", "", "11.88")
-    ]
+    foot = [cell["text"].strip() for cell in october.records.table.content["foot"]]
+    assert foot[:4] == ["Total", "", "", "11.88"]
     october.records.table.press(0, 0)
     shown = october.records.record.value
     assert "Payment SVC-000002 · order-2 · receipt missing" in shown and "its receipt" in shown
     press_figure(october, "Effective fee rate, btc")
     foot = [cell["text"].strip() for cell in october.records.table.content["foot"]]
-    assert foot[:7] == ["Total", "", "", "", "", "0.12", "12"]
+    assert foot[:5] == ["Total", "", "", "0.12", "12"]
 
 
 def test_a_record_is_opened_by_its_kind(october):
     """A payout is a payout; a refund is itself, with its payment of another month beside it."""
     for figure, title, forms in (
         ("Payouts sent, btc", "Payout payout-6", ["payout"]),
-        ("Refunds paid, btc", "Refund of SVC-000001", ["payment", "refund", "receipt"]),
+        ("Refunds debited, btc", "Refund of SVC-000001", ["payment", "refund", "receipt"]),
         ("Net movement, btc", "Payment SVC-000002", ["payment", "receipt"]),
     ):
         press_figure(october, figure)
@@ -295,14 +332,16 @@ def test_the_sql_beside_a_figure_gives_that_figure(desk):
     with open_warehouse(desk.lake) as warehouse:
         for one in tables:
             for wanted, name, shown in numbers(one):
+                if not wanted.coin:
+                    continue
                 page = records.behind(wanted)
                 [[value]] = warehouse.query(page.sql)
-                assert shown == value.as_py(), name
+                assert shown == (-1 if wanted.is_negated else 1) * value.as_py(), name
                 assert not page.figure.is_sum or page.totals == {"contribution": shown}, name
     records.close()
     assert [one.title for one in tables] == [
-        *("Figures", "More figures", "By day", "Position by day"),
-        *("Refunds by month of payment", "Worth in USD"),
+        *("Figures", "Other figures", "More figures", "By day", "Position by day"),
+        "Refunds by month of payment",
     ]
 
 
@@ -310,20 +349,43 @@ def test_records_are_ordered_by_the_exact_value_of_any_column(october):
     """Ten is more than two: amounts are no texts. The order is that of all records."""
     press_figure(october, "Sales after fees, btc")
     table = october.records.table
-    place = [head["text"] for head in table.content["head"]].index("Amount")
-    for way, amounts in (("ascending", ["2", "10"]), ("descending", ["10", "2"])):
+    place = [head["text"] for head in table.content["head"]].index("btc")
+    for way, amounts in (("ascending", ["1.98", "9.9"]), ("descending", ["9.9", "1.98"])):
         table.order(place)
-        assert texts(table.content, "Amount") == amounts
+        assert [text.strip() for text in texts(table.content, "btc")] == amounts
         assert table.content["head"][place]["order"] == way
 
 
-def test_an_amount_that_is_what_a_record_adds_stands_once(october):
-    """Gross sales add up amounts: they stand under what each adds, and what was charged beside."""
-    press_figure(october, "Gross sales, btc")
-    content = october.records.table.content
-    heads = [head["text"] for head in content["head"]]
-    assert texts(content, "Contribution") == ["2", "10"]
-    assert "Charged amount" in heads and "Amount" not in heads
+def test_a_figure_says_how_it_is_made_before_it_lists(october):
+    """Of records of which kinds; a position in USD is two rows, and nothing is a contribution.
+
+    What leaves the wallet has a minus, in its records too.
+    """
+    made = october.records.made
+    press_figure(october, "Net movement, btc")
+    assert [texts(made.content, head) for head in ("made of", "records", "btc")] == [
+        ["Payments", "Payouts", "Refunds"],
+        ["2", "1", "1"],
+        ["11.88", "-0.26", "-0.5"],
+    ]
+    press_figure(october, "Position in USD, btc")
+    assert texts(made.content, "made of") == ["Closing position", "Implied rate"]
+    assert "Rate" in [head["text"] for head in october.records.table.content["head"]]
+    made.press(0, 0)
+    assert "Closing position, btc: 14.09 btc" in october.records.head.value
+    press_figure(october, "Refunds debited, btc")
+    assert "Refunds debited, btc: -0.5 btc" in october.records.head.value
+    assert texts(october.records.table.content, "btc") == ["-0.5"]
+
+
+def test_all_coins_in_usd_say_what_each_coin_adds_and_what_is_left_out(october):
+    """Two of three payments have no value in USD; a coin leads on to its records."""
+    press_figure(october, "Gross sales, All coins, USD")
+    made = october.records.made.content
+    assert texts(made, "made of") == ["btc", "usdt"]
+    assert texts(made, "without a USD value") == ["1", "1"]
+    october.records.made.press(0, 0)
+    assert "USD gross sales, btc: " in october.records.head.value
 
 
 def test_records_are_found_by_any_part_of_what_is_shown_of_them(october):
@@ -384,6 +446,7 @@ def test_the_desk_is_in_persian_where_it_is_chosen(opened, served):
     assert "۱ تا ۱ از ۱ رکورد" in seen(panel.records._count.value)
     panel.records.table.press(0, 0)
     known = {*english(panel)} - {"btc", "UTC", "SQL", "CSV", "PDF", "Shop", "cart"}
+    known -= {"Run", "All", "Cells"}  # as JupyterLab's menu says it
     assert known == set()
 
 

@@ -107,7 +107,8 @@ def test_a_month_is_closed_and_looked_into_by_keys_alone(page, address, service,
 
 def accept(page: Page, panel: Locator, tile: Locator) -> None:
     """Choose each finding, write why and who, and accept it."""
-    finding = panel.locator(".svc-findings tr.svc-press").first
+    finding = panel.locator(".svc-findings tr[aria-selected=true]")
+    count = panel.get_by_text(re.compile("blocks? the close$"))
     while "blocked" in tile.inner_text():
         tab_to(page, finding)
         press(page, "Enter")
@@ -117,10 +118,10 @@ def accept(page: Page, panel: Locator, tile: Locator) -> None:
         if not panel.get_by_label("your name").input_value():
             page.keyboard.type("Mina")
         press(page, "Tab")
-        count = panel.get_by_text("accepted: a test").count()
+        before = count.inner_text()
         with timed("a finding accepted, and the month judged again"):
             press(page, "Enter")
-            expect(panel.get_by_text("accepted: a test")).to_have_count(count + 1, timeout=LONG)
+            expect(count).not_to_have_text(before, timeout=LONG)
 
 
 def close(page: Page, panel: Locator, tile: Locator) -> None:
@@ -142,12 +143,11 @@ def look_into(page: Page, panel: Locator) -> None:
         expect(row).to_have_count(1)
     with timed("from a record to its receipt"):
         press(page, "Enter")
-        expect(panel).to_contain_text("its receipt")
-    expect(panel).to_contain_text("Verdict")
+        expect(panel.locator(".svc-card")).to_contain_text("Verdict")
     press(page, "Shift+Tab")
     with timed("all records in another order"):
         press(page, "Enter")
-        expect(panel.locator("th[aria-sort=ascending]")).to_contain_text("USD value")
+        expect(panel.locator("th[aria-sort=ascending]")).to_contain_text("USD")
     press(page, "Tab", "Escape")
     expect(panel.locator(".svc-figures button:focus")).to_have_count(1)
 
@@ -181,7 +181,7 @@ def test_records_are_found_and_saved(page, demo_address):
     head = panel.locator(".svc-records h4").text_content() or ""
     figure = head.partition(": ")[2].removesuffix(" usdt")
     expect(panel.locator("tfoot")).to_contain_text(figure)
-    number = panel.locator(ROW).nth(3).locator("td").nth(3).text_content() or ""
+    number = panel.locator(ROW).nth(3).locator("td").nth(1).text_content() or ""
     panel.get_by_role("textbox", name="find").press_sequentially(number)
     expect(panel.get_by_text("records 1 to 1 of 1")).to_be_visible()
     panel.locator(ROW).first.click()

@@ -119,11 +119,33 @@ def test_a_notebook_runs_inside_a_running_event_loop(tmp_path):
         loop.run(run())
 
 
-def test_a_notebook_of_no_month_takes_none(desk):
-    """01 is of the whole lake: a month would be ignored, so it is refused."""
+@pytest.mark.parametrize(
+    ("name", "words", "month"),
+    [("01", [], None), ("01", ["--month", "oct 2026"], "2026-10"), ("05", [], "2026-10")],
+    ids=["all time", "of a month", "the last full month"],
+)
+def test_what_is_of_the_whole_lake_takes_a_month_too(desk, monkeypatch, name, words, month):
+    """Without one, 00 and 01 are of all time; the others of the last full month."""
+    asked: list[dict[str, str]] = []
+
+    def run(_: object, parameters: dict[str, str], **__: object) -> None:
+        asked.append(parameters)
+        raise runner.NotebookFailed("enough")
+
+    monkeypatch.setattr(runner, "run_notebook", run)
     place = str(extracted(desk).lake.path)
-    words = ["notebook", "01", "--month", "2026-10", "--data-dir", place]
-    with pytest.raises(ConfigError, match="01-first-look has no parameter MONTH"):
+    with pytest.raises(runner.NotebookFailed):
+        cli.main(["notebook", name, *words, "--data-dir", place], standalone_mode=False)
+    assert asked[0].get("MONTH") == month
+
+
+def test_a_notebook_of_no_month_takes_none(desk, tmp_path):
+    """A month would be ignored, so it is refused."""
+    own = tmp_path / "own.ipynb"
+    own.write_text((FOLDER / "02-statement.ipynb").read_text().replace("MONTH = None", "M = None"))
+    place = str(extracted(desk).lake.path)
+    words = ["notebook", str(own), "--month", "2026-10", "--data-dir", place]
+    with pytest.raises(ConfigError, match="own has no parameter MONTH"):
         cli.main(words, standalone_mode=False)
 
 

@@ -78,6 +78,15 @@ def run_all(page: Page, address: str) -> Locator:
     return notebook
 
 
+def barriers(page: Page, within: str = "body") -> list[str]:
+    """What an accessibility checker finds within a part of a page: rules, and where."""
+    from axe_playwright_python.sync_playwright import Axe  # takes long to load
+
+    rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+    found = Axe().run(page, context=within, options=rules).response["violations"]
+    return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found]
+
+
 MOST_TABS = 60
 
 

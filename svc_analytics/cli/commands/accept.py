@@ -128,10 +128,9 @@ def accept(
         raise ConfigError("name the RECORD, or give --all for all that the rule finds")
     lake, name = open_lake(data_dir), _account() if by is None else by
     findings = find(lake, rule, record) if record else find_all(lake, rule)
-    _announce([each for each in findings if not each.accepted], is_agreed=is_agreed)
-    for each in findings:
-        if not each.accepted:
-            acknowledge(lake, each, reason, name)
+    new = [each for each in findings if not each.accepted]
+    _announce(new, is_agreed=is_agreed)
+    acknowledge(lake, new, reason, name)
     if as_json:
         facts = {"reason": reason, "by": name, "findings": [*map(_finding_object, findings)]}
         click.echo(tables.to_json(facts))

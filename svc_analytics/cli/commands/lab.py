@@ -73,11 +73,14 @@ def notebook(
     click.echo(to_json(report) if as_json else str(target))
 
 
+_WHOLE = ("00-close-desk", "01-first-look")  # without a month, they are of the whole lake
+
+
 def _month(path: Path, lake: Lake, month: str | None, at: PeriodOptions) -> str | None:
     """Return the month a notebook runs for; None for a notebook without the parameter MONTH."""
     if "MONTH" in runner.parameters_of(runner.read_notebook(path)):
         if month is None:
-            return last_full_month(lake, **at)
+            return None if path.stem in _WHOLE else last_full_month(lake, **at)
         return parse_month(month, now(), **at).label
     for option, value in {"--month": month, "--calendar": at["calendar"]}.items():
         if value:

@@ -37,6 +37,7 @@ class CloseBox:
         self._books, self._looks = books, desk.looks
         say = desk.looks.text
         self.run: CloseRun | None = None
+        self.moved: Callable[[], object] = lambda: None  # is called when a month has an answer
         self._began = 0.0
         self._results: list[CloseResult] = []
         self.close = controls.button(say("Close"), self._close_one, "svc-main")
@@ -51,6 +52,7 @@ class CloseBox:
         quiet = controls.row(self.check, self.all_due, self.again)
         lines = (self.later, self.outcome, handover.below, books.box)
         self.box = controls.column(top, main, *lines, quiet)
+        self.run = desk.running(self._tell)
         self.show()
 
     @property
@@ -128,6 +130,8 @@ class CloseBox:
             self.note(message)
         elif kind == "closed":
             self._results.append(message)
+            self._desk.take(message)
+            self.moved()
             self.outcome.value = "".join(map(self._outcome, self._results))
         elif kind == "failed":
             self.outcome.value += self._looks.error(message)

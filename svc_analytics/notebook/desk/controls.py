@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 
 from svc_analytics.errors import SvcError, class_name
 from svc_analytics.formatting.cells import Cell
@@ -104,11 +104,30 @@ class Looks:
             f'<div dir="{self.language.direction}">{self.heading(shown.title)}{lines}{tables}</div>'
         )
 
+    def foreign(self, text: str) -> str:
+        """Return a text of other people, or a number, isolated as HTML."""
+        shown = text if self.language.is_english else self.language.number(text)
+        return f"<bdi>{escape(escape_invisible(shown if is_number(text) else text))}</bdi>"
+
     def html(self, text: str) -> str:
         """Return words of ours as HTML; those of other people are isolated within them."""
+        text = without_rules(text)
         if self.language.is_english:
             return escape(escape_invisible(single_line(text)))
         return self._words.shown(text if isinstance(text, Message) else single_line(text))
+
+
+def without_rules(text: str) -> str:
+    """Return a text of ours without the names that programs know rules by."""
+    if not isinstance(text, Message):
+        return text
+    if text.code == "reason.finding":
+        return cast(str, text.values["FINDING"])
+    parts = {
+        name: without_rules(value) if isinstance(value, Message) else value
+        for name, value in text.values.items()
+    }
+    return Message(text.code, **parts) if "reason.finding" in text.codes() else text
 
 
 def _kit() -> Any:
@@ -249,7 +268,7 @@ def content_of(
     column `ascending`, `descending` or `none`, and nothing where it cannot order the rows.
     """
     blank = [""] * len(table.header)
-    heads = zip(table.heads, table.meanings or blank, table.rights, orders or blank, strict=True)
+    heads = zip(table.header, table.meanings or blank, table.rights, orders or blank, strict=True)
     return {
         "label": looks.text(label),
         "dir": looks.language.direction,
@@ -281,6 +300,7 @@ def _rows(
     yield {
         "place": place,
         "title": looks.text(visible(table.hints.get(place, ""))),
+        "look": "svc-sum" if place in table.totals else "svc-sub" * (place in table.subtotals),
         "press": names is None,
         "isChosen": is_chosen,
         "cells": [

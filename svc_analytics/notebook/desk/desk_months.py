@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event, RLock, Thread
@@ -29,6 +30,7 @@ from svc_analytics.closing.month_states import (
     month_states,
 )
 from svc_analytics.closing.rederive import balance_notes, read_until
+from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.stated import statement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
@@ -58,6 +60,9 @@ PAUSE = 0.1  # seconds between two words on pages: a person reads no faster
 Tell = Callable[[str, Any], None]
 
 
+_RUNS: dict[Path, CloseRun] = {}  # by lake: a desk that is opened meanwhile follows them
+
+
 class DeskMonths:
     """The months of a lake. Each is read anew after whatever is done: others close months too."""
 
@@ -83,6 +88,8 @@ class DeskMonths:
         self._claims: dict[str, Claim] = {}
         self.agreement = ""  # whether the figures are what their claims say
         self.chosen_later = ""  # the month to show once a close is over
+        self._contents: LakeContents | None = None  # what the lake held when it was read
+        self._told: dict[str, dict[str, Any]] = {}  # what the last close answered, by month
         self.tiles = self._read_tiles()
         self.tile = _first_to_close(self.tiles)
         self.choose(self.tile.label)
@@ -96,7 +103,7 @@ class DeskMonths:
         self._close_records()
         self.statement, self.problem, self.agreement = None, "", ""
         try:
-            before = LakeContents.read(self.lake)
+            before = self._contents = LakeContents.read(self.lake)
             chosen = statement(self.lake, label, zone=self.zone, calendar=self.calendar)
         except SvcError as error:
             self.problem = self.looks.sentence(error)
@@ -108,6 +115,12 @@ class DeskMonths:
         self.tile = next(tile for tile in self.tiles if tile.label == label)
         if self.statement and self.statement.state:
             self._place(self.statement.state)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the lake holds something else than when it was read."""
+        with self._at_once():
+            return LakeContents.read(self.lake) != self._contents
 
     def choose_later(self, label: str) -> None:
         """Choose a month that is shown once a close, which reads the lake, is over."""
@@ -128,8 +141,19 @@ class DeskMonths:
         settings.require_service()
         with self._at_once():
             self._close_records()
-            self._is_closing = True
-        return CloseRun(self.lake, label, self.zone, self.calendar, settings, tell)
+            self._is_closing, self._told = True, {}
+        run = CloseRun(self.lake, label, self.zone, self.calendar, settings, tell)
+        _RUNS[self.lake.path] = run
+        return run
+
+    def running(self, tell: Tell) -> CloseRun | None:
+        """Follow the close that runs over the lake, begun at a desk that was left since."""
+        run = _RUNS.get(self.lake.path)
+        if run is None or not run.is_running:
+            return None
+        self._is_closing = True
+        run.tellers.append(tell)
+        return run
 
     def check(self, claims: dict[str, Claim]) -> str:
         """Compare figures with what the tables add up to, now and for each month from now on.
@@ -157,9 +181,9 @@ class DeskMonths:
         """The findings of the month that is shown."""
         return [] if self.statement is None else findings_in(self.statement.tables["checks"])
 
-    def accept(self, finding: Finding, reason: str, by: str) -> None:
-        """Accept a finding of the month that is shown, which is then judged again."""
-        acknowledge(self.lake, finding, reason, by)
+    def accept(self, findings: Sequence[Finding], reason: str, by: str) -> None:
+        """Accept findings of the month that is shown, which is then judged again."""
+        acknowledge(self.lake, findings, reason, by)
         self.choose(self.tile.label)
 
     @contextmanager
@@ -275,9 +299,21 @@ class DeskMonths:
         before, newest = self.tile.versions[-2:]
         return diff_statements(before, newest)
 
+    def take(self, result: CloseResult) -> None:
+        """Show at once what a close answered of a month, before it is compared with the lake."""
+        reasons = tuple(each.text for each in result.reasons)
+        told = {"kind": "sealed", "version": result.version} if result.seal else {"kind": "blocked"}
+        self._told[result.label.partition("@")[0]] = told | {"reasons": reasons}
+        self.tiles = [*map(self._as_told, self.tiles)]
+
+    def _as_told(self, tile: MonthState) -> MonthState:
+        is_known = tile.is_sealed or tile.label not in self._told
+        return tile if is_known else replace(tile, **self._told[tile.label])
+
     def _read_tiles(self) -> list[MonthState]:
         self._judged.clear()
-        return month_states(self.lake, now(), self.zone, self.calendar)
+        states = month_states(self.lake, now(), self.zone, self.calendar)
+        return [*map(self._as_told, states)]
 
     def _close_records(self) -> None:
         if self._records is not None:
@@ -311,7 +347,8 @@ class CloseRun:
         settings: Settings,
         tell: Tell,
     ) -> None:
-        self._lake, self._label, self._settings, self._tell = lake, label, settings, tell
+        self._lake, self._label, self._settings = lake, label, settings
+        self.tellers = [tell]
         self._options: JobOptions = {"zone": zone, "calendar": calendar, "settings": settings}
         self._stop = Event()
         # A stopped notebook server need not wait for it: a killed close leaves a sound lake.
@@ -324,6 +361,15 @@ class CloseRun:
     def stop(self) -> None:
         """Let its thread end before its next step, or in the query that it waits for."""
         self._stop.set()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is not over."""
+        return self._thread.is_alive()
+
+    def _tell(self, kind: str, message: Any) -> None:
+        for tell in self.tellers:
+            tell(kind, message)
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until it is over and all was told."""

@@ -1,58 +1,127 @@
-"""The findings of a month: choose one, and accept it with a reason and a name."""
+"""The findings of a month, a line for each rule: open one, accept one of them, or a kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-from svc_analytics.closing.acceptances import COLUMNS_SHOWN, Finding, last_name
-from svc_analytics.formatting.display import text_table
+from svc_analytics.closing.acceptances import Finding, last_name
+from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.display import DisplayTable, label
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.controls import PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.warehouse.acknowledgements import LEFT_OUT
+from svc_analytics.warehouse.models import count_findings
+from svc_analytics.webhooks.reconcile import COUNTED_TEXTS
 
-MOST_FINDINGS = 500  # in the table; the statement has them all
+FIRST, MOST = 5, 500  # findings of a kind that are listed: at first, and at most
+COLUMNS = ["finding", "coins", "holds up"]
 # What the reason of an acceptance is: of a record that is then left out, and of any other.
 _WHY = {True: "why this may be left out of the figures", False: "why nothing is wrong with it"}
 _NONE = "No findings. Every record passed every check."
 _BLOCKING = {0: "none blocks the close", 1: "1 blocks the close"}
 _COUNTED = "{FOUND}, {WEIGHT}"
-_CUT = "{FOUND}; the first {count} are shown"
+# Beside a kind: whether its findings are listed.
+_OPEN = "\N{BLACK DOWN-POINTING SMALL TRIANGLE}"
+_CLOSED = "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}"
+_NOT_COUNTED = "Accepted. This {RECORD} of {AMOUNT} {COIN} is not counted."
+_SIGNS = {
+    True: "\N{BLACK DOWN-POINTING SMALL TRIANGLE}",
+    False: "\N{BLACK RIGHT-POINTING SMALL TRIANGLE}",
+}
+
+
+@dataclass
+class Kind:
+    """The findings of a rule that weigh the same, and how many of them are listed."""
+
+    findings: list[Finding] = field(default_factory=list)
+    listed: int = 0
+
+    @property
+    def is_together(self) -> bool:
+        """Whether one reason may accept all: what takes money out of figures is looked at alone."""
+        one, *others = self.findings
+        return bool(others) and not one.accepted and one.check not in LEFT_OUT
+
+    @property
+    def cells(self) -> list[str]:
+        """What they mean and how many they are, of which coins, and what they hold up."""
+        one = self.findings[0]
+        coins = ", ".join(sorted({each.coin for each in self.findings} - {""}))
+        weight = "the close" if one.is_open_block else "accepted" if one.accepted else "nothing"
+        return [said(one.check, len(self.findings)), coins, Message(weight)]
+
+
+def said(rule: str, count: int) -> Message:
+    """Say in words how many findings of a rule there are, without the rule's name."""
+    found = count_findings(rule, count, COUNTED_TEXTS).values.get("FINDING")
+    if isinstance(found, Message):
+        return found
+    return Message("{RULE}: {count}", count=f"{count:,}", rule=translated(label(rule)))
+
+
+def kinds_of(findings: Sequence[Finding]) -> list[Kind]:
+    """Return findings by their rule and weight, in their order; those that block are open."""
+    kinds: dict[tuple[str, bool, bool], Kind] = {}
+    for each in findings:
+        key = (each.check, each.is_blocking, bool(each.accepted))
+        kinds.setdefault(key, Kind()).findings.append(each)
+    for kind in kinds.values():
+        kind.listed = FIRST if kind.findings[0].is_open_block else 0
+    return [*kinds.values()]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of the table: of a kind, of one finding of it, or of those that are not listed."""
+
+    kind: Kind
+    finding: Finding | None = None
+    is_more: bool = False
 
 
 class FindingBox:
-    """A table of findings, and the box "accept, because …"."""
+    """The findings by kind, and beside them the form "accept, because …"."""
 
     def __init__(
         self, desk: DeskMonths, show_record: Callable[[str], object], done: Callable[[], object]
     ) -> None:
         self._desk, self._show_record, self._done = desk, show_record, done
-        self._findings: list[Finding] = []
-        self._place = 0  # of the chosen one
+        self._kinds: list[Kind] = []
+        self._lines: list[_Line] = []
+        self._place: int | None = None  # of the line of the chosen finding
         self.head, self.effect, self.answer = (controls.html() for _ in range(3))
-        self.table = PressTable(lambda row, _: self._choose(row))
+        self.table = PressTable(lambda row, _: self._press(row))
         self.table.box.add_class("svc-findings")
         self._looks, say = desk.looks, desk.looks.text
         self.reason = controls.field(say("accept, because"), say(_WHY[False]))
         printed = say("the statement prints it")
         self.name = controls.field(say("your name"), printed, last_name(desk.lake))
-        self.reason.layout.flex, self.reason.layout.min_width = "1 1 24em", "16em"
-        self.accept = controls.button(say("accept this finding"), self._accept)
+        self.accept = controls.button(say("accept this finding"), self._accept_one)
+        self.all = controls.button("", self._accept_kind)
         self.record = controls.button(say("show its record"), self._open)
-        actions = controls.row(self.reason, self.name, self.accept, self.record)
-        self._parts = controls.column(self.table.box, self.effect, actions)
+        actions = controls.row(self.accept, self.all, self.record)
+        self.form = controls.column(self.effect, self.reason, self.name, actions)
+        self.form.add_class("svc-form")
+        self._parts = controls.row(self.table.box, self.form)
+        self._parts.add_class("svc-judged")
         self.box = controls.column(self.head, self._parts, self.answer)
         self.show()
 
     def show(self) -> None:
-        """List the findings of the month that is shown; those that block it come first."""
+        """List the findings of the month that is shown; those that block it come first, open."""
         findings = self._desk.findings
-        self._findings, self._place = findings[:MOST_FINDINGS], 0
+        self._kinds = kinds_of(findings)
         title = self._looks.heading("Findings") if findings else ""
         self.head.value = title + self._looks.line(_count_text(findings))
         self._parts.layout.display = "" if findings else "none"
-        self._show_table()
+        self._list()
+        blocks = (n for n, one in enumerate(self._lines) if one.finding and one.kind is self._first)
+        self._place = next(blocks, None) if self._first else None
+        self._show()
 
     def clear(self) -> None:
         """Take away what was said of the last acceptance."""
@@ -61,34 +130,70 @@ class FindingBox:
     @property
     def chosen(self) -> Finding | None:
         """The finding that is chosen in the table."""
-        return self._findings[self._place] if self._findings else None
+        return None if self._place is None else self._lines[self._place].finding
 
-    def _show_table(self) -> None:
-        shown = text_table("", COLUMNS_SHOWN, (each.cells for each in self._findings))
-        self.table.show(content_of(shown, "findings", self._looks, chosen=self._place))
+    @property
+    def _first(self) -> Kind | None:
+        """The first kind, where it blocks the close."""
+        return next((each for each in self._kinds if each.findings[0].is_open_block), None)
+
+    def _list(self) -> None:
+        self._lines = [line for kind in self._kinds for line in _lines_of(kind)]
+
+    def _show(self) -> None:
+        rows = [[*map(_cell, _texts(line))] for line in self._lines]
+        shown = content_of(
+            DisplayTable("", COLUMNS, rows, len(rows)), "findings", self._looks, chosen=self._place
+        )
+        for row, line in zip(shown["rows"], self._lines, strict=True):
+            is_rule = line.finding is None and not line.is_more
+            row |= {"look": "svc-rule", "isOpen": bool(line.kind.listed)} if is_rule else {}
+        self.table.show(shown)
+        self._show_form()
+
+    def _show_form(self) -> None:
         chosen = self.chosen
-        effect = chosen.effect if chosen and not chosen.accepted else ""
-        self.accept.disabled, self.effect.value = not effect, self._looks.line(effect)
-        self.record.disabled = chosen is None or not chosen.record_id
-        self.reason.placeholder = self._looks.text(_WHY[bool(chosen and chosen.check in LEFT_OUT)])
-
-    def _choose(self, row: int) -> None:
-        """Choose a finding, and lead the keys to the reason."""
-        self._place = row
-        self._show_table()
-        self.answer.value = ""
-        if not self.accept.disabled:
-            self.reason.focus()
-
-    def _accept(self) -> None:
-        if self.chosen is None:
+        self.form.layout.display = "none" if chosen is None or chosen.accepted else ""
+        if chosen is None:
             return
-        finding = self.chosen
+        kind, looks = self._lines[self._place or 0].kind, self._looks
+        is_left_out = chosen.check in LEFT_OUT
+        effect = f"<b>{looks.line(chosen.effect)}</b>" if is_left_out else looks.line(chosen.effect)
+        self.effect.value = looks.line(chosen.detail) + effect
+        self.all.layout.display = "" if kind.is_together else "none"
+        count = f"{len(kind.findings):,}"
+        self.all.description = looks.text("accept all {count} of this kind", count=count)
+        self.record.disabled = not chosen.record_id
+        self.reason.placeholder = looks.text(_WHY[is_left_out])
+
+    def _press(self, place: int) -> None:
+        """Open or close a kind, list all of it, or choose a finding and lead the keys on."""
+        line = self._lines[place]
+        if line.finding is not None:
+            self._place = place
+            self._show()
+            if self.form.layout.display != "none":
+                self.reason.focus()
+            return
+        line.kind.listed = MOST if line.is_more else 0 if line.kind.listed else FIRST
+        self._list()
+        first = next(n for n, each in enumerate(self._lines) if each.kind is line.kind) + 1
+        self._place = first if line.kind.listed else None
+        self._show()
+
+    def _accept_one(self) -> None:
+        if self.chosen is not None:
+            self._accept([self.chosen])
+
+    def _accept_kind(self) -> None:
+        if self._place is not None:
+            self._accept(self._lines[self._place].kind.findings)
+
+    def _accept(self, findings: Sequence[Finding]) -> None:
         with self._looks.telling(self.answer):
-            self._desk.accept(finding, self.reason.value, self.name.value)
+            self._desk.accept(findings, self.reason.value, self.name.value)
             self.reason.value = ""
-            text = Message("accepted: {why}", why=f"{finding.check} {finding.record_id}".strip())
-            self.answer.value = self._looks.line(text, is_announced=True)
+            self.answer.value = self._looks.line(_accepted(findings), is_announced=True)
             self._done()
 
     def _open(self) -> None:
@@ -96,7 +201,45 @@ class FindingBox:
             self._show_record(self.chosen.record_id)
 
 
-def _count_text(findings: list[Finding]) -> str:
+def _lines_of(kind: Kind) -> Iterator[_Line]:
+    yield _Line(kind)
+    yield from (_Line(kind, each) for each in kind.findings[: kind.listed])
+    if 0 < kind.listed < min(len(kind.findings), MOST):
+        yield _Line(kind, is_more=True)
+
+
+def _texts(line: _Line) -> list[str]:
+    """Return the cells of a line: of a kind what it means, of a finding what is wrong."""
+    kind, finding = line.kind, line.finding
+    if line.is_more:
+        count = f"{len(kind.findings) - kind.listed:,}"
+        return [Message("{count} more of this kind", count=count), "", ""]
+    if finding is not None:
+        return [finding.detail, finding.coin, ""]
+    meaning, *others = kind.cells
+    sign = _OPEN if kind.listed else _CLOSED
+    return [Message("{sign} {TEXT}", sign=sign, text=translated(meaning)), *others]
+
+
+def _cell(text: str) -> Cell:
+    return Cell(text)
+
+
+def _accepted(findings: Sequence[Finding]) -> Message:
+    """Say what was accepted, and of a record that no figure counts that it is left out."""
+    one = findings[0]
+    if one.check in LEFT_OUT:
+        return Message(_NOT_COUNTED, **one.effect.values)
+    return Message("accepted: {WHAT}", what=said(one.check, len(findings)))
+
+
+def summary_table(findings: Sequence[Finding]) -> DisplayTable:
+    """Return the findings as the page without a kernel lists them: a line for each kind."""
+    rows = [[*map(_cell, kind.cells)] for kind in kinds_of(findings)]
+    return DisplayTable("findings", COLUMNS, rows, len(rows))
+
+
+def _count_text(findings: Sequence[Finding]) -> str:
     """Return how many findings there are, and how many of them block the close."""
     if not findings:
         return Message(
@@ -105,5 +248,4 @@ def _count_text(findings: list[Finding]) -> str:
     count, blocking = len(findings), sum(each.is_open_block for each in findings)
     total = Message("{count} finding" if count == 1 else "{count} findings", count=f"{count:,}")
     weight = _BLOCKING.get(blocking, "{count} block the close")
-    text = Message(_COUNTED, found=total, weight=Message(weight, count=f"{blocking:,}"))
-    return Message(_CUT, found=text, count=f"{MOST_FINDINGS:,}") if count > MOST_FINDINGS else text
+    return Message(_COUNTED, found=total, weight=Message(weight, count=f"{blocking:,}"))

@@ -8,30 +8,29 @@ from threading import Lock, Thread
 from typing import Any
 
 from svc_analytics.arguments import check
-from svc_analytics.closing.acceptances import COLUMNS_SHOWN
 from svc_analytics.config import Settings
-from svc_analytics.errors import install
+from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.display import Display, text_table
+from svc_analytics.instants import now
 from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
 from svc_analytics.log import LOG
-from svc_analytics.messages import Message, translated
+from svc_analytics.messages import Message, clauses, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.close_box import BooksBox, CloseBox, HandOver
 from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.finding_box import FindingBox
+from svc_analytics.notebook.desk.finding_box import FindingBox, summary_table
 from svc_analytics.notebook.desk.record_box import RecordBox
 from svc_analytics.notebook.desk.records import StatementTable, Wanted, statement_tables
 from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.picked import Claim, display, heading
-from svc_analytics.periods import GREGORIAN
+from svc_analytics.periods import GREGORIAN, parse_month
 from svc_analytics.render.document import proof_lines
 from svc_analytics.render.month_state import SIGNS, MonthState
 from svc_analytics.statements.statement import Statement
 
-MOST_FINDINGS = 50  # on the page without a kernel
 LACK = "the buttons of this desk need ipywidgets and anywidget: "
 
 
@@ -64,6 +63,7 @@ class Judging:
 def desk(
     lake: Lakehouse,
     *,
+    month: str | None = None,
     zone: str = "UTC",
     calendar: str | None = None,
     lang: str = "en",
@@ -73,7 +73,8 @@ def desk(
     """Return the close desk: the months of a lake as tiles, and what there is to do with each.
 
     In a running notebook with ipywidgets, its buttons close a month, accept a finding, and lead
-    from a figure to its records and their receipts. Elsewhere it is a page to read. `zone` and
+    from a figure to its records and their receipts. Elsewhere it is a page to read. It opens on
+    `month`, or on the one to close next. `zone` and
     `calendar` are as in `svc.statement`, `lang` and `digits` as in its `save`: the desk, and the
     forms that it hands over, are in that language. `settings` are those of the environment unless
     given, and needed only to close.
@@ -91,7 +92,14 @@ def desk(
     """
     check_lake(lake)
     check("settings", settings, (Settings, type(None)), "what svc.read_settings gives, or nothing")
-    return Desk(DeskMonths(lake, zone, calendar, settings, Language(lang, digits)))
+    chosen = None if month is None else parse_month(month, now(), zone, calendar)
+    calendar = chosen.calendar if chosen else calendar
+    months = DeskMonths(lake, zone, calendar, settings, Language(lang, digits))
+    if chosen and chosen.label not in [tile.label for tile in months.tiles]:
+        raise ConfigError(f"the lake has nothing of {chosen.label}")
+    if chosen:
+        months.choose(chosen.label)
+    return Desk(months)
 
 
 class Desk:
@@ -152,10 +160,8 @@ class Desk:
         rows = [[tile.period.title, tile.word, tile.note] for tile in self._months.tiles]
         months = text_table("months", ["month", "state", "note"], rows)
         title = Message("Close desk of {names}", names=self._months.names)
-        cells = [each.cells for each in self._months.findings]
-        tables = [months]
-        if cells:
-            tables.append(text_table("findings", COLUMNS_SHOWN, cells[:MOST_FINDINGS]))
+        findings = self._months.findings
+        tables = [months, *[summary_table(findings)] * bool(findings)]
         chosen = self._months.statement
         shown = [] if chosen is None else chosen._display().tables
         lines = [self._lack, self._months.problem, *self._proof(chosen), self._months.agreement]
@@ -165,6 +171,17 @@ class Desk:
         """Return the statuses of a sealed month below its name; no line of any other."""
         proof = [] if chosen is None else proof_lines(chosen)
         return [chosen.period.title, *proof] if chosen and proof else []
+
+
+# What the desk says when it lost Python, in the browser, which alone is left then.
+_WORDS = {
+    "lost": "Python was restarted or has ended, so this desk is no longer connected. The lake is "
+    "sound, and what you typed is kept.",
+    "away": "The connection is lost. It is tried again by itself; what you typed is kept.",
+    "again": "Run the desk again",
+    "running": "The desk is run again. If it stays so, choose Run All Cells in the menu Run.",
+}
+_CHANGED_ELSEWHERE = "The lake was changed elsewhere; this is what it holds now."
 
 
 class Panel:
@@ -181,11 +198,16 @@ class Panel:
         self.head = controls.html("", "svc-quiet")
         self.months = MonthTiles(desk, self.choose)
         self.judging = Judging(desk, self._show_months)
+        self.closing.moved = self._show_months
+        words = {name: desk.looks.text(text) for name, text in _WORDS.items()}
+        self.keeper = controls.scripted("keeper.js")(content=words)
+        self.keeper.on_msg(lambda *_: self.look())
         self.records.leave = self.figures.table.focus
         row = controls.row(self.figures.box, self.records.box)
         row.add_class("svc-split")
         parts = [part.box for part in (self.months, self.closing, self.findings)]
-        self.box = controls.column(controls.html(controls.STYLE), self.head, *parts, row)
+        style = controls.html(controls.STYLE)
+        self.box = controls.column(style, self.keeper, self.head, *parts, row)
         self.box.add_class("svc-desk")
         self.box.add_class(f"svc-{desk.looks.language.direction}")
         self._show_head()
@@ -215,6 +237,13 @@ class Panel:
             part.show()
         self._keep()
         self.judging.start()
+
+    def look(self) -> None:
+        """Show what the lake holds now, if others have changed it: another tab, or a timer."""
+        if not self.closing.is_running and self._desk.is_outdated:
+            self._desk.refresh()
+            self.follow()
+            self.closing.note(Message(_CHANGED_ELSEWHERE))
 
     def _show_head(self) -> None:
         desk = self._desk
@@ -326,17 +355,20 @@ def _looks(state: MonthState, *, is_chosen: bool) -> tuple[str, ...]:
 _CHANGED = "What changed from version {old} to version {new}"
 
 
+def _rests_on(state: str, agreement: str) -> str:
+    """Return the line that what the figures rest on is folded under."""
+    return clauses(*filter(None, (state, agreement)))
+
+
 class FigureBox:
     """The tables of a statement, one at a time; buttons choose which."""
 
     def __init__(self, desk: DeskMonths, drill: Callable[[Wanted], object]) -> None:
-        import ipywidgets  # an optional extra
-
         self._desk, self._drill, self._looks = desk, drill, desk.looks
         self._tables: dict[str, StatementTable] = {}
         self.head, self.table = controls.html(), PressTable(self._press)
         self.table.box.add_class("svc-figures")
-        self.which = ipywidgets.ToggleButtons(style={"button_width": "auto"})
+        self.which = controls.choice(desk.looks.text("show"), {})
         self.which.observe(lambda _: self._show_table(), "value")
         self.box = controls.column(self.head, self.which, self.table.box)
         self.show()
@@ -350,9 +382,10 @@ class FigureBox:
         if statement is None:
             self.head.value = self._looks.line(self._desk.problem, is_announced=True)
         else:
-            texts = [*heading(statement).lines, self._desk.notes, self._desk.agreement]
-            lines = "".join(map(self._looks.line, texts))
-            self.head.value = f'<div class="svc-quiet">{lines}</div>{self._changes()}'
+            first, *others = heading(statement).lines
+            lines = "".join(map(self._looks.line, [*others, self._desk.notes]))
+            folded = self._looks.folded(_rests_on(first, self._desk.agreement), lines)
+            self.head.value = f'<div class="svc-quiet">{folded}</div>{self._changes()}'
         chosen, titles = self.which.value, list(self._tables)
         if [title for _, title in self.which.options] != titles:
             self.which.options = [(self._looks.text(title), title) for title in titles]

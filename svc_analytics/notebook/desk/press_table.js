@@ -52,16 +52,18 @@ function rowOf(row, content) {
     if (row.title) line.title = row.title;
     if (row.press) {
         line.className = "svc-press";
-        line.ariaSelected = String(row.isChosen);
+        if (row.isOpen === undefined) line.ariaSelected = String(row.isChosen);
+        else line.ariaExpanded = String(row.isOpen);
         Object.assign(line.dataset, { row: row.place, column: 0 });
     }
+    if (row.look) line.classList.add(row.look);
     line.append(...row.cells.map((cell, n) => cellOf(cell, row.place, n, content.head[n])));
     return line;
 }
 
 function tableOf(content) {
     const table = document.createElement("table");
-    table.setAttribute("role", "grid");
+    table.setAttribute("role", content.rows.some((row) => "isOpen" in row) ? "treegrid" : "grid");
     table.ariaLabel = content.label;
     table.dir = content.dir;
     if (content.count) table.ariaRowCount = content.count;
@@ -110,10 +112,13 @@ function render({ model, el }) {
         el.querySelectorAll(".svc-press").forEach((each) => (each.tabIndex = -1));
         if (order !== undefined) el.querySelector(`[data-order="${order}"]`)?.focus();
         const same = el.querySelector(`[data-row="${row}"][data-column="${column}"]`);
-        come(same ?? lines()[0]?.[0], held && order === undefined);
+        const chosen = el.querySelector('.svc-press[aria-selected="true"]');
+        come(same ?? chosen ?? lines()[0]?.[0], held && order === undefined);
     }
 
     function press(element) {
+        el.querySelector(".svc-cell")?.classList.remove("svc-cell");
+        element.closest("td")?.classList.add("svc-cell");
         const { row, column, order } = element.dataset;
         if (order !== undefined) model.send({ does: "order", column: Number(order) });
         else model.send({ does: "press", row: Number(row), column: Number(column) });

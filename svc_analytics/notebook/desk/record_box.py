@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from html import escape
 from io import StringIO
 from typing import Any
 
 import pyarrow as pa
 
 from svc_analytics.formatting.cells import (
+    COIN,
+    COUNT,
+    DASH,
     RATE,
     RATIO,
+    ROUNDED,
     USD,
     Cell,
     kind_of,
@@ -23,16 +29,32 @@ from svc_analytics.formatting.cells import (
 from svc_analytics.formatting.display import DisplayTable, display_table, label, lined_up
 from svc_analytics.formatting.status_line import StatusLine, attach, status_line_of
 from svc_analytics.formatting.tables import write_csv
+from svc_analytics.formatting.texts import escape_invisible
 from svc_analytics.formatting.values import display_text
-from svc_analytics.instants import readable_instant
+from svc_analytics.instants import readable_instant, to_micros
 from svc_analytics.language.catalogue import WORDED, is_number
 from svc_analytics.messages import Message, translated
 from svc_analytics.notebook.desk import controls
 from svc_analytics.notebook.desk.controls import Looks, PressTable, content_of
 from svc_analytics.notebook.desk.desk_months import DeskMonths
-from svc_analytics.notebook.desk.records import PAGE, RecordPage, View, Wanted, called
-from svc_analytics.statements.explain import CONTRIBUTION, DENOMINATOR, NUMERATOR, record_columns
-from svc_analytics.warehouse.figures import find_figure, label_of, read_figures
+from svc_analytics.notebook.desk.records import (
+    PAGE,
+    Part,
+    RecordPage,
+    View,
+    Wanted,
+    called,
+    parts_in_usd,
+)
+from svc_analytics.render.summary_page import SummaryPage
+from svc_analytics.statements.explain import (
+    CONTRIBUTION,
+    DENOMINATOR,
+    MOMENTS,
+    NUMERATOR,
+    record_columns,
+)
+from svc_analytics.warehouse.figures import Figure, find_figure, label_of, read_figures
 
 HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the record
 _KINDS = {"payment": "Payment {names}", "payout": "Payout {names}", "refund": "Refund {names}"}
@@ -46,6 +68,26 @@ _FORMS = {
 }
 
 
+_LETTERS = ("receipt", "content")  # of a token and of a digest, which nobody reads
+# The eight facts of a record: the form that each stands in, and its column.
+_FACTS = {
+    "payment": [
+        *(("payment", name) for name in ("paid_at", "customer", "charged_amount", "fee_amount")),
+        *(("payment", name) for name in ("net_amount", "usd_value", "status")),
+        ("receipt", "verdict"),
+    ],
+    "refund": [
+        *(("refund", "settled_at"), ("payment", "customer"), ("refund", "debited_amount")),
+        *(("refund", "usd_value"), ("payment", "paid_at"), ("payment", "charged_amount")),
+        *(("receipt", "verdict"), ("refund", "comment")),
+    ],
+    "payout": [
+        *(("payout", name) for name in ("settled_at", "payer_id", "amount", "fee_amount")),
+        *(("payout", name) for name in ("debited_amount", "usd_value", "status", "comment")),
+    ],
+}
+
+
 class RecordBox:
     """Records a page at a time: found and put in order by any column, over all of them."""
 
@@ -55,6 +97,8 @@ class RecordBox:
         self._page: RecordPage | None = None
         self._chosen: int | None = None  # the place of a row
         self.leave: Any = lambda: None  # leads the keys back to where they came from
+        self._parts_of: Sequence[Part] = ()
+        self.made = PressTable(self._press_part, leave=lambda: self.leave())
         self.head, self.record = controls.html("", HEAD), controls.html("", RECORD)
         say = desk.looks.text
         example = say("order, customer, receipt, amount")
@@ -72,7 +116,8 @@ class RecordBox:
         )
         turning = controls.row(self.find, self.back, self.on, self.csv, self._count)
         self._parts = controls.column(turning, self.table.box)
-        self.box = controls.column(self.head, self._parts, self.record)
+        self.made.box.add_class("svc-made")
+        self.box = controls.column(self.head, self.made.box, self._parts, self.record)
         self.box.add_class("svc-behind")
         self.clear()
 
@@ -81,15 +126,50 @@ class RecordBox:
         self._wanted, self._page = None, None
         self.head.value = self.record.value = ""
         self.table.show()
+        self.made.show()
         self._parts.layout.display = "none"
 
     def drill(self, wanted: Wanted) -> None:
-        """Show where a figure comes from: its value, its meaning, its SQL, and its records."""
+        """Show where a figure comes from: its value, how it is made, its SQL, and its records."""
         self.clear()
         self._wanted, self._is_quiet = wanted, True
         self.find.value, self._is_quiet = "", False
-        self._read(View())
-        self.table.focus(f".{HEAD}")
+        if wanted.coin:
+            self._read(View())
+            self.table.focus(f".{HEAD}")
+        elif self._desk.statement:
+            self._show_coins(SummaryPage(self._desk.statement), wanted)
+            self.made.focus(f".{HEAD}")
+
+    def _show_coins(self, page: SummaryPage, wanted: Wanted) -> None:
+        """Show what each coin adds to a figure of all of them in USD."""
+        [row] = [row for rows in page.groups.values() for row in rows if row.name == wanted.figure]
+        self._show_head(wanted, row.total, find_figure(page.usd_name(row.name)).hint, USD)
+        self._show_parts(parts_in_usd(page, row.name))
+
+    def _show_head(self, wanted: Wanted, value: Any, hint: str, kind: str, sql: str = "") -> None:
+        text = value_text(value, kind, wanted.coin)
+        title = Message(
+            "{FIGURE}: {VALUE}", figure=translated(called(wanted)), value=translated(text)
+        )
+        parts = [
+            self._looks.heading(title),
+            f'<div class="svc-quiet">{self._looks.line(hint)}</div>',
+        ]
+        self.head.value = "".join([*parts, *[self._looks.sql(sql)] * bool(sql)])
+
+    def _show_parts(self, parts: Sequence[Part]) -> None:
+        """Show what a figure is made of, before its records."""
+        self._parts_of = parts
+        coin = self._wanted.coin if self._wanted else ""
+        shown = content_of(parts_table(parts, coin), "how it is made", self._looks)
+        for row, part in zip(shown["rows"], parts, strict=True):
+            row["press"] = part.wanted is not None
+        self.made.show(shown if parts else {})
+
+    def _press_part(self, place: int, _: int) -> None:
+        if wanted := self._parts_of[place].wanted:
+            self.drill(wanted)
 
     def show_record(self, record_id: str, kind: str = "") -> None:
         """Show a record whole: all its values, its payment's, and what the receipt proved."""
@@ -98,11 +178,11 @@ class RecordBox:
                 by_kind = records.find(kind, record_id)
             lacks = Message("the lake has no record {record_id}", record_id=record_id)
             line = self._looks.line("" if by_kind else lacks)
-            tables = "".join(self._record_html(form, table) for form, table in by_kind.items())
+            shown = self._card(by_kind) + self._all_values(by_kind) if by_kind else ""
             record = Message("Record {record_id}", record_id=record_id)
             title = _title(by_kind, record_id, self._looks) if by_kind else record
             head = self._looks.heading(title)
-            self.record.value = f'{head}{line}<div class="svc-forms">{tables}</div>'
+            self.record.value = f'<div class="svc-card">{head}{line}{shown}</div>'
             self.table.reveal(f".{RECORD}")
 
     def _press(self, row: int, _: int) -> None:
@@ -157,20 +237,10 @@ class RecordBox:
             self._show(page, self._wanted)
 
     def _show(self, page: RecordPage, wanted: Wanted) -> None:
-        figure, value = page.figure, value_text(page.value, wanted)
-        self.head.value = "".join(
-            (
-                self._looks.heading(
-                    Message(
-                        "{FIGURE}: {VALUE}",
-                        figure=translated(called(wanted)),
-                        value=translated(value),
-                    )
-                ),
-                self._looks.line(figure.hint),
-                self._looks.sql(page.sql),
-            )
-        )
+        kind = kind_of_unit(page.figure.unit)
+        self._show_head(wanted, page.value, page.figure.hint, kind, page.sql)
+        if not page.view.text:
+            self._show_parts(page.parts)
         self._parts.layout.display = ""
         first, last = page.view.skipped + 1, page.view.skipped + len(page.table)
         self.back.disabled, self.on.disabled = first == 1, last >= page.count
@@ -180,7 +250,8 @@ class RecordBox:
         self._show_table(page)
 
     def _show_table(self, page: RecordPage) -> None:
-        shown, orders = record_table(page, self._status_line), self._order_of(page)
+        coin = self._wanted.coin if self._wanted else ""
+        shown, orders = record_table(page, self._status_line, coin), self._order_of(page)
         content = content_of(shown, "records", self._looks, orders=orders, chosen=self._chosen)
         self.table.show(content | {"count": page.count})
 
@@ -196,15 +267,51 @@ class RecordBox:
         statement = self._desk.statement
         return StatusLine() if statement is None else status_line_of(statement.tables["summary"])
 
+    def _card(self, tables: dict[str, pa.Table]) -> str:
+        """Return the eight facts that people ask of a record."""
+        [kind, *_] = tables
+        cells = [cell for form, name in _FACTS[kind] for cell in self._fact(tables.get(form), name)]
+        pairs = zip(cells[::2], cells[1::2], strict=True)
+        terms = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in pairs)
+        return f"<dl>{terms}</dl>"
+
+    def _fact(self, table: pa.Table | None, name: str) -> tuple[str, str]:
+        """Return the name and the value of a fact, as HTML."""
+        value = None if table is None else table[name][0].as_py()
+        if isinstance(value, datetime):
+            text: str = self._desk.tile.period.moment(to_micros(value))
+        elif table is None or value is None:
+            text = DASH
+        else:
+            coin = f" {table['currency'][0].as_py()}" * name.endswith("_amount")
+            number = _cell(value, table.schema.field(name)).text.removeprefix(ROUNDED)
+            text = f"{number}{coin}"
+        is_ours = name in WORDED or isinstance(text, Message) or is_number(text.partition(" ")[0])
+        shown = (
+            self._looks.html(text) if is_ours else f"<bdi>{escape(escape_invisible(text))}</bdi>"
+        )
+        return self._looks.html(label_of(name)), shown
+
+    def _all_values(self, tables: dict[str, pa.Table]) -> str:
+        """Return all values of a record, to open; the letters of a token are to open once more."""
+        forms = "".join(self._record_html(form, table) for form, table in tables.items())
+        return self._looks.folded("all values", f'<div class="svc-forms">{forms}</div>')
+
     def _record_html(self, form: str, table: pa.Table) -> str:
         """Return a record as a table of names and values: every digit, but USD at two places."""
         [row] = table.slice(0, 1).to_pylist()
         cells = [
             [Cell(label_of(field.name), is_fixed=True), _cell(row[field.name], field)]
             for field in table.schema
+            if field.name not in _LETTERS
         ]
         shown = DisplayTable(_FORMS[form], ["Name", "Value"], cells, len(cells))
-        return f"<div>{self._looks.table(shown)}</div>"
+        letters = [(name, row[name]) for name in _LETTERS if row.get(name)]
+        folded = [
+            self._looks.folded(label_of(name), f"<pre>{escape(text)}</pre>")
+            for name, text in letters
+        ]
+        return f"<div>{self._looks.table(shown)}{''.join(folded)}</div>"
 
 
 def _title(tables: dict[str, pa.Table], record_id: str, looks: Looks) -> str:
@@ -233,29 +340,59 @@ def _cell(value: Any, field: pa.Field) -> Cell:
 
 # What a column of contributions is called for the eye, so that its numbers are of their kind.
 _CALLED = {USD: "usd_contribution", RATE: "contribution_rate", RATIO: "contribution_rate"}
+# The columns of a record that stand in a line; beside what it adds in USD, its amount too.
+_LISTED = {
+    *MOMENTS,
+    *("kind", "order_reference", "customer", "usd_value", "balance"),
+    *(CONTRIBUTION, NUMERATOR, DENOMINATOR),
+}
+_MINUTES = len("2026-10-02 09:11")
 
 
-def value_text(value: Any, wanted: Wanted) -> str:
+def value_text(value: Any, kind: str, coin: str) -> str:
     """Return the value of a figure with its unit: every digit, but USD at two places."""
-    kind = kind_of_unit(find_figure(wanted.figure).unit)
     if value is None:
         return "unknown"
     if isinstance(value, datetime):
         return readable_instant(value)
-    number, unit = _number(value, kind).text, unit_name(kind, wanted.coin)
+    number, unit = _number(value, kind).text, unit_name(kind, coin)
     return Message("{number} {UNIT}", number=number, unit=translated(unit)) if unit else number
 
 
+def parts_table(parts: Sequence[Part], coin: str) -> DisplayTable:
+    """Return what a figure is made of: names, how many records, and what each adds."""
+    heads = {"records": "count", "without a USD value": "unpriced"}
+    shown = {
+        head: name for head, name in heads.items() if any(getattr(each, name) for each in parts)
+    }
+    rows = [
+        [
+            Cell(each.name, is_fixed=True),
+            *(number_cell(getattr(each, name), COUNT) for name in shown.values()),
+            _number(each.value, kind_of_unit(each.unit)),
+        ]
+        for each in parts
+    ]
+    units = {unit_name(kind_of_unit(each.unit), coin) for each in parts}
+    return DisplayTable(
+        "", ["made of", *shown, *(units if len(units) == 1 else [""])], lined_up(rows), len(rows)
+    )
+
+
 def shown_columns(page: RecordPage) -> list[str]:
-    """List the columns that a table of records shows: a long id stands in the record alone."""
-    return [name for name in record_columns(page.table, page.figure) if name != "record_id"]
+    """List the columns of a line of records; the record itself shows them all."""
+    listed = {*_LISTED, *["amount"] * (kind_of_unit(page.figure.unit) == USD)}
+    kinds = [each for each in page.parts if each.count is not None]
+    listed -= {"kind"} if len(kinds) < 2 else set()
+    return [name for name in record_columns(page.table, page.figure) if name in listed]
 
 
-def record_table(page: RecordPage, status_line: StatusLine) -> DisplayTable:
+def record_table(page: RecordPage, status_line: StatusLine, coin: str) -> DisplayTable:
     """Return a page of records as a table; its last row is what all of them make."""
     columns, kind = shown_columns(page), kind_of_unit(page.figure.unit)
     called = [_CALLED.get(kind, name) if name == CONTRIBUTION else name for name in columns]
     chosen = attach(page.table.select(columns).rename_columns(called), status_line)
+    heads = [_head(name, page.figure, coin) for name in columns]
     exact = display_table(chosen, exact=True, label_of=_label)
     both = exact.rows, display_table(chosen, label_of=_label).rows
     rows = [
@@ -263,11 +400,25 @@ def record_table(page: RecordPage, status_line: StatusLine) -> DisplayTable:
         for row in (zip(called, *cells, strict=True) for cells in zip(*both, strict=True))
     ]
     *rows, footer = lined_up([*rows, _footer(page, columns)])
-    return replace(exact, rows=rows, footer=footer)
+    return replace(exact, header=heads, rows=rows, footer=footer)
+
+
+def _head(name: str, figure: Figure, coin: str) -> str:
+    """Name a column; nothing is called what it adds that adds nothing."""
+    if name == "usd_value":
+        return "USD"
+    if name != CONTRIBUTION:
+        return label_of(name)
+    kind = kind_of_unit(figure.unit)
+    if not figure.is_sum:
+        return "Value" if kind in (COIN, COUNT) else "Rate"
+    return unit_name(kind, coin) or label(CONTRIBUTION)
 
 
 def _shown(name: str, cell: Cell) -> Cell:
-    """Return a cell; one of words of ours is marked as such, to be translated."""
+    """Return a cell: an instant to the minute; words of ours are marked, to be translated."""
+    if name in MOMENTS and not cell.note:
+        return replace(cell, text=f"{cell.text[:_MINUTES]}Z", is_fixed=True)
     return replace(cell, is_fixed=True) if name in WORDED else cell
 
 
@@ -282,7 +433,8 @@ def _label(name: str) -> str:
 def _footer(page: RecordPage, columns: list[str]) -> list[Cell]:
     """Return the sums of what the records add; of a figure that is no sum, its value."""
     figure = page.figure
-    totals = page.totals or ({} if page.view.text else {CONTRIBUTION: page.value})
+    is_chosen = not (page.view.text or figure.operands)  # of its records, such as a median
+    totals = page.totals or ({CONTRIBUTION: page.value} if is_chosen else {})
     units = {CONTRIBUTION: figure.unit} | {
         part: read_figures()[name].unit
         for part, name in zip((NUMERATOR, DENOMINATOR), figure.operands, strict=False)
@@ -293,7 +445,7 @@ def _footer(page: RecordPage, columns: list[str]) -> list[Cell]:
 
 def _footer_name(page: RecordPage) -> str:
     if not page.totals:
-        return "" if page.view.text else page.figure.label
+        return "" if page.view.text or page.figure.operands else page.figure.label
     if page.view.text:
         return "Total found"
     return "Total" if page.value is not None else "Total at hand"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from decimal import Decimal
 from functools import cache, cached_property, partial
 from typing import Any, TypeVar
 
@@ -19,11 +20,18 @@ from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, joined
 from svc_analytics.periods import Period, month
-from svc_analytics.render.figures import FigureCells, figures_table, meaning, unknown_reason
-from svc_analytics.render.summary_page import ALL_COINS
+from svc_analytics.render.figures import meaning, unknown_reason
+from svc_analytics.render.summary_page import (
+    ALL_COINS,
+    UNPRICED,
+    AllCoins,
+    SummaryPage,
+    parts_of,
+)
 from svc_analytics.render.tables import StatementTables
 from svc_analytics.statements.balance_assertions import Assertion, read_assertions
 from svc_analytics.statements.explain import (
+    CONTRIBUTION,
     ELSEWHERE,
     PARENTS,
     Origin,
@@ -38,6 +46,7 @@ from svc_analytics.warehouse.figures import (
     Figure,
     find_figure,
     label_of,
+    read_figures,
     select_one,
     stated_figures,
 )
@@ -46,7 +55,7 @@ from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
 PAGE = 20  # records that are shown at a time
 # Where a record is looked up, by its id.
-_PAYMENT = "from payments where payment_id = $id"
+_PAYMENT = "select *, customer_in(metadata) as customer from payments where payment_id = $id"
 _RECEIPT = "from receipt_status where payment_id = $id"
 _PAYOUT_RECORD = "from payout_records where payout_id = $id"
 _TOKENS = ("receipt", "extra")  # columns of letters that nobody reads, so that nobody finds them
@@ -57,14 +66,6 @@ _POSITION = {
     "opening": "opening_position",
     "movement": "rail_movement",
     "closing": "closing_position",
-}
-_WORTH = {
-    "position": "closing_position",
-    "implied_rate": "implied_rate",
-    "implied_rate_at": "implied_rate",
-    "usd_exposure": "usd_exposure",
-    "share": "usd_exposure",
-    "concentration": "usd_exposure",
 }
 _DAILY = (
     *("payments_count", "gross_sales", "payment_fees", "net_sales", "refunds_count"),
@@ -78,11 +79,29 @@ class Wanted:
     """A figure of a coin: of the month that is shown, or of another time, such as a day of it."""
 
     figure: str
-    coin: str
+    coin: str  # empty: all coins together, in USD
     period: Period | None = None  # None: the month that is shown
     narrowed: str = "true"  # a condition of SQL on its records
     title: str = ""  # of what time it is, and of what else
     is_known: bool = True  # whether the statement states it
+    is_signed: bool = False  # whether what leaves the wallet has a minus, as on the face
+
+    @property
+    def is_negated(self) -> bool:
+        """Whether it stands there with the other sign than in files and in SQL."""
+        return self.is_signed and find_figure(self.figure).sign == "out"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a figure is made of: other figures, or records of a kind, or what a coin adds."""
+
+    name: str
+    value: Any
+    unit: str
+    count: int | None = None  # of records
+    unpriced: int | None = None  # of them, those that have no value in USD
+    wanted: Wanted | None = None  # where it leads
 
 
 @dataclass(frozen=True)
@@ -106,6 +125,7 @@ class RecordPage:
     totals: dict[str, Any]  # of all records that hold the text, by column
     value: Any  # of the figure; None where it is unknown
     sql: str  # what yields the figure
+    parts: Sequence[Part] = ()  # what it is made of
 
     def record(self, row: int) -> tuple[str, str]:
         """Return the kind and the id of a record; both are empty where a row is none."""
@@ -144,8 +164,30 @@ class MonthRecords:
         [totals] = counted.to_pylist()
         page = f"from ({records}) order by {_by(view, origin)} limit {PAGE} offset {view.skipped:d}"
         rows, value = views.ask(page, view.text), self._value(wanted, origin)
-        count = totals.pop("found")
-        return RecordPage(figure, rows, view, count, totals, value, origin.value)
+        count, parts = totals.pop("found"), self._parts(wanted, figure)
+        if figure.is_sum and not parts and "kind" in rows.column_names:
+            by_kind = f"select kind, count(*) as found{sums} from ({origin.records}) group by kind"
+            parts = [
+                _part_of(row, figure) for row in views.ask(f"{by_kind} order by kind").to_pylist()
+            ]
+        return RecordPage(figure, rows, view, count, totals, value, origin.value, parts)
+
+    def _parts(self, wanted: Wanted, figure: Figure) -> list[Part]:
+        """Return the figures that one is made of, each with its value and where it leads."""
+        names = [name for name in figure.operands if read_figures()[name].is_stated]
+        if len(names) < len(figure.operands):
+            names.append("implied_rate")  # its steps are no figures that anybody reads
+        is_signed = wanted.is_signed and figure.unit != "ratio"
+        leads = [replace(wanted, figure=name, is_signed=is_signed) for name in names]
+        return [
+            Part(
+                label_of(each.figure),
+                self._value(each, self._origin(each)),
+                find_figure(each.figure).unit,
+                wanted=each,
+            )
+            for each in leads
+        ]
 
     def all(self, wanted: Wanted, view: View) -> pa.Table:
         """Return all records behind a figure that hold the text, in the same order."""
@@ -182,12 +224,19 @@ class MonthRecords:
 
     def _origin(self, wanted: Wanted) -> Origin:
         figure, period = find_figure(wanted.figure), wanted.period or self._period
-        return origin_of(period, wanted.coin, figure, self._assertions, wanted.narrowed)
+        found = origin_of(period, wanted.coin, figure, self._assertions, wanted.narrowed)
+        if not wanted.is_negated:
+            return found
+        turned = ", ".join(f"-{name} as {name}" for name in summed_columns(figure))
+        records = f"select * replace ({turned}) from ({found.records})"
+        return replace(found, records=records) if turned else found
 
     def _value(self, wanted: Wanted, origin: Origin) -> Any:
         """Return the value of a figure, which is counted once."""
         if wanted.is_known and wanted not in self._values:
-            self._values[wanted] = self._views(wanted).ask(origin.value)[0][0].as_py()
+            value = self._views(wanted).ask(origin.value)[0][0].as_py()
+            is_turned = wanted.is_negated and isinstance(value, Decimal)
+            self._values[wanted] = value.copy_negate() if is_turned and value else value
         return self._values.get(wanted)
 
     def _views(self, wanted: Wanted) -> _Views:
@@ -203,6 +252,42 @@ class MonthRecords:
             warehouse = self._stack.enter_context(views)
             self._opened[is_whole] = _Views(warehouse, refunded_elsewhere(warehouse))
         return self._opened[is_whole]
+
+
+_KINDS = {"payment": "payments_count", "refund": "refunds_count", "payout": "payouts_count"}
+
+
+def _part_of(row: Row, figure: Figure) -> Part:
+    """Return the records of a kind as a part of a figure that they add up to."""
+    kind = row["kind"]
+    name = label_of(_KINDS[kind]) if kind in _KINDS else str(kind)
+    return Part(name, row.get(CONTRIBUTION), figure.unit, count=row["found"])
+
+
+def parts_in_usd(page: SummaryPage, name: str) -> list[Part]:
+    """Return what a figure of all coins in USD is made of: other such figures, or each coin's."""
+    usd = page.usd_name(name)
+    coins = page.opened if name == _POSITION["opening"] else page.coins
+    if coins is None:
+        return []
+    if (parts := parts_of(usd)) != (usd,):
+        first, *others = ((part, coins.usd(part)) for part in parts)
+        turned = [(part, value and value.copy_negate()) for part, value in others]
+        return [Part(label_of(part), value, "USD") for part, value in (first, *turned)]
+    sign = -1 if find_figure(name).sign == "out" else 1
+    return [_part_in_usd(row, usd, name, sign) for row in coins.rows]
+
+
+def _part_in_usd(row: Mapping[str, Any], usd: str, name: str, sign: int) -> Part:
+    coin, value = str(row["currency"]), row.get(usd)
+    is_past = name == _POSITION["opening"]  # that of the month before: it leads nowhere here
+    return Part(
+        coin,
+        value.copy_negate() if value and sign < 0 else value,
+        "USD",
+        unpriced=AllCoins([row]).unpriced_behind(usd),
+        wanted=None if is_past else Wanted(usd, coin, is_signed=True),
+    )
 
 
 def _holding(views: _Views, origin: Origin, text: str) -> str:
@@ -282,24 +367,23 @@ class StatementTable:
 
 def called(wanted: Wanted) -> str:
     """Return the name of a figure, its coin and its time."""
-    parts = filter(None, [label_of(wanted.figure), wanted.coin, wanted.title])
+    parts = filter(None, [label_of(wanted.figure), wanted.coin or ALL_COINS, wanted.title])
     return joined("list.comma", [*parts])
 
 
 def statement_tables(statement: Statement) -> Iterator[StatementTable]:
-    """Yield the summed tables of a statement, those without a row left out."""
+    """Yield the tables of a statement, its face first; those without a row are left out."""
     if not len(statement.tables["summary"]):
         return
     tables, period = StatementTables(statement, _status_line(statement)), statement.period
-    shown = figures_table(statement, "Figures", status_line=tables.status_line, has_total=False)
-    groups = FigureCells(statement, tables.status_line.scales).groups
-    yield _of_figures(shown, [name for names in groups.values() for name in names])
-    yield from (_of_figures(table, table.names) for table in tables.more_figures())
+    in_usd = {name for name in tables.summary_page.names if tables.summary_page.usd_name(name)}
+    yield _of_figures(tables.main(), in_usd, is_signed=True)
+    yield _of_figures(replace(tables.details(), title="Other figures"), set())
+    yield from (_of_figures(table, set()) for table in tables.more_figures())
     makers: dict[str, tuple[str, WantedOf]] = {
         "daily": ("By day", partial(_of_day, period, {name: name for name in _DAILY})),
         "position": ("Position by day", partial(_of_day, period, _POSITION)),
         "cohorts": ("Refunds by month of payment", partial(_of_cohort, period)),
-        "exposure": ("Worth in USD", _of_coin),
     }
     for name, (title, wanted_of) in makers.items():
         if len(statement.tables[name]):
@@ -310,14 +394,16 @@ def _status_line(statement: Statement) -> StatusLine:
     return status_line_of(statement.tables["summary"])
 
 
-def _of_figures(table: DisplayTable, names: Sequence[str]) -> StatementTable:
-    """Return a table with figures down and coins across."""
+def _of_figures(
+    table: DisplayTable, in_usd: Collection[str], *, is_signed: bool = False
+) -> StatementTable:
+    """Return a table with figures down and coins across, and all coins where they are `in_usd`."""
     _, *coins = table.header
     wanted = {
-        (row, column): Wanted(name, coin)
-        for row, name in enumerate(names)
+        (row, column): Wanted(name, "" if coin == ALL_COINS else coin, is_signed=is_signed)
+        for row, name in enumerate(table.names)
         for column, coin in enumerate(coins, 1)
-        if coin != ALL_COINS
+        if name != UNPRICED and (coin != ALL_COINS or name in in_usd)
     }
     shown = replace(table, rows=lined_up(table.rows))
     return StatementTable(table.title, shown, lambda *place: wanted.get(place))
@@ -382,8 +468,3 @@ def _of_cohort(period: Period, row: Row, column: str) -> Wanted | None:
     figure = "refunds_count" if column == "refunds_count" else "refunds_paid"
     title = Message("paid in {old}, refunded in {new}", old=paid.label, new=settled.label)
     return Wanted(figure, row["currency"], settled, narrowed, title)
-
-
-def _of_coin(row: Row, column: str) -> Wanted | None:
-    figure = _WORTH.get(column)
-    return Wanted(figure, row["currency"]) if figure else None

@@ -1,4 +1,5 @@
-// A plugin of JupyterLab: the close desk runs when its notebook opens, and has the whole width.
+// A plugin of JupyterLab: the close desk runs when its notebook opens, and has the whole width. It
+// tells the desk when the connection to Python is gone, and runs it again when a person asks.
 // It is written by hand in the form of JupyterLab's prebuilt extensions, so nothing builds it.
 
 const NOTEBOOK = "00-close-desk.ipynb"; // in the folder that `svc-analytics lab` opens
@@ -17,8 +18,22 @@ function activate(app) {
             return;
         }
         app.shell.collapseLeft?.();
+        panel.sessionContext.connectionStatusChanged.connect((_, detail) =>
+            document.dispatchEvent(new CustomEvent("svc-desk-line", { detail })),
+        );
         await app.commands.execute(RUN);
     }
+
+    async function runAgain() {
+        const { sessionContext } = app.shell.currentWidget ?? {};
+        if (!sessionContext) return;
+        const { kernel } = sessionContext.session ?? {};
+        if (!kernel || ["dead", "unknown"].includes(kernel.status)) await sessionContext.restartKernel();
+        await sessionContext.session?.kernel?.info;
+        await app.commands.execute(RUN);
+    }
+
+    document.addEventListener("svc-desk-run", runAgain);
 
     app.shell.currentChanged?.connect((_, { newValue }) => run(newValue));
     app.restored.then(() => run(app.shell.currentWidget));
