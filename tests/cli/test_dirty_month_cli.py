@@ -53,7 +53,7 @@ def test_all_rows_and_their_csv_are_a_word_away(run):
 def test_all_that_a_rule_finds_is_accepted_in_one_act(run, tmp_path):
     """With one reason; each record stays named, with what becomes of its money."""
     done = run("accept", HELD, "--all", "--reason", "not ours", "--by", "Mina", "--yes")
-    assert done.out.count(": accepted by Mina") == 2
+    assert done.out.count("Accepted. This payment of ") == 2
     assert "This payment of 12.0000000000000000001 trx will not be counted." in done.err
     with (tmp_path / "data" / "acknowledgements.csv").open() as file:
         written = list(csv.DictReader(file))
