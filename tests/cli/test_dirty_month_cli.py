@@ -33,7 +33,7 @@ def test_check_counts_by_rule_and_lists_what_holds_up_a_close(run):
     """What is wrong with each blocking record stands whole; notes are one line a rule."""
     done = run("check")
     assert done.code == 3 and "350 findings, 3 of them blocking" in done.err
-    assert "2 records could not be read exactly, which holds up the close of 2026-08\n" in done.out
+    assert "2 records could not be read exactly. Held up: the close of 2026-08\n" in done.out
     assert done.out.count("at most 18 can be kept exactly") == 2
     [note] = [line for line in done.out.splitlines() if line.startswith("175 payments do not")]
     assert note.endswith("btc, doge, eth, pepe, sol, trx, usdt  2026-06 to 2026-10")
