@@ -82,7 +82,7 @@ class Terminal:
 @contextmanager
 def progress_that_passes() -> Iterator[None]:
     """Let nothing stay of lines of progress on a terminal, until the block ends."""
-    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+    if not all(stream and stream.isatty() for stream in (sys.stdout, sys.stderr)):
         yield
         return
     out, err = (cast("TextIO", Terminal(stream)) for stream in (sys.stdout, sys.stderr))

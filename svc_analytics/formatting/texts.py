@@ -58,7 +58,8 @@ def single_line(text: str) -> str:
 
 def terminal_width() -> int | None:
     """Return how many letters wide the terminal is; None where there is none to fit."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    is_terminal = sys.stdout and sys.stdout.isatty()
+    return shutil.get_terminal_size().columns if is_terminal else None
 
 
 def wrapped(text: str, indent: str = "") -> str:

@@ -88,7 +88,7 @@ def check_seal(folder: Path, manifest: dict[str, Any]) -> str:
     manifest.update(parse_json(read(folder, "manifest.json")))
     text = compact({name: value for name, value in manifest.items() if name != "seal"})
     require(sha256(text).hexdigest() == manifest["seal"], "manifest.json is not as sealed")
-    return f"{manifest['seal']}. Compare it with the seal you were given."
+    return f"{manifest['seal']}. Compare it with the seal you were given"
 
 def left_over(folder: Path) -> set[str]:
     """Return the names of files that programs leave beside others, or a signing that was killed."""

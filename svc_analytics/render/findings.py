@@ -200,6 +200,8 @@ def folded_table(checks: pa.Table, title: str = "") -> DisplayTable:
 _AS_READ = {
     "finding.fee_of_day": "found.fee_of_day",
     "finding.fee_of_payments": "found.fee_of_payments",
+    "finding.fee_bearer": "found.fee_bearer",
+    "finding.receipt": "found.receipt",
 }
 _PADDED = re.compile(r"-?[0-9]+\.[0-9]*0")
 _SCALES = (8, 18)  # the digits that columns of rates and of amounts have behind the point
@@ -211,7 +213,7 @@ def readable(text: str) -> str:
         return text
     values = {name: _readable_value(value) for name, value in text.values.items()}
     code = _AS_READ.get(text.code, text.code)
-    if code == text.code:
+    if not {"fee", "amount", "rate"} <= values.keys():
         return Message(code, **values)
     fee, amount, rate = (Decimal(str(text.values[each])) for each in ("fee", "amount", "rate"))
     own = exact_text(round(fee / amount, _SCALES[0]), RATIO) if amount else "-"

@@ -288,6 +288,7 @@ def label_of(name: str) -> str:
 
 
 Value = TypeVar("Value")
+_COULD_LEAVE = "open_refundable"  # it has not: it is the most that refunds can still take
 
 
 def as_moved(name: str, value: Value) -> Value:
@@ -297,7 +298,8 @@ def as_moved(name: str, value: Value) -> Value:
     (Decimal('-1.50'), Decimal('3'))
     """
     figure = read_figures().get(name)
-    is_out = figure is not None and figure.sign == "out" and isinstance(value, Decimal) and value
+    is_out = figure is not None and figure.sign == "out" and name != _COULD_LEAVE
+    is_out = is_out and isinstance(value, Decimal) and bool(value)
     # The minus operator would round to the 28 digits of the default context.
     return value.copy_negate() if is_out else value  # type: ignore[attr-defined]
 

@@ -33,7 +33,7 @@ def test_check_counts_by_rule_and_lists_what_holds_up_a_close(run):
     """What is wrong with each blocking record stands whole; notes are one line a rule."""
     done = run("check")
     assert done.code == 3 and "350 findings, 3 of them blocking" in done.err
-    assert "2 records could not be read exactly, which holds up the close of 2026-08\n" in done.out
+    assert "2 records could not be read exactly. Held up: the close of 2026-08\n" in done.out
     assert done.out.count("at most 18 can be kept exactly") == 2
     [note] = [line for line in done.out.splitlines() if line.startswith("175 payments do not")]
     assert note.endswith("btc, doge, eth, pepe, sol, trx, usdt  2026-06 to 2026-10")
@@ -53,7 +53,7 @@ def test_all_rows_and_their_csv_are_a_word_away(run):
 def test_all_that_a_rule_finds_is_accepted_in_one_act(run, tmp_path):
     """With one reason; each record stays named, with what becomes of its money."""
     done = run("accept", HELD, "--all", "--reason", "not ours", "--by", "Mina", "--yes")
-    assert done.out.count(": accepted by Mina") == 2
+    assert done.out.count("Accepted. This payment of ") == 2
     assert "This payment of 12.0000000000000000001 trx will not be counted." in done.err
     with (tmp_path / "data" / "acknowledgements.csv").open() as file:
         written = list(csv.DictReader(file))

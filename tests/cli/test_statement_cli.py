@@ -17,7 +17,7 @@ from tests.support.prepared import extracted
 def test_a_statement_is_printed_and_written(filled, run):
     """One figure a line, one currency a column; files where the last line says."""
     done = run("statement", "--month", "2026-10")
-    assert done.code == 0 and "status: due" in done.out
+    assert done.code == 0 and "status: not closed" in done.out
     assert "Sales less fees and refunds" in done.out
     assert (filled / "statements" / "2026-10" / "summary.csv").exists()
 

@@ -81,7 +81,7 @@ def test_a_form_tells_four_statuses_and_a_later_signature_writes_it_again(closer
     """Until then it says that nobody signed the month, which was true. A mark may come, not go."""
     folder, key, lake = with_page(closer), make_key(tmp_path, "own"), closer.desk.lake
     page, seal = folder.with_name("2026-10-forms") / "statement.html", read_manifest(folder)["seal"]
-    for text in (f"{seal}: compare it with", "not signed", "no stamp", "not checked here"):
+    for text in (f"{seal}. Compare it with", "not signed", "no stamp", "not checked here"):
         assert f'<dd class="status">{text}' in page.read_text()
     made = signature.sign((folder / FILE).read_bytes(), key)
     (folder / SIGNATURE).write_bytes(made)

@@ -13,7 +13,7 @@ from tests.support.fake_service import Record, payment
 
 EACH, MANY = "record_is_still_listed", "listed_records_remain"
 SHORT = "until it lists them again, or a person accepts the finding"
-LACKS = f"1 list lacks many records that it had before ({MANY})"
+LACKS = "1 list lacks many records that it had before"
 
 
 def month_of_payments(label: str, first: int, last: int = 30) -> list[Record]:
@@ -170,7 +170,7 @@ def test_what_was_accepted_as_gone_and_comes_back_with_another_amount_blocks(sho
     changed = {"amount": "9000", "charged_amount": "9000", "net_amount": "8999.9"}
     shop.desk.service.payments.append(OCTOBER[-1] | changed)
     told = reasons(shop, "2026-10")
-    assert LACKS in told and any("record_was_not_restated" in text for text in told)
+    assert LACKS in told and any("restated" in text for text in told)
 
 
 def test_a_month_of_another_calendar_waits_for_a_hole_in_its_part(shop):
@@ -183,4 +183,4 @@ def test_a_month_of_another_calendar_waits_for_a_hole_in_its_part(shop):
         label: shop.close(label, calendar="jalali", zone="Asia/Tehran").reasons
         for label in ("1405-07", "1405-08")
     }
-    assert [any(MANY in str(each.text) for each in one) for one in found.values()] == [False, True]
+    assert [any(LACKS in str(each.text) for each in one) for one in found.values()] == [False, True]

@@ -248,7 +248,7 @@ def test_a_month_closed_behind_a_later_one_says_that_the_chain_has_a_gap(closer)
     assert october.note is None and read_manifest(october.folder)["previous_seal"] is None
     for late in (august, september):
         assert late.state == "sealed" and not late.needs_attention
-        assert late.note is not None and late.note.startswith("2026-10 was sealed first")
+        assert late.note is not None and late.note.startswith("2026-10 was closed before")
     assert verify_statement(october.folder).holds and verify_statement(september.folder).holds
 
 

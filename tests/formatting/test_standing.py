@@ -111,7 +111,7 @@ def test_a_final_statement_says_what_it_rests_on(desk):
     desk.extract()
     shown = repr(svc.show(svc.statement(desk.lake, "2026-10")))
     assert "2026-10, UTC · not closed" in shown
-    assert "Final, and not closed yet" in str(svc.statement(desk.lake, "2026-10"))
+    assert "late records can still change it" in str(svc.statement(desk.lake, "2026-10"))
 
 
 def test_files_hold_no_standing(running, tmp_path):

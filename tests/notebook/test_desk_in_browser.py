@@ -80,7 +80,7 @@ def page(browser) -> Iterator[Page]:
 def opened(page: Page, address: str) -> Locator:
     """Open the notebook, which runs by itself, and return the panel."""
     notebook = ready(page, address)
-    notebook.get_by_text("the figures agree").last.wait_for()
+    notebook.get_by_text("all agree").last.wait_for()
     return notebook.locator(".svc-desk")
 
 

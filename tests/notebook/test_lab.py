@@ -111,7 +111,7 @@ def test_the_notebook_in_jupyterlab_follows_its_pickers(page, address, errors, l
     assert other != month and status_lines(notebook, month) and not status_lines(notebook, other)
     months.select_option(other)
     notebook.get_by_text(f"{month}, UTC · ").first.wait_for(state="detached")
-    notebook.get_by_text("the figures agree").wait_for()  # the last cell to follow
+    notebook.get_by_text("all agree").wait_for()  # the last cell to follow
     assert not status_lines(notebook, month) and len(status_lines(notebook, other)) >= 3
     coins.select_option("usdt")
     notebook.get_by_role("img", name="net settlement daily, btc").wait_for(state="detached")
@@ -120,7 +120,7 @@ def test_the_notebook_in_jupyterlab_follows_its_pickers(page, address, errors, l
     notebook.locator(".jupyter-widgets input").fill("Mars/Base")
     notebook.locator(".jupyter-widgets input").press("Enter")
     notebook.get_by_text("no time zone 'Mars/Base'").wait_for()
-    notebook.get_by_text("the figures agree").wait_for()
+    notebook.get_by_text("all agree").wait_for()
     assert len(status_lines(notebook, other)) >= 3  # the last good tables stay
     assert errors == []
 
@@ -162,4 +162,4 @@ def test_a_notebook_runs_from_the_installed_wheel(installed, lake, tmp_path, env
     words = [installed, "notebook", "05", "--data-dir", str(lake.path), "--out", "page.html"]
     subprocess.run(words, cwd=tmp_path, env=environment, check=True)
     page = (tmp_path / "page.html").read_text()
-    assert "the figures agree" in page and "Position in USD" in page
+    assert "all agree" in page and "Position in USD" in page

@@ -118,7 +118,7 @@ def test_a_page_says_at_its_head_what_it_is_worth_and_asks_no_other_machine(demo
 def test_a_notebook_runs_and_its_figures_agree(paths, name):
     """No cell after the opening ends in silence, the checks at its end hold, no output is a key."""
     page, cells = paths[name].read_text(), paths.ran[name].cells
-    assert "the figures agree" in str(cells[-1].outputs)
+    assert "all agree" in str(cells[-1].outputs)
     assert all(cell.outputs for cell in [one for one in cells if one.cell_type == "code"][3:])
     assert not SECRET.search(str([cell.get("outputs") for cell in cells]) + page)
 
@@ -131,7 +131,7 @@ def test_a_page_stands_alone_for_readers(demo, paths, name):
     assert "jp-CodeMirrorEditor" not in text and "import svc_analytics" not in text
     assert str(demo.path) not in text and "DATA_DIR" not in text
     assert "running kernel" not in text and "Opens the lake" not in text
-    assert "the figures agree" in text
+    assert "all agree" in text
     assert "<svg" in page
     assert "@media print" in page.split("<body")[0]  # where nothing can be moved into sight
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=.?https?:|import .*https?:", page)

@@ -63,7 +63,7 @@ def test_a_notebook_agrees_where_figures_are_unknown(path, ledger, desk):
     tree = ast.parse(checks)
     last = tree.body.pop()
     exec("\n".join([*code, ast.unparse(tree)]), names)
-    assert "the figures agree" in repr(eval(ast.unparse(last), names))  # what the cell shows
+    assert "all agree" in repr(eval(ast.unparse(last), names))  # what the cell shows
 
 
 def opened(path: Path) -> Any:

@@ -186,7 +186,7 @@ def test_checks_compare_to_the_last_digit(picked):
         payments_count="receipts",
     )
     count = 3 * len(picked.coins[1:])
-    assert repr(agreed) == f"the figures agree: {count} were added up again from their records"
+    assert repr(agreed) == f"{count} totals added up again: all agree"
     with pytest.raises(AssertionError, match=r"net_sales of btc is .*, but lines.net adds up to"):
         picked.check(net_sales="lines.net")
 
@@ -256,5 +256,5 @@ def test_a_pick_in_a_running_notebook_changes_every_cell(number, lake, made, tmp
     texts = list(_outputs(runner.run_notebook(changed, {"DATA_DIR": str(lake.path)})))
     assert made.period.shift(-1).title in texts[0]
     assert not [text for text in texts if f"{made.period.label}, UTC" in text]
-    assert "the figures agree" in texts[-1]
+    assert "all agree" in texts[-1]
     assert len([text for text in texts if f"{before(made)}, UTC" in text]) >= 2

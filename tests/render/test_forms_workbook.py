@@ -35,8 +35,8 @@ def sheet_of(book: openpyxl.Workbook, table: str) -> Worksheet:
 
 
 def bare(cell: Any) -> str:
-    """The text of a head, without the mark of rounded numbers."""
-    return str(cell.value).removeprefix("≈ ")
+    """The text of a head."""
+    return str(cell.value)
 
 
 def columns_of(sheet: Worksheet) -> dict[str, list[Any]]:
@@ -122,22 +122,6 @@ def test_paper_has_what_people_read_and_no_list_of_single_records(book):
     assert book["Findings"].print_area and book["Days"].print_area
     assert not book["Movements"].print_area and not book["Checks"].print_area
     assert all(sheet.max_row > 2 for sheet in book)
-
-
-@pytest.mark.parametrize(
-    ("value", "kind", "is_marked"),
-    [
-        ("12345678901234.56", "USD", True),  # 16 digits: the cell ends in 4.6
-        ("12345678.12345678", "rate", True),
-        ("1234567890123456", "count", True),
-        ("1234567890123.56", "USD", False),
-        ("12345678901234.50", "USD", False),
-    ],
-)
-def test_a_number_of_which_the_cell_lacks_digits_is_marked(value, kind, is_marked):
-    """Not only where the format hides them: a cell keeps 15."""
-    places = workbook_cells.shown_places(kind, None, 1)
-    assert workbook_cells.hides_digits(Decimal(value), places) is is_marked
 
 
 def test_a_further_figure_has_the_format_of_its_unit(book):

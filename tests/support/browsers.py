@@ -74,7 +74,7 @@ def run_all(page: Page, address: str) -> Locator:
     notebook = ready(page, address)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
-    notebook.get_by_text("the figures agree").last.wait_for()
+    notebook.get_by_text("all agree").last.wait_for()
     return notebook
 
 

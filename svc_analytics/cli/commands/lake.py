@@ -91,7 +91,7 @@ def _text(findings: pa.Table, has_all: bool) -> list[str]:
 
 def _opened(rule: RuleFindings, has_all: bool) -> Iterator[str]:
     """Yield a rule with its rows, each whole: what it is of, and what is wrong with it."""
-    held_up = f", which holds up {rule.holds_up}" if rule.open_blocks else ""
+    held_up = f". Held up: {rule.holds_up}" if rule.open_blocks else ""
     yield wrapped(f"{rule.text}{held_up}")
     rows = rule.rows if has_all else rule.open_blocks or [*rule.rows]
     for row in rows if has_all else rows[:_OPEN]:

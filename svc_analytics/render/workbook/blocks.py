@@ -28,9 +28,6 @@ from svc_analytics.render.workbook.cells import (
     ROUNDED_NOTE,
     CellWriter,
     format_of,
-    hides_digits,
-    is_rounded_throughout,
-    marked,
     shown_places,
     whole_digits,
 )
@@ -165,7 +162,7 @@ class Block:
     def _write_heads(self, row: int) -> None:
         for place, (head, column) in enumerate(zip(self.table.header, self._columns, strict=True)):
             look = _HEAD | ({"align": "right"} if column.is_right else {"align": self.pen.start})
-            self._write_text(row, place, marked(head) if column.is_rounded else head, **look)
+            self._write_text(row, place, head, **look)
             if column.is_right:
                 exact = Message("{COLUMN}, exact", column=translated(head))
                 self.pen.words(self.sheet, row, self._behind(place), exact, **look)
@@ -228,7 +225,7 @@ class Block:
 
 @dataclass(frozen=True)
 class _ColumnNumbers:
-    """The numbers of a column of a table: how many places they show, and what its head says."""
+    """The numbers of a column of a table: how many places they show."""
 
     numbers: Sequence[Number]
     is_right: bool  # whether it holds numbers, known or not
@@ -242,19 +239,10 @@ class _ColumnNumbers:
     def form(self, number: Number) -> str:
         """Return the format of a number; the points of a column stand in one line."""
         places = self._places(number)
-        is_cut = hides_digits(number.value, places) and not self.is_rounded
         is_nothing = number.value < 0 and round(number.value, places) == 0
         is_signed = number.is_signed and not is_nothing
-        form = format_of(number.kind, places, self._room, is_cut=is_cut, is_signed=is_signed)
+        form = format_of(number.kind, places, self._room, is_signed=is_signed)
         return ";".join([form.partition(";")[0]] * 2) if is_nothing else form  # never -0.00
-
-    @cached_property
-    def is_rounded(self) -> bool:
-        """Whether the head says that its numbers are rounded, so that none has a mark."""
-        return is_rounded_throughout(
-            (each.kind, each.value, hides_digits(each.value, self._places(each)))
-            for each in self.numbers
-        )
 
     def _places(self, number: Number) -> int:
         return shown_places(number.kind, number.scale, self._longest)

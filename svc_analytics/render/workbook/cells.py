@@ -5,7 +5,6 @@ shows no more; one of which the format hides digits has the mark of a rounded nu
 it. Texts are always strings: none becomes a formula, a link or a number.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -35,7 +34,7 @@ from svc_analytics.language.catalogue import (
     isolate_right_to_left,
     jalali_day,
 )
-from svc_analytics.messages import Message, translated
+from svc_analytics.messages import Message
 
 EXACT_DIGITS = 15
 LONGEST_TEXT = 32_767
@@ -48,8 +47,8 @@ _FIRST_YEAR = 1901  # Excel counts the days before it wrongly
 _FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
 HEADING = "#0B5394"  # the colour of the words above a group of rows
 ROUNDED_NOTE = Message(
-    "{mark} rounded for display: in a head, every number below it but counts. A cell keeps 15 "
-    "digits; the columns at the right hold every digit as text.",
+    "{mark} rounded, so a sum may miss by its last digit. A cell keeps 15 digits; the columns at "
+    "the right hold every digit as text.",
     mark=ROUNDED,
 )
 _UNIT_OF_POINTS = "pp"
@@ -88,56 +87,18 @@ def whole_digits(value: Decimal | int) -> int:
     return len(str(abs(int(value))))
 
 
-def hides_digits(value: Decimal | int, places: int) -> bool:
-    """Whether a cell that shows these places hides digits of a number.
-
-    >>> hides_digits(Decimal("0.125"), 2), hides_digits(12345678901234567, 0)
-    (True, True)
-    """
-    return fifteen_digits(value) != value or bool(value_text(value).partition(".")[2][places:])
-
-
-def is_rounded_throughout(numbers: Iterable[tuple[str, Decimal | int, bool]]) -> bool:
-    """Whether the head of a column can say that its numbers are rounded, so that no cell has to.
-
-    Each number comes with its kind and whether its cell hides digits. It is so unless an amount of
-    a coin is exact, or every number of another kind. Counts and zeros are taken for exact anywhere.
-
-    >>> two, five = Decimal("2.5"), Decimal("0.125")
-    >>> is_rounded_throughout([("USD", two, False), ("USD", five, True), ("count", 7, False)])
-    True
-    >>> is_rounded_throughout([("coin", two, False), ("coin", five, True)])
-    False
-    """
-    shown = [
-        (kind, is_cut) for kind, value, is_cut in numbers if is_cut or (value and kind != COUNT)
-    ]
-    rounded = {kind for kind, is_cut in shown if is_cut}
-    exact = {kind for kind, is_cut in shown if not is_cut}
-    return bool(rounded) and COIN not in exact and exact <= rounded
-
-
-def marked(head: str) -> Message:
-    """Return the head of a column whose numbers are rounded."""
-    return Message("{MARK} {COLUMN}", mark=translated(ROUNDED), column=translated(head))
-
-
 @cache
-def format_of(
-    kind: str, places: int, room: int = 0, *, is_cut: bool, is_signed: bool = False
-) -> str:
-    """Return the Excel format of numbers of a kind; one that is cut has the mark before it.
+def format_of(kind: str, places: int, room: int = 0, *, is_signed: bool = False) -> str:
+    """Return the Excel format of numbers of a kind.
 
-    >>> format_of("USD", 2, is_cut=False, is_signed=True)
+    >>> format_of("USD", 2, is_signed=True)
     '+#,##0.00;-#,##0.00;#,##0.00'
     """
     points = "." + "0" * places if places else ""
     form = _FORMATS.get(kind, f"#,##0{points}")
     shown = len(form.partition(".")[2])  # the sign of a percentage takes a place too
     form += ("_." if room and not shown else "") + "_0" * max(room - shown, 0)
-    signs = ("+", "-", "") if is_signed else ("", "-")
-    marked = f'"{ROUNDED}"' * is_cut
-    return ";".join(f"{marked}{sign}{form}" for sign in signs) if is_cut or is_signed else form
+    return ";".join(f"{sign}{form}" for sign in ("+", "-", "")) if is_signed else form
 
 
 def in_digits(form: str, language: Language) -> str:

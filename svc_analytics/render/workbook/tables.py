@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, field as field_of, replace
 from datetime import date
-from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -36,9 +35,7 @@ from svc_analytics.render.workbook.cells import (
     UNREADABLE,
     CellWriter,
     format_of,
-    is_rounded_throughout,
     lines_in,
-    marked,
     shown_places,
     whole_digits,
 )
@@ -57,7 +54,6 @@ class _ColumnLayout:
     head: str
     width: float
     has_exact: bool
-    is_marked: bool = False  # whether its head tells that its numbers are rounded
     is_jalali: bool = False  # the Jalali days of the column before it
     look: dict[str, Any] = field_of(default_factory=dict)  # of its texts
 
@@ -120,7 +116,6 @@ def _lay_out(whole: SheetRows, field: pa.Field, zone: str) -> list[_ColumnLayout
 def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
     """Return a column's head and width, and whether a value has more digits than a cell keeps."""
     texts, language = chunked_texts(whole.rows[field.name], field), whole.pen.language
-    is_marked = is_marked_by_head(whole, field, texts)
     head = head_of(field, label_of)
     if pa.types.is_timestamp(field.type):
         head = Message(
@@ -137,7 +132,7 @@ def _column(whole: SheetRows, field: pa.Field, zone: str) -> _ColumnLayout:
         texts = pa.chunked_array([words_of(whole.rows, field, language)])
     width = _width(field, _most_letters(texts, field), has_exact=has_exact)
     width = max(width, min(len(head) + 3, 24), NARROWEST)
-    return _ColumnLayout(field, head, width, has_exact, is_marked)
+    return _ColumnLayout(field, head, width, has_exact)
 
 
 def _most_letters(texts: pa.ChunkedArray, field: pa.Field) -> int:
@@ -169,8 +164,7 @@ def _write_heads(
         align = "right" if is_exact_number(column.field) else pen.start
         own = {"align": align} | ({"indent": 1} if "indent" in column.look else {})
         sheet.set_column(place, place, column.width)
-        head = marked(column.head) if column.is_marked else column.head
-        pen.words(sheet, HEAD, place, head, **own, **look)
+        pen.words(sheet, HEAD, place, column.head, **own, **look)
     for place, source in enumerate(behind, len(columns)):
         sheet.set_column(place, place, 32, None, {"level": 1, "hidden": True})
         pen.words(
@@ -261,16 +255,13 @@ class SheetRows:
         self.sheet.set_row(row, LINE_HEIGHT * self.lines[row])
 
     def writer(self, layout: _ColumnLayout) -> WriteCell:
-        """Return the writer of a column's cells; an unknown value is empty.
-
-        Where the head tells that its numbers are rounded, none has the mark.
-        """
+        """Return the writer of a column's cells; an unknown value is empty."""
         column, look = layout.field, layout.look
         values = self.rows.column(column.name)
         if layout.is_jalali:
             return self._jalali_writer(python_values(values, column.name))
         if is_exact_number(column):
-            return _Numbers(self, column, values, is_marked=layout.is_marked).write
+            return _Numbers(self, column, values).write
         if pa.types.is_string(column.type) and column.name not in PERIODS:
             if not self.pen.language.is_english and column.name in {*WORDED, "currency"}:
                 words = words_of(self.rows, column, self.pen.spoken)
@@ -308,24 +299,6 @@ def texts_or_empty(rows: pa.Table | pa.RecordBatch, name: str) -> pa.Array:
     return pc.fill_null(rows.column(name).cast(pa.string()), "")
 
 
-def is_marked_by_head(part: SheetRows, column: pa.Field, texts: pa.ChunkedArray) -> bool:
-    """Whether the head of a column says that its numbers are rounded, so that no cell has to."""
-    if not (is_exact_number(column) and pa.types.is_decimal(column.type)):
-        return False
-    digits, places = significant_digits(texts), decimal_places(texts)
-    coins, units = (texts_or_empty(part.rows, name) for name in ("currency", "unit"))
-    written: list[tuple[str, int, bool]] = []
-    for coin, unit in product(pc.unique(coins).to_pylist(), pc.unique(units).to_pylist()):
-        kind, shown = part.shown(column, coin, unit)
-        own = pc.and_(pc.equal(coins, coin), pc.equal(units, unit))
-        is_cut = pc.or_(pc.greater(digits, EXACT_DIGITS), pc.greater(places, shown))
-        is_exact = pc.and_not(pc.greater(digits, 0), is_cut)
-        for cells, is_rounded in ((is_cut, True), (is_exact, False)):
-            if pc.any(pc.and_(own, cells)).as_py():
-                written.append((kind, 1, is_rounded))
-    return is_rounded_throughout(written)
-
-
 class _CellTexts:
     """Texts as they are; one like a formula or like XML, or too long, takes the longer way."""
 
@@ -356,14 +329,9 @@ class _CellTexts:
 class _Numbers:
     """Numbers with 15 digits, each in the format of its kind and its coin."""
 
-    def __init__(
-        self, part: SheetRows, column: pa.Field, values: pa.Array, *, is_marked: bool
-    ) -> None:
-        self._part, self._column, self._is_marked = part, column, is_marked
+    def __init__(self, part: SheetRows, column: pa.Field, values: pa.Array) -> None:
+        self._part, self._column = part, column
         self._values = python_values(values, column.name)
-        texts = column_texts(values, column)
-        self._digits = significant_digits(texts).to_pylist()
-        self._places = decimal_places(texts).to_pylist()
         self._coins, self._units = (
             texts_or_empty(part.rows, name).to_pylist() for name in ("currency", "unit")
         )
@@ -373,9 +341,7 @@ class _Numbers:
         value = self._values[index]
         if value is None:
             return
-        kind, places = self._form(self._coins[index], self._units[index])
-        is_cut = self._digits[index] > EXACT_DIGITS or self._places[index] > places
-        form = format_of(kind, places, is_cut=is_cut and not self._is_marked)
+        form = format_of(*self._form(self._coins[index], self._units[index]))
         self._part.pen.number(self._part.sheet, row, place, value, form)
 
     def _form(self, coin: str, unit: str) -> tuple[str, int]:
@@ -454,13 +420,3 @@ def significant_digits(texts: pa.Array) -> pa.Array:
     """
     bare = pc.replace_substring_regex(texts, "[-.]", "")
     return pc.utf8_length(pc.utf8_trim(bare, "0"))
-
-
-def decimal_places(texts: pa.Array) -> pa.Array:
-    """Count the digits in use behind the point of numbers that are plain texts.
-
-    >>> decimal_places(pa.array(["1200.05", "0.01500000", "12"])).to_pylist()
-    [2, 3, 0]
-    """
-    fractions = pc.replace_substring_regex(texts, "^[^.]*[.]?", "")
-    return pc.utf8_length(pc.utf8_rtrim(fractions, "0"))
