@@ -16,7 +16,7 @@ from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.figures import definitions_table
 from svc_analytics.warehouse.models import read_checks
 from svc_analytics.warehouse.view_builder import public_models
-from tests.support.browsers import browser
+from tests.support.browsers import barriers, browser
 from tests.support.documents import PAGES, ROOT
 from tests.test_guards import commands
 
@@ -119,6 +119,15 @@ def test_a_browser_asks_for_nothing_from_outside(browser, site):
         page.goto((site / f"{name}.html").as_uri())
         page.wait_for_load_state("networkidle")
     assert asked and not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
+
+
+@pytest.mark.parametrize("name", ["index", "how-to/close-desk", "reference/figures"])
+def test_the_documentation_has_no_barrier(browser, site, name):
+    """An accessibility checker finds nothing: on its front page, on one of prose, on tables."""
+    page = browser.new_page()
+    page.goto((site / f"{name}.html").as_uri())
+    assert barriers(page) == []
+    page.close()
 
 
 def test_the_commands_are_those_of_the_command_line(site):

@@ -16,7 +16,17 @@ from svc_analytics.config import read_settings
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.sandbox.server import serve
 from svc_analytics.schema import PAYMENTS
-from tests.support.browsers import PATIENCE, browser, press, ready, served_lab, tab_to, timed
+from tests.support.browsers import (
+    PATIENCE,
+    barriers,
+    browser,
+    press,
+    ready,
+    served_lab,
+    tab_to,
+    timed,
+)
+from tests.support.dirty_month import make_dirty_lake
 from tests.support.documents import demo_copy
 
 LONG = 900_000  # milliseconds for what reads a whole month, of 100,000 lines too
@@ -260,3 +270,61 @@ def test_a_sealed_month_is_handed_over_from_the_desk(page, demo_address):
             panel.get_by_role("button", name=button).click()
         assert download.value.suggested_filename.endswith(file)
         expect(panel.get_by_role("link", name="save a copy")).to_be_visible()
+
+
+@pytest.fixture
+def dirty_address(tmp_path) -> Iterator[str]:
+    """The desk over a lake in which August is blocked."""
+    yield from lab_at(tmp_path, make_dirty_lake(tmp_path / "data").path, {})
+
+
+def on_august(page: Page, address: str) -> Locator:
+    """Open the desk and choose August, whose findings block it."""
+    panel = opened(page, address)
+    panel.locator("button.svc-tile", has_text="Aug").click()
+    expect(panel.locator(".svc-findings tr[aria-selected=true]")).to_be_visible()
+    return panel
+
+
+@pytest.mark.thorough
+def test_a_desk_with_findings_and_a_record_has_no_barrier(page, dirty_address):
+    """An accessibility checker finds nothing on it."""
+    panel = on_august(page, dirty_address)
+    assert barriers(page, ".svc-desk") == []
+    drill(panel, "Gross sales, btc")
+    panel.locator(ROW).first.click()
+    expect(panel.locator(".svc-card")).to_be_visible()
+    assert barriers(page, ".svc-desk") == []
+
+
+@pytest.mark.thorough
+def test_a_restart_and_a_reload_lose_neither_the_month_nor_what_was_typed(page, dirty_address):
+    """The desk says what happened, and one press runs it again."""
+    panel = on_august(page, dirty_address)
+    panel.get_by_label("accept, because").fill("half a thought")
+    page.get_by_role("menuitem", name="Kernel", exact=True).click()
+    page.get_by_text("Restart Kernel…", exact=True).click()
+    page.locator(".jp-Dialog button.jp-mod-accept").click()
+    expect(panel.get_by_role("alert")).to_contain_text("Python was restarted")
+    panel.get_by_role("button", name="Run the desk again").click()
+    for is_again in (True, False):
+        expect(panel.locator("button.svc-chosen")).to_contain_text("Aug")
+        expect(panel.get_by_label("accept, because")).to_have_value("half a thought")
+        if is_again:
+            page.reload()
+
+
+@pytest.mark.thorough
+def test_two_tabs_agree(page, browser, dirty_address):
+    """What is accepted in one is shown in the other, which keeps what was typed there."""
+    panel = on_august(page, dirty_address)
+    panel.get_by_label("accept, because").fill("half a thought")
+    with browser.new_context() as context:
+        other = on_august(context.new_page(), dirty_address.replace("&reset", ""))
+        other.get_by_label("accept, because").fill("not ours")
+        other.get_by_label("your name").fill("Mina")
+        other.get_by_role("button", name="accept this finding").click()
+        expect(other.get_by_text("is not counted.")).to_be_visible()
+        expect(panel.get_by_text("The lake was changed elsewhere")).to_be_visible()
+    expect(panel.get_by_text("71 findings, 2 block the close")).to_be_visible()
+    expect(panel.get_by_label("accept, because")).to_have_value("half a thought")

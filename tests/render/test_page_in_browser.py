@@ -13,7 +13,7 @@ from svc_analytics.formatting.display import table_html, text_table
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.render.document import status_text
 from svc_analytics.statements.statement import Statement
-from tests.support.browsers import browser, pdf_words
+from tests.support.browsers import barriers, browser, pdf_words
 from tests.support.ledgers import Make
 from tests.support.prepared import once
 from tests.support.rings import rings, sample
@@ -61,6 +61,12 @@ def width(page: Page, place: str = "html") -> int:
 
 def digits(text: str) -> str:
     return "".join(text.split())
+
+
+@pytest.mark.parametrize("lang", ["en", "fa"])
+def test_the_page_has_no_barrier(browser, made, tmp_path, lang):
+    """An accessibility checker finds nothing on it."""
+    assert barriers(opened(browser, made, tmp_path, lang=lang)) == []
 
 
 @pytest.mark.parametrize(("size",), sample([(PHONE,), (TABLET,), (DESK,)], 3))

@@ -1,8 +1,8 @@
 // Keeps the desk through a bad day: it says when Python or the connection is gone, and offers one
-// press; it brings back what was typed; and it asks Python to look whether others changed the lake.
+// press; it brings back the month and what was typed; and it asks Python to look whether others changed the lake.
 
 const GONE = "jupyter-widgets-disconnected"; // on widgets whose Python has ended
-const KEPT = "svc-desk-typed"; // where the browser keeps what was typed, for this tab
+const KEPT = "svc-desk"; // where the browser keeps both, for this tab
 const PAUSE = 10_000; // milliseconds between two looks at the lake, while the desk is seen
 
 function render({ model, el }) {
@@ -23,18 +23,21 @@ function render({ model, el }) {
     }
 
     function keep() {
-        if (isRestored && fields().length)
-            sessionStorage.setItem(KEPT, JSON.stringify(fields().map((each) => each.value)));
+        const typed = fields().map((each) => each.value);
+        const { label } = model.get("content");
+        if (isRestored) sessionStorage.setItem(KEPT, JSON.stringify({ label, typed }));
     }
 
     function restore() {
-        const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "[]");
+        if (!fields().length) return;
+        const { label, typed = [] } = JSON.parse(sessionStorage.getItem(KEPT) ?? "{}");
+        isRestored = true;
+        if (label) model.send({ does: "choose", label });
         fields().forEach((field, place) => {
-            if (field.value || !kept[place]) return;
-            field.value = kept[place];
+            if (field.value || !typed[place]) return;
+            field.value = typed[place];
             ["input", "change"].forEach((name) => field.dispatchEvent(new Event(name, { bubbles: true })));
         });
-        isRestored = isRestored || fields().length > 0;
     }
 
     function look() {

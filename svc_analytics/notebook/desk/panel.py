@@ -201,7 +201,7 @@ class Panel:
         self.closing.moved = self._show_months
         words = {name: desk.looks.text(text) for name, text in _WORDS.items()}
         self.keeper = controls.scripted("keeper.js")(content=words)
-        self.keeper.on_msg(lambda *_: self.look())
+        self.keeper.on_msg(lambda _, message, __: self._hear(message))
         self.records.leave = self.figures.table.focus
         row = controls.row(self.figures.box, self.records.box)
         row.add_class("svc-split")
@@ -238,6 +238,14 @@ class Panel:
         self._keep()
         self.judging.start()
 
+    def _hear(self, message: dict[str, str]) -> None:
+        """Show the month that was shown before the desk was lost; else look at the lake."""
+        label = message.get("label", self._desk.tile.label)
+        if label in self.months.tiles and label != self._desk.tile.label:
+            self.choose(label)
+        else:
+            self.look()
+
     def look(self) -> None:
         """Show what the lake holds now, if others have changed it: another tab, or a timer."""
         if not self.closing.is_running and self._desk.is_outdated:
@@ -248,6 +256,7 @@ class Panel:
     def _show_head(self) -> None:
         desk = self._desk
         self.head.value = desk.looks.line(desk.names, desk.zone, desk.read_to)
+        self.keeper.content = self.keeper.content | {"label": desk.tile.label}
 
     def _show_months(self) -> None:
         self.months.show()
