@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -349,16 +350,16 @@ def broken_chain(
     manifest: Manifest, period: Period, folders: Collection[Path], register: Register
 ) -> list[Message]:
     """List what is wrong with the earlier seals that a manifest names, or does not name."""
-    by_folder = [manifests_of(period.shift(-1), folder) for folder in folders]
-    earlier = [one for manifests in by_folder for one in manifests]
+    before = period.shift(-1)
+    earlier = [one for folder in folders for one in manifests_of(before, folder)]
     seal = manifest.get("previous_seal")
-    broken = [
-        *_missing(Message("seal.no_before", noun=translated(period.noun), seal=seal), seal, earlier)
-    ]
-    named = [one for one in earlier if one["seal"] == seal]
-    broken += filter(None, map(register.contradicts, named[:1]))
+    broken: list[Message] = []
     if seal is None:
         broken += _dropped(manifest, earlier[:1], register)
+    elif named := next((one for one in earlier if one["seal"] == seal), None):
+        broken += filter(None, [register.contradicts(named)])
+    else:
+        broken.append(Message("seal.no_before", noun=translated(period.noun), seal=seal))
     return broken + _broken_versions(manifest, period, folders)
 
 
@@ -367,17 +368,11 @@ def _broken_versions(
 ) -> list[Message]:
     """List what is wrong with the version that a restatement supersedes; a first one has none."""
     version, seal = manifest["version"], manifest.get("supersedes")
-    if version == 1 or seal is None:
-        text = Message("seal.other_version", seal=seal, version=version)
-        return [] if version == 1 and seal is None else [text]
+    if (version == 1) != (seal is None):
+        return [Message("seal.other_version", seal=seal, version=version)]
     same = [one for folder in folders for one in manifests_of(period, folder)]
-    earlier = [one for one in same if one["version"] == version - 1]
-    return [*_missing(Message("seal.no_version", seal=seal), seal, earlier)]
-
-
-def _missing(text: Message, seal: str | None, manifests: list[Manifest]) -> Iterator[Message]:
-    if seal and not any(one["seal"] == seal for one in manifests):
-        yield text
+    earlier = [one["seal"] for one in same if one["version"] == version - 1]
+    return [] if version == 1 or seal in earlier else [Message("seal.no_version", seal=seal)]
 
 
 def _dropped(manifest: Manifest, before: list[Manifest], register: Register) -> Iterator[Message]:
@@ -411,16 +406,14 @@ def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, Message]:
 def _first_after(period: Period, folder: Path) -> Manifest | None:
     """Return the newest seal of the first sealed period of a kind that comes after one."""
     later = [
-        (stated.start, manifest["version"], manifest)
+        manifest
         for _, manifest in all_sealed(folder.absolute().parent)
-        if manifest["seal"] == seal_of(manifest)
-        and _is_after(stated := stated_period(manifest), period)
+        if manifest["seal"] == seal_of(manifest) and _is_after(stated_period(manifest), period)
     ]
-    first = min((start for start, *_ in later), default=None)
-    versions = [(version, manifest) for start, version, manifest in later if start == first]
-    return max(versions, key=lambda each: each[0])[1] if versions else None
+    in_order = sorted(later, key=lambda each: (stated_period(each).start, -each["version"]))
+    return next(iter(in_order), None)
 
 
 def _is_after(other: Period, period: Period) -> bool:
-    kinds = [(each.kind, each.zone, each.calendar) for each in (other, period)]
-    return kinds[0] == kinds[1] and other.start >= period.end
+    kind_of = attrgetter("kind", "zone", "calendar")
+    return bool(kind_of(other) == kind_of(period) and other.start >= period.end)

@@ -141,24 +141,24 @@ class BulkVerifier:
         return verdicts.replaced(unsure, sure)
 
     def _verify_canonical(self, texts: pa.Array, records: pa.Table) -> npt.NDArray[np.int64]:
-        """Return which of the usual verdicts each token has whose facts equal the record's.
+        """Return the place in `_USUAL` of the verdict on each token whose facts are the record's.
 
         Where that is not certain, it is `UNCERTAIN`.
         """
-        verdicts = np.full(len(texts), UNCERTAIN)
+        places = np.full(len(texts), UNCERTAIN)
         if not self._ring:
-            return verdicts
+            return places
         rows = np.flatnonzero(is_canonical(texts, records))
         paid_at = np.asarray(records["paid_at"].fill_null(0))[rows]
         tokens = _take(texts, rows)
         keys, signers = self._keys, match_signers(self._keys, tokens)
         self._keys = _most_used_first(keys, signers)
-        for place, key in enumerate(keys):
-            verdicts[rows[(signers == place) & (paid_at <= key.until)]] = _place_of(key.verdict)
+        for number, key in enumerate(keys):
+            places[rows[(signers == number) & (paid_at <= key.until)]] = _place_of(key.verdict)
         unsigned = np.flatnonzero(signers == NO_KEY)
         for row, token in zip(unsigned, _pick(tokens, unsigned), strict=True):
-            verdicts[rows[row]] = _place_of(self._verify_unsigned(token or "", paid_at[row]))
-        return verdicts
+            places[rows[row]] = _place_of(self._verify_unsigned(token or "", paid_at[row]))
+        return places
 
     def _verify_unsigned(self, token: str, paid_at: int) -> Verdict | None:
         if not _SIGNED.search(token):

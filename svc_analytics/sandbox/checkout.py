@@ -10,9 +10,8 @@ from svc_analytics.sandbox.bindings import Binding, Bindings
 from svc_analytics.sandbox.coins import BASIS_POINTS, ENABLED, half_up, stored_units
 from svc_analytics.sandbox.customers import BUSINESS, FEES, Person, customer
 from svc_analytics.sandbox.platform import Platform
-from svc_analytics.sandbox.sales import payment_figures, receipt_no
+from svc_analytics.sandbox.sales import StoredRecord, payment_figures, receipt_no
 from svc_analytics.sandbox.sessions import Quote, Session, Sessions
-from svc_analytics.sandbox.store import StoredRecord
 from svc_analytics.sandbox.validation import Refusal
 from svc_analytics.schema import PAYMENTS
 

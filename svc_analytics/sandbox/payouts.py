@@ -18,9 +18,8 @@ from svc_analytics.sandbox.clock import instant_text
 from svc_analytics.sandbox.coins import CENT, ENABLED, Coin, is_plain, stored_units, units_of
 from svc_analytics.sandbox.customers import BUSINESS, FEES, Person, customer
 from svc_analytics.sandbox.platform import Platform
-from svc_analytics.sandbox.sales import Transfer
+from svc_analytics.sandbox.sales import StoredRecord, Transfer
 from svc_analytics.sandbox.sessions import value_in_usd
-from svc_analytics.sandbox.store import StoredRecord
 from svc_analytics.sandbox.validation import (
     Record,
     Refusal,

@@ -110,10 +110,10 @@ _NEW_SESSION = (
     " price_usd:asked? metadata:json? ttl_minutes:minutes?",
 )
 _UUIDS = ("id", "session_id", "payer_id", "payment_id")
-# payment_id: payouts have none. reference_id: console payouts have none. usd_value: no rate.
-_NULLABLE = {
-    PAYMENTS.name: ("usd_value",),
-    PAYOUT_RECORDS.name: ("payment_id", "reference_id", "usd_value"),
+# What no lake has to have, and the contract gives of every record.
+_ALWAYS_GIVEN = {
+    PAYMENTS.name: "receipt_no session_id reference_id fee_bearer payer_id metadata receipt",
+    PAYOUT_RECORDS.name: "fee_percent payer_id comment",
 }
 
 
@@ -195,9 +195,12 @@ def _schemas() -> dict[str, Json]:
 
 
 def _record(stream: Stream) -> Json:
+    always = _ALWAYS_GIVEN[stream.name].split()
     kinds: dict[str, str] = {column.name: column.kind for column in stream.columns}
     kinds |= {name: "uuid" for name in _UUIDS if name in kinds}
-    kinds |= {name: f"{kinds[name]}?" for name in _NULLABLE[stream.name]}
+    for column in stream.columns:
+        if not (column.is_required or column.name in always):
+            kinds[column.name] += "?"
     return _object(" ".join(f"{name}:{kind}" for name, kind in kinds.items()))
 
 

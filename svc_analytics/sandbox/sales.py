@@ -1,4 +1,4 @@
-"""Sales and outflows of a scenario: the rows of its past, day by day."""
+"""Sales and outflows of a scenario: the records of its past, day by day."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from svc_analytics.sandbox.coins import (
 )
 from svc_analytics.sandbox.scenario import Business, Day, Scenario, days, draw_instants
 
-Row = tuple[Any, ...]
+StoredRecord = dict[str, Any]  # what it does not name is NULL
 
 USD_PLACES = (2, 2, 2, 4, 6, 8)
 
@@ -46,24 +46,24 @@ class Sale(NamedTuple):
         return self.charged - self.fee
 
     @property
-    def row(self) -> Row:
-        """The payment as a row of `schema.PAYMENTS`, without its receipt."""
-        return (
-            self.payment_id,
-            receipt_no(self.number),
-            self.session_id,
-            order_reference(self.number),
-            "completed",
-            *payment_figures(self.coin, self.charged, self.fee).values(),
-            self.usd_value,
-            self.payer_id,
-            self.metadata,
-            self.at,
-        )
+    def record(self) -> StoredRecord:
+        """The payment as it is stored: without its receipt."""
+        return {
+            "id": self.payment_id,
+            "receipt_no": receipt_no(self.number),
+            "session_id": self.session_id,
+            "reference_id": order_reference(self.number),
+            "status": "completed",
+            **payment_figures(self.coin, self.charged, self.fee),
+            "usd_value": self.usd_value,
+            "payer_id": self.payer_id,
+            "metadata": self.metadata,
+            "paid_at": self.at,
+        }
 
 
 def payment_figures(coin: Coin, charged: int, fee: int) -> dict[str, str]:
-    """Return the currency and amounts of a payment, in the order of its columns."""
+    """Return the currency and amounts of a payment."""
     amount = decimal_text(charged, coin.decimals)
     return {
         "currency": coin.slug,
@@ -157,7 +157,7 @@ class Transfer(NamedTuple):
 
     @property
     def figures(self) -> dict[str, str]:
-        """The currency and amounts of the record, in the order of its columns."""
+        """The currency and amounts of the record."""
         coin, is_refund = self.coin, self.kind == "refund"
         return {
             "currency": coin.slug,
@@ -194,7 +194,7 @@ class Outflows:
         self._due: dict[int, list[Transfer]] = defaultdict(list)
         self._count = 0
 
-    def of(self, day: Day, sales: list[Sale]) -> list[Row]:
+    def of(self, day: Day, sales: list[Sale]) -> list[StoredRecord]:
         """Return the refunds and payouts of a day, booked in order with its sales."""
         plans = [*self._due.pop(day.index, ()), *self._planned_payouts(day)]
         self._rng.shuffle(plans)
@@ -205,10 +205,10 @@ class Outflows:
             *((at, 1, plan) for at, plan in zip(times, plans, strict=True)),
         ]
         changes.sort(key=itemgetter(0, 1))
-        rows = (self._settle(at, day, change) for at, _, change in changes)
-        return [row for row in rows if row]
+        records = (self._settle(at, day, change) for at, _, change in changes)
+        return [record for record in records if record]
 
-    def _settle(self, at: int, day: Day, change: Change) -> Row | None:
+    def _settle(self, at: int, day: Day, change: Change) -> StoredRecord | None:
         if isinstance(change, Transfer):
             return self._refund(at, day, change)
         if isinstance(change, PlannedPayout):
@@ -237,13 +237,13 @@ class Outflows:
             coin, percent = rng.choice(self._coins), rng.randint(5, 40)
             yield PlannedPayout(coin, percent, rng.choice(self._payers))
 
-    def _refund(self, at: int, day: Day, refund: Transfer) -> Row | None:
+    def _refund(self, at: int, day: Day, refund: Transfer) -> StoredRecord | None:
         """Make a refund, unless the wallet does not cover it."""
         slug = refund.coin.slug
         self._owed[slug] -= refund.units
         return self._send(at, day, refund) if refund.units <= self._wallet[slug] else None
 
-    def _pay_out(self, at: int, day: Day, planned: PlannedPayout) -> Row | None:
+    def _pay_out(self, at: int, day: Day, planned: PlannedPayout) -> StoredRecord | None:
         """Pay out part of what is not reserved for refunds, if it is large enough."""
         coin, percent, payer_id = planned
         free = self._wallet[coin.slug] - self._owed[coin.slug]
@@ -252,24 +252,24 @@ class Outflows:
             return None
         return self._send(at, day, Transfer(coin, units, day.fee_tier, payer_id))
 
-    def _send(self, at: int, day: Day, transfer: Transfer) -> Row:
-        """Debit the wallet and return the row of `schema.PAYOUT_RECORDS`."""
+    def _send(self, at: int, day: Day, transfer: Transfer) -> StoredRecord:
+        """Debit the wallet and return the record of the payout or refund."""
         coin, rng = transfer.coin, self._rng
         self._wallet[coin.slug] -= transfer.debited
         price = self._prices[coin.slug][day.index]
-        return (
-            uuid_text(rng),
-            self._reference(transfer.kind),
-            transfer.kind,
-            "completed",
-            *transfer.figures.values(),
-            usd_text(transfer.units, coin, price, rng.choice(USD_PLACES)),
-            transfer.payer_id,
-            transfer.payment_id,
-            comment(rng, transfer.kind),
-            at,
-            self._settled_at(at),
-        )
+        return {
+            "id": uuid_text(rng),
+            "reference_id": self._reference(transfer.kind),
+            "kind": transfer.kind,
+            "status": "completed",
+            **transfer.figures,
+            "usd_value": usd_text(transfer.units, coin, price, rng.choice(USD_PLACES)),
+            "payer_id": transfer.payer_id,
+            "payment_id": transfer.payment_id,
+            "comment": comment(rng, transfer.kind),
+            "created_at": at,
+            "settled_at": self._settled_at(at),
+        }
 
     def _reference(self, kind: str) -> str | None:
         """Return the merchant's reference; payouts made in the console have none."""
@@ -295,15 +295,15 @@ def _refund_parts(rng: Random, charged: int) -> list[int]:
 OnProgress = Callable[[int, int], object]  # called with payments done and payments in all
 
 
-class DayOfRows(NamedTuple):
-    """Hold the rows of one day, oldest first."""
+class DayOfRecords(NamedTuple):
+    """Hold the records of one day, oldest first."""
 
-    payments: list[Row]
-    payout_records: list[Row]
+    payments: list[StoredRecord]
+    payout_records: list[StoredRecord]
 
 
-def history(scenario: Scenario, on_progress: OnProgress | None = None) -> Iterator[DayOfRows]:
-    """Generate a scenario's rows day by day; the same scenario gives the same rows."""
+def history(scenario: Scenario, on_progress: OnProgress | None = None) -> Iterator[DayOfRecords]:
+    """Generate a scenario's records day by day; the same scenario gives the same records."""
     rng, calendar = scenario.rng(), list(days(scenario))
     prices = daily_prices(rng, len(calendar))
     payers = [uuid_text(rng) for _ in range(12 + scenario.payments // 8)]
@@ -312,7 +312,7 @@ def history(scenario: Scenario, on_progress: OnProgress | None = None) -> Iterat
     done, total = 0, sum(day.sales for day in calendar)
     for day in calendar:
         sales = shop.of(day)
-        yield DayOfRows([sale.row for sale in sales], wallet.of(day, sales))
+        yield DayOfRecords([sale.record for sale in sales], wallet.of(day, sales))
         done += len(sales)
         if on_progress:
             on_progress(done, total)

@@ -15,8 +15,9 @@ from svc_analytics.sandbox.checkout import Checkout
 from svc_analytics.sandbox.clock import Clock, instant_text
 from svc_analytics.sandbox.payouts import Payouts, RecipientLookup
 from svc_analytics.sandbox.platform import Platform
+from svc_analytics.sandbox.sales import StoredRecord
 from svc_analytics.sandbox.sessions import Sessions
-from svc_analytics.sandbox.store import FILTERS, Position, Slice, Store, StoredRecord
+from svc_analytics.sandbox.store import FILTERS, Position, Slice, Store
 from svc_analytics.sandbox.validation import (
     Record,
     decode_exactly,

@@ -15,7 +15,7 @@ from threading import RLock
 from typing import Any, Self
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.sandbox.sales import DayOfRows, Row
+from svc_analytics.sandbox.sales import DayOfRecords, StoredRecord
 from svc_analytics.sandbox.scenario import HISTORY_VERSION, Scenario
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 
@@ -49,8 +49,8 @@ _INDEXES = (
 # Names come from the constants above; values are always bound.
 _SELECT = {name: f"select {', '.join(names)} from {name}" for name, names in _COLUMNS.items()}
 
+Row = tuple[Any, ...]
 Position = tuple[int, str]  # the (instant, id) of a record in its list
-StoredRecord = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,13 @@ class Store:
             if not self.fetch("select 1 from sqlite_master where name = 'scenario'"):
                 return None
             [(version, *parameters)] = self.fetch("select * from scenario")
-        if version != HISTORY_VERSION:
+            is_of_this_schema = all(map(self._has_columns, STREAMS))
+        if version != HISTORY_VERSION or not is_of_this_schema:
             message = f"{self.name} was seeded by another version of the sandbox: use another file"
             raise ConfigError(message)
         return Scenario.of_month(*parameters)
 
-    def fill(self, scenario: Scenario, history: Iterable[DayOfRows]) -> None:
+    def fill(self, scenario: Scenario, history: Iterable[DayOfRecords]) -> None:
         """Write a whole history in one transaction: if killed, the store stays empty."""
         with self._config_errors():
             # This mode writes each page of a first transaction once; WAL would write it twice.
@@ -135,7 +136,7 @@ class Store:
         sql = f"{settled} order by {stream.instant}, id"
         return (_named(stream, row) for row in self._db.execute(sql, (now,)))
 
-    def fetch(self, sql: str, values: tuple[Any, ...] = ()) -> list[Row]:
+    def fetch(self, sql: str, values: Row = ()) -> list[Row]:
         """Run a statement and return all rows, if it has any."""
         with self._lock:
             return self._db.execute(sql, values).fetchall()
@@ -146,11 +147,11 @@ class Store:
 
     def insert(self, table: str, *values: Any) -> None:
         """Insert a row with a value for every column."""
-        self.fetch(_insert_sql(table, len(values)), values)
+        self.fetch(f"insert into {table} values ({', '.join('?' * len(values))})", values)
 
     def add(self, stream: Stream, record: StoredRecord) -> None:
         """Insert a settled record."""
-        self.insert(stream.name, *(record[name] for name in _COLUMNS[stream.name]))
+        self.fetch(_insert_sql(stream.name, record), tuple(record.values()))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -166,13 +167,18 @@ class Store:
             with self._transaction():
                 yield
 
-    def _write(self, scenario: Scenario, history: Iterable[DayOfRows]) -> None:
+    def _has_columns(self, name: str) -> bool:
+        held = {row[1] for row in self.fetch(f"pragma table_info({name})")}
+        return held >= {*_COLUMNS[name]}
+
+    def _write(self, scenario: Scenario, history: Iterable[DayOfRecords]) -> None:
         for statement in (_SCENARIO_TABLE, *map(_table_sql, STREAMS.values())):
             self._db.execute(statement)
-        sql = {name: _insert_sql(name, len(names)) for name, names in _COLUMNS.items()}
         for day in history:
-            self._db.executemany(sql[PAYMENTS.name], day.payments)
-            self._db.executemany(sql[PAYOUT_RECORDS.name], day.payout_records)
+            for name, records in day._asdict().items():
+                if records:
+                    rows = (tuple(record.values()) for record in records)
+                    self._db.executemany(_insert_sql(name, records[0]), rows)
         for statement in _INDEXES:
             self._db.execute(statement)
         self.insert("scenario", *scenario.parameters)
@@ -209,8 +215,9 @@ def _table_sql(stream: Stream) -> str:
     return f"create table {stream.name} ({', '.join(columns)})"
 
 
-def _insert_sql(table: str, columns: int) -> str:
-    return f"insert into {table} values ({', '.join('?' * columns)})"
+def _insert_sql(table: str, record: StoredRecord) -> str:
+    """Return the SQL that inserts the values of such records; a column that they lack is NULL."""
+    return f"insert into {table} ({', '.join(record)}) values ({', '.join('?' * len(record))})"
 
 
 def _named(stream: Stream, row: Row) -> StoredRecord:

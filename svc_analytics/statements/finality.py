@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import groupby
-from typing import Any
+from itertools import groupby, product
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,7 +29,7 @@ from svc_analytics.periods import Period
 from svc_analytics.render.document import UNFINISHED, Reason, Unknown
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.acknowledgements import blocking_findings
-from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.figures import Figure, read_figures
 from svc_analytics.warehouse.models import count_findings
 from svc_analytics.webhooks.reconcile import COUNTED_TEXTS
 
@@ -82,6 +82,22 @@ Values = Mapping[tuple[str, str], Any]  # of figures, by name and coin
 Cell = tuple[str, str, frozenset[str]]  # a figure without a value, its coin, what it needs
 
 
+class _Loss(NamedTuple):
+    """The figures that one omission leaves unknown, and their coins."""
+
+    figures: tuple[str, ...]
+    coins: tuple[str, ...]
+    omission: Row
+
+    def cause(self) -> tuple[Any, ...]:
+        """Those of one cause are told together."""
+        return self.figures, self.coins, self.omission["check_name"], self.omission["stream"]
+
+    def order(self) -> tuple[Any, ...]:
+        omission = self.omission
+        return *self.cause(), str(omission["omitted_from"]), omission["record_id"]
+
+
 def unknown_figures(tables: Mapping[str, pa.Table], omissions: list[Row]) -> tuple[Unknown, ...]:
     """Return the figures that omissions leave unknown, those of one cause together.
 
@@ -90,24 +106,15 @@ def unknown_figures(tables: Mapping[str, pa.Table], omissions: list[Row]) -> tup
     """
     values = _values(tables)
     cells = list(_cells(tables, values))
-    unknown = [
-        (figures, coins, omission["check_name"], omission["stream"], omission)
-        for omission in omissions
-        for figures, coins in [_broken(omission, cells)]
-        if figures and not _is_listed(omission)
-    ]
-    unknown.sort(key=lambda item: (*item[:4], str(item[4]["omitted_from"]), item[4]["record_id"]))
+    losses = [_Loss(*_broken(omission, cells), omission) for omission in omissions]
+    unlisted = [loss for loss in losses if loss.figures and not _is_listed(loss.omission)]
+    unlisted.sort(key=_Loss.order)
     causes: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Message]] = {}
-    for key, group in groupby(unknown, key=lambda item: item[:4]):
-        causes.setdefault(key[:2], []).append(_because([item[4] for item in group]))
+    for (figures, coins, *_), group in groupby(unlisted, key=_Loss.cause):
+        because = _because([loss.omission for loss in group])
+        causes.setdefault((figures, coins), []).append(because)
     unread = tuple(Unknown(*key, clauses(*texts)) for key, texts in causes.items())
-    broken = {
-        (name, coin)
-        for omission in omissions
-        for names, coins in [_broken(omission, cells)]
-        for name in names
-        for coin in coins
-    }
+    broken = {pair for loss in losses for pair in product(loss.figures, loss.coins)}
     return (*unread, *_too_large(values, broken, tables["checks"]))
 
 
@@ -133,15 +140,25 @@ def _is_too_large(name: str, coin: str, values: Values, broken: set[tuple[str, s
         return False
     if any(_is_too_large(each, coin, values, broken) for each in figure.operands):
         return True
+    if not _can_be_stated(figure, coin, values):
+        return False
+    if whole := _PART_OF.get(name):
+        return _is_too_large(whole, coin, values, broken)
+    return _has_amounts(figure, coin, values)
+
+
+def _can_be_stated(figure: Figure, coin: str, values: Values) -> bool:
+    """Tell whether a figure has all that it is made of, whatever its size."""
     # What is only a step to other figures stands in no table.
     operands = [values.get((each, coin), 0) for each in figure.operands]
     if None in operands or (figure.denominator and operands[1] == 0):
         return False
-    if "verdicts" in figure.needs and values["receipts_checked", coin] is None:
-        return False
-    if whole := _PART_OF.get(name):
-        return _is_too_large(whole, coin, values, broken)
-    if witness := _STATED_IF.get(name):
+    return "verdicts" not in figure.needs or values["receipts_checked", coin] is not None
+
+
+def _has_amounts(figure: Figure, coin: str, values: Values) -> bool:
+    """Tell whether there is an amount of which a figure is made, or it would be zero without."""
+    if witness := _STATED_IF.get(figure.name):
         return bool(values[witness, coin])
     return bool(figure.denominator) or (figure.is_zero_when_empty and figure.unit in _SUMMED)
 

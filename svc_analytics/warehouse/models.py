@@ -32,6 +32,7 @@ _COLUMN = re.compile(
 _MEANT = re.compile(r"-- \{(?P<column>\w+)\}$", re.M)  # a comment that the schema holds
 _STAR = re.compile(r"^ {4}(?:\w+\.)?\*(?: exclude \((?P<without>[\w, ]+)\))?,?$", re.M)
 _COMMENT = re.compile(r"^ {4}-- (.+)$", re.M)
+_UNHELD = re.compile(r"\{unheld (?P<stream>\w+)\}")
 _NEEDS_ALL = {"describe", "exceptions", "information_schema", "pragma", "show", "summarize"}
 _REMARK = re.compile("--.*")
 
@@ -154,7 +155,16 @@ def read_checks() -> tuple[Check, ...]:
 @cache
 def read_statement_checks() -> tuple[Check, ...]:
     """Return the rules that each statement is compared with, by name."""
-    return tuple(map(_read_check, _sql_files("checks")))
+    return tuple(_read_check(_UNHELD.sub(_names_unheld, sql)) for sql in _sql_files("checks"))
+
+
+def _names_unheld(match: re.Match[str]) -> str:
+    """Return SQL that names each optional column of a stream whose value only `extra` has."""
+    optional = [each.name for each in STREAMS[match["stream"]].columns if not each.is_required]
+    return ", ".join(
+        f"case when {name} is null and extra like '%\"{name}\":%' then '{name}' end"
+        for name in optional
+    )
 
 
 @cache

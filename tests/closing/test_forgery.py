@@ -48,10 +48,10 @@ from tests.support.altered import (
 )
 from tests.support.closings import Closer, figure
 from tests.support.fake_service import payment
+from tests.support.forms import FORMS
 from tests.support.prepared import once
 from tests.support.rings import sample
 
-FORMS = ("csv", "parquet", "xlsx", "json", "journal")
 SUMMARY = text("summary.csv", "usdt,1,", "usdt,2,")
 
 
@@ -70,7 +70,7 @@ def test_any_byte_of_any_file_is_named(closer, seed):
         path.write_bytes(data)
 
     named: list[str] = []
-    found = forge(closer.sealed(formats=(*FORMS, "html")), change)
+    found = forge(closer.sealed(formats=FORMS), change)
     if not (found.broken or found.unproven):
         assert named[0].endswith(".parquet") and any(named[0] in text for text in found.notes)
         return

@@ -44,8 +44,8 @@ from svc_analytics.warehouse.figures import definitions_table
 from tests.support.altered import OTHER, Change, Manifest, fact, forge, text, workbook
 from tests.support.closings import Closer, row_causes
 from tests.support.fake_service import payment
+from tests.support.forms import FORMS
 from tests.support.rings import sample
-from tests.support.sealed_months import FORMS
 from tests.support.signers import make_key
 
 Tables = dict[str, pa.Table]

@@ -16,8 +16,16 @@ from tests.support.fake_service import payment, payout
 from tests.support.unit_material import body_of, raw, read
 
 ROADS = {"quick": b"", "careful": b' "x" : 1,'}  # a blank before a colon asks for a closer look
-PAYMENT = payment(1, "2026-10-01T09:00:00.123456Z")
-PAYOUT = payout(1, "2026-10-01T09:00:00Z")
+SAMPLES = {"text": "web", "money": "1.5", "ratio": "0.5", "instant": "2026-10-01T09:00:00Z"}
+
+
+def sample(stream: Stream) -> dict[str, Any]:
+    """A value for each column, also for one that the records of other tests lack."""
+    return {column.name: SAMPLES.get(column.kind, {"cart": 7}) for column in stream.columns}
+
+
+PAYMENT = sample(PAYMENTS) | payment(1, "2026-10-01T09:00:00.123456Z")
+PAYOUT = sample(PAYOUT_RECORDS) | payout(1, "2026-10-01T09:00:00Z")
 
 road = pytest.mark.parametrize("extra", ROADS.values(), ids=ROADS.keys())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from tests.render.test_forms_folder import FORMS
+from tests.support.forms import FORMS
 from tests.support.ledgers import LEDGER
 
 AGAIN = """

@@ -13,8 +13,7 @@ from svc_analytics.messages import Message
 from svc_analytics.render import formats
 from svc_analytics.render.document import Reason, Unknown, reason_facts, reasons_of
 from svc_analytics.warehouse.figures import definitions_table
-
-FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
+from tests.support.forms import FORMS
 
 
 def test_two_runs_write_the_same_bytes_and_the_manifest_covers_them(make, tmp_path):

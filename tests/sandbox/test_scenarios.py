@@ -81,11 +81,11 @@ def test_seeded_store_has_its_books_open(tmp_path):
 
 def test_payments_are_those_of_the_full_months():
     """`payments` counts the full months; the current one comes on top."""
-    rows = [row for day in history(SMALL) for row in day.payments]
+    paid_at = [record["paid_at"] for day in history(SMALL) for record in day.payments]
     current = month("2026-11")
-    assert sum(row[-1] < current.start for row in rows) == 40
-    assert any(current.start <= row[-1] < current.end for row in rows)
-    assert all(SMALL.start <= row[-1] < current.end for row in rows)
+    assert sum(at < current.start for at in paid_at) == 40
+    assert any(current.start <= at < current.end for at in paid_at)
+    assert all(SMALL.start <= at < current.end for at in paid_at)
 
 
 def test_progress_counts_up_to_all_payments():

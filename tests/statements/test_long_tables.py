@@ -15,6 +15,7 @@ from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse import warehouse
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
+from tests.support.forms import FOR_PROGRAMS
 from tests.support.prepared import stated
 from tests.support.seeded_lakes import make_seeded_lake, state
 
@@ -26,7 +27,6 @@ LEDGER = """
  payout   usdt      50      0.5   2026-10-09T08:00      50
 """
 SEEDS = range(20, 60)
-FORMS = ("csv", "parquet", "json", "journal")
 
 
 class FullDisk(io.BytesIO):
@@ -76,8 +76,8 @@ def test_a_long_month_has_the_same_tables_and_files(usual, desk, monkeypatch, tm
     assert {name: table.schema for name, table in long.tables.items()} == {
         name: table.schema for name, table in usual.tables.items()
     }
-    in_memory = usual.save(tmp_path / "usual", FORMS)
-    in_files = long.save(tmp_path / "long", FORMS)
+    in_memory = usual.save(tmp_path / "usual", FOR_PROGRAMS)
+    in_files = long.save(tmp_path / "long", FOR_PROGRAMS)
     names = sorted(path.name for path in in_memory.iterdir())
     assert names == sorted(path.name for path in in_files.iterdir())
     for name in names:

@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY, FakeService, payment
+from tests.support.forms import FORMS
 from tests.support.ledgers import read_ledger
 from tests.support.loopback import on_a_socket
 from tests.support.receipt_material import FACTS, SECRET, signed
@@ -29,7 +30,6 @@ from tests.support.signers import make_key
 SEALED_BEFORE = Path(__file__).parents[1] / "closing" / "sealed_months"
 COMMITS = ("e830cbc", "26661a7c")
 MONTHS = ("2026-09", "2026-10")
-FORMS = ("csv", "parquet", "html", "xlsx", "json", "journal")
 SEALED = (  # of a kept lake, beside the forms that each has
     (MONTHS[0], "--format", ",".join(FORMS)),
     (MONTHS[1], "--format", "csv,parquet"),

@@ -46,6 +46,7 @@ from svc_analytics.lake.writing.month_merge import (
 )
 from svc_analytics.lake.writing.waiting import (
     Claims,
+    Hold,
     RunFolder,
     Terms,
     WaitingMonth,
@@ -58,20 +59,24 @@ from svc_analytics.periods import Period, month, month_of
 class StreamPublisher:
     """Publishes what was read of one stream, one buffer after the other.
 
-    `watermark`: covered time before it is complete, after it provisional. `fills_months`:
-    a run with a lower bound leaves a file for each month that it covered; an open-ended
-    one notes in the origin's file, once, that nothing is before the first record.
+    It does so by the terms of a run: covered time before its watermark is complete, after it
+    provisional. A run that fills months, one with a lower bound, leaves a file for each that it
+    covered; an open-ended one notes in the origin's file, once, that nothing is before the first
+    record.
     """
 
     def __init__(self, files: MonthFiles) -> None:
         self.files = files
-        self.watermark = files.now
-        self.fills_months = False
+        self._terms = Terms(files.now)
         self._storage = files.lake.storage
         self._stream = files.stream
-        self._unread_window: Spans = ()
         self._unreadable: set[str] = set()  # ids of the records rejected in this run so far
         self._spill = Spill(files)
+
+    def begin(self, terms: Terms) -> None:
+        """Publish covered time by the terms of a run from now on."""
+        self._terms = terms
+        self.files.judged_at = terms.judged_at
 
     def set_lookback(self, complete: Spans, lookback: int) -> None:
         """Set how much of the newest complete time this run is to read again.
@@ -80,32 +85,24 @@ class StreamPublisher:
         """
         window = lookback_window(complete, lookback)
         settled = difference(window, self.files.fresh)
-        self._unread_window = difference(window, settled)
+        self._terms = replace(self._terms, unread=difference(window, settled))
 
     def publish(
         self,
         buffer: WriteBuffer,
-        *,
-        holds_back: bool = False,
-        is_checkpoint: bool = False,
-        spills: bool = True,
+        hold: Hold = Hold.NOTHING,
     ) -> WriteBuffer:
-        """Bring every month up to what is buffered; return what waits for the next time.
-
-        Only if it `holds_back`, a month that is still being read waits, to be written once: in
-        memory, or spilled if there is much of it and it `spills`. At a checkpoint only large
-        months wait, and what waits is spilled: it is to survive a kill.
-        """
-        if holds_back and buffer.is_empty:
+        """Bring every month up to what is buffered; return what waits for the next time."""
+        if hold and buffer.is_empty:
             return buffer
-        rows, size = self._deduplicate(buffer), buffer.size
-        waits = self._spill.choose(buffer, rows, is_checkpoint=is_checkpoint) if holds_back else ()
+        rows, size, is_checkpoint = self._deduplicate(buffer), buffer.size, hold is Hold.SPILLED
+        waits = self._spill.choose(buffer, rows, is_checkpoint=is_checkpoint) if hold else ()
         held = {label: rows.pop(label) for label in sorted({*waits} & rows.keys())}
         waiting = buffer.hold_back({*waits})
         quarantine = self._keep_quarantine(buffer, rows)
         claims = claims_of(waiting.covered, buffer, waits, quarantine.open)
         share = _count(held) / max(_count(held) + _count(rows), 1)
-        is_much = spills and share > 0.5
+        is_much = hold is not Hold.IN_MEMORY and share > 0.5
         if is_checkpoint or is_much or self._spill.are_broken(waiting.months, claims):
             self._spill.write(waiting.months, held, claims, self._terms)
             waiting.covered = ()
@@ -124,21 +121,10 @@ class StreamPublisher:
         abandoned = self._spill.folder.find(on_file)
         if abandoned.terms:
             own = self._terms
-            self._terms = abandoned.terms
+            self.begin(abandoned.terms)
             self.publish(WriteBuffer(self._stream, months=abandoned.months))
-            self._terms = own
+            self.begin(own)
         return abandoned.describe(self._stream)
-
-    @property
-    def _terms(self) -> Terms:
-        """By what covered time is published: that of this run, or of one that was cut short."""
-        unread = self._unread_window
-        return Terms(self.watermark, self.fills_months, self.files.judged_at, unread)
-
-    @_terms.setter
-    def _terms(self, terms: Terms) -> None:
-        self.watermark, self.fills_months = terms.watermark, terms.fills_months
-        self.files.judged_at, self._unread_window = terms.judged_at, terms.unread
 
     def _publish(
         self, buffer: WriteBuffer, rows: dict[str, pa.Table], quarantine: QuarantineUpdate
@@ -206,17 +192,18 @@ class StreamPublisher:
     def _plan_coverage(self, buffer: WriteBuffer, labels: Collection[str]) -> CoverageUpdate:
         """Plan what each file is to cover; the months in `labels` get a file."""
         covered = buffer.covered
-        self._unread_window = difference(self._unread_window, covered)
+        unread = difference(self._terms.unread, covered)
         self.files.reread = union(self.files.reread, covered)
-        stale = stale_coverage(self._unread_window, covered)
-        self._unread_window = difference(self._unread_window, stale)
+        stale = stale_coverage(unread, covered)
+        self._terms = replace(self._terms, unread=difference(unread, stale))
         update = CoverageUpdate(buffer.retracted, stale)
         if not covered and not labels:
             return update
         footers = self.files.footers
-        first = first_month_start(covered, footers, labels, fills_months=self.fills_months)
+        terms = self._terms
+        first = first_month_start(covered, footers, labels, fills_months=terms.fills_months)
         origin = update.remaining(footers[ORIGIN].coverage)
-        gained = Coverage.of(covered, self.watermark).mark_provisional(buffer.doubtful)
+        gained = Coverage.of(covered, terms.watermark).mark_provisional(buffer.doubtful)
         return replace(update, gained=coverage_by_month(gained, origin, first))
 
     def _merge_month(

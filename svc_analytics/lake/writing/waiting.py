@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import IntEnum
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
@@ -44,6 +45,15 @@ class RowGroup(NamedTuple):
     last: int
     rows: int
     size: int
+
+
+class Hold(IntEnum):
+    """Where the months that are still being read wait, to be written once."""
+
+    NOTHING = 0  # none waits
+    IN_MEMORY = 1
+    SPILLED_IF_MUCH = 2
+    SPILLED = 3  # to survive a kill; only large months wait
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ from svc_analytics.lake.side_files import (
 )
 from svc_analytics.lake.writing.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.writing.publisher import StreamPublisher
-from svc_analytics.lake.writing.waiting import WriteBuffer
+from svc_analytics.lake.writing.waiting import Hold, Terms, WriteBuffer
 from svc_analytics.messages import Message
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.storage import mended, merge_into
@@ -116,10 +116,8 @@ class LakeWriter:
         has come.
         """
         for name, publisher in self._publishers.items():
-            publisher.watermark = watermark
-            publisher.fills_months = not is_open_ended
+            publisher.begin(Terms(watermark, not is_open_ended, judged_at))
             publisher.set_lookback(self.coverage(STREAMS[name]).complete, lookback)
-            publisher.files.judged_at = judged_at
 
     def coverage(self, stream: Stream) -> Coverage:
         """Return the published coverage of a stream that is not retracted."""
@@ -151,21 +149,19 @@ class LakeWriter:
 
     def publish(self, *, holds_back: bool = False) -> None:
         """Publish all that is buffered, or let months that are still being read wait."""
-        self._publish_each(holds_back=holds_back)
+        self._publish_each(Hold.SPILLED_IF_MUCH if holds_back else Hold.NOTHING)
         if not holds_back:  # else the same memory is wanted again at once
             pa.default_memory_pool().release_unused()
 
     def publish_finished(self) -> None:
         """Publish the months that were read from start to end; the others wait in memory."""
         for name in self._with_finished_months():
-            buffer = self._buffers[name]
-            self._buffers[name] = self._publishers[name].publish(
-                buffer, holds_back=True, spills=False
-            )
+            publisher = self._publishers[name]
+            self._buffers[name] = publisher.publish(self._buffers[name], Hold.IN_MEMORY)
 
     def save(self) -> None:
         """Make safe all that is buffered: publish it, or spill it where a large month waits."""
-        self._publish_each(holds_back=True, is_checkpoint=True)
+        self._publish_each(Hold.SPILLED)
         pa.default_memory_pool().release_unused()
 
     def publish_found(self) -> None:
@@ -178,9 +174,9 @@ class LakeWriter:
         publishers = self._publishers.items()
         return [name for name, each in publishers if each.has_finished_month(self._buffers[name])]
 
-    def _publish_each(self, **how: bool) -> None:
+    def _publish_each(self, hold: Hold) -> None:
         for name, publisher in self._publishers.items():
-            self._buffers[name] = publisher.publish(self._buffers[name], **how)
+            self._buffers[name] = publisher.publish(self._buffers[name], hold)
 
 
 @contextmanager

@@ -11,18 +11,7 @@ with received as (
         content,
         extra,
         extracted_at,
-        concat_ws(
-            ', ',
-            case when receipt_no is null and extra like '%"receipt_no":%' then 'receipt_no' end,
-            case when session_id is null and extra like '%"session_id":%' then 'session_id' end,
-            case when reference_id is null and extra like '%"reference_id":%'
-                then 'reference_id' end,
-            case when fee_bearer is null and extra like '%"fee_bearer":%' then 'fee_bearer' end,
-            case when usd_value is null and extra like '%"usd_value":%' then 'usd_value' end,
-            case when payer_id is null and extra like '%"payer_id":%' then 'payer_id' end,
-            case when metadata is null and extra like '%"metadata":%' then 'metadata' end,
-            case when receipt is null and extra like '%"receipt":%' then 'receipt' end
-        ) as names
+        concat_ws(', ', {unheld payments}) as names
     from payments
     where extra is not null
     union all
@@ -33,16 +22,7 @@ with received as (
         content,
         extra,
         extracted_at,
-        concat_ws(
-            ', ',
-            case when reference_id is null and extra like '%"reference_id":%'
-                then 'reference_id' end,
-            case when fee_percent is null and extra like '%"fee_percent":%' then 'fee_percent' end,
-            case when usd_value is null and extra like '%"usd_value":%' then 'usd_value' end,
-            case when payer_id is null and extra like '%"payer_id":%' then 'payer_id' end,
-            case when payment_id is null and extra like '%"payment_id":%' then 'payment_id' end,
-            case when comment is null and extra like '%"comment":%' then 'comment' end
-        ) as names
+        concat_ws(', ', {unheld payout_records}) as names
     from payout_records
     where extra is not null
 )
