@@ -47,7 +47,6 @@ from svc_analytics.render.front import (
     severities,
 )
 from svc_analytics.render.picture import Look, draw_svg
-from svc_analytics.render.summary_page import describe_pricing
 from svc_analytics.render.tables import RESTATEMENT, StatementTables
 from svc_analytics.render.words import PageWords
 from svc_analytics.warehouse.figures import in_sentence
@@ -148,7 +147,7 @@ def _lines(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
         "front": joined("list.sentences", [*front_lines(statement), read_to]),
         "checks": severities(shown_findings(statement.tables[CHECKS])),
         "coverage": {name: _spans(spans) for name, spans in facts["coverage"].items()},
-        "notes": describe_pricing(statement.tables) + describe_balances(statement.tables),
+        "notes": describe_balances(statement.tables),
         "receipts": receipts_of(statement.tables["summary"]),
         "statuses": proof_statuses(statement),
         "webhooks": describe(log) if log else "",

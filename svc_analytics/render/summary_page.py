@@ -13,13 +13,11 @@ from decimal import Decimal
 from functools import cached_property, reduce
 from typing import Any, Literal
 
-import pyarrow as pa
-
-from svc_analytics.messages import Message, translated
+from svc_analytics.messages import Message
 from svc_analytics.money import EXACT
 from svc_analytics.render.bridge import TREND, month_before
 from svc_analytics.render.document import Document
-from svc_analytics.warehouse.figures import as_moved, label_of, read_figures
+from svc_analytics.warehouse.figures import as_moved, read_figures
 
 ALL_COINS = Message("All coins, USD")
 _SOME_COINS = "USD of {count} of {total} coins"
@@ -174,34 +172,6 @@ def _is_unpriced(row: Row, name: str) -> bool:
         return name in row and row.get(name.removeprefix("usd_")) is not None
     count, priced = (row.get(each) for each in _MADE_OF[name])
     return bool(count) and priced == 0
-
-
-# ---------- Of which coins only some records have a value in USD
-
-
-_RECORDS_OF = {
-    "usd_gross": "payments_count",
-    "usd_refunds": "refunds_count",
-    "usd_payouts": "payouts_count",
-}
-
-
-def describe_pricing(tables: Mapping[str, pa.Table]) -> list[Message]:
-    """Say of which coins only some records have a value in USD."""
-    values = {(row["name"], row["currency"]): row["value"] for row in tables["figures"].to_pylist()}
-    return [
-        Message(
-            "{FIGURE} of {coin}: {count} of {total} records have a USD value, and the others add "
-            "nothing",
-            figure=translated(label_of(name)),
-            coin=row["currency"],
-            count=f"{int(priced):,}",
-            total=f"{row[count]:,}",
-        )
-        for row in tables["summary"].to_pylist()
-        for name, count in _RECORDS_OF.items()
-        if (priced := values.get((f"{name}_priced_count", row["currency"]))) and priced < row[count]
-    ]
 
 
 # ---------- The face

@@ -59,7 +59,6 @@ from svc_analytics.render.figures import figures_table
 from svc_analytics.render.findings import balances_table, describe_accepted, describe_balances
 from svc_analytics.render.folder import FORMAT, Note, Output, write_folder
 from svc_analytics.render.month_state import MonthState
-from svc_analytics.render.summary_page import describe_pricing
 from svc_analytics.render.tables import RESTATEMENT
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.balance_assertions import (
@@ -172,7 +171,7 @@ class Statement(Document, Displayable):
         ]
         lines += [unknown.text for unknown in self.unknown]
         lines += describe_accepted(self.tables)
-        lines += describe_pricing(self.tables) + describe_balances(self.tables)
+        lines += describe_balances(self.tables)
         table = figures_table(self)
         title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")
         return Display(title, lines, [table] if table.rows else [])

@@ -170,7 +170,7 @@ def test_what_was_accepted_as_gone_and_comes_back_with_another_amount_blocks(sho
     changed = {"amount": "9000", "charged_amount": "9000", "net_amount": "8999.9"}
     shop.desk.service.payments.append(OCTOBER[-1] | changed)
     told = reasons(shop, "2026-10")
-    assert LACKS in told and any("restated" in text for text in told)
+    assert LACKS in told and any("changed in money or identity" in text for text in told)
 
 
 def test_a_month_of_another_calendar_waits_for_a_hole_in_its_part(shop):

@@ -241,7 +241,7 @@ def test_a_sealed_statement_says_so(make, tmp_path, text):
     assert "Version 2 replaces the version with the seal" in page and "b" * 64 in page
     assert "2026-10, UTC · sealed" in page and "· final" not in page
     assert '<div class="badge provisional">final</div>' in text
-    assert "A late record can still change these figures" in text
+    assert "late records can still change it" in text
 
 
 def test_a_merchant_of_few_words_has_a_page(make, tmp_path):

@@ -33,7 +33,7 @@ from svc_analytics.render.document import (
 )
 from svc_analytics.render.findings import CHECKS, folded_table, shown_findings
 from svc_analytics.render.front import NOT_MEANINGFUL, Band, Tile, front_lines, running_head
-from svc_analytics.render.summary_page import describe_pricing, is_of_all_coins
+from svc_analytics.render.summary_page import is_of_all_coins
 from svc_analytics.render.tables import TITLE, StatementTables
 from svc_analytics.render.workbook.blocks import Place, TableSheet
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
@@ -200,7 +200,7 @@ def _write_statement(
     title = Message("Statement {PERIOD}", period=translated(statement.period.title))
     row = page.write_head(title, [names, read])
     row = page.write_lines(row, [status_word(statement)], bold=True, font_size=14)
-    lines = [status_note(statement), *unknown_lines(facts), *describe_pricing(statement.tables)]
+    lines = [status_note(statement), *unknown_lines(facts)]
     row = page.write_lines(row, [*lines, *front_lines(statement)]) + 1
     heads = page.write_tables(row, _adds, [_MEANINGS])
     if tables:
