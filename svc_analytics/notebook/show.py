@@ -3,12 +3,12 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import (
     MOST_ROWS,
     Display,
@@ -30,10 +30,8 @@ SHORT = 40  # letters, up to which a text is not broken into lines
 MOST_SEARCHED = 10_000  # a notebook holds them all in its file
 MOST_PRINTED = 1_000
 _TEXTS = files("svc_analytics.notebook")
-# A column is sorted by the ranks of its values. Pointing at a rounded number says every digit.
-_RENDER = (_TEXTS / "search_ranks.js").read_text("utf-8").rstrip()
-# Paper has no pages to turn: all rows are printed, as the reader sorted and searched them.
-_PRINT = (_TEXTS / "search_print.js").read_text("utf-8").rstrip().replace("MOST", f"{MOST_PRINTED}")
+_SCRIPT = (_TEXTS / "search.js").read_text("utf-8").replace("MOST", f"{MOST_PRINTED}")
+_LESS = "\\u003c"  # within a script, no text may look like markup
 _LOOK = f"<style>\n{(_TEXTS / 'search.css').read_text('utf-8')}</style>"
 
 
@@ -126,7 +124,7 @@ def search(
     most: int = MOST_SEARCHED,
     only: Sequence[str] | None = None,
 ) -> Display | SearchableTable | Live:
-    """Return a table to search and sort, in a notebook with itables installed.
+    """Return a table to search and sort, in a notebook.
 
     Elsewhere, and for a table without rows, it returns what `show` does. At most `most`
     rows are shown, with a note of how many there are; `only` names the columns to show.
@@ -155,29 +153,22 @@ def search(
 
 
 def _searchable(arrow: pa.Table, title: str, why: str, most: int) -> Display | SearchableTable:
-    """Return a table to search, or to look at where that cannot be."""
+    """Return a table to search, or outside a notebook to look at."""
     plain = display_of(arrow, title, why=why, most=MOST_ROWS, only=None)
     if ipython_shell() is None or not len(arrow):
         return plain
-    try:
-        from itables import JavascriptFunction, to_html_datatable  # an optional extra
-    except ModuleNotFoundError:
-        return plain
     (shown,) = display_of(arrow, title, why=why, most=most, only=None).tables
-    html = to_html_datatable(
-        _frame(shown),
-        connected=False,
-        allow_html=False,
-        maxBytes=0,
-        maxColumns=0,
-        display_logo_when_loading=False,
-        text_in_header_can_be_selected=False,  # so a click on a name sorts
-        classes="display compact svc-search",
-        style="table-layout:auto;width:auto;margin:0",
-        columnDefs=_column_definitions(arrow.slice(0, most), shown),
-        drawCallback=JavascriptFunction(_PRINT),
-    )
-    return SearchableTable(_scripts() + _LOOK + framed(shown, html + _on_paper(shown)), shown)
+    columns = [_column(arrow.slice(0, most), shown, n) for n in range(len(shown.header))]
+    rows = [[_text(cell) for cell in row] for row in shown.rows]
+    data = json.dumps({"columns": columns, "rows": rows}, ensure_ascii=False)
+    scripts = f'<script type="application/json">{data.replace("<", _LESS)}</script>'
+    html = f'<div class="svc-search">{scripts}<script>{_SCRIPT}</script></div>'
+    return SearchableTable(_LOOK + framed(shown, html + _on_paper(shown)), shown)
+
+
+def _text(cell: Cell) -> str | tuple[str, str]:
+    """Return the text of a cell, and behind a rounded number every digit of it."""
+    return (cell_text(cell), cell.exact) if cell.exact else cell_text(cell)
 
 
 def _on_paper(shown: DisplayTable) -> str:
@@ -187,35 +178,6 @@ def _on_paper(shown: DisplayTable) -> str:
         return ""
     text = f"printed: the first {MOST_PRINTED:,} of {count:,} rows; on a screen this page has all"
     return f'<div class="svc-paper">{text}</div>'
-
-
-def _scripts() -> str:
-    """Return the scripts of itables, so that each table works on its own.
-
-    itables itself would print them at once, and in an order in which its dark mode fails.
-    """
-    from itables import init_notebook_mode  # an optional extra
-
-    capture = import_module("IPython.utils.capture")  # it is there: this is a notebook
-    with capture.capture_output() as captured:
-        init_notebook_mode(all_interactive=False, connected=False)
-    return "".join(str(output.data["text/html"]) for output in reversed(captured.outputs))
-
-
-def _sorted_by_value(arrow: pa.Table) -> list[int]:
-    """Return the columns to sort by value: all but texts, sorted as displayed."""
-    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_nested)
-    return [n for n, field in enumerate(arrow.schema) if not any(is_(field.type) for is_ in kinds)]
-
-
-def _frame(shown: DisplayTable) -> Any:
-    """Return the texts to display."""
-    import pandas as pd  # takes long to load
-
-    texts = [[cell_text(row[n]) for row in shown.rows] for n in range(len(shown.header))]
-    frame = pd.DataFrame(dict(enumerate(texts)))
-    frame.columns = pd.Index(shown.header)
-    return frame
 
 
 def _ranks(values: list[Any]) -> list[int]:
@@ -228,25 +190,15 @@ def _ranks(values: list[Any]) -> list[int]:
     return [places.get(value, 0) for value in values]
 
 
-def _column_definitions(arrow: pa.Table, shown: DisplayTable) -> list[dict[str, Any]]:
-    by_value = _sorted_by_value(arrow)
-    return [
-        {"targets": n, "className": _look(shown, n, by_value)}
-        | (_by_rank(arrow, shown, n) if n in by_value else {})
-        for n in range(len(shown.header))
-    ]
+def _column(arrow: pa.Table, shown: DisplayTable, n: int) -> dict[str, Any]:
+    """Return a column: its name and its look, and the ranks of values that are no texts.
 
-
-def _by_rank(arrow: pa.Table, shown: DisplayTable, n: int) -> dict[str, Any]:
-    """Return how a column is sorted by its values, which the browser would read as floats."""
-    from itables import JavascriptCode  # an optional extra
-
-    ranks = json.dumps(_ranks(arrow.column(n).to_pylist()))
-    exact = {place: row[n].exact for place, row in enumerate(shown.rows) if row[n].exact}
-    code = _RENDER.replace("RANKS", ranks).replace("EXACT", json.dumps(exact))
-    return {"type": "num", "render": JavascriptCode(code)}
-
-
-def _look(shown: DisplayTable, n: int, by_value: list[int]) -> str:
-    is_whole = n in by_value or all(len(row[n].text) <= SHORT for row in shown.rows)
-    return f"{'dt-right' if shown.rights[n] else 'dt-left'}{' dt-nowrap' * is_whole}"
+    By these it is sorted: the browser would read numbers as floats, and texts as they look.
+    """
+    column, texts = arrow.column(n), (pa.types.is_string, pa.types.is_large_string)
+    is_ranked = not any(is_(column.type) for is_ in (*texts, pa.types.is_nested))
+    is_whole = is_ranked or all(len(row[n].text) <= SHORT for row in shown.rows)
+    meaning = shown.meanings[n] if shown.meanings else ""
+    look = "svc-right" if shown.rights[n] else "svc-whole" * is_whole
+    ranks = _ranks(column.to_pylist()) if is_ranked else None
+    return {"name": shown.header[n], "look": look, "title": meaning, "ranks": ranks}
