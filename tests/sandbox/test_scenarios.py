@@ -21,6 +21,8 @@ from svc_analytics.sandbox.cli import sandbox
 from svc_analytics.sandbox.coins import COINS
 from svc_analytics.sandbox.sales import history
 from svc_analytics.sandbox.scenario import Business, read_scenario_file
+from svc_analytics.sandbox.store import Slice
+from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import verify_receipt
 from svc_analytics.signing.secrets import parse_secrets
 
@@ -47,6 +49,29 @@ def test_store_of_another_scenario_is_refused(tmp_path, name):
         seed(store, SMALL)
         with pytest.raises(ConfigError, match="holds another scenario"):
             seed(store, replace(SMALL, **{name: OTHERS[name]}))
+
+
+@pytest.mark.parametrize(
+    "change", ["update scenario set version = 0", "alter table payments drop column metadata"]
+)
+def test_a_store_of_another_sandbox_is_refused(change):
+    """Its past was drawn otherwise, or its records lack a column."""
+    with Store() as store:
+        seed(store, SMALL)
+        store.fetch(change)
+        with pytest.raises(ConfigError, match="was seeded by another version of the sandbox"):
+            seed(store, SMALL)
+
+
+def test_a_property_that_a_record_lacks_is_null():
+    """So a column that the sandbox does not know yet breaks nothing."""
+    with Store() as store:
+        seed(store, SMALL)
+        [newest] = store.page(Slice(PAYMENTS, 0, (SMALL.until, "")), SMALL.until, 1)
+        del newest["usd_value"]
+        store.add(PAYMENTS, newest | {"id": "other", "receipt_no": "other"})
+        other = store.find(PAYMENTS, "id", "other", SMALL.until)
+    assert other == newest | {"id": "other", "receipt_no": "other", "usd_value": None}
 
 
 def test_seeded_store_is_used_as_it_is(tmp_path):

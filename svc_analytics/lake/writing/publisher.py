@@ -87,15 +87,12 @@ class StreamPublisher:
         settled = difference(window, self.files.fresh)
         self._terms = replace(self._terms, unread=difference(window, settled))
 
-    def publish(
-        self,
-        buffer: WriteBuffer,
-        hold: Hold = Hold.NOTHING,
-    ) -> WriteBuffer:
+    def publish(self, buffer: WriteBuffer, hold: Hold = Hold.NOTHING) -> WriteBuffer:
         """Bring every month up to what is buffered; return what waits for the next time."""
         if hold and buffer.is_empty:
             return buffer
-        rows, size, is_checkpoint = self._deduplicate(buffer), buffer.size, hold is Hold.SPILLED
+        rows, size = self._deduplicate(buffer), buffer.size
+        is_checkpoint = hold is Hold.SPILLED
         waits = self._spill.choose(buffer, rows, is_checkpoint=is_checkpoint) if hold else ()
         held = {label: rows.pop(label) for label in sorted({*waits} & rows.keys())}
         waiting = buffer.hold_back({*waits})
