@@ -83,9 +83,9 @@ def run_demo(
     # What the close found holds where its lake lies now: no byte of it is another.
     moved, contents = replace(closed, folder=folder), {closed.label: LakeContents.read(lake)}
     keep_results(lake, contents, [moved])
-    made = closed.statement
-    new = with_state(lake, made, now()) if made else statement(lake, closed.label)
-    return new, folder
+    if closed.statement is None:
+        return statement(lake, closed.label), folder
+    return with_state(lake, closed.statement, now()), folder
 
 
 def _play(

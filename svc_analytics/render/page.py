@@ -112,10 +112,6 @@ def page_blocks(
         "usd_head": tables.summary_page.coins.head,
         "findings": findings,
         "folded": folded_table(statement.tables[CHECKS]),
-        "charts": [*_charts_of_all(tables, language)],
-        "daily_charts": [*_daily_charts(tables, language)],
-        "charted": MOST_CHARTED,
-        "coins": statement.tables["summary"].num_rows,
         "cohorts": list(tables.cohorts()),
         "open_part": _open_part(tables),
         "external": tables.external(),
@@ -124,7 +120,7 @@ def page_blocks(
         "definitions": definition_groups(),
         "shown": {name for table in figures for name in table.names},
     }
-    return blocks | _lines(statement, facts) | parts, shown_rows
+    return blocks | _lines(statement, facts) | _charts(tables, language) | parts, shown_rows
 
 
 def _of_language(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
@@ -215,6 +211,16 @@ def _open_part(tables: StatementTables) -> str:
     statement = tables.statement
     is_whole = all(reason.is_unfinished for reason in statement.reasons) and not statement.unknown
     return "" if is_whole else tables.why
+
+
+def _charts(tables: StatementTables, language: Language) -> dict[str, Any]:
+    """Return the charts of a page, and of how many coins there is one by day."""
+    return {
+        "charts": [*_charts_of_all(tables, language)],
+        "daily_charts": [*_daily_charts(tables, language)],
+        "charted": MOST_CHARTED,
+        "coins": tables.statement.tables["summary"].num_rows,
+    }
 
 
 def _charts_of_all(tables: StatementTables, language: Language) -> Iterator[ChartSvg]:
