@@ -17,7 +17,7 @@ from functools import partial
 from queue import LifoQueue
 from threading import Lock
 from time import monotonic
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 from weakref import WeakSet
 
@@ -52,9 +52,6 @@ _TROUBLES = (
 class PooledTransport(httpx.BaseTransport):
     """At most `most` connections to the service, kept open between calls.
 
-    Each is kept apart: a pool looks at all others, again and again, before it gives one away, and
-    at every look another thread may take its turn.
-
     An exchange that takes longer than `longest` seconds times out. Raises `ValueError` or
     `httpx.InvalidURL` for a wrong `proxy`. `trusted` are the authorities to trust, by default
     the usual ones.
@@ -68,15 +65,12 @@ class PooledTransport(httpx.BaseTransport):
         trusted: ssl.SSLContext | None = None,
     ) -> None:
         self._backend = DeadlineBackend(longest)
-        options: dict[str, Any] = {
-            "keepalive_expiry": _IDLE,
-            "ssl_context": trusted or _usual(),
-            "network_backend": self._backend,
-        }
-        self._lines = [_make_line(proxy, options) for _ in range(most)]
-        self._free: LifoQueue[_Line] = LifoQueue()  # the one used last first
-        for line in self._lines:
-            self._free.put(line)
+        tls, backend = trusted or _usual(), self._backend
+        options = {"keepalive_expiry": _IDLE, "ssl_context": tls, "network_backend": backend}
+        self._wires = [_Wire(_make_pool(proxy, options)) for _ in range(most)]
+        self._free: LifoQueue[_Wire] = LifoQueue()  # the one used last first
+        for wire in self._wires:
+            self._free.put(wire)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request and wait for the head of its response; raises httpx's errors."""
@@ -87,51 +81,46 @@ class PooledTransport(httpx.BaseTransport):
             content=request.content or None,
             extensions=request.extensions,
         )
-        line = self._free.get()
+        wire = self._free.get()
         try:
-            response = line.handle_request(inner)
+            response = wire.handle_request(inner)
         except BaseException as error:
-            self._free.put(line)
+            self._free.put(wire)
             if isinstance(error, _TROUBLES):
                 raise _to_httpx_error(error) from error
             raise
-        release = partial(self._free.put, line)
+        release = partial(self._free.put, wire)
         stream = _Body(response.stream, response.extensions["network_stream"], release)
         return httpx.Response(response.status, headers=response.headers, stream=stream)
 
     def close(self) -> None:
         """Close the connections."""
-        for line in self._lines:
-            line.close()
+        for wire in self._wires:
+            wire.close()
         self._backend.close()
 
 
-class _DirectLine:
-    """A connection to the service, opened anew where it was closed; a pool takes a third longer."""
+class _Wire:
+    """One connection at a time, opened as its pool would: the pool itself takes a third longer."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
-        self._options = options
-        self._connection: httpcore.HTTPConnection | None = None
+    def __init__(self, pool: httpcore.ConnectionPool) -> None:
+        self._pool = pool
+        self._held: httpcore.ConnectionInterface | None = None
 
     def handle_request(self, request: httpcore.Request) -> httpcore.Response:
-        held = self._connection
-        if held is None or not held.is_available() or held.has_expired():
+        if self._held is None or not self._held.is_available() or self._held.has_expired():
             self.close()
-            held = httpcore.HTTPConnection(request.url.origin, **self._options)
-            self._connection = held
-        return held.handle_request(request)
+            self._held = self._pool.create_connection(request.url.origin)
+        return self._held.handle_request(request)
 
     def close(self) -> None:
-        if self._connection:
-            self._connection.close()
+        if self._held:
+            self._held.close()
 
 
-_Line: TypeAlias = _DirectLine | httpcore.ConnectionPool
-
-
-def _make_line(address: str, options: dict[str, Any]) -> _Line:
+def _make_pool(address: str, options: dict[str, Any]) -> httpcore.ConnectionPool:
     if not address:
-        return _DirectLine(options)
+        return httpcore.ConnectionPool(**options)
     proxy = httpx.Proxy(address)
     if proxy.url.scheme not in ("http", "https"):
         raise ValueError(proxy.url.scheme)
@@ -140,7 +129,6 @@ def _make_line(address: str, options: dict[str, Any]) -> _Line:
         proxy_auth=proxy.raw_auth,
         proxy_headers=proxy.headers.raw,
         proxy_ssl_context=options["ssl_context"] if proxy.url.scheme == "https" else None,
-        max_connections=1,
         **options,
     )
 
@@ -225,8 +213,7 @@ def _is_followed(stream: Any) -> bool:
     What is sent later is found before the connection is used again.
     """
     try:
-        inner = getattr(stream, "_stream", stream)  # a pool wraps it
-        return bool(inner._connection._h11_state.trailing_data[0])
+        return bool(stream._connection._h11_state.trailing_data[0])
     except AttributeError:
         return True  # a version of httpcore that hides it elsewhere: use no connection twice
 

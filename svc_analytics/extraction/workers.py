@@ -27,7 +27,7 @@ _OUT_OF_ORDER = (
     "to its end"
 )
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
-BUFFER_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published at once
+BUFFER_LIMIT = 40 * 1024 * 1024  # bytes in the write buffer that are published at once
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
 
 

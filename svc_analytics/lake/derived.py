@@ -135,6 +135,6 @@ def _decimals(units: list[int], is_known: _Mask, kind: pa.DataType) -> pa.Array:
         units = [each if is_small else 0 for each, is_small in zip(units, fits, strict=True)]
     if least < 0:  # as two's complement
         units = [each & _MASK for each in units]
-    content = b"".join(map(int.to_bytes, units, repeat(16), repeat("little")))
+    content = b"".join([each.to_bytes(16, "little") for each in units])
     known = None if is_known.all() else pa.array(is_known).buffers()[1]
     return pa.Array.from_buffers(kind, len(units), [known, pa.py_buffer(content)])

@@ -34,7 +34,11 @@ def test_no_way_of_printing_shows_it(show):
     assert TEXT[:12] not in show()
 
 
-@pytest.mark.parametrize("key", [TEXT, TEXT.upper()], ids=["as issued", "in capitals"])
+@pytest.mark.parametrize(
+    "key",
+    [TEXT, TEXT.upper(), TEXT.capitalize()],
+    ids=["as issued", "in capitals", "with a capital"],
+)
 def test_a_key_that_somebody_repeats_is_hidden(key):
     """A proxy may send back what it was sent; all else of an answer stays."""
     assert hide_keys(f"<p>Bearer {key}</p>".encode()) == b"<p>Bearer svc_***</p>"
