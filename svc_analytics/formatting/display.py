@@ -177,6 +177,8 @@ def _blocks(table: DisplayTable, room: int | None) -> list[tuple[list[int], list
         return [([*range(len(widths))], widths)]
     while _width(widths) > room and (gives := max(map(int.__sub__, widths, least))) > 0:
         widths[[*map(int.__sub__, widths, least)].index(gives)] -= 1
+    if _width(widths) > room:  # in blocks, what rows are of need not be broken
+        widths[0] = max(widths[0], min(max(map(len, map(_plain_text, columns[0]))), room // 3))
     blocks = [[0]]
     for place in range(1, len(widths)):
         if len(blocks[-1]) > 1 and _width([widths[each] for each in (*blocks[-1], place)]) > room:

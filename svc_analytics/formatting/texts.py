@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from importlib.resources import files
-from textwrap import fill
+from textwrap import TextWrapper
 from typing import TYPE_CHECKING
 
 from svc_analytics.messages import Label, Message, translated
@@ -65,19 +65,11 @@ def terminal_width() -> int | None:
 def wrapped(text: str, indent: str = "") -> str:
     """Return a line that fits the terminal: the lines behind its first are indented further."""
     width = terminal_width()
-    behind = indent + " " * 4
-    return (
-        indent + text
-        if width is None
-        else fill(
-            text,
-            max(width, 40),
-            initial_indent=indent,
-            subsequent_indent=behind,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    )
+    if width is None:
+        return indent + text
+    wrapper = TextWrapper(max(width, 40), indent, indent + " " * 4)
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
+    return wrapper.fill(text)
 
 
 def escape_formula(text: str) -> str:
