@@ -89,7 +89,8 @@ def _readable(notebook: Any, *, has_code: bool) -> Any:
 def _opening(cells: list[Any], facts: dict[str, str]) -> Iterator[Any]:
     """Yield the question, the page's head and the rest of the first cell."""
     question, _, rest = cells[0].source.partition("\n")
-    yield from (_cell(question), _cell(_head(facts)), _cell(rest))
+    title = f"<h1>{escape(question.lstrip('# '))}</h1>"
+    yield from (_cell(f'<div class="page-top">{title}{_head(facts)}</div>'), _cell(rest))
 
 
 def _cell(source: str) -> Any:
