@@ -27,6 +27,7 @@ _WIDGET = "application/vnd.jupyter.widget-view+json"
 # Scripts for diagrams, which the template would fetch; our notebooks have no diagrams.
 _REMOTE = re.compile(r"<script[^>]*>(?:(?!</script>).)*?mermaid(?:(?!</script>).)*</script>", re.S)
 _EMPTY = re.compile(r'<script src=""> ?</script>\n?')  # of libraries that are not loaded
+_STYLED = re.compile(r'(?<=<t[dhr] )style="([^"]*)"')  # of a cell or a row, which has no class
 _SOURCES = ("jquery", "mathjax", "mermaid_js", "mermaid_layout_elk_js", "require_js")
 # Runs behind the last cell; what it prints is read and taken out again.
 QUESTION = "print(__import__('svc_analytics.notebook.page', fromlist=['_']).page_facts(globals()))"
@@ -52,9 +53,19 @@ def make_page(notebook: Any, facts: dict[str, str], data_dir: Path, *, has_code:
     )
     resources = {"metadata": {"name": page_title(notebook, facts)}}
     page, _ = exporter.from_notebook_node(_without_path(readable, data_dir), resources)
-    page = _EMPTY.sub("", _REMOTE.sub("", str(page)))
-    style = files("svc_analytics.notebook").joinpath("page.css").read_text(encoding="utf-8")
+    page, looks = _with_classes(_EMPTY.sub("", _REMOTE.sub("", str(page))))
+    style = looks + files("svc_analytics.notebook").joinpath("page.css").read_text(encoding="utf-8")
     return page.replace("</head>", f"<style>\n{style}</style>\n</head>", 1)
+
+
+def _with_classes(page: str) -> tuple[str, str]:
+    """Return a page whose cells name their look, and the looks: most of a long table is these."""
+    names = {style: f"t{n}" for n, style in enumerate(dict.fromkeys(_STYLED.findall(page)))}
+    short = _STYLED.sub(lambda match: f'class="{names[match[1]]}"', page)
+    important = {name: style.replace(";", " !important;") for style, name in names.items()}
+    return short, "".join(
+        f"main .{name} {{{each} !important}}\n" for name, each in important.items()
+    )
 
 
 def page_title(notebook: Any, facts: dict[str, str]) -> str:
@@ -89,7 +100,8 @@ def _readable(notebook: Any, *, has_code: bool) -> Any:
 def _opening(cells: list[Any], facts: dict[str, str]) -> Iterator[Any]:
     """Yield the question, the page's head and the rest of the first cell."""
     question, _, rest = cells[0].source.partition("\n")
-    yield from (_cell(question), _cell(_head(facts)), _cell(rest))
+    title = f"<h1>{escape(question.lstrip('# '))}</h1>"
+    yield from (_cell(f'<div class="page-top">{title}{_head(facts)}</div>'), _cell(rest))
 
 
 def _cell(source: str) -> Any:

@@ -200,6 +200,19 @@ def test_every_row_is_printed(demo, paths, page):
     assert "Previous" not in texts and "Next" not in texts
 
 
+FIRST = """Math.min(...[...document.querySelectorAll("td, svg text")]
+    .filter(each => /[0-9]/.test(each.textContent) && each.getBoundingClientRect().height)
+    .map(each => each.getBoundingClientRect().top + scrollY))"""
+
+
+@pytest.mark.parametrize("name", sample(MANY, 2))
+def test_a_page_is_small_and_its_first_number_stands_near_the_top(paths, page, name):
+    """What the figures rest on is one folded line; no page has a library in it."""
+    page.set_viewport_size({"width": 1280, "height": 900})
+    opened(page, paths[name])
+    assert page.evaluate(FIRST) < 200 and paths[name].stat().st_size < 1_000_000
+
+
 def test_a_click_on_a_name_sorts_by_value(paths, page):
     """The column says its direction; amounts are in their own order, not that of texts."""
     opened(page, paths["02"])

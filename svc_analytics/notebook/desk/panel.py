@@ -127,7 +127,11 @@ class Desk:
         return repr(self._page())
 
     def _repr_html_(self) -> str:
-        return f'<div class="{controls.PLAIN}">{self._months.looks.page(self._page())}</div>'
+        looks, page, proof = self._months.looks, self._page(), self._proof(self._months.statement)
+        lines = "".join(map(looks.line, proof[1:]))
+        rests = looks.folded("what its figures rest on", lines) if proof else ""
+        shown = replace(page, lines=[line for line in page.lines if line not in proof[1:]])
+        return f'<div class="{controls.PLAIN}">{looks.page(shown)}{rests}</div>'
 
     def _ipython_display_(self) -> None:
         """Display the page to read, and in a running notebook the panel in its place."""
