@@ -148,18 +148,18 @@ def test_a_press_seals_a_month_and_others_hand_it_over(panel):
 
     What is handed over lies beside the seal, which stays as it is; the browser gets the same bytes.
     """
-    assert states(panel) == {"2026-11": "running", "2026-10": "due", "2026-09": "late"}
+    assert states(panel) == {"2026-11": "running", "2026-10": "not closed", "2026-09": "late"}
     assert panel.closing.close.description == "Close September"
     handover, statements = panel.handover, panel._desk.lake.path / "statements"
     for button in handover.buttons.values():
         assert button.disabled and "close it first" in button.tooltip
     assert "September 2026 is sealed, version 1" in press_close(panel)
-    assert states(panel) == {"2026-11": "running", "2026-10": "due", "2026-09": "sealed"}
+    assert states(panel) == {"2026-11": "running", "2026-10": "not closed", "2026-09": "sealed"}
     assert panel.closing.close.layout.display == "none"
     assert panel.closing.check.description == "Check September again"
     tile = panel.months.tiles["2026-09"].description
     assert tile == "Sep 2026\n\N{CHECK MARK} sealed\nversion 1"
-    for text in ("Sealed, version 1", "signed: not signed", "stamped: no stamp"):
+    for text in ("Sealed, version 1", "not signed or stamped"):
         assert text in panel.figures.head.value
     sent: list[Any] = []
     handover.link.send = lambda *said: sent.append(said)
@@ -226,7 +226,7 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(service, served, desk):
     while findings.chosen:  # the next one is chosen when one is accepted
         findings.reason.value = "a correction, see ticket 7"
         findings.accept.click()
-    assert states(panel)[OCTOBER] == "due"
+    assert states(panel)[OCTOBER] == "not closed"
     written = (opened._months.lake.path / "acknowledgements.csv").read_text().splitlines()
     assert written[0] == "check,record_id,reason,by,at,content" and len(written) == 3
     assert all(",Mina,20" in row for row in written[1:])
@@ -610,7 +610,12 @@ def test_a_second_desk_sees_what_the_first_has_closed(panel, opened, served):
 def test_the_page_reads_without_a_kernel(opened):
     """Months, figures and their status, as HTML and as text; its checks agree."""
     page = opened._repr_html_()
-    for text in ("2026-10", "due", "can be closed from 2026-12-02", "Sales less fees and refunds"):
+    for text in (
+        "2026-10",
+        "not closed",
+        "can be closed from 2026-12-02",
+        "Sales less fees and refunds",
+    ):
         assert text in page and text in repr(opened)
     assert "all agree" in opened.check(net_sales="daily.net_sales")
 
@@ -663,4 +668,4 @@ def test_a_month_that_is_chosen_does_not_wait_for_others(panel, monkeypatch):
     monkeypatch.setattr(desk_months, "is_judged", known)
     over.set()
     assert "October 2026" in panel.figures.head.value
-    assert states(panel)[OCTOBER] == "due"
+    assert states(panel)[OCTOBER] == "not closed"

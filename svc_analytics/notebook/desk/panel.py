@@ -337,11 +337,14 @@ def tile_text(state: MonthState, looks: Looks = _ENGLISH) -> str:
     version 2
     """
     period, kind = state.period, state.kind
-    name, word = looks.text(period.title), looks.text(state.word if kind == "late" else kind)
+    name, word = (
+        looks.text(period.title),
+        looks.text(state.word if kind in ("due", "late") else kind),
+    )
     if looks.language.is_english:
         is_long = period.calendar == GREGORIAN
         name = f"{period.month_name[:_SHORT] if is_long else period.month_name} {period.label[:4]}"
-        word = kind
+        word = str(state.word) if kind == "due" else kind
     return f"{name}\n{SIGNS[kind]} {word}\n{looks.text(_detail(state))}"
 
 
